@@ -40,4 +40,5 @@ def test_one_worker_is_measured_with_each_size(tmp_path: Path, monkeypatch: pyte
         for pace in (found.one, found.many):
             assert pace.msgs_per_s > 100
             assert 0 < pace.cpus < 64
+            assert pace.cpu_wait_share >= 0
     assert small.one.msgs_per_s > large.one.msgs_per_s

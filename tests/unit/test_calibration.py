@@ -154,8 +154,14 @@ class TestWarning:
     def test_what_was_measured_on_a_busy_machine_says_so(self) -> None:
         (warning,) = sizing_warnings([trial(500_000)], 1, [calibration(load_average=1.0)])
         assert "on this host, measured while other work ran, and" in warning
-        assert known_rate_max(Workload(), 1, [calibration(load_average=1.0)]) == 600_000
-        assert known_rate_max(Workload(), 1, [calibration(load_average=2.1)]) is None
+
+    def test_nothing_is_said_of_results_by_what_may_be_too_low(self) -> None:
+        starved = Pace(1, 600_000.0, 0.8, cpu_wait_share=0.21)
+        assert known_rate_max(Workload(), 1, [calibration(load_average=0.5)]) == 600_000
+        assert known_rate_max(Workload(), 1, [calibration(load_average=0.6)]) is None
+        assert known_rate_max(Workload(), 1, [calibration(one=starved)]) is None
+        assert known_rate_max(Workload(), 1, [calibration(one=replace(starved, cpu_wait_share=0.2))]) == 600_000
+        assert known_rate_max(Workload(), 1, [calibration(one=starved, cpus=1)]) == 600_000, "it always waits there"
 
     def test_what_is_not_known_is_not_judged(self) -> None:
         assert sizing_warnings([trial(500_000)], 1, []) == ()
@@ -345,6 +351,9 @@ class TestDoctor:
     def test_its_line(self) -> None:
         line = "One load generator makes and checks 600,000 msg/s of 1 KiB (1.60 CPUs)."
         assert line in self.shown(calibration=calibration())
+        assert "no CPU" not in self.shown(calibration=calibration())
+        starved = calibration(one=Pace(1, 600_000.0, 0.8, cpu_wait_share=0.4))
+        assert "DOUBTFUL: its sending thread had no CPU for 40% of the time." in self.shown(calibration=starved)
 
     def test_with_more_clients(self) -> None:
         line = (

@@ -13,6 +13,8 @@ from tidegauge.hosts.ceilings import LOAD_AVERAGE_MAX
 from tidegauge.model.workload import HEADER_BYTES, Workload
 from tidegauge.numbers import count, short, size
 
+_CPU_WAIT_SHARE_MAX = 0.20
+
 
 def size_class(message_bytes: int) -> int:
     """The size that messages of this size are measured at, a power of two, which costs at least as much."""
@@ -23,12 +25,14 @@ def size_class(message_bytes: int) -> int:
 class Pace:
     """What a load generator reached with so many clients (producers, each with a consumer of its own).
 
-    `msgs_per_s` were sent, received and checked; `cpus` is what its process used on average.
+    `msgs_per_s` were sent, received and checked; `cpus` is what its process used on average, `cpu_wait_share` the share
+    of the time for which a thread that sends was ready to run and had no CPU.
     """
 
     clients: int
     msgs_per_s: float
     cpus: float
+    cpu_wait_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,12 @@ class Calibration:
     @property
     def doubtful(self) -> bool:
         """Whether other work took so much that it may be too low."""
-        return self.load_average > LOAD_AVERAGE_MAX
+        return self.load_average > LOAD_AVERAGE_MAX or self.starved
+
+    @property
+    def starved(self) -> bool:
+        """Whether it had too little CPU. On a host with a single one it always waits, also if nothing else runs."""
+        return self.cpus > 1 and self.one.cpu_wait_share > _CPU_WAIT_SHARE_MAX
 
     def of(self, clients: int) -> Pace:
         """With so many: as many times more as there are, and no more than what was reached with many."""

@@ -15,6 +15,7 @@ from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.limiting.window_use import DeviceShare, ProcessShare, WindowUse
 from tidegauge.model.load import worker_name
 from tidegauge.model.use import Limiting, Resource
+from tidegauge.model.workload import GENERATOR_SHARE_WRONG
 
 FULL = 0.90
 """Of a CPU allowance, a device's time or a host's CPUs: a mean over the window that leaves no room for bursts."""
@@ -315,7 +316,7 @@ def _generator(case: Case) -> Iterator[Limiting]:
     """A rate close to what the generator makes at all, or a closed loop that the system hardly ever held back."""
     load = case.load
     near = load.msgs_per_s / load.generators_msgs_per_s if load.generators_msgs_per_s else 0.0
-    if near >= OF_CEILING:
+    if OF_CEILING <= near <= GENERATOR_SHARE_WRONG:
         most = f"{load.generators_msgs_per_s:,.0f} msg/s that can be made and checked without a system"
         words = f"{load.msgs_per_s:,.0f} of the {most}"
         yield Limiting(Resource.CLIENT_CPU, ", ".join(load.workers), min(1.0, near), words)

@@ -274,6 +274,8 @@ WORKERS_MAX = 1000
 """Of one trial."""
 GENERATOR_SHARE_MAX = 0.70
 """Of what load generators make and check without a system: beyond it they take long to catch up after a pause."""
+GENERATOR_SHARE_WRONG = 1.25
+"""A trial that reached more than this share of it shows that what is known of them is too low."""
 
 
 @dataclass(frozen=True)

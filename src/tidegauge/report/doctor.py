@@ -105,6 +105,9 @@ def _load_generator(found: Diagnosis) -> Iterable[RenderableType]:
         return
     sentence = found.calibration.sentence()
     yield Paragraph(f"{sentence[0].upper()}{sentence[1:]}.", first="  ", rest="    ")
+    if found.calibration.starved:
+        share = found.calibration.one.cpu_wait_share
+        yield bullet(f"DOUBTFUL: its sending thread had no CPU for {share:.0%} of the time.", "yellow")
 
 
 def _disk_words(disk: DiskCeiling) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidegauge.model.trial import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity
-from tidegauge.model.workload import GENERATOR_SHARE_MAX
+from tidegauge.model.workload import GENERATOR_SHARE_MAX, GENERATOR_SHARE_WRONG
 from tidegauge.numbers import plural, rounded
 
 OK = "ok"
@@ -405,7 +405,7 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
             f"{GENERATOR_FIRST} {evidence.blocked_share:.0%} of the time only: this rate is what the "
             "generator and its client manage, and the system may do more"
         )
-    elif evidence.achieved_msgs_per_s > GENERATOR_SHARE_MAX * (evidence.generators_msgs_per_s or math.inf):
+    elif GENERATOR_SHARE_MAX < _generator_share(evidence) <= GENERATOR_SHARE_WRONG:
         found.append(_near_generator_text(evidence))
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
         whose = _most(evidence, lambda worker: worker.cpu_wait_share)
@@ -424,9 +424,13 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     return found
 
 
+def _generator_share(evidence: Evidence) -> float:
+    most = evidence.generators_msgs_per_s
+    return evidence.achieved_msgs_per_s / most if most else 0.0
+
+
 def _near_generator_text(evidence: Evidence) -> str:
-    most = evidence.generators_msgs_per_s or math.inf
-    share = evidence.achieved_msgs_per_s / most
+    share, most = _generator_share(evidence), evidence.generators_msgs_per_s
     so = "the system may do more" if evidence.closed_loop else "delays may be the generator's"
     return f"{NEAR_GENERATOR}: {share:.0%} of the {most:,.0f} msg/s that can be made and checked here, so {so}"
 

@@ -28,12 +28,10 @@ def calibration_for(workload: Workload, known: Iterable[Calibration]) -> Calibra
 def known_rate_max(workload: Workload, workers: int, known: Iterable[Calibration]) -> float | None:
     """What so many load generators make and check of a workload together, msg/s of the trial; None if not known.
 
-    Nor is it if all CPUs were taken when it was measured: it is too low then, and a rate that is near it says nothing.
+    Nor is it by a doubtful calibration: that may be too low, and a rate that is near it says nothing.
     """
     calibration = calibration_for(workload, known)
-    if calibration is None or calibration.load_average > calibration.cpus:
-        return None
-    return calibration.rate_max(workload, workers)
+    return None if calibration is None or calibration.doubtful else calibration.rate_max(workload, workers)
 
 
 def sizing_warnings(trials: Sequence[TrialSpec], workers: int, known: Sequence[Calibration]) -> tuple[str, ...]:
