@@ -53,7 +53,7 @@ def refusal(campaign: Campaign, bounds: LoadBounds) -> str:
     return f"{caught.value.message} {caught.value.hint}"
 
 
-def test_a_load_generator_with_too_many_files_is_refused_at_the_edge_and_told_how_many_would_do() -> None:
+def test_a_load_generator_with_too_many_files_is_refused_at_the_edge_with_the_number_that_would_do() -> None:
     # 1,000 clients for 10,000 producers, of six files each; one of seven for each of 10,000 consumers.
     files = 300 + 1_000 * 6 + 10_000 * 7
     kafka = attached("kafka", 10_000)

@@ -116,7 +116,7 @@ class RabbitmqSystem(System):
             # One connection finds out where streams are.
             of_streams = ClientKind(files=3, threads=3, connections=2, users_max=UNBOUNDED)
             return ClientKinds(of_streams, of_streams)
-        rule = "channel_max, where the server is not told otherwise"
+        rule = "channel_max, by default"
         return ClientKinds(
             ClientKind(files=1, threads=2, connections=1, users_max=CHANNELS_MAX, rule=rule),
             ClientKind(files=1, threads=3, connections=1, users_max=CHANNELS_MAX, rule=rule),

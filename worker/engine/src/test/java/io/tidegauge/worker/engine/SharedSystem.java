@@ -26,6 +26,7 @@ final class SharedSystem implements Driver {
   private final int partitions;
   private final List<String> created = new ArrayList<>();
   private final List<String> deleted = new ArrayList<>();
+  private final List<String> expected = new ArrayList<>();
   private final Map<Integer, List<Message>> sent = new ConcurrentHashMap<>();
   private final Map<String, Map<Integer, MessageSink>> consumers = new ConcurrentHashMap<>();
   private final Map<String, Map<Integer, Set<Long>>> lost = new ConcurrentHashMap<>();
@@ -50,6 +51,16 @@ final class SharedSystem implements Driver {
   /** Stored, and reported as failed. */
   void failing(int producer, Set<Long> sequences) {
     failed.put(producer, sequences);
+  }
+
+  /** Clients that each trial said it would ask for. */
+  synchronized List<String> expected() {
+    return List.copyOf(expected);
+  }
+
+  @Override
+  public synchronized void expect(int producers, int consumers, int subscriptions) {
+    expected.add(producers + " " + consumers + " " + subscriptions);
   }
 
   synchronized List<String> created() {

@@ -198,6 +198,12 @@ class SharedTrialTest {
 
   /** Two workers, one producer, one consumer: one only sends, the other only receives. */
   @Test
+  void aDriverKnowsHowManyClientsItsWorkerWillAskFor() throws Exception {
+    prepare(Arrival.UNIFORM, 2, TOPICS, PRODUCERS_PER_TOPIC);
+    assertThat(system.expected()).containsExactly("5 6 2", "4 6 2");
+  }
+
+  @Test
   void aWorkerMayOnlySendOrOnlyReceive() throws Exception {
     prepare(Arrival.UNIFORM, 2, 1, 1);
     run(1);

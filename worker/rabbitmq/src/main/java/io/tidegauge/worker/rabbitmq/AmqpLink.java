@@ -109,7 +109,7 @@ final class AmqpLink implements AutoCloseable {
   }
 
   /**
-   * Ends the present channel, and the connection unless others use it; the user is told nothing.
+   * Ends the present channel, and the connection unless others use it. Its user is not called.
    */
   private void leave() {
     Channel old = channel;
