@@ -293,6 +293,15 @@ class TestRun:
         assert found.message_bytes == KIB
         assert (len(case.measured), case.events) == (1, [])
 
+    def test_a_doubtful_one_says_so(self, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+        starved = calibration(one=Pace(1, 600_000.0, 0.8, cpu_wait_share=0.4))
+        monkeypatch.setattr(calibrating, "calibrate", lambda *_: [starved])
+        case.known(trial(100_000))
+        assert case.notes == [
+            "On this host one load generator makes and checks 600,000 msg/s of 1 KiB (0.80 CPUs): DOUBTFUL, other work "
+            "ran when that was measured."
+        ]
+
     def test_switched_off_nothing_is_measured(self, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(SWITCH, "off")
         assert case.known(trial(500_000)) == ()

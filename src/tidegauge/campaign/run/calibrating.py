@@ -31,7 +31,8 @@ def run_calibrations(
     found = (*kept, *([] if off or not missing else _measured(missing, host, observer, load_average)))
     for calibration in found:
         if calibration.message_bytes in wanted:
-            observer(Note(f"On this host {calibration.sentence()}."))
+            doubt = ": DOUBTFUL, other work ran when that was measured" if calibration.doubtful else ""
+            observer(Note(f"On this host {calibration.sentence()}{doubt}."))
     for warning in sizing_warnings(trials, workers, found):
         observer(Note(warning))
     return found
