@@ -315,7 +315,7 @@ OPTIONAL = {
     "thresholds", "sessions", "notes", "unequal", "unequal_allowed", "advice", "data_directories", "meaning",
     "overrides", "journal_directories", "point", "late", "limits", "copies", "attached", "servers", "exploratory",
     "rate_rule", "control_cpu_s", "disk_fsync_ms", "catch_up", "syncs", "backlog_growth", "lost_examples",
-    "figures", "session",
+    "duplicated_examples", "reordered_examples", "corrupt_examples", "figures", "session",
 }  # fmt: skip
 """Keys that runs did not have when the schema was young."""
 

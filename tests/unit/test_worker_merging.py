@@ -216,8 +216,11 @@ def workers(*parts: TotalFigures) -> list[WorkerTotals]:
     return [WorkerTotals(f"worker-{number}", BEGIN, part) for number, part in enumerate(parts, 1)]
 
 
-def counts(unique: int, missing: int = 0, repeated: int = 0, examples: tuple[str, ...] = ()) -> SequenceCounts:
-    return SequenceCounts((100, 100), (0, 0), ({}, {}), {"sub-0": Received(unique, missing, repeated, examples)})
+def counts(
+    unique: int, missing: int = 0, repeated: int = 0, examples: tuple[str, ...] = (), again: tuple[str, ...] = ()
+) -> SequenceCounts:
+    received = Received(unique, missing, repeated, examples, again)
+    return SequenceCounts((100, 100), (0, 0), ({}, {}), {"sub-0": received})
 
 
 def test_totals_are_sums_and_loss_comes_from_the_sets_alone() -> None:
@@ -246,6 +249,17 @@ def test_a_message_with_a_damaged_header_is_not_lost_as_well() -> None:
     examples = tuple(f"producer 0 sequence {number}" for number in range(3))
     (whole,) = merged_totals(workers(damaged, totals()), counts(197, missing=3, examples=examples)).subscriptions
     assert (whole.lost, whole.corrupt, whole.corrupt_unattributed, whole.lost_examples) == (1, 3, 2, examples[:1])
+
+
+def test_of_each_fault_the_first_few_messages_are_named_whoever_received_them() -> None:
+    first = totals(subscriptions=(sub_totals(duplicated_examples=("a",), reordered_examples=("r",)),))
+    other = totals(subscriptions=(sub_totals(duplicated_examples=("b", "c"), corrupt_examples=tuple("0123456789")),))
+    more = totals(subscriptions=(sub_totals(corrupt_examples=("too many",)),))
+    (whole,) = merged_totals(workers(first, other, more), counts(150, again=("d",))).subscriptions
+    assert whole.duplicated_examples == ("a", "b", "c", "d")
+    assert (whole.reordered_examples, whole.corrupt_examples) == (("r",), tuple("0123456789"))
+    (alone,) = merged_totals(workers(first, other)).subscriptions
+    assert alone.duplicated_examples == ("a", "b", "c")
 
 
 def test_without_sets_the_backlog_is_a_difference_of_counts() -> None:

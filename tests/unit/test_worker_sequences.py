@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ def test_lost_repeated_and_unknown_are_counted_for_each_subscription() -> None:
         received("sub-1", 1, [1, 2, 5, 6, 7, 8]),
     ]
     counts = count_sequences([first, second], ["sub-0", "sub-1"], 2)
-    assert counts.subscriptions["sub-0"] == Received(13, 1, 1, ("producer 1 sequence 7",))
+    assert counts.subscriptions["sub-0"] == Received(13, 1, 1, ("producer 1 sequence 7",), ("producer 1 sequence 2",))
     assert counts.subscriptions["sub-1"] == Received(11, 2, 0, ("producer 1 sequence 0", "producer 1 sequence 9"))
     assert counts.unknown == (0, 2)
 
@@ -135,6 +136,12 @@ def test_any_division_gives_what_plain_sets_give(scene: Scene) -> None:
         assert found.repeated == len(own) - len(union)
         lost = sorted(acked - union)[:10]
         assert found.examples == tuple(f"producer {number} sequence {sequence}" for number, sequence in lost)
+        receipts = Counter((producer, sequence) for _, _, producer, sequence in own)
+        again = {
+            f"producer {number} sequence {sequence}" for (number, sequence), times in receipts.items() if times > 1
+        }
+        assert len(found.repeated_examples) == min(10, found.repeated)
+        assert set(found.repeated_examples) <= again
 
 
 @pytest.mark.parametrize(

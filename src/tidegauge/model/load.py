@@ -109,8 +109,9 @@ class SecondFigures:
 class SubscriptionTotals:
     """One subscription over the whole trial; `end_to_end` and `window_received` over the measured window.
 
-    `record_end_to_end` is that of each record of a schedule. The last four matter where nothing was sent: first and
-    last receipt in the window (0 = none), messages of an earlier trial whose checksums were verified, bytes received.
+    `record_end_to_end` is that of each record of a schedule. The four from `first_received_mono_ns` on matter where
+    nothing was sent: first and last receipt in the window (0 = none), messages of an earlier trial whose checksums were
+    verified, bytes received. Examples: "producer 0 sequence 17".
     """
 
     name: str
@@ -132,6 +133,9 @@ class SubscriptionTotals:
     last_received_mono_ns: int = 0
     verified: int = 0
     received_bytes: int = 0
+    duplicated_examples: tuple[str, ...] = ()
+    reordered_examples: tuple[str, ...] = ()
+    corrupt_examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

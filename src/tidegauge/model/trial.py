@@ -194,7 +194,8 @@ class SubscriptionResult(SubscriptionCounts):
     """One subscription of a load: whole-trial counts; end-to-end and the backlog's growth over the measured window.
 
     `backlog` is what was left after the drain, `window_end_backlog` what waited when the measured window ended; None
-    where that was not seen. `backlog_growth` is None where the window was too short.
+    where that was not seen. `backlog_growth` is None where the window was too short. Examples are of the first few:
+    "producer 0 sequence 17".
     """
 
     end_to_end: Latency
@@ -206,6 +207,9 @@ class SubscriptionResult(SubscriptionCounts):
     lost_examples: tuple[str, ...] = ()
     backlog_growth: Slope | None = None
     window_end_backlog: int | None = None
+    duplicated_examples: tuple[str, ...] = ()
+    reordered_examples: tuple[str, ...] = ()
+    corrupt_examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

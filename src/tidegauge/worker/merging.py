@@ -28,7 +28,7 @@ from tidegauge.model.load import (
     worker_name,
 )
 from tidegauge.statistics.histograms import merged
-from tidegauge.worker.sequences import FiguresError, Received, SequenceCounts
+from tidegauge.worker.sequences import EXAMPLES_MAX, FiguresError, Received, SequenceCounts
 
 _SECOND_NS = 1_000_000_000
 
@@ -247,6 +247,7 @@ def _totals_of_subscription(
         lost=lost,
         duplicated=together.duplicated + (counted.repeated if counted else 0),
         lost_examples=counted.examples[:lost] if counted else (),
+        duplicated_examples=_examples([together.duplicated_examples, counted.repeated_examples if counted else ()]),
     )
 
 
@@ -274,6 +275,10 @@ def _first_known(instants: Sequence[int]) -> int:
     return min(filter(None, instants), default=0)
 
 
+def _examples(found: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(found))[:EXAMPLES_MAX]
+
+
 _SECONDS_OF_ONE = _rules(
     SecondFigures,
     second=_first,
@@ -297,6 +302,9 @@ _SUBSCRIPTION = _rules(
     record_end_to_end=lambda found: tuple(map(merged, zip(*found, strict=True))),
     first_received_mono_ns=_first_known,
     last_received_mono_ns=max,
+    duplicated_examples=_examples,
+    reordered_examples=_examples,
+    corrupt_examples=_examples,
 )
 _TOTALS = _rules(TotalFigures, window=_window, gc_pause_ns=max)
 

@@ -210,7 +210,16 @@ totals_of: Callable[[pb.TotalFigures], TotalFigures] = reader(
     TotalFigures,
     without=("workers",),
     window=reader(WindowFigures, records=_each(reader(RecordFigures))),
-    subscriptions=_each(reader(SubscriptionTotals, lost_examples=tuple, record_end_to_end=tuple)),
+    subscriptions=_each(
+        reader(
+            SubscriptionTotals,
+            lost_examples=tuple,
+            record_end_to_end=tuple,
+            duplicated_examples=tuple,
+            reordered_examples=tuple,
+            corrupt_examples=tuple,
+        )
+    ),
     errors=_each(attrgetter("where", "message", "count")),
 )
 """Totals of a trial."""

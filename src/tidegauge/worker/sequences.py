@@ -52,6 +52,7 @@ class Received:
     missing: int
     repeated: int
     examples: tuple[str, ...]
+    repeated_examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ class _Subscription:
     missing: int = 0
     repeated: int = 0
     examples: list[str] = field(default_factory=list)
+    repeated_examples: list[str] = field(default_factory=list)
     next_producer: int = 0
 
 
@@ -161,7 +163,9 @@ class _Tally:
                 raise self._wrong(
                     worker, f"{_words(part)} is said to include sequence {received.max()}, but only {sent:,} were sent"
                 )
-            self._subscriptions[place].repeated += union.intersection_cardinality(received)
+            if again := union.intersection_cardinality(received):
+                self._subscriptions[place].repeated += again
+                _add_examples(self._subscriptions[place].repeated_examples, producer, union & received)
             union |= received
         self._settle(place, producer, union)
 
@@ -175,7 +179,11 @@ class _Tally:
             self._none_received(place, self._producers)
             subscription = self._subscriptions[place]
             found[name] = Received(
-                subscription.unique, subscription.missing, subscription.repeated, tuple(subscription.examples)
+                subscription.unique,
+                subscription.missing,
+                subscription.repeated,
+                tuple(subscription.examples),
+                tuple(subscription.repeated_examples),
             )
         return SequenceCounts(tuple(self._sent_by), tuple(self._unknown_by), tuple(self._received_by), found)
 
@@ -198,8 +206,7 @@ class _Tally:
             lost.add_range(0, sent)
             lost -= received
             lost -= unknown
-            first = islice(lost, EXAMPLES_MAX - len(subscription.examples))
-            subscription.examples += [f"producer {producer} sequence {sequence}" for sequence in first]
+            _add_examples(subscription.examples, producer, lost)
 
     def _unite(self, worker: int, whole: BitMap64, part: Part, packed: bytes) -> None:
         """Add what a worker says in one part, of which no other has anything."""
@@ -213,6 +220,11 @@ class _Tally:
 
     def _wrong(self, worker: int, what: str) -> FiguresError:
         return FiguresError(f"{worker_name(worker, self._workers)}: {what}")
+
+
+def _add_examples(examples: list[str], producer: int, sequences: BitMap64) -> None:
+    first = islice(sequences, EXAMPLES_MAX - len(examples))
+    examples += [f"producer {producer} sequence {sequence}" for sequence in first]
 
 
 def _words(part: Part) -> str:

@@ -314,6 +314,9 @@ def _subscription(sub: SubscriptionTotals, observed: Observed) -> SubscriptionRe
         lost_examples=sub.lost_examples if loss_is_known else (),
         backlog_growth=growth([point.backlogs[sub.name] for point in observed.seconds if sub.name in point.backlogs]),
         window_end_backlog=observed.window_end_backlogs.get(sub.name),
+        duplicated_examples=sub.duplicated_examples,
+        reordered_examples=sub.reordered_examples,
+        corrupt_examples=sub.corrupt_examples,
     )
 
 

@@ -579,7 +579,7 @@ class RecordFigures(_message.Message):
     def __init__(self, intended: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_within: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ...) -> None: ...
 
 class SubscriptionTotals(_message.Message):
-    __slots__ = ("name", "received", "unique", "backlog", "lost", "duplicated", "reordered", "corrupt", "corrupt_unattributed", "foreign", "negative_latency", "end_to_end", "window_received", "lost_examples", "record_end_to_end", "first_received_mono_ns", "last_received_mono_ns", "verified", "received_bytes")
+    __slots__ = ("name", "received", "unique", "backlog", "lost", "duplicated", "reordered", "corrupt", "corrupt_unattributed", "foreign", "negative_latency", "end_to_end", "window_received", "lost_examples", "record_end_to_end", "first_received_mono_ns", "last_received_mono_ns", "verified", "received_bytes", "duplicated_examples", "reordered_examples", "corrupt_examples")
     NAME_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_FIELD_NUMBER: _ClassVar[int]
     UNIQUE_FIELD_NUMBER: _ClassVar[int]
@@ -599,6 +599,9 @@ class SubscriptionTotals(_message.Message):
     LAST_RECEIVED_MONO_NS_FIELD_NUMBER: _ClassVar[int]
     VERIFIED_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    DUPLICATED_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    REORDERED_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    CORRUPT_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
     name: str
     received: int
     unique: int
@@ -618,7 +621,10 @@ class SubscriptionTotals(_message.Message):
     last_received_mono_ns: int
     verified: int
     received_bytes: int
-    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., unique: _Optional[int] = ..., backlog: _Optional[int] = ..., lost: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., corrupt_unattributed: _Optional[int] = ..., foreign: _Optional[int] = ..., negative_latency: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., window_received: _Optional[int] = ..., lost_examples: _Optional[_Iterable[str]] = ..., record_end_to_end: _Optional[_Iterable[bytes]] = ..., first_received_mono_ns: _Optional[int] = ..., last_received_mono_ns: _Optional[int] = ..., verified: _Optional[int] = ..., received_bytes: _Optional[int] = ...) -> None: ...
+    duplicated_examples: _containers.RepeatedScalarFieldContainer[str]
+    reordered_examples: _containers.RepeatedScalarFieldContainer[str]
+    corrupt_examples: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., unique: _Optional[int] = ..., backlog: _Optional[int] = ..., lost: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., corrupt_unattributed: _Optional[int] = ..., foreign: _Optional[int] = ..., negative_latency: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., window_received: _Optional[int] = ..., lost_examples: _Optional[_Iterable[str]] = ..., record_end_to_end: _Optional[_Iterable[bytes]] = ..., first_received_mono_ns: _Optional[int] = ..., last_received_mono_ns: _Optional[int] = ..., verified: _Optional[int] = ..., received_bytes: _Optional[int] = ..., duplicated_examples: _Optional[_Iterable[str]] = ..., reordered_examples: _Optional[_Iterable[str]] = ..., corrupt_examples: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ErrorCount(_message.Message):
     __slots__ = ("where", "message", "count")

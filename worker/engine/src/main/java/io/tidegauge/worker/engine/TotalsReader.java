@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine;
 
+import io.tidegauge.worker.engine.check.Examples;
 import io.tidegauge.worker.engine.check.Losses;
 import io.tidegauge.worker.engine.check.ReceiveRecorder;
 import io.tidegauge.worker.engine.check.Subscription;
@@ -22,8 +23,6 @@ import java.util.List;
  * Adds up everything known about a trial. Only reads: any number of them may be used at any time.
  */
 final class TotalsReader {
-  private static final int EXAMPLES_MAX = 10;
-
   private final Setup setup;
   private final LoadThreads threads;
   private final WindowUse use;
@@ -147,10 +146,10 @@ final class TotalsReader {
     for (SequencesReader.Sent of : sent) {
       int p = of.producer();
       Losses losses =
-          Losses.find(of.count(), s.received(p), of.unknown(), EXAMPLES_MAX - examples.size());
+          Losses.find(of.count(), s.received(p), of.unknown(), Examples.MAX - examples.size());
       missing += losses.count();
       for (long sequence : losses.examples()) {
-        examples.add("producer " + p + " sequence " + sequence);
+        examples.add(Examples.words(p, sequence));
       }
     }
     long unattributed = s.sum(ReceiveRecorder.CORRUPT_UNATTRIBUTED);
@@ -175,6 +174,9 @@ final class TotalsReader {
         encoder.encode(endToEnd),
         s.windowReceived(window.epoch()),
         List.copyOf(examples.subList(0, (int) Math.min(lost, examples.size()))),
+        s.duplicated().all(),
+        s.reordered().all(),
+        s.corrupt().all(),
         recordEndToEnd(s, window),
         foreign(s));
   }

@@ -70,14 +70,17 @@ public final class ConsumerChecker implements MessageSink {
     }
     if (!isBodyGood(array, offset, length)) {
       recorder.count(ReceiveRecorder.CORRUPT);
+      subscription.corrupt().add(producersFrom + producer, sequence);
     }
     if (cursor(producer).add(sequence)) {
       recorder.unique(window.get(), MessageHeader.intendedNs(array, offset), receivedMonoNs);
       if (!order.keeps(producer, partition, sequence)) {
         recorder.count(ReceiveRecorder.REORDERED);
+        subscription.reordered().add(producersFrom + producer, sequence);
       }
     } else {
       recorder.count(ReceiveRecorder.DUPLICATED);
+      subscription.duplicated().add(producersFrom + producer, sequence);
     }
   }
 
@@ -92,6 +95,9 @@ public final class ConsumerChecker implements MessageSink {
     if (intact) {
       // Only the magic number is damaged.
       recorder.count(ReceiveRecorder.CORRUPT);
+      subscription
+          .corrupt()
+          .add(MessageHeader.producer(array, offset), MessageHeader.sequence(array, offset));
       return true;
     }
     if (ours) {

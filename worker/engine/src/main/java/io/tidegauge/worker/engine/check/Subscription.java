@@ -8,6 +8,9 @@ public final class Subscription {
   private final String name;
   private final SequenceSet[] received;
   private final List<ReceiveRecorder> recorders = new CopyOnWriteArrayList<>();
+  private final Examples duplicated = new Examples();
+  private final Examples reordered = new Examples();
+  private final Examples corrupt = new Examples();
 
   /**
    * @param producers producers of all topics
@@ -36,6 +39,19 @@ public final class Subscription {
 
   public List<ReceiveRecorder> recorders() {
     return recorders;
+  }
+
+  public Examples duplicated() {
+    return duplicated;
+  }
+
+  public Examples reordered() {
+    return reordered;
+  }
+
+  /** Of those whose header says which they are. */
+  public Examples corrupt() {
+    return corrupt;
   }
 
   /** Sum of a counter over the consumers. */

@@ -23,5 +23,8 @@ public record SubscriptionTotals(
     byte[] endToEnd,
     long windowReceived,
     List<String> lostExamples,
+    List<String> duplicatedExamples,
+    List<String> reorderedExamples,
+    List<String> corruptExamples,
     List<byte[]> recordEndToEnd,
     Foreign others) {}

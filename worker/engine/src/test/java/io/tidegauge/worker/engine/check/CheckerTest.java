@@ -45,6 +45,10 @@ class CheckerTest {
     return alone.sum(counter);
   }
 
+  private static String example(int producer, long sequence) {
+    return "producer " + producer + " sequence " + sequence;
+  }
+
   private static Losses lost(Subscription s, long sent, long... unknown) {
     SequenceSet noOutcome = new SequenceSet(false);
     SequenceSet.Cursor cursor = noOutcome.cursor();
@@ -90,6 +94,7 @@ class CheckerTest {
   void aDuplicateIsNotReordered() {
     give(0, 1, 2, 1, 1, 3);
     assertThat(sum(ReceiveRecorder.DUPLICATED)).isEqualTo(2);
+    assertThat(alone.duplicated().all()).containsExactly(example(0, 1), example(0, 1));
     assertThat(sum(ReceiveRecorder.REORDERED)).isZero();
     assertThat(sum(ReceiveRecorder.UNIQUE)).isEqualTo(4);
   }
@@ -98,6 +103,7 @@ class CheckerTest {
   void aSwapIsOneReordered() {
     give(0, 2, 1, 3, 4);
     assertThat(sum(ReceiveRecorder.REORDERED)).isEqualTo(1);
+    assertThat(alone.reordered().all()).containsExactly(example(0, 1));
     assertThat(lost(alone, 5).count()).isZero();
   }
 
@@ -105,6 +111,22 @@ class CheckerTest {
   void oneLateMessageAfterThreeIsOneReordered() {
     give(0, 2, 3, 4, 1);
     assertThat(sum(ReceiveRecorder.REORDERED)).isEqualTo(1);
+  }
+
+  @Test
+  void faultsAreBlamedOnTheProducerByItsNumberInTheTrial() {
+    Subscription whole = new Subscription("sub-0", 7, false);
+    ConsumerChecker ofSecondTopic =
+        new ConsumerChecker(whole, context, 4, 3, Order.byPartition(3, 4));
+    byte[] damaged = message(6, 9);
+    damaged[60] ^= 1;
+    for (byte[] value : List.of(message(4, 1), message(4, 0), message(5, 3), message(5, 3))) {
+      give(ofSecondTopic, 0, value);
+    }
+    give(ofSecondTopic, 0, damaged);
+    assertThat(whole.reordered().all()).containsExactly(example(4, 0));
+    assertThat(whole.duplicated().all()).containsExactly(example(5, 3));
+    assertThat(whole.corrupt().all()).containsExactly(example(6, 9));
   }
 
   @Test
@@ -124,6 +146,9 @@ class CheckerTest {
       give(consumer, 0, value);
     }
     assertThat(sum(ReceiveRecorder.CORRUPT)).isEqualTo(12);
+    assertThat(alone.corrupt().all())
+        .hasSize(Examples.MAX)
+        .startsWith(example(0, 48), example(0, 61));
     assertThat(sum(ReceiveRecorder.CORRUPT_UNATTRIBUTED)).isZero();
     assertThat(sum(ReceiveRecorder.UNIQUE)).isEqualTo(12);
   }
@@ -138,6 +163,8 @@ class CheckerTest {
     assertThat(sum(ReceiveRecorder.CORRUPT)).isEqualTo(48);
     // In the first four bytes, the magic number, the rest still says which message it is.
     assertThat(sum(ReceiveRecorder.CORRUPT_UNATTRIBUTED)).isEqualTo(44);
+    assertThat(alone.corrupt().all())
+        .containsExactly(example(0, 0), example(0, 1), example(0, 2), example(0, 3));
     assertThat(sum(ReceiveRecorder.UNIQUE)).isEqualTo(4);
   }
 
