@@ -38,6 +38,9 @@ final class NullDriver implements Driver {
             out -> {
               out.writeUTF(spec.name());
               out.writeInt(spec.partitions());
+              out.writeInt(settings.eject().every());
+              out.writeInt(settings.eject().unacknowledged());
+              out.writeInt(settings.eject().times());
             });
       } else {
         topics.put(spec.name(), new NullTopic(spec.partitions()));

@@ -15,7 +15,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * The null system as a process of its own: topics in memory, for several workers whose null driver
  * has the setting {@code address}. It does nothing wrong: faults are made by the drivers of
  * producers. Each message is handed over once, to one consumer of each subscription that exists
- * when it comes; a message without a subscription is gone.
+ * when it comes, unless it {@linkplain Ejections ejects} that consumer; a message without a
+ * subscription is gone.
  */
 public final class NullServer implements AutoCloseable {
   /** An answer with how much is stored comes after so many records at the latest. */
@@ -105,7 +106,8 @@ public final class NullServer implements AutoCloseable {
 
   private void create(Wire wire, String name) throws IOException {
     int partitions = wire.in.readInt();
-    topics.computeIfAbsent(name, n -> new ServerTopic(partitions));
+    Ejections ejections = new Ejections(wire.in.readInt(), wire.in.readInt(), wire.in.readInt());
+    topics.computeIfAbsent(name, n -> new ServerTopic(partitions, ejections));
     answer(wire, "");
   }
 
@@ -167,7 +169,7 @@ public final class NullServer implements AutoCloseable {
           r = from.next(member);
         }
       }
-      wire.out.writeInt(Wire.END);
+      wire.out.writeInt(member.isEjected() ? Wire.EJECTED : Wire.END);
       wire.out.flush();
     } finally {
       from.leave(member);

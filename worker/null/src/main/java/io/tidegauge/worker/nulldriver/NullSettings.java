@@ -24,6 +24,7 @@ import java.util.TreeMap;
  *   <li>{@code swap}: delivered after the next message of the same producer to the same partition
  *   <li>{@code flip_body}, {@code flip_header}: delivered with one bit wrong
  *   <li>{@code fail_stored}, {@code fail_lost}: reported as failed, and delivered or not
+ *   <li>{@code eject}: consumers leave and join again, see {@link Ejections}; with {@code address}
  *   <li>{@code consume_us}: CPU time that each message costs its consumer's thread
  *   <li>{@code backlog_bytes_max}: what a consumer may owe to one producer before sending blocks
  * </ul>
@@ -43,6 +44,7 @@ record NullSettings(
     Positions flipHeader,
     Positions failStored,
     Positions failLost,
+    Ejections eject,
     long consumeNs,
     long backlogBytesMax,
     Map<String, String> given) {
@@ -60,6 +62,7 @@ record NullSettings(
           Map.entry("flip_header", ""),
           Map.entry("fail_stored", ""),
           Map.entry("fail_lost", ""),
+          Map.entry("eject", ""),
           Map.entry("consume_us", "0"),
           Map.entry("backlog_bytes_max", String.valueOf(64L << 20)));
 
@@ -87,9 +90,18 @@ record NullSettings(
         positions(given, "flip_header"),
         positions(given, "fail_stored"),
         positions(given, "fail_lost"),
+        eject(given),
         number(given, "consume_us") * 1000,
         number(given, "backlog_bytes_max"),
         Map.copyOf(given));
+  }
+
+  private static Ejections eject(Map<String, String> given) throws DriverException {
+    String text = value(given, "eject");
+    if (!text.isEmpty() && value(given, "address").isEmpty()) {
+      throw new DriverException("null driver: eject needs an address");
+    }
+    return Ejections.parse(text);
   }
 
   /** Whether the system is a process of its own. */

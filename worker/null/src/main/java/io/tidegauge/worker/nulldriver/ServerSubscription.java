@@ -8,7 +8,7 @@ import java.util.List;
 /**
  * What consumers of a subscription have yet to receive, by partition. Each partition is one
  * consumer's at a time; when one joins or leaves, partitions are shared out anew, and what has not
- * been handed over goes to the new owner.
+ * been handed over goes to the new owner; what an ejected one has not acknowledged, too.
  */
 final class ServerSubscription {
   /** What may wait before those who publish have to. */
@@ -21,20 +21,34 @@ final class ServerSubscription {
   static final class Member {
     private final int number;
     private final List<Integer> partitions = new ArrayList<>();
+
+    /** What would be delivered again if it were ejected; of its own partitions, the newest last. */
+    private final ArrayDeque<Record> unacknowledged = new ArrayDeque<>();
+
     private int turn;
     private boolean left;
+    private volatile boolean ejected;
 
     private Member(int number) {
       this.number = number;
+    }
+
+    boolean isEjected() {
+      return ejected;
     }
   }
 
   private final List<ArrayDeque<byte[]>> queues = new ArrayList<>();
   private final List<Member> members = new ArrayList<>();
+  private final Ejections ejections;
+  private int membersMost;
+  private int ejected;
+  private long handedOver;
   private long bytes;
   private boolean deleted;
 
-  ServerSubscription(int partitions) {
+  ServerSubscription(int partitions, Ejections ejections) {
+    this.ejections = ejections;
     for (int p = 0; p < partitions; p++) {
       queues.add(new ArrayDeque<>());
     }
@@ -46,6 +60,8 @@ final class ServerSubscription {
     Member member = new Member(number < 0 ? last + 1 : number);
     members.add(member);
     members.sort(Comparator.comparingInt(m -> m.number));
+    membersMost = Math.max(membersMost, members.size());
+    handedOver = 0;
     share();
     return member;
   }
@@ -63,7 +79,35 @@ final class ServerSubscription {
     for (int p = 0; p < queues.size() && !members.isEmpty(); p++) {
       members.get(p % members.size()).partitions.add(p);
     }
+    // Whoever has a partition now has gone on from there.
+    members.forEach(
+        member -> member.unacknowledged.removeIf(r -> !member.partitions.contains(r.partition)));
     notifyAll();
+  }
+
+  /** Notes what a consumer is handed, and ejects it if its turn has come. */
+  private void handOver(Member member, Record record) {
+    if (ejected == ejections.times()) {
+      return;
+    }
+    handedOver++;
+    member.unacknowledged.add(record);
+    if (member.unacknowledged.size() > ejections.unacknowledged()) {
+      member.unacknowledged.remove();
+    }
+    if (handedOver >= ejections.every()
+        && members.size() == membersMost
+        && members.get(ejected % members.size()) == member
+        && member.unacknowledged.size() == ejections.unacknowledged()) {
+      ejected++;
+      member.ejected = true;
+      while (!member.unacknowledged.isEmpty()) {
+        Record again = member.unacknowledged.removeLast();
+        queues.get(again.partition).addFirst(again.value);
+        bytes += again.value.length;
+      }
+      leave(member);
+    }
   }
 
   synchronized void delete() {
@@ -102,7 +146,9 @@ final class ServerSubscription {
         if (bytes <= BYTES_MAX && bytes + value.length > BYTES_MAX) {
           notifyAll();
         }
-        return new Record(partition, value);
+        Record record = new Record(partition, value);
+        handOver(member, record);
+        return record;
       }
     }
     return null;

@@ -6,14 +6,16 @@ import java.util.concurrent.ConcurrentHashMap;
 /** A topic of a {@link NullServer}: its subscriptions, each with a copy of what comes. */
 final class ServerTopic {
   private final int partitions;
+  private final Ejections ejections;
   private final Map<String, ServerSubscription> subscriptions = new ConcurrentHashMap<>();
 
-  ServerTopic(int partitions) {
+  ServerTopic(int partitions, Ejections ejections) {
     this.partitions = partitions;
+    this.ejections = ejections;
   }
 
   ServerSubscription subscription(String name) {
-    return subscriptions.computeIfAbsent(name, n -> new ServerSubscription(partitions));
+    return subscriptions.computeIfAbsent(name, n -> new ServerSubscription(partitions, ejections));
   }
 
   /** Returns once each subscription has room for it. */

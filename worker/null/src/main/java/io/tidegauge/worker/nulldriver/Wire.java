@@ -17,13 +17,13 @@ import java.net.Socket;
  *   <li>{@link #PRODUCE}: the client sends records, the server how many it has stored so far (a
  *       long), now and then
  *   <li>{@link #CONSUME}: the server sends records until the client sends any byte, then the record
- *       {@link #END}
+ *       {@link #END}; or {@link #EJECTED}, and the client may ask again
  * </ul>
  *
  * A record is its length, its partition (ints) and its value.
  */
 final class Wire implements AutoCloseable {
-  /** Name and partitions of a topic, which may exist. */
+  /** Name, partitions and {@link Ejections} of a topic, which may exist. */
   static final int CREATE = 1;
 
   /** Name of a topic, which may not exist. */
@@ -37,6 +37,9 @@ final class Wire implements AutoCloseable {
 
   /** Length of the record after which none comes. */
   static final int END = -1;
+
+  /** The same, of a consumer that did not want to leave. */
+  static final int EJECTED = -2;
 
   private static final int BUFFER_BYTES = 64 << 10;
   private static final int CONNECT_MS_MAX = 5_000;

@@ -173,6 +173,45 @@ class RemoteTest {
   }
 
   @Test
+  void ejectedConsumersJoinAgainAndOthersReceiveWhatTheyHadNotAcknowledged() throws Exception {
+    Driver own = driver(Map.of("eject", "100:5:4"));
+    own.createTopics(List.of(new TopicSpec("ejecting", PARTITIONS, 1, Map.of())));
+    Received first = new Received();
+    Received second = new Received();
+    List<MessageConsumer> consumers = new ArrayList<>();
+    for (Received received : List.of(first, second)) {
+      ConsumerSpec spec =
+          new ConsumerSpec("ejecting", 0, PARTITIONS, "sub-0", "consumer", false, OPTIONS);
+      consumers.add(own.createConsumer(spec, received));
+    }
+    int sent = 0;
+    try (MessageProducer producer =
+        own.createProducer(new ProducerSpec("ejecting", 0, PARTITIONS, "producer", OPTIONS))) {
+      long deadline = System.nanoTime() + 30_000_000_000L;
+      while (first.count() + second.count() < sent + 4 * 5 && System.nanoTime() < deadline) {
+        assertAcked(send(producer, sent, sent + 50));
+        sent += 50;
+        Thread.sleep(5);
+      }
+      // No more come than that, although much is sent.
+      assertAcked(send(producer, sent, sent + 1_000));
+      sent += 1_000;
+      await(sent + 4 * 5, first, second);
+    }
+    for (MessageConsumer consumer : consumers) {
+      consumer.close();
+    }
+    assertThat(first.errors).isEmpty();
+    assertThat(second.errors).isEmpty();
+    assertThat(first.count()).isPositive();
+    assertThat(second.count()).isPositive();
+    List<Integer> all = new ArrayList<>(first.numbers);
+    all.addAll(second.numbers);
+    assertThat(all).hasSize(sent + 4 * 5);
+    assertThat(new java.util.TreeSet<>(all)).hasSize(sent);
+  }
+
+  @Test
   void aDelayedOutcomeComesLater() throws Exception {
     Received received = new Received();
     long before = System.nanoTime();
@@ -204,6 +243,11 @@ class RemoteTest {
         .hasMessage("null driver: there is no topic t");
     assertThatThrownBy(() -> consumer("sub-0", new Received()))
         .hasMessage("null driver: there is no topic t");
+    assertThatThrownBy(() -> driver(Map.of("eject", "100:5")))
+        .hasMessageContaining("eject must look like '500:5:6'")
+        .hasMessageContaining("not '100:5'");
+    assertThatThrownBy(() -> factory.open(Map.of("eject", "1:1:1")))
+        .hasMessage("null driver: eject needs an address");
     assertThatThrownBy(() -> factory.open(Map.of("address", "nowhere")))
         .hasMessageContaining("address must look like '127.0.0.1:4000', not 'nowhere'");
     int port = server.port();
