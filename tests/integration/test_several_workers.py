@@ -7,7 +7,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,13 +16,17 @@ import pytest
 from null_worker import BUILT, WORKLOAD, drained, order, run_trial, sleep_until
 from patience import wait_for
 
+from tidegauge.campaign.run.result import Observed, make_result
 from tidegauge.distribution.java import find_java
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.local import LocalHost
+from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.load import SecondFigures, TotalFigures
+from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival, ClientSettings
+from tidegauge.statistics.classify import OWN_LAG
 from tidegauge.statistics.histograms import decode
-from tidegauge.worker.api import LoadOrder
+from tidegauge.worker.api import LoadOrder, LoadWorker
 from tidegauge.worker.archive import JAVA_MAJOR_MIN, worker_class_path
 from tidegauge.worker.group import SILENCE_S_MAX, WorkerGroup
 from tidegauge.worker.launch import WorkerOptions, start_workers
@@ -40,6 +45,16 @@ FAULTS = {
     "flip_header": "at:500",
 }
 """At places of each producer's messages."""
+UNACKNOWLEDGED, EJECTIONS = 5, 4
+EJECTING = {
+    "lose": "at:20,21",
+    "duplicate": "at:40,60,61",
+    "swap": "at:100",
+    "flip_body": "at:80",
+    "flip_header": "at:120",
+    "eject": f"600:{UNACKNOWLEDGED}:{EJECTIONS}",
+}
+"""Consumers are ejected once both producers of a topic are past all places, so that no fault is delivered again."""
 
 
 @pytest.fixture
@@ -70,14 +85,31 @@ def workers(host: LocalHost, tmp_path: Path) -> Iterator[WorkerGroup]:
     found.close()
 
 
-def load(address: str, **more: object) -> LoadOrder:
-    return order({"address": address, **FAULTS}, msgs_per_s=4_000.0, workload=SHARED, **more)
+def load(address: str, faults: Mapping[str, str] = FAULTS, **more: object) -> LoadOrder:
+    return order({"address": address, **faults}, msgs_per_s=4_000.0, workload=SHARED, **more)
 
 
-def check_faults(totals: TotalFigures) -> None:
+def named(*sequences: int) -> set[str]:
+    return {f"producer {producer} sequence {sequence}" for producer in range(PRODUCERS) for sequence in sequences}
+
+
+def check_faults(totals: TotalFigures, faults: Mapping[str, str] = FAULTS, delivered_again: int = 0) -> None:
+    """Of each subscription and producer: 2 lost, 3 duplicated, 1 swapped, 2 damaged, all at their places."""
+    places = {fault: [int(place) for place in at[3:].split(",")] for fault, at in faults.items() if at[:3] == "at:"}
     for sub in totals.subscriptions:
         found = (sub.lost, sub.duplicated, sub.reordered, sub.corrupt, sub.corrupt_unattributed, sub.foreign)
-        assert found == tuple(PRODUCERS * each for each in (2, 3, 1, 2, 1, 0)), sub.name
+        expected = [PRODUCERS * each for each in (2, 3, 1, 2, 1, 0)]
+        expected[1] += delivered_again
+        assert found == tuple(expected), sub.name
+        assert set(sub.lost_examples) <= named(*places["lose"], *places["flip_header"])
+        assert set(sub.reordered_examples) == named(*places["swap"])
+        assert set(sub.corrupt_examples) == named(*places["flip_body"])
+        # The first ten of twelve, or some that were delivered again.
+        assert len(set(sub.duplicated_examples)) == 10
+        last = max(max(of_fault) for of_fault in places.values())
+        early = {example for example in sub.duplicated_examples if int(example.split()[-1]) <= last}
+        assert early <= named(*places["duplicate"])
+        assert delivered_again or len(early) == 10
         # What has a damaged header is known to be one of them, but not which.
         assert sub.unique == totals.sent - PRODUCERS * (2 + 1)
         assert sub.backlog == sub.lost
@@ -125,10 +157,50 @@ def test_faults_are_counted_exactly_whoever_received_the_messages(address: str, 
     check_shares(seconds, totals)
 
 
+def eject_all(worker: LoadWorker, order: LoadOrder) -> TotalFigures:
+    """A trial that lasts until each subscription of each topic must have ejected as many consumers as it is to.
+
+    Without any delay that takes 650 messages of a topic for each.
+    """
+    worker.prepare(order)
+    worker.start()
+    messages = 2 * order.workload.topics * EJECTIONS * 1_000
+    wait_for(lambda: worker.counts().acked >= messages, 30.0, f"{messages:,} messages")
+    assert worker.stop_producers(10.0) == 0
+    totals = drained(worker)
+    worker.finish(delete_topics=True)
+    assert totals.errors == ()
+    check_faults(totals, EJECTING, delivered_again=order.workload.topics * EJECTIONS * UNACKNOWLEDGED)
+    return totals
+
+
+def test_faults_are_counted_exactly_while_consumers_leave_and_join(address: str, workers: WorkerGroup) -> None:
+    totals = eject_all(workers, load(address, EJECTING, trial_id=4713))
+    within = sum(part.totals.subscriptions[0].duplicated for part in totals.workers)
+    # The rest is known from the sets only: one worker's consumer had received it, then that of another did.
+    assert PRODUCERS * 3 <= within < totals.subscriptions[0].duplicated
+
+
+def test_one_worker_counts_the_same_while_consumers_leave_and_join(
+    address: str, host: LocalHost, tmp_path: Path
+) -> None:
+    worker = start_workers(host, "null", tmp_path)
+    eject_all(worker, load(address, EJECTING, trial_id=4714))
+    worker.close()
+
+
 def test_one_worker_counts_the_same(address: str, host: LocalHost, tmp_path: Path) -> None:
     worker = start_workers(host, "null", tmp_path)
     check_faults(run_trial(worker, load(address, trial_id=4712), measure_s=2.0))
     worker.close()
+
+
+def assert_next_trial_runs(address: str, host: LocalHost, logs: Path, workers: LoadWorker | None = None) -> None:
+    """After one that was lost, with new workers; or with those that are there."""
+    found = workers or start_workers(host, "null", logs, count=3)
+    check_faults(run_trial(found, load(address, trial_id=4715), measure_s=1.0))
+    if workers is None:
+        found.close()
 
 
 def test_a_killed_worker_is_named_with_its_log(
@@ -143,6 +215,8 @@ def test_a_killed_worker_is_named_with_its_log(
         for _ in workers.watch():
             pass
     assert caught.value.log_path == tmp_path / "worker-2.log"
+    workers.close()
+    assert_next_trial_runs(address, host, tmp_path)
 
 
 def test_a_stopped_worker_is_named_before_long(
@@ -163,9 +237,66 @@ def test_a_stopped_worker_is_named_before_long(
     assert time.monotonic() - stopped_s[0] < SILENCE_S_MAX + 1
     assert caught.value.log_path == tmp_path / "worker-3.log"
     host.signal("worker-3", signal.SIGCONT)
+    workers.close()
+    assert_next_trial_runs(address, host, tmp_path)
 
 
-def test_a_worker_out_of_memory_is_named(host: LocalHost, tmp_path: Path) -> None:
+@contextmanager
+def starved(host: LocalHost, name: str) -> Iterator[None]:
+    """Leave a worker a tenth of the time: it stands still for 0.9 s of each second."""
+    over = threading.Event()
+
+    def starve() -> None:
+        while not over.is_set():
+            host.signal(name, signal.SIGSTOP)
+            over.wait(0.9)
+            host.signal(name, signal.SIGCONT)
+            over.wait(0.1)
+
+    thread = threading.Thread(target=starve)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def judged(load: LoadOrder, totals: TotalFigures) -> LoadResult:
+    """What a run makes of it."""
+    spec = LoadSpec(
+        trial_id="0001-latency-null", experiment="latency", system="null", choice=LevelChoice(4), nodes=1, block=0,
+        seed=1, workload=load.workload, msgs_per_s=load.msgs_per_s, warmup_s_min=1.0, warmup_s_max=1.0, measure_s=4.0,
+        drain_s_max=10.0,
+    )  # fmt: skip
+    return make_result(spec, totals, Observed("", 1.0, "", (), None, "drained", LevelFinding(4, ())))
+
+
+def test_a_worker_starved_of_cpu_makes_the_trial_invalid_and_is_named(
+    address: str, workers: WorkerGroup, host: LocalHost, tmp_path: Path
+) -> None:
+    order = load(address)
+    workers.prepare(order)
+    begin_ns = workers.start(1.0)
+    from_ns, until_ns = begin_ns + 1_000_000_000, begin_ns + 5_000_000_000
+    workers.set_window(from_ns, until_ns)
+    sleep_until(begin_ns)
+    with starved(host, "worker-2"):
+        sleep_until(until_ns)
+    stopped_s = time.monotonic()
+    workers.stop_producers(10.0)
+    totals = drained(workers)
+    workers.finish(delete_topics=True)
+    assert time.monotonic() - stopped_s < SILENCE_S_MAX
+    # Late it was, and lost nothing; the others are not blamed.
+    check_faults(totals)
+    result = judged(order, totals)
+    assert result.validity is Validity.INVALID
+    assert result.reasons[0].startswith(f"{OWN_LAG}: the own lag of worker-2 at ")
+    assert_next_trial_runs(address, host, tmp_path, workers)
+
+
+def test_a_worker_out_of_memory_is_named(address: str, host: LocalHost, tmp_path: Path) -> None:
     workers = start_workers(host, "null", tmp_path, WorkerOptions(heap_mb=32), count=3)
     client = ClientSettings(in_flight_messages_max=5_000_000, receive_queue_messages=5_000_000)
     many = replace(WORKLOAD, producers=20, arrival=Arrival.CLOSED_LOOP, client=client)
@@ -175,3 +306,4 @@ def test_a_worker_out_of_memory_is_named(host: LocalHost, tmp_path: Path) -> Non
         for _ in workers.watch():
             pass
     workers.close()
+    assert_next_trial_runs(address, host, tmp_path)

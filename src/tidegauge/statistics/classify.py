@@ -251,6 +251,8 @@ def _own_lag(
     generator's. The comparison is relative because on a busy machine every thread is late now and then: a lag of
     2 ms spoils a p99 of 3 ms and does nothing to one of 50 ms. Below the floor it is the resolution of scheduling,
     which no host does without: that can be a doubt, never a verdict.
+
+    One worker that deserves the verdict by itself is named, though all together may look a little worse.
     """
     if evidence.closed_loop:
         return None
