@@ -378,6 +378,33 @@ def test_a_worker_without_figures_is_named() -> None:
     workers.close()
 
 
+def test_nobody_is_silent_while_this_process_stands_still() -> None:
+    """What came meanwhile waits to be read."""
+    seconds = [second(number, number + 1) for number in range(3)]
+    _, workers = members(seconds=[seconds] * 3)
+    seen = []
+    for figures in workers.watch():
+        seen.append(figures.sent)
+        time.sleep(2 * group.SILENCE_S_MAX)
+    assert seen == [30, 30, 30]
+
+
+def test_one_silent_worker_is_found_while_others_are_not() -> None:
+    def chatter() -> Iterator[SecondFigures]:
+        for number in range(1_000):
+            time.sleep(0.01)
+            yield second(number, number + 1)
+
+    own, workers = members(hangs=[set(), {"watch"}, set()])
+    for member in own[::2]:
+        member.watch = chatter  # type: ignore[method-assign,assignment]
+    began_s = time.monotonic()
+    with pytest.raises(RunFailedError, match=r"^Load generator 2 of 3 gave no figures"):
+        list(workers.watch())
+    assert time.monotonic() - began_s < 5.0
+    workers.close()
+
+
 def test_a_worker_that_dies_ends_the_watching_with_its_own_error() -> None:
     _, workers = members(
         seconds=[[second(0, 1)]] * 3,

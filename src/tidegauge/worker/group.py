@@ -45,6 +45,8 @@ _PREPARE_S_MAX = 3700.0
 _FINISH_S_MAX = 190.0
 _PHASES = ("topics", "partitions", "consumers", "producers")
 _LOOK_S = 0.25
+_STALL_S = 1.0
+"""If this process stood still for longer, what came meanwhile is not read yet: nobody was silent for all of it."""
 _AHEAD = 4
 """Parts of a stream that are read before they are wanted."""
 
@@ -240,22 +242,34 @@ class WorkerGroup:
     def _merged_seconds(
         self, merger: SecondMerger, come: queue.SimpleQueue[tuple[int, SecondFigures | BaseException | None]]
     ) -> Iterator[SecondFigures]:
-        last_s = dict.fromkeys(range(len(self._members)), time.monotonic())
-        while last_s:
+        silent_s = dict.fromkeys(range(len(self._members)), 0.0)
+        looked_s = time.monotonic()
+        while silent_s:
             with contextlib.suppress(queue.Empty):
                 number, item = come.get(timeout=_LOOK_S)
                 if isinstance(item, BaseException):
                     self._remember(number, item)
                     raise item
                 if item is None:
-                    del last_s[number]
+                    del silent_s[number]
                     yield from merger.end(number)
                 else:
-                    last_s[number] = time.monotonic()
+                    silent_s[number] = 0.0
                     yield from merger.add(number, item)
-            for number, seen_s in last_s.items():
-                if time.monotonic() - max(seen_s, self._begin_ns / 1e9) > SILENCE_S_MAX:
-                    raise self._silent(number)
+            passed_s = time.monotonic() - looked_s
+            # Not for each of a thousand workers whenever one of them has a second.
+            if passed_s >= _LOOK_S:
+                looked_s += passed_s
+                self._check_silence(silent_s, passed_s, all_read=come.empty())
+
+    def _check_silence(self, silent_s: dict[int, float], passed_s: float, *, all_read: bool) -> None:
+        """Add what has passed since the last look to how long each was silent. Raises if it is too long for one."""
+        if time.monotonic_ns() < self._begin_ns:
+            return
+        for number, before_s in silent_s.items():
+            silent_s[number] = before_s + min(passed_s, _STALL_S)
+            if all_read and silent_s[number] > SILENCE_S_MAX:
+                raise self._silent(number)
 
     def totals(self) -> TotalFigures:
         """See `LoadWorker.totals`. What was lost or repeated comes from the workers' sets of sequences."""

@@ -44,6 +44,8 @@ class SecondMerger:
     def __init__(self, workers: int) -> None:
         self._waiting: list[deque[tuple[int, SecondFigures]]] = [deque() for _ in range(workers)]
         self._ended = [False] * workers
+        self._missing = workers
+        """Of whom nothing waits, and who have not ended: known at each of thousands of additions a second."""
         self._begin_ns: int | None = None
         self._edges = [0] * workers
         self._sent = [0] * workers
@@ -59,6 +61,7 @@ class SecondMerger:
         edge = round((figures.until_mono_ns - self._begin_ns) / _SECOND_NS)
         # The last one is a part of a second.
         self._edges[worker] = max(self._edges[worker] + 1, edge)
+        self._missing -= not self._waiting[worker]
         self._waiting[worker].append((self._edges[worker], figures))
         self._sent[worker] += figures.sent
         return self._complete()
@@ -66,6 +69,7 @@ class SecondMerger:
     def end(self, worker: int) -> list[SecondFigures]:
         """A worker has no more."""
         self._ended[worker] = True
+        self._missing -= not self._waiting[worker]
         return self._complete()
 
     def check_sent(self, totals: Sequence[TotalFigures]) -> None:
@@ -85,12 +89,13 @@ class SecondMerger:
                     taken.append(waiting.popleft()[1])
                 if taken:
                     own.append((worker, taken))
+                    self._missing += not waiting and not self._ended[worker]
             found.append(self._merge(own))
         return found
 
     def _common_edge(self) -> int | None:
         """The next edge that all workers have which have not ended; None if it is not known yet."""
-        if not any(self._waiting) or any(not waiting and not ended for waiting, ended in self._each()):
+        if self._missing or not any(self._waiting):
             return None
         edge = max(waiting[0][0] for waiting in self._waiting if waiting)
         while True:
