@@ -64,6 +64,14 @@ class FakeWorker(WorkerServicer):
         if MODE == "dies":
             os._exit(3)
 
+    def Sequences(self, request: Any, context: Any) -> Any:
+        for producer in range(100):
+            yield pb.SequencesPart(sent=pb.SentSequences(producer=producer, sent=2, unknown=b"x" * 3_000))
+        if MODE == "dies":
+            os._exit(3)
+        if MODE == "silent":
+            time.sleep(1000)
+
     asked = 0
 
     def Prepare(self, request: Any, context: Any) -> Any:

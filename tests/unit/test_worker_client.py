@@ -6,8 +6,10 @@ import itertools
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +18,7 @@ from fleet_samples import read_number, wait_until
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.local import LocalHost
+from tidegauge.model.load import SecondFigures, SentSequences
 from tidegauge.model.workload import Workload
 from tidegauge.worker import client as client_module
 from tidegauge.worker.api import LoadOrder, NoAnswerError
@@ -131,6 +134,65 @@ def test_a_worker_that_dies_ends_watch_with_the_cause(connect: Connect) -> None:
         for figures in connect("dies").watch():
             seen.append(figures.second)
     assert seen == list(range(len(seen))), "what was sent just before the death may be lost, nothing else"
+
+
+def follow(worker: GrpcWorker, wanted: int = 100) -> tuple[list[int], SimpleQueue[BaseException | None]]:
+    """The seconds as they come, and what comes last."""
+    seen: list[int] = []
+    last: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def put(item: SecondFigures | BaseException | None) -> bool:
+        if isinstance(item, SecondFigures):
+            seen.append(item.acked)
+        else:
+            last.put(item)
+        return len(seen) < wanted
+
+    worker.follow(put)
+    return seen, last
+
+
+def test_seconds_may_be_followed_without_a_thread_for_each_worker(connect: Connect) -> None:
+    worker = connect("good")
+    seen, last = follow(worker)
+    assert last.get(timeout=30) is None
+    assert seen == [0, 10, 20, 30, 40]
+    few, last = follow(worker, wanted=2)
+    with pytest.raises(Empty):
+        last.get(timeout=0.5)
+    assert few == [0, 10]
+
+
+def test_whoever_follows_learns_why_it_ends(connect: Connect) -> None:
+    _, last = follow(connect("dies"))
+    error = last.get(timeout=30)
+    assert isinstance(error, NoAnswerError)
+    assert "ended with exit code 3 (seen during Watch)" in error.message
+
+
+def test_a_figure_that_cannot_be_read_ends_the_following(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module.messages, "second_of", lambda _: 1 // 0)
+    _, last = follow(connect("good"))
+    assert isinstance(last.get(timeout=30), ZeroDivisionError)
+
+
+def test_sequences_come_in_order_and_end_with_the_worker(connect: Connect) -> None:
+    parts = [part for part in connect("good").sequences() if isinstance(part, SentSequences)]
+    assert [part.producer for part in parts] == list(range(100))
+
+
+def test_a_worker_that_dies_ends_sequences_with_the_cause(connect: Connect) -> None:
+    with pytest.raises(NoAnswerError, match=r"exit code 3 \(seen during Sequences\)"):
+        list(connect("dies").sequences())
+
+
+def test_a_worker_that_is_closed_ends_sequences(connect: Connect) -> None:
+    worker = connect("silent")
+    parts = worker.sequences()
+    next(parts)
+    threading.Timer(0.5, worker.close).start()
+    with pytest.raises(RunFailedError, match="was closed during Sequences"):
+        list(parts)
 
 
 def test_a_killed_worker_is_named(host: LocalHost, connect: Connect) -> None:

@@ -115,6 +115,9 @@ class Member:
         yield from self.seconds
         self._note("watch")
 
+    def follow(self, put: group.Put[SecondFigures]) -> None:
+        group.pump(self.watch, put)
+
     def probe(self, driver: str, connection: Any, timeout_s: float, topic: str) -> float:
         self._note("probe")
         return 0.5

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ from tidegauge.worker.archive import LOAD_S_MIN, WRITING_S_MAX, Archive
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
 from tidegauge.worker.messages import NOWHERE, Positions
+from tidegauge.worker.streams import Streams
 
 _TAIL_BYTES = 16_384
 _CAUSE = re.compile(r"(Caused by:|Exception\b|Error\b|OutOfMemory|\bERROR\b|\bFATAL\b)")
@@ -132,7 +134,9 @@ class GrpcWorker:
         self.words = process.words
         self.log_path = process.log_path
         self._metadata = ((_SECRET_KEY, process.secret),)
-        self._channel = grpc.insecure_channel(f"127.0.0.1:{process.port}", options=_CHANNEL_OPTIONS)
+        address = f"127.0.0.1:{process.port}"
+        self._channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
+        self._streams = Streams(address, _CHANNEL_OPTIONS, self._metadata)
         self._stub: Any = WorkerStub(self._channel)  # type: ignore[no-untyped-call]
         self._closing = threading.Event()
         self._started_s = 0.0
@@ -145,8 +149,9 @@ class GrpcWorker:
                     f"{process.subject} speaks protocol version {reply.protocol_version}, this is {PROTOCOL_VERSION}.",
                     "Run `make build`.",
                 )
-            self._hold = self._stub.Hold.future(self._heartbeats(), metadata=self._metadata)
+            self._hold = self._streams.hold(pb.HoldRequest(lease_ms=round(LEASE_S * 1e3)), LEASE_S / 4)
         except BaseException:
+            self._streams.close()
             self._channel.close()
             raise
         self.facts = messages.facts_of(reply)
@@ -259,6 +264,17 @@ class GrpcWorker:
         finally:
             call.cancel()
 
+    def follow(self, put: Callable[[SecondFigures | BaseException | None], bool]) -> None:
+        """See `GroupMember.follow`."""
+
+        def ended(error: Exception | None) -> None:
+            if self._closing.is_set():
+                put(None)
+            else:
+                put(self._failure("Watch", error) if isinstance(error, grpc.RpcError) else error)
+
+        self._streams.follow("Watch", pb.WatchRequest(), lambda message: put(messages.second_of(message)), ended)
+
     def stop_producers(self, grace_s: float) -> int:
         """See `LoadWorker.stop_producers`."""
         return self.stop(grace_s)[0]
@@ -279,14 +295,12 @@ class GrpcWorker:
 
     def sequences(self) -> Iterator[SentSequences | ReceivedSequences]:
         """See `GroupMember.sequences`."""
-        call = self._stub.Sequences(pb.SequencesRequest(), timeout=_PREPARE_S, metadata=self._metadata)
         try:
-            for message in call:
-                yield messages.sequences_of(message)
+            yield from map(messages.sequences_of, self._streams.read("Sequences", pb.SequencesRequest(), _PREPARE_S))
         except grpc.RpcError as error:
             raise self._failure("Sequences", error, _PREPARE_S) from error
-        finally:
-            call.cancel()
+        except CancelledError as error:
+            raise self._closed("Sequences") from error
 
     def finish(self, delete_topics: bool) -> None:
         """See `LoadWorker.finish`."""
@@ -349,6 +363,7 @@ class GrpcWorker:
         if not records:
             self._shut_down(pb.ShutdownRequest())
         self._hold.cancel()
+        self._streams.close()
         self._channel.close()
         with contextlib.suppress(RunFailedError):
             self._process.host.stop(self._process.name)
@@ -378,13 +393,6 @@ class GrpcWorker:
             time.sleep(_ENDING_POLL_S)
         return status.exit_code == 0
 
-    def _heartbeats(self) -> Iterator[pb.HoldRequest]:
-        """Renewals of the worker's lease. Consumed by a thread of gRPC's, at the pace set here."""
-        while True:
-            yield pb.HoldRequest(lease_ms=round(LEASE_S * 1e3))
-            if self._closing.wait(LEASE_S / 4):
-                return
-
     def _ask(self, call: str, request: object, timeout_s: float | None = None) -> Any:
         """One call. Raises `RunFailedError` with the cause in one line."""
         timeout_s = self._call_s if timeout_s is None else timeout_s
@@ -394,8 +402,10 @@ class GrpcWorker:
         except grpc.RpcError as error:
             raise self._failure(call, error, timeout_s) from error
         except ValueError as error:  # The channel was closed in another thread.
-            closed = f"{self._process.subject} was closed during {call}."
-            raise RunFailedError(closed, log_path=self._process.log_path) from error
+            raise self._closed(call) from error
+
+    def _closed(self, call: str) -> RunFailedError:
+        return RunFailedError(f"{self._process.subject} was closed during {call}.", log_path=self._process.log_path)
 
     def _failure(self, call: str, error: grpc.RpcError, timeout_s: float = 0.0) -> RunFailedError:
         """What a gRPC error means to the user."""

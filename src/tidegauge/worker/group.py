@@ -51,6 +51,7 @@ _AHEAD = 4
 """Parts of a stream that are read before they are wanted."""
 
 T = TypeVar("T")
+Put = Callable[[T | BaseException | None], bool]
 
 
 class GroupMember(LoadWorker, ReadingWorker, Protocol):
@@ -74,6 +75,13 @@ class GroupMember(LoadWorker, ReadingWorker, Protocol):
 
     def ended(self, call: str) -> NoAnswerError | None:
         """How its process ended, as seen during `call`; None while it runs."""
+        ...
+
+    def follow(self, put: Put[SecondFigures]) -> None:
+        """Hand over the seconds of `watch` as they come, not in the calling thread; last comes None, or an error.
+
+        `put` returns False when nobody wants more.
+        """
         ...
 
     def sequences(self) -> Iterator[Part]:
@@ -221,7 +229,7 @@ class WorkerGroup:
         wanted = threading.Event()
         wanted.set()
 
-        def put_of(number: int) -> _Put[SecondFigures]:
+        def put_of(number: int) -> Put[SecondFigures]:
             def put(item: SecondFigures | BaseException | None) -> bool:
                 come.put((number, item))
                 return wanted.is_set()
@@ -229,7 +237,7 @@ class WorkerGroup:
             return put
 
         for number, member in enumerate(self._members):
-            _pump(member.watch, put_of(number))
+            member.follow(put_of(number))
         try:
             for figures in self._merged_seconds(merger, come):
                 if figures.second >= from_second:
@@ -368,7 +376,7 @@ class WorkerGroup:
                     return True
             return False
 
-        _pump(self._members[number].sequences, put)
+        pump(self._members[number].sequences, put)
         while True:
             try:
                 item = come.get(timeout=SILENCE_S_MAX)
@@ -485,10 +493,7 @@ class _Progress:
                 return
 
 
-_Put = Callable[[T | BaseException | None], bool]
-
-
-def _pump(call: Callable[[], Iterator[T]], put: _Put[T]) -> None:
+def pump(call: Callable[[], Iterator[T]], put: Put[T]) -> None:
     """Read what a call yields in a thread of its own, so that waiting for it can end; last comes None, or an error.
 
     `put` returns False when nobody wants more.

@@ -1,0 +1,116 @@
+"""What workers stream, all of them in one thread.
+
+gRPC's blocking calls take two threads for each stream. Of a thousand workers these spend most of their time waking each
+other for Python's lock: a second took ten seconds of CPU (`benchmarks/controller.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import grpc
+
+from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
+
+_BATCH_MESSAGES_MAX = 32
+_BATCH_BYTES_MAX = 1 << 16
+"""Of what is read before it is wanted."""
+
+T = TypeVar("T")
+
+
+@functools.cache
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="streams", daemon=True).start()
+    return loop
+
+
+def _begin(work: Coroutine[Any, Any, T]) -> Future[T]:
+    return asyncio.run_coroutine_threadsafe(work, _loop())
+
+
+class Streams:
+    """The streams of one worker, over a connection of their own. Errors are gRPC's. May be used from any thread."""
+
+    def __init__(self, address: str, options: Sequence[tuple[str, int]], metadata: tuple[tuple[str, str], ...]) -> None:
+        self._metadata = metadata
+        self._channel, self._stub = _begin(self._open(address, options)).result()
+
+    async def _open(self, address: str, options: Sequence[tuple[str, int]]) -> tuple[Any, Any]:
+        channel = grpc.aio.insecure_channel(address, options=options)
+        return channel, WorkerStub(channel)  # type: ignore[no-untyped-call]
+
+    def hold(self, request: object, every_s: float) -> Future[None]:
+        """Send the same request again and again, until the stream breaks or this is cancelled."""
+        return _begin(self._hold(request, every_s))
+
+    async def _hold(self, request: object, every_s: float) -> None:
+        call = self._stub.Hold(metadata=self._metadata)
+        try:
+            while True:
+                await call.write(request)
+                await asyncio.sleep(every_s)
+        finally:
+            call.cancel()
+
+    def follow(
+        self, call: str, request: object, put: Callable[[Any], bool], ended: Callable[[Exception | None], None]
+    ) -> None:
+        """Hand over each message as it comes, while `put` returns True; neither may take long.
+
+        Args:
+            ended: called in a thread of its own when no more comes, and may take long: with the error, if that is why.
+        """
+        _begin(self._follow(call, request, put, ended))
+
+    async def _follow(
+        self, call: str, request: object, put: Callable[[Any], bool], ended: Callable[[Exception | None], None]
+    ) -> None:
+        error: Exception | None = None
+        stream = getattr(self._stub, call)(request, metadata=self._metadata)
+        try:
+            async for message in stream:
+                if not put(message):
+                    return
+        except Exception as why:  # Handed to whoever follows.
+            error = why
+        except asyncio.CancelledError:
+            pass  # It was closed here.
+        finally:
+            stream.cancel()
+        threading.Thread(target=ended, args=(error,), name=f"{call} ended", daemon=True).start()
+
+    def read(self, call: str, request: object, timeout_s: float) -> Iterator[Any]:
+        """All messages, as they are wanted. Raises `concurrent.futures.CancelledError` if it is closed meanwhile."""
+        stream = _begin(self._start(call, request, timeout_s)).result()
+        try:
+            while batch := _begin(_batch(stream)).result():
+                yield from batch
+        finally:
+            _loop().call_soon_threadsafe(stream.cancel)
+
+    async def _start(self, call: str, request: object, timeout_s: float) -> Any:
+        return getattr(self._stub, call)(request, timeout=timeout_s, metadata=self._metadata)
+
+    def close(self) -> None:
+        """End all of them."""
+        _begin(self._channel.close()).result()
+
+
+async def _batch(stream: Any) -> list[Any]:
+    """The next messages; none at the end."""
+    found: list[Any] = []
+    size = 0
+    while len(found) < _BATCH_MESSAGES_MAX and size < _BATCH_BYTES_MAX:
+        message = await stream.read()
+        if message is grpc.aio.EOF:  # type: ignore[attr-defined]
+            break
+        found.append(message)
+        size += message.ByteSize()
+    return found
