@@ -47,6 +47,10 @@ class StartFailedError(RunFailedError):
     """A server or worker did not start or did not become ready. `message` holds the cause from its log."""
 
 
+class GeneratorFailedError(RunFailedError):
+    """A load generator or its host failed, not the system under test: the trial may be made again (`retry`)."""
+
+
 class AccessRefusedError(RunFailedError):
     """A system is there but refuses access: TLS, credentials or rights. Trying again does not help."""
 

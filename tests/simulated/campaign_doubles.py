@@ -126,6 +126,7 @@ class FakeWorker:
     journal: Journal
     rate: float = 1000.0
     dies_after_seconds: int | None = None
+    dies_of: type[RunFailedError] = RunFailedError
     totals_script: list[TotalFigures] = field(default_factory=list)
     facts: Any = None
     processes: tuple[str, ...] = ("worker",)
@@ -175,7 +176,7 @@ class FakeWorker:
         second = from_second
         while not self.finished.wait(SECOND_S):
             if self.dies_after_seconds is not None and second >= self.dies_after_seconds:
-                raise RunFailedError("The worker was killed by signal 9.")
+                raise self.dies_of("The worker was killed by signal 9.")
             yield self._second(second)
             second += 1
 
@@ -439,6 +440,7 @@ class FakeRunStore:
     findings: list[Finding] = field(default_factory=list)
     ended: tuple[str, str] | None = None
     tilts: tuple[Tilt, ...] = ()
+    aside: list[FakeTrialStore] = field(default_factory=list)
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
         self.planned = tuple(trials)
@@ -455,6 +457,11 @@ class FakeRunStore:
     def trial(self, spec: TrialSpec) -> FakeTrialStore:
         self.trials[spec.trial_id] = FakeTrialStore(self.path / spec.trial_id, self.journal)
         return self.trials[spec.trial_id]
+
+    def set_aside(self, trial_id: str) -> str:
+        self.aside.append(self.trials.pop(trial_id))
+        (self.path / trial_id).rename(self.path / f"earlier-{len(self.aside)}")
+        return f"earlier-{len(self.aside)}"
 
     def finding(self, finding: Finding) -> None:
         self.findings.append(finding)

@@ -29,6 +29,7 @@ from tidegauge.model.tilt import Severity, Stage
 from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest
+from tidegauge.worker.api import WorkerLostError
 from tidegauge.worker.launch import WorkerOptions
 
 
@@ -131,6 +132,69 @@ def test_a_system_that_fails_is_recorded_and_the_other_goes_on(scene: Scene) -> 
     assert reason.startswith("2 of 4 trials failed")
     for name, text in failures.items():
         assert scene.store.trials[name].failure == (text, False)
+
+
+class Losing(Scene):
+    """The load generators of the first so many trials fail after some seconds."""
+
+    lost = 1
+    dies_of: type[RunFailedError] = WorkerLostError
+
+    def start_worker(self, *_: Any) -> Any:
+        self.workers += 1
+        lost = self.workers <= self.lost
+        return FakeWorker(self.journal, dies_after_seconds=3 if lost else None, dies_of=self.dies_of)
+
+
+@pytest.fixture
+def losing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Losing:
+    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    scene = Losing(tmp_path)
+    scene.campaign = Campaign(**{**vars(scene.campaign), "experiments": scene.campaign.experiments[:1], "retry": 1})
+    return scene
+
+
+def test_a_trial_whose_load_generator_failed_is_made_again(losing: Losing) -> None:
+    results = losing.run()
+    assert losing.store.ended == ("finished", "")
+    assert [result.spec.trial_id for result in results] == list(losing.ended()), "in the same order"
+    (void,) = losing.store.aside
+    assert void.seconds >= 3, "what was measured before stays"
+    assert void.failure == ("The worker was killed by signal 9.", False)
+    (note,) = [event.text for event in losing.events if isinstance(event, Note) and "made again" in event.text]
+    name = results[0].spec.trial_id
+    assert note == (f"{name} is made again: The worker was killed by signal 9. What it had measured is in earlier-1.")
+
+
+def test_it_is_not_made_again_for_ever(losing: Losing) -> None:
+    losing.lost = 2
+    assert len(losing.run()) == 1
+    first, second = losing.ended().values()
+    assert (first, second) == ("The worker was killed by signal 9.", "")
+    assert losing.workers == 3
+
+
+def test_by_default_it_is_void(losing: Losing) -> None:
+    losing.campaign = Campaign(**{**vars(losing.campaign), "retry": 0})
+    assert len(losing.run()) == 1
+    assert losing.store.ended is not None
+    assert "1 of 2 trials failed" in losing.store.ended[1]
+    assert losing.store.aside == []
+
+
+def test_what_else_fails_is_not_made_again(losing: Losing) -> None:
+    losing.dies_of = RunFailedError
+    assert len(losing.run()) == 1
+    assert losing.workers == 2
+
+
+def test_a_server_that_ended_is_the_cause_even_if_the_load_generator_is_gone_too(losing: Losing) -> None:
+    for system in losing.systems.values():
+        system.dies_at = "load"
+    losing.lost = 9
+    with pytest.raises(RunFailedError, match="kafka-1 was killed"):
+        losing.run()
+    assert losing.store.aside == []
 
 
 def test_a_system_that_keeps_failing_is_not_tried_for_ever(scene: Scene) -> None:

@@ -48,6 +48,18 @@ def test_another_number_is_refused_with_its_line(tmp_path: Path, count: str) -> 
     assert "campaign.yaml:7: worker.count" in complaint(tmp_path, GOOD + f"worker: {{count: {count}}}\n")
 
 
+def test_a_campaign_says_how_often_a_trial_is_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse(tmp_path, GOOD).retry == 0
+    assert parse(tmp_path, GOOD + "retry: 2\n").retry == 2
+    assert "campaign.yaml:7: retry" in complaint(tmp_path, GOOD + "retry: 11\n")
+    path = tmp_path / "retried.yaml"
+    path.write_text(GOOD + "retry: 2\n")
+    assert run_command(["run", str(path), "--dry-run"]) == 0
+    assert "A trial whose load generators fail is made again, up to 2 times." in capsys.readouterr().out
+    assert run_command(["run", str(path), "--dry-run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["retry"] == 2
+
+
 def test_omb_files_run_with_several(tmp_path: Path) -> None:
     (tmp_path / "w.yaml").write_text(WORKLOAD)
     (tmp_path / "d.yaml").write_text(DRIVER)

@@ -99,7 +99,8 @@ class Campaign:
     that a system can't have are left out instead of refused. `published` says which claims of a published report it
     examines, `rates_at` at which values of a sweep's axes rates are found that all points take their shares of.
     `listed` are names and versions of the file's systems that have its durability, before options chose others.
-    `price` is that of a host for an hour. `notes` say in a sentence each what of the file has no effect, as was asked.
+    `retry` is how often a trial is made again whose load generators fail. `price` is that of a host for an hour.
+    `notes` say in a sentence each what of the file has no effect, as was asked.
     """
 
     name: str
@@ -126,6 +127,7 @@ class Campaign:
     price: Price | None = None
     notes: tuple[str, ...] = ()
     listed: tuple[tuple[str, str], ...] = ()
+    retry: int = 0
 
     @property
     def starts_servers(self) -> bool:

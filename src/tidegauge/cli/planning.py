@@ -148,7 +148,7 @@ class Ready:
         workers = campaign.worker.count
         sizing = sizing_warnings(trials, workers, known(sizes_to_know(trials, workers)))
         warnings = (*plan_warnings(trials), *sizing, *(note.text for note in self.left_out))
-        asked = (campaign.published, campaign.thresholds)
+        asked = (campaign.published, campaign.thresholds, campaign.retry)
         return ShownPlan(trials, seconds_expected, warnings, self.memory, self.terms, *asked)
 
     def full_speed(self, runs_directory: Path) -> FullSpeed:

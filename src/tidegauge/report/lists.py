@@ -59,6 +59,7 @@ class ShownPlan:
     terms: Terms = EQUAL_TERMS
     examines: Choice | None = None
     thresholds: Sequence[str] = ()
+    retry: int = 0
 
 
 def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE) -> RenderableType:
@@ -76,6 +77,8 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
     asked = "Asked of what is found (a threshold that is missed ends with exit code 4):"
     sentences = [*planned_faults(trials), *window_words(trials), place_words(trials, places)]
     sentences.append(disk_words(trials, full, places))
+    if plan.retry:
+        sentences.append(f"A trial whose load generators fail is made again, up to {plural(plan.retry, 'time')}.")
     return Group(
         *apart(
             published_plan(plan.examines) if plan.examines else [],

@@ -86,6 +86,7 @@ class PlanFile(TypedDict):
     workers: NotRequired[list[Object]]
     examines: NotRequired[Choice | None]
     thresholds: NotRequired[list[str]]
+    retry: NotRequired[int]
     blocks: NotRequired[list[PlannedBlock]]
 
 

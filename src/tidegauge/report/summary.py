@@ -149,6 +149,7 @@ def plan_summary(plan: ShownPlan) -> dict[str, Any]:
         "warnings": list(plan.warnings),
         "examines": plan.examines and plain(plan.examines),
         "thresholds": list(plan.thresholds),
+        "retry": plan.retry,
         **fairness.content(plan.terms),
         "memory": memory
         and {

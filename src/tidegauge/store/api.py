@@ -126,6 +126,10 @@ class RunStore(Protocol):
         """Open the directory of a trial that begins now."""
         ...
 
+    def set_aside(self, trial_id: str) -> str:
+        """Keep what was measured of a trial that is made again beside. Returns where in the run's directory."""
+        ...
+
     def finding(self, finding: Finding) -> None:
         """Keep what an experiment found."""
         ...

@@ -116,7 +116,8 @@ class DirectoryRun:
     def trial(self, spec: TrialSpec) -> DirectoryTrial:
         """Open the directory of a trial that begins now. Raises `RunFailedError`."""
         directory = self.path / "trials" / spec.trial_id
-        self._move_aside(directory)
+        if directory.exists():
+            self.set_aside(spec.trial_id)
         number = self._session.number
         # No session meets what an earlier one, whose end may have been sudden, left on a disk.
         name = spec.trial_id if number == 1 else f"{spec.trial_id}-session{number}"
@@ -132,17 +133,17 @@ class DirectoryRun:
         self._trials.append(trial)
         return trial
 
-    def _move_aside(self, directory: Path) -> None:
-        """What an earlier session measured of a trial that is made again is kept beside. Raises `RunFailedError`."""
-        if not directory.exists():
-            return
-        kept = self.path / "earlier"
+    def set_aside(self, trial_id: str) -> str:
+        """Keep what was measured of a trial that is made again beside. Returns where. Raises `RunFailedError`."""
+        directory, kept = self.path / "trials" / trial_id, self.path / "earlier"
         make_directory(kept)
-        names = (f"{directory.name}-{number}" for number in itertools.count(1))
+        names = (f"{trial_id}-{number}" for number in itertools.count(1))
+        free = next(kept / name for name in names if not (kept / name).exists())
         try:
-            directory.rename(next(kept / name for name in names if not (kept / name).exists()))
+            directory.rename(free)
         except OSError as error:
             raise write_failed(directory, error) from error
+        return str(free.relative_to(self.path))
 
     def finding(self, finding: Finding) -> None:
         """Keep what an experiment found; attestations beyond the run, too. Raises `RunFailedError`."""

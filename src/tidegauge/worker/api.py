@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import GeneratorFailedError, RunFailedError, StartFailedError
 from tidegauge.model.load import AckedMessage, SecondFigures, TotalFigures, WorkerFacts
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import RateSchedule, Workload
@@ -67,6 +68,41 @@ def ignore_progress(_what: str, _done: int, _total: int) -> None:
 
 class NoAnswerError(RunFailedError):
     """A worker has ended, or did not answer in time: asking it again would only take as long again."""
+
+
+class WorkerLostError(NoAnswerError, GeneratorFailedError):
+    """It was its own or its host's failure: it has ended, or did not answer what it answers by itself."""
+
+
+class WorkerStartError(StartFailedError, GeneratorFailedError):
+    """A worker did not start."""
+
+
+_ASK_SYSTEM = frozenset(
+    (
+        "Probe",
+        "Witness",
+        "Describe",
+        "CreateTopics",
+        "Prepare",
+        "StopProducers",
+        "Finish",
+        "DeleteTopics",
+        "ReadBack",
+        "CommittedPositions",
+    )
+)
+"""Calls that take as long as the system under test takes to answer: who is late is not known."""
+
+
+def no_answer(subject: str, call: str, seconds: float, log_path: Path) -> NoAnswerError:
+    """The error of a worker that did not answer a call within so many seconds."""
+    kind = NoAnswerError if call in _ASK_SYSTEM else WorkerLostError
+    return kind(
+        f"{subject} did not answer {call} within {seconds:.0f} s.",
+        "It may be starved of CPU, or the system under test does not answer.",
+        log_path,
+    )
 
 
 class LoadWorker(Protocol):

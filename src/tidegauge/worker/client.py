@@ -24,7 +24,7 @@ from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.printable import printable
 from tidegauge.worker import messages
-from tidegauge.worker.api import LoadOrder, NoAnswerError, OnProgress, ignore_progress
+from tidegauge.worker.api import LoadOrder, OnProgress, WorkerLostError, ignore_progress, no_answer
 from tidegauge.worker.archive import LOAD_S_MIN, WRITING_S_MAX, Archive
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
@@ -342,7 +342,7 @@ class GrpcWorker:
         request = pb.CommittedPositionsRequest(order=messages.prepare_request(order))
         return messages.positions_of(self._ask("CommittedPositions", request, _PREPARE_S))
 
-    def ended(self, call: str) -> NoAnswerError | None:
+    def ended(self, call: str) -> WorkerLostError | None:
         """See `GroupMember.ended`."""
         try:
             running = self._process.host.status(self._process.name).running
@@ -415,11 +415,7 @@ class GrpcWorker:
         if self._is_gone(_PROBE_DOUBT_S if call == "Probe" else _DOUBT_S if code in _LOST else 0.0):
             return self._death(call)
         if code == grpc.StatusCode.DEADLINE_EXCEEDED:
-            return NoAnswerError(
-                f"{subject} did not answer {call} within {timeout_s:.0f} s.",
-                "It may be starved of CPU, or the system under test does not answer.",
-                log,
-            )
+            return no_answer(subject, call, timeout_s, log)
         if code == grpc.StatusCode.FAILED_PRECONDITION and call == "Handshake":
             return StartFailedError(
                 f"{subject} does not fit this version of Tidegauge: {details}", "Run `make build`.", log
@@ -444,7 +440,7 @@ class GrpcWorker:
                 return False
             time.sleep(0.02)
 
-    def _death(self, call: str) -> NoAnswerError:
+    def _death(self, call: str) -> WorkerLostError:
         """The error that says how the worker ended."""
         status = _await_end(self._process)
         log = self._process.log_path
@@ -459,20 +455,20 @@ class GrpcWorker:
             how = f"was killed by signal {-status.exit_code}"
         else:
             how = f"ended with exit code {status.exit_code}"
-        return NoAnswerError(
+        return WorkerLostError(
             f"{self._process.subject} {how} (seen during {call}).{said}",
             "If memory was short, raise the campaign's 'worker: {heap: 512MiB, direct-memory: 256MiB}', or lower "
             "the number of producers, consumers or messages in flight.",
             log,
         )
 
-    def _out_of_memory(self, exhausted: str, call: str) -> NoAnswerError:
+    def _out_of_memory(self, exhausted: str, call: str) -> WorkerLostError:
         """The error for a worker that ended since some memory, named in the JVM's words, was all used."""
         heap_mb = self._process.heap_mb
         name = self._process.subject if self._process.words != WorkerProcess.words else "The load generator"
         who = f"{name}, whose heap is {heap_mb:,} MiB," if heap_mb else name
         more = f"{2 * heap_mb}MiB" if heap_mb else "1GiB"
-        return NoAnswerError(
+        return WorkerLostError(
             f"{who} ran out of memory: {exhausted} (seen during {call}).",
             f"Give it more: 'worker: {{heap: {more}}}' in the campaign, or --worker-heap {more} of `tidegauge omb`; or "
             "lower the number of producers, consumers, subscriptions or partitions.",

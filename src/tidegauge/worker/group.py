@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import GeneratorFailedError, RunFailedError
 from tidegauge.model.load import (
     AckedMessage,
     SecondFigures,
@@ -26,7 +26,16 @@ from tidegauge.model.load import (
 from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import share_sizes
-from tidegauge.worker.api import LoadOrder, LoadWorker, NoAnswerError, OnProgress, Share, ignore_progress
+from tidegauge.worker.api import (
+    LoadOrder,
+    LoadWorker,
+    NoAnswerError,
+    OnProgress,
+    Share,
+    WorkerLostError,
+    ignore_progress,
+    no_answer,
+)
 from tidegauge.worker.merging import SecondMerger, check_counts, merged_totals
 from tidegauge.worker.messages import NOWHERE, Positions, ReadingWorker
 from tidegauge.worker.sequences import Part, count_sequences
@@ -431,17 +440,13 @@ class WorkerGroup:
 
     def _late(self, number: int, step: str, seconds_max: float) -> NoAnswerError:
         member = self._members[number]
-        error = NoAnswerError(
-            f"{_subject(member)} did not answer {step} within {seconds_max:.0f} s.",
-            "It may be starved of CPU, or the system under test does not answer.",
-            member.log_path,
-        )
+        error = no_answer(_subject(member), step, seconds_max, member.log_path)
         self._remember(number, error)
         return error
 
-    def _silent(self, number: int) -> NoAnswerError:
+    def _silent(self, number: int) -> WorkerLostError:
         member = self._members[number]
-        error = NoAnswerError(
+        error = WorkerLostError(
             f"{_subject(member)} gave no figures for {SILENCE_S_MAX:.0f} s.",
             "It may be stopped, or the machine starved of CPU or memory; see its log.",
             member.log_path,
@@ -450,8 +455,8 @@ class WorkerGroup:
         return error
 
 
-def _starved(member: GroupMember, what: str) -> RunFailedError:
-    return RunFailedError(f"{_subject(member)} {what}.", "The machine may be starved of CPU.", member.log_path)
+def _starved(member: GroupMember, what: str) -> GeneratorFailedError:
+    return GeneratorFailedError(f"{_subject(member)} {what}.", "The machine may be starved of CPU.", member.log_path)
 
 
 def _subject(member: GroupMember) -> str:

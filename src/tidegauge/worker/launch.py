@@ -13,10 +13,9 @@ from pathlib import Path
 
 from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.distribution.java import JavaRuntime, find_java
-from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.model.load import worker_name
-from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST, LoadWorker
+from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST, LoadWorker, WorkerStartError
 from tidegauge.worker.archive import JAVA_MAJOR_MIN, Archives, worker_class_path
 from tidegauge.worker.client import GrpcWorker, WorkerProcess, cause_from_log
 from tidegauge.worker.group import WorkerGroup
@@ -181,7 +180,7 @@ def jvm_flags(java: JavaRuntime, options: WorkerOptions, scratch: Path) -> list[
 
 
 def _await_port(host: Host, name: str, port_file: Path, log_path: Path, timeout_s: float, *, subject: str) -> int:
-    """The port the worker listens on, once it does. Raises `StartFailedError`."""
+    """The port the worker listens on, once it does. Raises `WorkerStartError`."""
     deadline_s = time.monotonic() + timeout_s
     while True:
         text = port_file.read_text().strip() if port_file.exists() else ""
@@ -190,11 +189,11 @@ def _await_port(host: Host, name: str, port_file: Path, log_path: Path, timeout_
         status = host.status(name)
         if not status.running:
             cause = cause_from_log(log_path) or "its log is empty"
-            raise StartFailedError(
+            raise WorkerStartError(
                 f"{subject} ended while starting (exit code {status.exit_code}): {cause}", "", log_path
             )
         if time.monotonic() > deadline_s:
-            raise StartFailedError(
+            raise WorkerStartError(
                 f"{subject} was not ready within {timeout_s:.0f} s.", "Is the machine busy?", log_path
             )
         time.sleep(_POLL_S)

@@ -82,6 +82,7 @@ def _label(system: SystemChoice) -> str:
 
 
 _MIB = 1 << 20
+RETRIES_MAX = 10
 
 
 def _check_name(name: str) -> str:
@@ -109,6 +110,7 @@ class _CampaignFields(Fields):
     workload: Any = Field(default_factory=dict)
     experiments: list[Any] = Field(min_length=1)
     repeat: Annotated[int, Field(ge=1, le=1000)] = 1
+    retry: Annotated[int, Field(ge=0, le=RETRIES_MAX)] = 0
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
     data_directory: str = ""
     data_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
@@ -259,6 +261,7 @@ class _Reading:
             price=top.price_per_host_hour,
             notes=self.notes,
             listed=self.listed,
+            retry=top.retry,
         )
 
     def _workload(self, source: Source) -> Workload | None:

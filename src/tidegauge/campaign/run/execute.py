@@ -24,7 +24,7 @@ from tidegauge.campaign.run.topics import attach
 from tidegauge.campaign.run.trial import failure_text, run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.distribution.cache import Progress, cache_directory
-from tidegauge.errors import RunFailedError, TidegaugeError, UserError
+from tidegauge.errors import GeneratorFailedError, RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import cgroups, loop_disk
@@ -156,7 +156,14 @@ class _Run:
     """
 
     def __init__(
-        self, plan: Plan, store: RunStore, resources: RunResources, subjects: dict[str, Subject], recorded: Recorded
+        self,
+        plan: Plan,
+        store: RunStore,
+        resources: RunResources,
+        subjects: dict[str, Subject],
+        recorded: Recorded,
+        *,
+        retry: int = 0,
     ) -> None:
         self.results: list[TrialResult] = []
         self.findings: list[Finding] = []
@@ -168,6 +175,7 @@ class _Run:
         self._resources = resources
         self._subjects = subjects
         self._recorded = recorded
+        self._retry = retry
         self._shared = SharedServers()
         self._in_a_row: Counter[str] = Counter()
         self._refused: dict[tuple[str, LevelChoice], str] = {}
@@ -217,24 +225,36 @@ class _Run:
             self._skip(place, step, lab.begun, failure_text(error))
 
     def _trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
+        """One trial, made again where its load generators failed, as often as the campaign says."""
+        # What the cycles of an attestation found is gone on with by a resumed run, not measured anew.
+        retries = 0 if isinstance(spec, AttestSpec) else self._retry
+        for retries_left in range(retries, -1, -1):
+            try:
+                result = self._attempt(subject, spec)
+                break
+            except BaseException as error:
+                if isinstance(error, GeneratorFailedError) and retries_left:
+                    kept = self._store.set_aside(spec.trial_id)
+                    text = f"{spec.trial_id} is made again: {error.message} What it had measured is in {kept}."
+                    self._resources.observer(Note(text))
+                    continue
+                text = _end_text(error)
+                self.failures.append(f"{spec.trial_id}: {text}")
+                self._resources.observer(TrialEnded(spec, None, text))
+                raise
+        self._resources.observer(TrialEnded(spec, result, ""))
+        return result
+
+    def _attempt(self, subject: Subject, spec: AnySpec) -> AnyResult:
         store = self._store.trial(spec)
         try:
             if isinstance(spec, AttestSpec):
                 self._shared.close()
-                result: AnyResult = run_attestation(
-                    spec, subject, self._resources, store, self._recorded.cycles_of(spec)
-                )
-            else:
-                result = run_trial(spec, subject, self._resources, store, self._shared)
+                return run_attestation(spec, subject, self._resources, store, self._recorded.cycles_of(spec))
+            return run_trial(spec, subject, self._resources, store, self._shared)
         except BaseException as error:
-            interrupted = not isinstance(error, Exception)
-            text = "interrupted" if interrupted else failure_text(error)
-            store.fail(text, interrupted)
-            self.failures.append(f"{spec.trial_id}: {text}")
-            self._resources.observer(TrialEnded(spec, None, text))
+            store.fail(_end_text(error), not isinstance(error, Exception))
             raise
-        self._resources.observer(TrialEnded(spec, result, ""))
-        return result
 
     def _made(self, place: int, begun: Sequence[AnySpec]) -> None:
         """Where an experiment made other trials than planned, the plan becomes those."""
@@ -259,6 +279,10 @@ class _Run:
             self.failures.append(f"{spec.trial_id}: {reason}")
             self._resources.observer(TrialEnded(spec, None, reason))
         self._made(place, [*begun, *skipped])
+
+
+def _end_text(error: BaseException) -> str:
+    return failure_text(error) if isinstance(error, Exception) else "interrupted"
 
 
 def execute(
@@ -380,7 +404,7 @@ def run_plan(
             resources.observer(Note(warning))
         wanted = wanted_tilts(plan, find_system)
         watch = FairnessWatch(plan, (*wanted, *new_among(recorded.tilts, wanted)), store, resources.observer)
-        run = _Run(plan, store, replace(resources, in_force=watch.seen), subjects, recorded)
+        run = _Run(plan, store, replace(resources, in_force=watch.seen), subjects, recorded, retry=campaign.retry)
         run.steps(plan, campaign.deployment)
         if not run.results:
             raise _nothing_found(run)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from tidegauge.campaign.run.injection import LoadSeconds
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import GeneratorFailedError
 from tidegauge.model.events import Observer, SecondSeen, UseNow, WorkerSeen
 from tidegauge.model.load import SecondFigures
 from tidegauge.model.trial import LoadSpec, ReadSpec
@@ -205,7 +205,7 @@ class Follower:
         """
         self._thread.join(timeout=_END_S_MAX)
         if self._thread.is_alive():
-            raise RunFailedError(
+            raise GeneratorFailedError(
                 f"The worker's figures did not end within {_END_S_MAX:.0f} s of the trial's end.",
                 "The machine may be starved of CPU or memory; see the worker's log.",
                 self._store.log_directory,
@@ -235,7 +235,7 @@ class Follower:
             item = self._queue.get(timeout=max(0.001, timeout_s))
         except queue.Empty:
             if not self._ended and time.monotonic() - self._seen_s > _SILENCE_S_MAX:
-                raise RunFailedError(
+                raise GeneratorFailedError(
                     f"The worker gave no figures for {_SILENCE_S_MAX:.0f} s.",
                     "The machine may be starved of CPU or memory; see the worker's log.",
                     self._store.log_directory,
