@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from patience import Patience
+from patience import Patience, wait_for
 
+from tidegauge.distribution.java import find_java
 from tidegauge.model.load import SecondFigures, TotalFigures
 from tidegauge.model.workload import ClientSettings, Payload, Workload
 from tidegauge.worker.api import LoadOrder, LoadWorker
+from tidegauge.worker.archive import worker_class_path
+from tidegauge.worker.launch import JAVA_MAJOR_MIN
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = (ROOT / "worker" / "app" / "target" / "dist" / "core").is_dir()
@@ -40,6 +46,21 @@ def order(
         own_lag_tolerance_ms=5.0,
     )
     return replace(base, **more)  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def null_server(directory: Path) -> Iterator[str]:
+    """The address of a null system that is a process of its own, which several workers share."""
+    port_file = directory / "port"
+    java = find_java("The null system", JAVA_MAJOR_MIN).executable
+    jars = os.pathsep.join(map(str, worker_class_path("null")))
+    command = [str(java), "-cp", jars, "io.tidegauge.worker.nulldriver.NullServer", "--port-file", str(port_file)]
+    with subprocess.Popen(command) as server:
+        try:
+            wait_for(port_file.exists, 60.0, "the null system listens")
+            yield f"127.0.0.1:{port_file.read_text().strip()}"
+        finally:
+            server.kill()
 
 
 def sleep_until(mono_ns: int) -> None:

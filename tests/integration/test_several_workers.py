@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -13,11 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from null_worker import BUILT, WORKLOAD, drained, order, run_trial, sleep_until
-from patience import wait_for
+from null_worker import BUILT, WORKLOAD, drained, null_server, order, run_trial, sleep_until
 
 from tidegauge.campaign.run.result import Observed, make_result
-from tidegauge.distribution.java import find_java
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.local import LocalHost
 from tidegauge.model.level import LevelChoice, LevelFinding
@@ -27,7 +23,6 @@ from tidegauge.model.workload import Arrival, ClientSettings
 from tidegauge.statistics.classify import OWN_LAG
 from tidegauge.statistics.histograms import decode
 from tidegauge.worker.api import LoadOrder, LoadWorker
-from tidegauge.worker.archive import JAVA_MAJOR_MIN, worker_class_path
 from tidegauge.worker.group import SILENCE_S_MAX, WorkerGroup
 from tidegauge.worker.launch import WorkerOptions, start_workers
 
@@ -66,15 +61,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHost]
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of a null system that is a process of its own."""
-    port_file = tmp_path_factory.mktemp("null") / "port"
-    java = find_java("The null system", JAVA_MAJOR_MIN).executable
-    jars = os.pathsep.join(map(str, worker_class_path("null")))
-    command = [str(java), "-cp", jars, "io.tidegauge.worker.nulldriver.NullServer", "--port-file", str(port_file)]
-    with subprocess.Popen(command) as server:
-        wait_for(port_file.exists, 60.0, "the null system listens")
-        yield f"127.0.0.1:{port_file.read_text().strip()}"
-        server.kill()
+    with null_server(tmp_path_factory.mktemp("null")) as address:
+        yield address
 
 
 @pytest.fixture

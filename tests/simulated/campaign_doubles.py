@@ -38,7 +38,7 @@ from tidegauge.model.trial import LoadResult, LoadSpec, TrialResult, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest
-from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
+from tidegauge.worker.api import LeftResults, LoadOrder, OnProgress, Share, ignore_progress
 
 SECOND_S = 0.02
 
@@ -131,6 +131,7 @@ class FakeWorker:
     facts: Any = None
     processes: tuple[str, ...] = ("worker",)
     pids: tuple[int, ...] = ()
+    left: Sequence[LeftResults] = ()
 
     def __post_init__(self) -> None:
         self.window = (0, 0)
@@ -220,6 +221,13 @@ class FakeWorker:
         if self.totals_script:
             return self.totals_script.pop(0) if len(self.totals_script) > 1 else self.totals_script[0]
         return totals_of(window(*self.window, self.rate))
+
+    def left_results(self, trial_id: int, share: Share | None = None) -> list[LeftResults]:
+        return list(self.left)
+
+    def remove_left_results(self, trial_id: int, share: Share | None = None) -> None:
+        self.journal.note("left results removed")
+        self.left = ()
 
     def finish(self, delete_topics: bool) -> None:
         self.journal.note("finish")
@@ -417,6 +425,9 @@ class FakeTrialStore:
     def cycles(self, outcome: AttestOutcome) -> None:
         self.cycles_stored = outcome
 
+    def measuring(self, record: object) -> None:
+        self.measuring_stored = record
+
     def distribution(self, distribution: Distribution) -> None:
         pass
 
@@ -457,6 +468,9 @@ class FakeRunStore:
     def trial(self, spec: TrialSpec) -> FakeTrialStore:
         self.trials[spec.trial_id] = FakeTrialStore(self.path / spec.trial_id, self.journal)
         return self.trials[spec.trial_id]
+
+    def reopen(self, spec: TrialSpec) -> FakeTrialStore:
+        return self.trial(spec)
 
     def set_aside(self, trial_id: str) -> str:
         self.aside.append(self.trials.pop(trial_id))

@@ -16,7 +16,8 @@ from fleet_samples import controller, read_number, runs, spec, wait_until
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import registry
 from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.reap import await_agents, clean_leftovers
+from tidegauge.fleet.reap import RESULTS_AGE_S, await_agents, clean_leftovers
+from tidegauge.hosts.storage import results_directory
 
 CONTROLLER = """
 import sys, time
@@ -257,3 +258,16 @@ def test_who_goes_on_with_a_run_waits_for_the_agent_of_the_command_that_was_kill
         assert not await_agents(run.name, 0.3)
         assert await_agents("2026-11-21T18-00-00-other", 0.1)
     assert await_agents(run.name, 5.0)
+
+
+def test_what_load_generators_left_stays_for_a_week(state: Path) -> None:
+    results = results_directory()
+    results.mkdir(parents=True)
+    old, new = results / "1-1-of-1.results", results / "2-1-of-1.results"
+    for path in (old, new):
+        path.write_bytes(b"figures")
+    long_ago_s = time.time() - RESULTS_AGE_S
+    os.utime(old, (long_ago_s - 60, long_ago_s - 60))
+    os.utime(new, (long_ago_s + 3600, long_ago_s + 3600))
+    assert clean_leftovers() == ["Removed figures of 1 load generator, left 7 days ago or earlier."]
+    assert list(results.iterdir()) == [new]

@@ -377,3 +377,39 @@ def _fill(directory: Path) -> None:
     with pytest.raises(OSError, match="No space"), (directory / "filler").open("ab", buffering=0) as file:
         while file.write(b"\0" * 512):
             pass
+
+
+def test_a_trial_that_was_measured_is_gone_on_with_in_its_directory(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "")
+    run.plan([spec()])
+    trial = run.trial(spec())
+    trial.page_cache(True, "")
+    trial.settings([Setting("broker 1", "flush.messages", "1", False)], [], [], None)
+    for number in range(3):
+        trial.second(second(number))
+    trial.measuring({"trial_id": 7})
+    trial.fail("interrupted", True)
+    stored = store.load_run(run.path)
+    assert stored.trials[0].measuring == {"trial_id": 7}
+    assert recorded_of(stored).measuring_of(spec()) == {"trial_id": 7}
+    assert recorded_of(stored).measuring_of(spec("pulsar@4.2.4")) is None
+    run.finish("interrupted")
+
+    resumed = store.resume_run(run.path)
+    again = resumed.reopen(spec())
+    again.second(second(0))
+    again.finish(result(), totals())
+    head = json.loads((again.directory / "trial.json").read_text())
+    assert (head["session"], head["page_cache"]) == (1, {"dropped": True, "reason": ""}), "of those who measured"
+    assert (again.directory / "settings.json").exists()
+    assert len(store.read_seconds(again.directory)) == 1, "written anew"
+    assert not (again.directory / "measuring.json").exists()
+    assert not (run.path / "earlier").exists()
+
+
+def test_of_a_trial_that_failed_nothing_is_gone_on_with(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "")
+    trial = run.trial(spec())
+    trial.measuring({"trial_id": 7})
+    trial.fail("kafka-1 ended", False)
+    assert recorded_of(store.load_run(run.path)).measured == {}

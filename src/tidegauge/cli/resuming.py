@@ -11,7 +11,7 @@ from tidegauge.campaign.plan.fairness import UnequalError
 from tidegauge.campaign.plan.plan import Plan
 from tidegauge.campaign.read.fingerprint import differences, meaning
 from tidegauge.campaign.read.parse import parse_campaign
-from tidegauge.campaign.run.recorded import START_ANEW, Begun, Recorded, Trial
+from tidegauge.campaign.run.recorded import START_ANEW, Begun, Measured, Recorded, Trial
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.cli.planning import Ready, prepare
@@ -28,6 +28,8 @@ from tidegauge.worker.archive import begins_with_archive
 
 _AGENT_S_MAX = 90.0
 _SHOWN_MAX = 5
+_CUT_SHORT = (store.UNFINISHED, "interrupted")
+"""How a trial ended that nothing was wrong with."""
 
 
 def resume_run(name: str, campaign_path: Path | None, options: RunOptions, out: Output) -> int:
@@ -117,7 +119,12 @@ def recorded_of(stored: store.StoredRun) -> Recorded:
     tilts = tuple(tilt for tilt in (*stored.terms.unequal, *stored.terms.advice) if tilt.stage is Stage.IN_FORCE)
     workers = [read_disclosed(trial).worker_flags for trial in stored.trials if trial.trial_id in trials]
     used = any(begins_with_archive(flags) for flags in workers) if workers else None
-    return Recorded(trials, stored.findings, tilts, begun, used)
+    measured = {
+        trial.trial_id: Measured(trial.spec, trial.measuring, trial.digest)
+        for trial in stored.trials
+        if trial.measuring is not None and trial.spec is not None and trial.status in _CUT_SHORT
+    }
+    return Recorded(trials, stored.findings, tilts, begun, used, measured)
 
 
 def _kept(recorded: Recorded) -> str:

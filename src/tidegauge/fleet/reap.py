@@ -15,8 +15,9 @@ from tidegauge.fleet.registry import Record, remove_directory
 from tidegauge.hosts import loop_disk, network, procfs, slow_disk
 from tidegauge.hosts.locks import try_lock
 from tidegauge.hosts.procfs import Identity, Stat
-from tidegauge.hosts.storage import mounts, state_directory
+from tidegauge.hosts.storage import mounts, results_directory, state_directory
 from tidegauge.hosts.syscalls import clean_traces
+from tidegauge.numbers import plural
 
 
 def image_of(place: Path) -> Path:
@@ -82,6 +83,8 @@ _KILL_WAIT_S = 20.0
 _POLL_S = 0.02
 _AGENT_POLL_S = 0.2
 _LONE_AGE_S = 86_400.0
+RESULTS_AGE_S = 7 * 86_400.0
+"""For so long a run whose controller was killed can be resumed with what its load generators measured."""
 
 
 def clean_leftovers() -> list[str]:
@@ -99,6 +102,8 @@ def clean_leftovers() -> list[str]:
             notes += _clean(agent_id)
     with contextlib.suppress(OSError):
         _remove_lone_files()
+    with contextlib.suppress(OSError):
+        notes += _remove_old_results()
     notes += [f"Removed the kernel trace {name}, left by an earlier run." for name in clean_traces()]
     return notes
 
@@ -142,6 +147,17 @@ def _remove_lone_files() -> None:
         lone = len(path.stem) == registry.AGENT_ID_CHARS and not path.with_suffix(".json").exists()
         if lone and time.time() - path.stat().st_mtime > _LONE_AGE_S:
             path.unlink(missing_ok=True)
+
+
+def _remove_old_results() -> list[str]:
+    """What load generators left for a run that nobody resumed."""
+    found = sorted(results_directory().glob("*.results*"))
+    old = [path for path in found if time.time() - path.stat().st_mtime > RESULTS_AGE_S]
+    for path in old:
+        path.unlink(missing_ok=True)
+    days = RESULTS_AGE_S // 86_400
+    who = plural(len(old), "load generator")
+    return [f"Removed figures of {who}, left {days:.0f} days ago or earlier."] if old else []
 
 
 def _clean(agent_id: str) -> list[str]:

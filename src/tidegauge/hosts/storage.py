@@ -123,6 +123,11 @@ def _unescape(text: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match.group(1), 8)), text)
 
 
+def results_directory() -> Path:
+    """Where load generators of this host leave what they measured, for a controller that comes later."""
+    return state_directory() / "results"
+
+
 def state_directory() -> Path:
     """Where Tidegauge keeps state between runs: $TIDEGAUGE_STATE, else the XDG state directory."""
     own = os.environ.get("TIDEGAUGE_STATE")

@@ -59,6 +59,7 @@ PHASES = {
     "after": "measuring on:",
     "read": "reading",
     "attest": "cutting:",
+    "collect": "collecting",
     "drain": "draining",
     "stop": "stopping",
 }

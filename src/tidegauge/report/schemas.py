@@ -178,6 +178,13 @@ class CyclesFile(TypedDict):
     outcome: AttestOutcome
 
 
+class MeasuringFile(TypedDict):
+    """measuring.json: what a result needs beside the load generators' figures; gone once there is a result.json."""
+
+    schema: Literal["tidegauge.measuring/1"]
+    measuring: Object
+
+
 class FindingFile(TypedDict):
     """findings/*.json: what an experiment found that is more than one trial's figures."""
 

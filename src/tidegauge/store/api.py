@@ -16,6 +16,7 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
     settings.json            effective server and client settings
     witness.json         what servers were seen to sync before they acknowledged
     evidence/                what an attestation's worker wrote down: histories and read logs, by cycle
+    measuring.json           what a result needs beside the load generators' figures; replaced by result.json
     cycles.json              what the cycles of an attestation found so far; replaced by result.json
     result.json              the TrialResult
     logs/                    server and worker logs
@@ -84,6 +85,10 @@ class TrialStore(Protocol):
         """What the cycles of an attestation found so far."""
         ...
 
+    def measuring(self, record: object) -> None:
+        """What is needed for the trial's result beside its load generators' figures, once it is measured."""
+        ...
+
     def distribution(self, distribution: Distribution) -> None:
         """Which files were run."""
         ...
@@ -124,6 +129,10 @@ class RunStore(Protocol):
 
     def trial(self, spec: TrialSpec) -> TrialStore:
         """Open the directory of a trial that begins now."""
+        ...
+
+    def reopen(self, spec: TrialSpec) -> TrialStore:
+        """Open the directory of a trial that was measured in an earlier session; its seconds are stored anew."""
         ...
 
     def set_aside(self, trial_id: str) -> str:

@@ -33,6 +33,8 @@ CEILINGS_FILE = "ceilings.json"
 ATTESTATION_SCHEMA = "tidegauge.attestation/1"
 CYCLES_FILE = "cycles.json"
 CYCLES_SCHEMA = "tidegauge.cycles/1"
+MEASURING_FILE = "measuring.json"
+MEASURING_SCHEMA = "tidegauge.measuring/1"
 
 
 def environment_name(session: int) -> str:

@@ -29,6 +29,7 @@ from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.store.files import (
     CEILINGS_FILE,
     CYCLES_FILE,
+    MEASURING_FILE,
     PUBLISHED_FILE,
     RUN_SCHEMA,
     Writer,
@@ -93,6 +94,7 @@ class StoredTrial:
         digest: of the system's files that it ran; "" if it does not say.
         started_at: UTC, ISO 8601; "" if it does not say.
         cycles: what the cycles of an attestation found that has no result; None without.
+        measuring: what was known of a trial as it began to be measured that has no result; None without.
     """
 
     directory: Path
@@ -106,6 +108,7 @@ class StoredTrial:
     digest: str = ""
     started_at: str = ""
     cycles: AttestOutcome | None = None
+    measuring: Mapping[str, Any] | None = None
 
     @property
     def why(self) -> str:
@@ -306,6 +309,7 @@ def _trial(directory: Path, alive: bool) -> StoredTrial:
         digest=str(((read_object(directory / "distribution.json") or {}).get("distribution") or {}).get("digest", "")),
         started_at=str((head or {}).get("started_at", "")),
         cycles=None if result is not None else _cycles(directory / CYCLES_FILE),
+        measuring=None if result is not None else (read_object(directory / MEASURING_FILE) or {}).get("measuring"),
     )
 
 

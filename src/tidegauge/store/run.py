@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tidegauge import __version__
 from tidegauge.errors import RunFailedError
@@ -20,6 +21,7 @@ from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Tilt, advice, unequal
 from tidegauge.model.trial import TrialSpec
+from tidegauge.store import seconds
 from tidegauge.store.attestations import keep_attestations
 from tidegauge.store.files import (
     CAMPAIGN_SCHEMA,
@@ -39,7 +41,7 @@ from tidegauge.store.files import (
     write_failed,
     write_json,
 )
-from tidegauge.store.read import Session, load_run
+from tidegauge.store.read import Session, load_run, read_object
 from tidegauge.store.trial import DirectoryTrial, now
 from tidegauge.usage import Price
 
@@ -115,9 +117,23 @@ class DirectoryRun:
 
     def trial(self, spec: TrialSpec) -> DirectoryTrial:
         """Open the directory of a trial that begins now. Raises `RunFailedError`."""
-        directory = self.path / "trials" / spec.trial_id
-        if directory.exists():
+        if (self.path / "trials" / spec.trial_id).exists():
             self.set_aside(spec.trial_id)
+        return self._open(spec)
+
+    def reopen(self, spec: TrialSpec) -> DirectoryTrial:
+        """Open the directory of a trial that an earlier session measured. Raises `RunFailedError`."""
+        directory = self.path / "trials" / spec.trial_id
+        head = read_object(directory / "trial.json")
+        try:
+            for series in (directory / f"{seconds.NAME}.jsonl", *directory.glob("*.hlog")):
+                series.unlink(missing_ok=True)
+        except OSError as error:
+            raise write_failed(directory, error) from error
+        return self._open(spec, head)
+
+    def _open(self, spec: TrialSpec, earlier: Mapping[str, Any] | None = None) -> DirectoryTrial:
+        directory = self.path / "trials" / spec.trial_id
         number = self._session.number
         # No session meets what an earlier one, whose end may have been sudden, left on a disk.
         name = spec.trial_id if number == 1 else f"{spec.trial_id}-session{number}"
@@ -128,7 +144,14 @@ class DirectoryRun:
         disks = tuple(disk / on_disk for disk in self.disks)
         journals = tuple(disk / f"{on_disk}-journal" for disk in self.journal_disks)
         trial = DirectoryTrial(
-            directory, data, self._reserve, spec, disks=disks, journal_disks=journals, session=number
+            directory,
+            data,
+            self._reserve,
+            spec,
+            disks=disks,
+            journal_disks=journals,
+            session=number,
+            earlier=earlier,
         )
         self._trials.append(trial)
         return trial

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tidegauge.errors import RunFailedError
 from tidegauge.model.attest import AttestOutcome
@@ -17,7 +18,15 @@ from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.model.use import Sample
 from tidegauge.store import seconds, worker_seconds
-from tidegauge.store.files import CYCLES_FILE, CYCLES_SCHEMA, make_directory, with_reserve, write_json
+from tidegauge.store.files import (
+    CYCLES_FILE,
+    CYCLES_SCHEMA,
+    MEASURING_FILE,
+    MEASURING_SCHEMA,
+    make_directory,
+    with_reserve,
+    write_json,
+)
 from tidegauge.store.hlog import IntervalLog
 from tidegauge.store.tables import Table
 from tidegauge.store.telemetry import MetricRow, TelemetryLog
@@ -47,7 +56,10 @@ class DirectoryTrial:
         disks: tuple[Path, ...] = (),
         journal_disks: tuple[Path, ...] = (),
         session: int = 1,
+        earlier: Mapping[str, Any] | None = None,
     ) -> None:
+        """`earlier`: the content of its trial.json, where it goes on with what is in the directory already."""
+        earlier = earlier or {}
         self.directory = directory
         self.log_directory = directory / "logs"
         self.data_directory = data_directory
@@ -55,10 +67,10 @@ class DirectoryTrial:
         self.journal_disks = journal_disks
         self.spec = spec
         self.ended = False
-        self._session = session
-        self._page_cache: dict[str, object] | None = None
+        self._session = int(earlier.get("session") or session)
+        self._page_cache: dict[str, object] | None = earlier.get("page_cache")
         self._reserve = reserve
-        self._started_at = now()
+        self._started_at = str(earlier.get("started_at") or now())
         make_directory(self.log_directory)
         for data in self._data_directories():
             make_directory(data)
@@ -117,6 +129,10 @@ class DirectoryTrial:
         """What the cycles of an attestation found so far: each may have taken minutes. Raises `RunFailedError`."""
         write_json(self.directory / CYCLES_FILE, CYCLES_SCHEMA, {"outcome": outcome}, durable=True)
 
+    def measuring(self, record: object) -> None:
+        """What is needed for the trial's result beside its load generators' figures. Raises `RunFailedError`."""
+        write_json(self.directory / MEASURING_FILE, MEASURING_SCHEMA, {"measuring": record})
+
     def distribution(self, distribution: Distribution) -> None:
         """Which files were run."""
         write_json(self.directory / "distribution.json", DISTRIBUTION_SCHEMA, {"distribution": distribution})
@@ -136,7 +152,8 @@ class DirectoryTrial:
         self._finish_telemetry()
         content = {"result": result, "totals": totals}
         write_json(self.directory / "result.json", RESULT_SCHEMA, content, durable=True)
-        (self.directory / CYCLES_FILE).unlink(missing_ok=True)
+        for name in (CYCLES_FILE, MEASURING_FILE):
+            (self.directory / name).unlink(missing_ok=True)
         self._write_status("finished", "", now())
         self.ended = True
 

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Protocol
 
 from tidegauge.errors import GeneratorFailedError, RunFailedError, StartFailedError
-from tidegauge.model.load import AckedMessage, SecondFigures, TotalFigures, WorkerFacts
+from tidegauge.model.load import (
+    AckedMessage,
+    ReceivedSequences,
+    SecondFigures,
+    SentSequences,
+    TotalFigures,
+    WorkerFacts,
+)
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import RateSchedule, Workload
 
@@ -56,6 +63,23 @@ class LoadOrder:
     """A message without an outcome for so long is given up, its outcome unknown; 0 = when the client does by itself."""
     share: Share | None = None
     """Of several workers that carry it out together, each gets its own; None = one worker does everything."""
+
+
+@dataclass(frozen=True)
+class LeftResults:
+    """What a worker left on its host of a trial that was measured.
+
+    Attributes:
+        started_mono_ns: when its schedule began.
+        reason: why it was written, in the worker's words.
+        seconds: the oldest of a long trial may be missing.
+    """
+
+    started_mono_ns: int
+    reason: str
+    seconds: tuple[SecondFigures, ...]
+    sequences: tuple[SentSequences | ReceivedSequences, ...]
+    totals: TotalFigures
 
 
 OnProgress = Callable[[str, int, int], None]
@@ -174,6 +198,17 @@ class LoadWorker(Protocol):
 
     def finish(self, delete_topics: bool) -> None:
         """Close the clients of this trial."""
+        ...
+
+    def left_results(self, trial_id: int, share: Share | None = None) -> list[LeftResults]:
+        """What each worker of a trial left on its host, these or others before them; [] if one left nothing.
+
+        Asking changes nothing. `share`: that of one of several.
+        """
+        ...
+
+    def remove_left_results(self, trial_id: int, share: Share | None = None) -> None:
+        """Remove it; none is no error."""
         ...
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:

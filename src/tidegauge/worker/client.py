@@ -24,7 +24,15 @@ from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.printable import printable
 from tidegauge.worker import messages
-from tidegauge.worker.api import LoadOrder, OnProgress, WorkerLostError, ignore_progress, no_answer
+from tidegauge.worker.api import (
+    LeftResults,
+    LoadOrder,
+    OnProgress,
+    Share,
+    WorkerLostError,
+    ignore_progress,
+    no_answer,
+)
 from tidegauge.worker.archive import LOAD_S_MIN, WRITING_S_MAX, Archive
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
@@ -301,6 +309,21 @@ class GrpcWorker:
             raise self._failure("Sequences", error, _PREPARE_S) from error
         except CancelledError as error:
             raise self._closed("Sequences") from error
+
+    def left_results(self, trial_id: int, share: Share | None = None) -> list[LeftResults]:
+        """See `LoadWorker.left_results`."""
+        request = messages.left_results_request(trial_id, share)
+        call = self._stub.LeftResults(request, timeout=_PREPARE_S, metadata=self._metadata)
+        try:
+            return messages.left_results_of(call)
+        except grpc.RpcError as error:
+            raise self._failure("LeftResults", error, _PREPARE_S) from error
+        finally:
+            call.cancel()
+
+    def remove_left_results(self, trial_id: int, share: Share | None = None) -> None:
+        """See `LoadWorker.remove_left_results`."""
+        self._ask("RemoveLeftResults", messages.left_results_request(trial_id, share))
 
     def finish(self, delete_topics: bool) -> None:
         """See `LoadWorker.finish`."""

@@ -25,8 +25,9 @@ from tidegauge.model.load import (
 )
 from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
-from tidegauge.model.workload import share_sizes
+from tidegauge.model.workload import Workload, share_sizes
 from tidegauge.worker.api import (
+    LeftResults,
     LoadOrder,
     LoadWorker,
     NoAnswerError,
@@ -111,11 +112,18 @@ class WorkerGroup:
         self.processes = tuple(name for member in members for name in member.processes)
         self.pids = tuple(pid for member in members for pid in member.pids)
         self._gone: dict[int, NoAnswerError] = {}
-        self._order: LoadOrder | None = None
+        self._workload: Workload | None = None
         self._begin_ns = 0
         self._window_from_ns = 0
         self._started = self._stopped = [0] * len(members)
         self._final: Sequence[TotalFigures] | None = None
+
+    @staticmethod
+    def of_left(members: Sequence[GroupMember], workload: Workload, started: Sequence[int]) -> WorkerGroup:
+        """What can be asked once a trial is over, of members that know what was left of it and when each started."""
+        group = WorkerGroup(members)
+        group._workload, group._started = workload, list(started)
+        return group
 
     # Of the system
 
@@ -163,7 +171,7 @@ class WorkerGroup:
     def prepare(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
         """See `LoadWorker.prepare`: all topics first, then all clients. Settings of the same name are the first's."""
         count = len(self._members)
-        self._order, self._final = order, None
+        self._workload, self._final = order.workload, None
         self._started = self._stopped = [0] * count
         self._begin_ns = self._window_from_ns = 0
         orders = [replace(order, share=Share(number, count)) for number in range(count)]
@@ -291,12 +299,12 @@ class WorkerGroup:
     def totals(self) -> TotalFigures:
         """See `LoadWorker.totals`. What was lost or repeated comes from the workers' sets of sequences."""
         before = self._totals_of_each()
-        order = self._ordered()
-        producers = order.workload.topics * order.workload.producers
+        workload = self._prepared()
+        producers = workload.topics * workload.producers
         if not producers:
             self._final = before
             return merged_totals(self._named(before))
-        names = [f"sub-{number}" for number in range(order.workload.subscriptions)]
+        names = [f"sub-{number}" for number in range(workload.subscriptions)]
         wanted = threading.Event()
         wanted.set()
         try:
@@ -318,7 +326,7 @@ class WorkerGroup:
 
         The first is the first that lives. Raises what went wrong once all have been asked.
         """
-        others_topics = self._order is not None and bool(self._order.workload.existing_topics)
+        others_topics = self._workload is not None and bool(self._workload.existing_topics)
         living = self._living("Finish")
 
         def ask(number: int, member: GroupMember) -> None:
@@ -331,6 +339,22 @@ class WorkerGroup:
         for _, answer in answers:
             if answer is not None:
                 raise answer
+
+    def left_results(self, trial_id: int, share: Share | None = None) -> list[LeftResults]:
+        """See `LoadWorker.left_results`."""
+        count = len(self._members)
+        ask: Callable[[int, GroupMember], list[LeftResults]] = lambda number, member: member.left_results(  # noqa: E731
+            trial_id, Share(number, count)
+        )
+        found = self._on_all("LeftResults", ask, _FINISH_S_MAX)
+        return [left for own in found for left in own] if all(found) else []
+
+    def remove_left_results(self, trial_id: int, share: Share | None = None) -> None:
+        """See `LoadWorker.remove_left_results`."""
+        count = len(self._members)
+        self._on_all(
+            "RemoveLeftResults", lambda number, member: member.remove_left_results(trial_id, Share(number, count))
+        )
 
     def _living(self, call: str) -> list[tuple[int, GroupMember]]:
         """Who can still be asked; the others are ended. Raises `NoAnswerError` if nobody lives."""
@@ -362,10 +386,10 @@ class WorkerGroup:
         for thread in threads:
             thread.join()
 
-    def _ordered(self) -> LoadOrder:
-        if self._order is None:
+    def _prepared(self) -> Workload:
+        if self._workload is None:
             raise RunFailedError("No trial was prepared.")
-        return self._order
+        return self._workload
 
     def _totals_of_each(self) -> list[TotalFigures]:
         return self._on_all("Totals", lambda _, member: member.totals())

@@ -14,6 +14,7 @@ from pathlib import Path
 from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.distribution.java import JavaRuntime, find_java
 from tidegauge.fleet.api import Host, ProcessSpec
+from tidegauge.hosts.storage import results_directory
 from tidegauge.model.load import worker_name
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST, LoadWorker, WorkerStartError
 from tidegauge.worker.archive import JAVA_MAJOR_MIN, Archives, worker_class_path
@@ -99,7 +100,7 @@ def start_worker(
     argv = (str(java.executable), *flags, "-cp", os.pathsep.join(map(str, jars)), MAIN_CLASS)
     spec = ProcessSpec(
         name=name,
-        argv=(*argv, "--port-file", str(scratch / "port")),
+        argv=(*argv, "--port-file", str(scratch / "port"), "--results", str(results_directory())),
         env=_environment(),
         cwd=str(scratch),
         log_path=str(log_path),

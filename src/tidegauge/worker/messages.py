@@ -22,7 +22,7 @@ from tidegauge.model.load import (
 from tidegauge.model.message import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import Arrival, Compression, Keys, RateSchedule, SubscriptionType, Workload
-from tidegauge.worker.api import LoadOrder
+from tidegauge.worker.api import LeftResults, LoadOrder, Share
 from tidegauge.worker.generated import worker_pb2 as pb
 
 Positions = Mapping[tuple[int, int], int]
@@ -129,8 +129,12 @@ def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb
         schedule=_schedule(order.schedule),
         history_directory=order.history_directory,
         spin_share_max=spin_share_max,
-        share=pb.Share(worker=share.worker, workers=share.workers) if share else None,
+        share=_share(share),
     )
+
+
+def _share(share: Share | None) -> pb.Share | None:
+    return pb.Share(worker=share.worker, workers=share.workers) if share else None
 
 
 def _schedule(schedule: RateSchedule | None) -> pb.RateSchedule | None:
@@ -234,6 +238,32 @@ _received_of = reader(ReceivedSequences)
 def sequences_of(message: pb.SequencesPart) -> SentSequences | ReceivedSequences:
     """What a producer sent, or what a subscription received of one."""
     return _sent_of(message.sent) if message.HasField("sent") else _received_of(message.received)
+
+
+def left_results_request(trial_id: int, share: Share | None) -> pb.LeftResultsRequest:
+    """Which results are meant: those of a worker alone, or of one of several."""
+    return pb.LeftResultsRequest(trial_id=trial_id, share=_share(share))
+
+
+def left_results_of(parts: Iterable[pb.ResultsPart]) -> list[LeftResults]:
+    """What one worker left; [] if it left nothing."""
+    header = pb.ResultsHeader()
+    seconds: list[SecondFigures] = []
+    sequences: list[SentSequences | ReceivedSequences] = []
+    totals: TotalFigures | None = None
+    for part in parts:
+        match part.WhichOneof("part"):
+            case "header":
+                header = part.header
+            case "second":
+                seconds.append(second_of(part.second))
+            case "sequences":
+                sequences.append(sequences_of(part.sequences))
+            case "totals":
+                totals = totals_of(part.totals)
+    if totals is None:
+        return []
+    return [LeftResults(header.started_mono_ns, header.reason, tuple(seconds), tuple(sequences), totals)]
 
 
 _partitions_of = _each(reader(PartitionRead))

@@ -18,6 +18,7 @@ from tidegauge.campaign.plan.limits import LimitTools
 from tidegauge.campaign.plan.memory import Workers
 from tidegauge.campaign.plan.plan import FINDERS, Plan, Step, left_out_note, plan_warnings
 from tidegauge.campaign.run.attesting import run_attestation
+from tidegauge.campaign.run.collecting import collect
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
 from tidegauge.campaign.run.session import RunResources, SharedServers, Subject
 from tidegauge.campaign.run.topics import attach
@@ -49,7 +50,7 @@ from tidegauge.model.events import (
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import new_among
-from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, Servers, TrialResult, TrialSpec
+from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, LoadSpec, Servers, TrialResult, TrialSpec
 from tidegauge.store import known_attestations
 from tidegauge.store.api import RunStore
 from tidegauge.systems import registry
@@ -226,6 +227,13 @@ class _Run:
 
     def _trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
         """One trial, made again where its load generators failed, as often as the campaign says."""
+        measuring = self._recorded.measuring_of(spec)
+        if measuring is not None and isinstance(spec, LoadSpec):
+            self._shared.close()
+            collected = collect(spec, measuring, subject.system.driver, self._resources, self._store)
+            if collected is not None:
+                self._resources.observer(TrialEnded(spec, collected, ""))
+                return collected
         # What the cycles of an attestation found is gone on with by a resumed run, not measured anew.
         retries = 0 if isinstance(spec, AttestSpec) else self._retry
         for retries_left in range(retries, -1, -1):

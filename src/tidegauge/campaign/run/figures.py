@@ -6,9 +6,10 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
+from typing import Protocol
 
 from tidegauge.campaign.run.injection import LoadSeconds
 from tidegauge.errors import GeneratorFailedError
@@ -20,7 +21,6 @@ from tidegauge.statistics.catching_up import PhaseTally
 from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
 from tidegauge.statistics.summary import live_ms
 from tidegauge.store.api import TrialStore
-from tidegauge.worker.api import LoadWorker
 
 WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"
 
@@ -132,6 +132,14 @@ _END_S_MAX = 30.0
 """Of the figures, once the trial is finished: longer than it takes to notice that one of several workers is silent."""
 
 
+class SecondsSource(Protocol):
+    """Has the seconds of a trial, as they come: a load generator, or what one left."""
+
+    def watch(self, from_second: int = 0, /) -> Iterator[SecondFigures]:
+        """See `LoadWorker.watch`."""
+        ...
+
+
 class Follower:
     """Follows a trial second by second: stores and shows each, and notices within a look (0.25 s) what has died.
 
@@ -143,7 +151,7 @@ class Follower:
     def __init__(
         self,
         spec: LoadSpec | ReadSpec,
-        worker: LoadWorker,
+        worker: SecondsSource,
         store: TrialStore,
         observer: Observer,
         check: Callable[[], None],
@@ -198,6 +206,11 @@ class Follower:
             if self._ended or not self.until_next_second(deadline_mono_ns):
                 return
 
+    def until_end(self) -> None:
+        """Follow until there are no more figures. Raises `RunFailedError` when something has failed."""
+        while not self._ended:
+            self._look(_LOOK_S)
+
     def finish(self) -> None:
         """Take what is left once the worker has finished the trial.
 
@@ -221,7 +234,7 @@ class Follower:
         """The seconds that ended inside a span."""
         return self.points.between(from_mono_ns, until_mono_ns)
 
-    def _read(self, worker: LoadWorker) -> None:
+    def _read(self, worker: SecondsSource) -> None:
         try:
             for figures in worker.watch():
                 self._queue.put(figures)

@@ -44,6 +44,15 @@ class Begun:
 
 
 @dataclass(frozen=True)
+class Measured:
+    """A trial that was being measured when its session ended: as asked for, and what was known as that began."""
+
+    spec: TrialSpec
+    measuring: Mapping[str, Any]
+    digest: str = ""
+
+
+@dataclass(frozen=True)
 class Recorded:
     """Everything that earlier sessions of a run left.
 
@@ -57,6 +66,7 @@ class Recorded:
     tilts: Sequence[Tilt] = ()
     begun: Mapping[str, Begun] = field(default_factory=dict)
     archives_used: bool | None = None
+    measured: Mapping[str, Measured] = field(default_factory=dict)
 
     def result_of(self, spec: TrialSpec) -> AnyResult | None:
         """What a trial found, if it was made, and at the rate that it has now (see `stale`).
@@ -77,6 +87,11 @@ class Recorded:
         """What the cycles of this very attestation found before it was ended; None if there are none to go on with."""
         known = self.begun.get(spec.trial_id)
         return known.cycles if known is not None and plain(known.spec) == plain(spec) else None
+
+    def measuring_of(self, spec: TrialSpec) -> Mapping[str, Any] | None:
+        """What was known of this very trial as it began to be measured; None unless its session ended after that."""
+        known = self.measured.get(spec.trial_id)
+        return known.measuring if known is not None and plain(known.spec) == plain(spec) else None
 
     def stale(self, spec: TrialSpec) -> str:
         """Why a finished trial must be made again, in a sentence; "" if it needn't.
@@ -125,7 +140,11 @@ class Recorded:
 
     def check_files(self, distributions: Mapping[str, Distribution]) -> None:
         """Raise `OtherwiseError` if a system's files are not those that were run before."""
-        known: tuple[Trial | Begun, ...] = (*self.trials.values(), *self.begun.values())
+        known: tuple[Trial | Begun | Measured, ...] = (
+            *self.trials.values(),
+            *self.begun.values(),
+            *self.measured.values(),
+        )
         for trial in known:
             distribution = distributions.get(trial.spec.system)
             if distribution is not None and trial.digest and trial.digest != distribution.digest:

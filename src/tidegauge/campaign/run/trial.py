@@ -7,6 +7,7 @@ them, once it has its result, to the next (`SharedServers`), which uses topics o
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 import time
@@ -21,6 +22,7 @@ from tidegauge.attestation.record import carried, settings_digest
 from tidegauge.campaign.plan.fairness import InForce
 from tidegauge.campaign.run import witnessing
 from tidegauge.campaign.run.catch_up import Chased, chase_backlog
+from tidegauge.campaign.run.collecting import Measuring, collectable
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
 from tidegauge.campaign.run.injection import fault_results
 from tidegauge.campaign.run.result import (
@@ -193,6 +195,8 @@ def _run_trial(
         session = with_faults(session, order.topic_names, cleanup)
         result, totals = _recorded(session, lambda followed: measure(followed, level, started_at))
         store.finish(result, totals)
+        with contextlib.suppress(RunFailedError):  # What stays goes by its age.
+            session.worker.remove_left_results(order.trial_id)
         delete_topics(session)
         if spec.servers is Servers.SHARED:
             if shared.running is None:
@@ -289,6 +293,7 @@ def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -
     from_ns, until_ns = _window(follower, spec.measure_s, len(worker.processes))
     # With late readers the window ends when they are done, which nobody knows yet.
     worker.set_window(from_ns, until_ns if spec.late is None else 0)
+    _store_known(session, level, started_at, instants=(begin_ns, from_ns, until_ns), doubts=(unsteady, cold))
     session.use_window(from_ns, until_ns if spec.late is None else 0)
     follower.until(from_ns)
     cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
@@ -338,6 +343,21 @@ def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -
         generators_msgs_per_s=generators_msgs_per_s(session),
     )
     return make_result(spec, totals, observed), totals
+
+
+def _store_known(
+    session: Session[LoadSpec],
+    level: LevelFinding,
+    started_at: str,
+    *,
+    instants: tuple[int, int, int],
+    doubts: tuple[str, str],
+) -> None:
+    """For a controller that comes later, if this one ends once the trial is measured."""
+    if collectable(session.spec):
+        number = trial_number(session.store.directory)
+        known = Measuring(number, session.worker.processes, started_at, *instants, *doubts, level, session.disk)
+        session.store.measuring(known)
 
 
 def _follower(session: Session[LoadSpec], begin_ns: int) -> Follower:

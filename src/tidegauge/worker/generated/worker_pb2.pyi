@@ -668,6 +668,38 @@ class ReceivedSequences(_message.Message):
     received: bytes
     def __init__(self, subscription: _Optional[str] = ..., producer: _Optional[int] = ..., received: _Optional[bytes] = ...) -> None: ...
 
+class LeftResultsRequest(_message.Message):
+    __slots__ = ("trial_id", "share")
+    TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
+    SHARE_FIELD_NUMBER: _ClassVar[int]
+    trial_id: int
+    share: Share
+    def __init__(self, trial_id: _Optional[int] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
+
+class RemoveLeftResultsReply(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ResultsPart(_message.Message):
+    __slots__ = ("header", "second", "sequences", "totals")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    SECOND_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCES_FIELD_NUMBER: _ClassVar[int]
+    TOTALS_FIELD_NUMBER: _ClassVar[int]
+    header: ResultsHeader
+    second: SecondFigures
+    sequences: SequencesPart
+    totals: TotalFigures
+    def __init__(self, header: _Optional[_Union[ResultsHeader, _Mapping]] = ..., second: _Optional[_Union[SecondFigures, _Mapping]] = ..., sequences: _Optional[_Union[SequencesPart, _Mapping]] = ..., totals: _Optional[_Union[TotalFigures, _Mapping]] = ...) -> None: ...
+
+class ResultsHeader(_message.Message):
+    __slots__ = ("started_mono_ns", "reason")
+    STARTED_MONO_NS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    started_mono_ns: int
+    reason: str
+    def __init__(self, started_mono_ns: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
 class FinishRequest(_message.Message):
     __slots__ = ("delete_topics",)
     DELETE_TOPICS_FIELD_NUMBER: _ClassVar[int]

@@ -119,6 +119,16 @@ class WorkerStub:
                 request_serializer=worker__pb2.SequencesRequest.SerializeToString,
                 response_deserializer=worker__pb2.SequencesPart.FromString,
                 _registered_method=True)
+        self.LeftResults = channel.unary_stream(
+                '/tidegauge.worker.v1.Worker/LeftResults',
+                request_serializer=worker__pb2.LeftResultsRequest.SerializeToString,
+                response_deserializer=worker__pb2.ResultsPart.FromString,
+                _registered_method=True)
+        self.RemoveLeftResults = channel.unary_unary(
+                '/tidegauge.worker.v1.Worker/RemoveLeftResults',
+                request_serializer=worker__pb2.LeftResultsRequest.SerializeToString,
+                response_deserializer=worker__pb2.RemoveLeftResultsReply.FromString,
+                _registered_method=True)
         self.Finish = channel.unary_unary(
                 '/tidegauge.worker.v1.Worker/Finish',
                 request_serializer=worker__pb2.FinishRequest.SerializeToString,
@@ -157,7 +167,8 @@ class WorkerServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Hold(self, request_iterator, context):
-        """The controller's lease: the worker ends itself when this stream breaks or stays silent for `lease_ms`.
+        """The controller's lease: the worker ends itself when this stream breaks or stays silent for `lease_ms`. Of a trial
+        whose measured window is over it leaves what it has (LeftResults).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -265,6 +276,21 @@ class WorkerServicer:
         """Which sequences this worker's producers sent and its consumers received, for adding up with those of other workers.
         In the order of subscriptions and, within one, of producers; first the producers. Asking changes nothing; exact and
         final after StopProducers and once the backlog is drained or given up, and until the next Prepare.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def LeftResults(self, request, context):
+        """What a worker, this one or one before it on this host, wrote of a trial whose measured window was over: before it
+        finished the trial, or ended since its controller had gone. Nothing if there is none. Asking changes nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RemoveLeftResults(self, request, context):
+        """Removes that. None is no error.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -395,6 +421,16 @@ def add_WorkerServicer_to_server(servicer, server):
                     servicer.Sequences,
                     request_deserializer=worker__pb2.SequencesRequest.FromString,
                     response_serializer=worker__pb2.SequencesPart.SerializeToString,
+            ),
+            'LeftResults': grpc.unary_stream_rpc_method_handler(
+                    servicer.LeftResults,
+                    request_deserializer=worker__pb2.LeftResultsRequest.FromString,
+                    response_serializer=worker__pb2.ResultsPart.SerializeToString,
+            ),
+            'RemoveLeftResults': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemoveLeftResults,
+                    request_deserializer=worker__pb2.LeftResultsRequest.FromString,
+                    response_serializer=worker__pb2.RemoveLeftResultsReply.SerializeToString,
             ),
             'Finish': grpc.unary_unary_rpc_method_handler(
                     servicer.Finish,
@@ -881,6 +917,60 @@ class Worker:
             '/tidegauge.worker.v1.Worker/Sequences',
             worker__pb2.SequencesRequest.SerializeToString,
             worker__pb2.SequencesPart.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def LeftResults(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/tidegauge.worker.v1.Worker/LeftResults',
+            worker__pb2.LeftResultsRequest.SerializeToString,
+            worker__pb2.ResultsPart.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemoveLeftResults(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tidegauge.worker.v1.Worker/RemoveLeftResults',
+            worker__pb2.LeftResultsRequest.SerializeToString,
+            worker__pb2.RemoveLeftResultsReply.FromString,
             options,
             channel_credentials,
             insecure,

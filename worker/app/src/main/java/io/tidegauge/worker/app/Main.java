@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /**
  * The worker process. Reads a secret from the first line of standard input, serves on a free port
@@ -28,7 +29,7 @@ public final class Main {
 
   public static void main(String[] args) {
     try {
-      run(portFile(args));
+      run(argument(args, 0, "--port-file"), argument(args, 2, "--results"));
     } catch (IOException | IllegalArgumentException e) {
       System.err.println("tidegauge worker: " + e.getMessage());
       Runtime.getRuntime().halt(2);
@@ -37,18 +38,29 @@ public final class Main {
     }
   }
 
-  private static Path portFile(String[] args) {
-    if (args.length == 2 && args[0].equals("--port-file")) {
-      return Path.of(args[1]);
+  /** The path that follows an option; all of them are needed, in this order. */
+  private static Path argument(String[] args, int place, String option) {
+    if (args.length == 4 && args[place].equals(option)) {
+      return Path.of(args[place + 1]);
     }
     throw new IllegalArgumentException(
-        "usage: java -cp ... io.tidegauge.worker.app.Main --port-file PATH (secret on stdin)");
+        "usage: java -cp ... io.tidegauge.worker.app.Main --port-file PATH --results DIRECTORY"
+            + " (secret on stdin)");
   }
 
-  private static void run(Path portFile) throws IOException, InterruptedException {
+  private static void run(Path portFile, Path directory) throws IOException, InterruptedException {
     String secret = readSecret();
-    Lease lease = new Lease(Main::end);
-    Server server = start(new WorkerService(lease, Main::end, Main::exit), secret);
+    Results results = new Results(directory);
+    Consumer<String> end =
+        reason -> {
+          results.keep(reason);
+          end(reason);
+        };
+    // Asked by a signal, or as programs end.
+    Runtime.getRuntime()
+        .addShutdownHook(new Thread(() -> results.keep("it was asked to end"), "tg-results"));
+    Lease lease = new Lease(end);
+    Server server = start(new WorkerService(lease, end, Main::exit, results), secret);
     lease.startWaitingForController();
     writePort(portFile, server.getPort());
     server.awaitTermination();

@@ -14,12 +14,14 @@ import java.util.List;
  */
 final class Session {
   private final Drivers drivers;
+  private final Results results;
   private Driver driver;
   private volatile Trial trial;
   private final Preparation progress = new Preparation();
 
-  Session(Drivers drivers) {
+  Session(Drivers drivers, Results results) {
     this.drivers = drivers;
+    this.results = results;
   }
 
   /** Prepares a trial; the one before must have been finished. */
@@ -28,11 +30,13 @@ final class Session {
       throw new IllegalStateException("a trial is prepared already: finish it first");
     }
     trial = null;
+    results.begin(null);
     Driver opened = drivers.open(connection);
     try {
       Trial prepared = Trial.prepare(plan, opened, progress);
       driver = opened;
       trial = prepared;
+      results.begin(prepared);
       return prepared;
     } catch (DriverException | RuntimeException e) {
       opened.close();
@@ -71,6 +75,8 @@ final class Session {
       return;
     }
     try {
+      // Before anything is closed, which may take as long as a system takes to answer.
+      results.finish();
       trial.finish(deleteTopics);
     } finally {
       driver.close();

@@ -2,6 +2,7 @@ package io.tidegauge.worker.app;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
+import io.tidegauge.worker.engine.SequencesSink;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.proto.EffectiveSetting;
 import io.tidegauge.worker.proto.ErrorCount;
@@ -158,7 +159,23 @@ final class ToProto {
         .build();
   }
 
-  static SequencesPart sent(int producer, long sent, byte[] unknown) {
+  /** Takes sets of sequences as parts of an answer. */
+  static SequencesSink parts(Replies.Parts<SequencesPart> parts) {
+    return new SequencesSink() {
+      @Override
+      public void sent(int producer, long sent, byte[] unknown) throws InterruptedException {
+        parts.add(ToProto.sent(producer, sent, unknown));
+      }
+
+      @Override
+      public void received(String subscription, int producer, byte[] received)
+          throws InterruptedException {
+        parts.add(ToProto.received(subscription, producer, received));
+      }
+    };
+  }
+
+  private static SequencesPart sent(int producer, long sent, byte[] unknown) {
     return SequencesPart.newBuilder()
         .setSent(
             SentSequences.newBuilder()
@@ -168,7 +185,7 @@ final class ToProto {
         .build();
   }
 
-  static SequencesPart received(String subscription, int producer, byte[] received) {
+  private static SequencesPart received(String subscription, int producer, byte[] received) {
     return SequencesPart.newBuilder()
         .setReceived(
             ReceivedSequences.newBuilder()

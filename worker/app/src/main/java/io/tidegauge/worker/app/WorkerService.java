@@ -4,7 +4,6 @@ import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tidegauge.worker.api.Driver;
-import io.tidegauge.worker.engine.SequencesSink;
 import io.tidegauge.worker.engine.Trial;
 import io.tidegauge.worker.engine.figures.SecondsLog;
 import io.tidegauge.worker.proto.*;
@@ -17,7 +16,8 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   private static final long WATCH_WAIT_MS = 200;
 
   private final Drivers drivers = new Drivers();
-  private final Session session = new Session(drivers);
+  private final Session session;
+  private final Results results;
   private final Lease lease;
   private final Consumer<String> end;
   private final Consumer<String> exit;
@@ -25,8 +25,11 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   /**
    * @param end ends the process at once
    * @param exit ends it as programs do, so that the JVM writes what its flags ask for
+   * @param results keeps what was measured on this host's disk
    */
-  WorkerService(Lease lease, Consumer<String> end, Consumer<String> exit) {
+  WorkerService(Lease lease, Consumer<String> end, Consumer<String> exit, Results results) {
+    this.session = new Session(drivers, results);
+    this.results = results;
     this.lease = lease;
     this.end = end;
     this.exit = exit;
@@ -253,25 +256,24 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
 
   @Override
   public void sequences(SequencesRequest request, StreamObserver<SequencesPart> to) {
-    Replies.stream(
-        to,
-        parts ->
-            session
-                .trial()
-                .sequences(
-                    new SequencesSink() {
-                      @Override
-                      public void sent(int producer, long sent, byte[] unknown)
-                          throws InterruptedException {
-                        parts.add(ToProto.sent(producer, sent, unknown));
-                      }
+    Replies.stream(to, parts -> session.trial().sequences(ToProto.parts(parts)));
+  }
 
-                      @Override
-                      public void received(String subscription, int producer, byte[] received)
-                          throws InterruptedException {
-                        parts.add(ToProto.received(subscription, producer, received));
-                      }
-                    }));
+  @Override
+  public void leftResults(LeftResultsRequest request, StreamObserver<ResultsPart> to) {
+    Replies.stream(to, parts -> results.read(request, parts));
+  }
+
+  @Override
+  public void removeLeftResults(
+      LeftResultsRequest request, StreamObserver<RemoveLeftResultsReply> to) {
+    Replies.answer(
+        to,
+        Status.FAILED_PRECONDITION,
+        () -> {
+          results.remove(request);
+          return RemoveLeftResultsReply.getDefaultInstance();
+        });
   }
 
   @Override

@@ -62,7 +62,12 @@ class ProcessTest {
   @Test
   void servesUntilItsControllerIsGone() throws Exception {
     Path portFile = directory.resolve("port");
-    launch(TestWorker.SECRET + "\n", "--port-file", portFile.toString());
+    launch(
+        TestWorker.SECRET + "\n",
+        "--port-file",
+        portFile.toString(),
+        "--results",
+        directory.toString());
     ManagedChannel channel =
         NettyChannelBuilder.forAddress("127.0.0.1", port(portFile)).usePlaintext().build();
     Metadata headers = new Metadata();
@@ -87,7 +92,12 @@ class ProcessTest {
 
   @Test
   void refusesToStartWithoutASecret() throws Exception {
-    launch("\n", "--port-file", directory.resolve("port").toString());
+    launch(
+        "\n",
+        "--port-file",
+        directory.resolve("port").toString(),
+        "--results",
+        directory.toString());
     assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
     assertThat(process.exitValue()).isEqualTo(2);
     assertThat(stderr()).contains("must be a secret");

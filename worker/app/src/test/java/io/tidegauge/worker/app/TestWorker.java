@@ -11,6 +11,7 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.MetadataUtils;
 import io.tidegauge.worker.proto.*;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -36,7 +37,11 @@ final class TestWorker implements AutoCloseable {
   private final ManagedChannel channel;
 
   TestWorker() throws IOException {
-    server = Main.start(new WorkerService(lease, ends::add, exits::add), SECRET);
+    this(new Results(Files.createTempDirectory("tidegauge-results")));
+  }
+
+  TestWorker(Results results) throws IOException {
+    server = Main.start(new WorkerService(lease, ends::add, exits::add, results), SECRET);
     channel =
         NettyChannelBuilder.forAddress("127.0.0.1", server.getPort())
             .usePlaintext()

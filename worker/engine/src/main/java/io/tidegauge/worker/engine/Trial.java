@@ -44,6 +44,7 @@ public final class Trial {
   private RateProfile steady;
 
   private boolean stopped;
+  private boolean ended;
   private volatile boolean finished;
   private TotalFigures finalTotals;
   private List<SequencesReader.Sent> finalSent;
@@ -86,6 +87,22 @@ public final class Trial {
   public static void createTopics(TrialPlan plan, Driver driver, Progress progress)
       throws DriverException {
     Setup.createTopics(plan, driver, progress);
+  }
+
+  public TrialPlan plan() {
+    return setup.plan;
+  }
+
+  /** When the schedule began; 0 before that. */
+  public long startedNs() {
+    RateProfile profile = setup.live.profile;
+    return profile == null ? 0 : profile.startNs();
+  }
+
+  /** Whether the measured window is over. */
+  public boolean isMeasured() {
+    Window window = setup.live.window;
+    return startedNs() != 0 && window.isSet() && System.nanoTime() - window.untilNs() >= 0;
   }
 
   /** Partitions of each topic, in the plan's order. */
@@ -258,6 +275,21 @@ public final class Trial {
     return new TotalsReader(setup, threads, use).read(log.count(), cpuNsBefore, gcPauseNsBefore);
   }
 
+  /** Ends the load and the seconds; consumers go on. */
+  public synchronized void end() throws InterruptedException {
+    if (ended) {
+      return;
+    }
+    ended = true;
+    if (setup.live.profile != null) {
+      setup.live.stopAtNs = Math.min(setup.live.stopAtNs, System.nanoTime());
+      abortLoad();
+      sampler.stop();
+      threads.stop();
+    }
+    log.close();
+  }
+
   /**
    * Ends the load, closes the clients and, if asked, deletes the topics. The figures stay readable.
    */
@@ -266,14 +298,8 @@ public final class Trial {
     if (finished) {
       return;
     }
+    end();
     finished = true;
-    if (setup.live.profile != null) {
-      setup.live.stopAtNs = Math.min(setup.live.stopAtNs, System.nanoTime());
-      abortLoad();
-      sampler.stop();
-      threads.stop();
-    }
-    log.close();
     TotalFigures totals = readTotals();
     // Closing the clients tells outcomes of what is in flight still, which the totals don't know.
     List<SequencesReader.Sent> sent = new SequencesReader(setup).sent();

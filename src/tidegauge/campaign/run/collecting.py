@@ -1,0 +1,162 @@
+"""A trial that was measured when its controller ended: its result, from what its load generators left.
+
+They write what they have once the measured window is over and their controller is gone; what only the controller knew
+was stored as the window began (`Measuring`). Both together are a result, by the same code as any other. It counts if
+producers had stopped, every message had its outcome, and every acknowledged one was received: DOUBTFUL at best, since
+nobody saw what servers and machine did until the end. Else it is INVALID, kept aside, and the trial made again. One
+that is INVALID for what its load generators did stands, as any result does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
+from tidegauge.campaign.run.result import Observed, make_result
+from tidegauge.campaign.run.session import RunResources
+from tidegauge.errors import RunFailedError
+from tidegauge.hosts.fsync import Calm
+from tidegauge.model.events import Note, PhaseStarted
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.trial import LoadResult, LoadSpec, Validity
+from tidegauge.numbers import plural
+from tidegauge.plain import typed
+from tidegauge.statistics.steady import jit_cpus
+from tidegauge.store.api import RunStore, TrialStore
+from tidegauge.worker.api import LeftResults
+from tidegauge.worker.left import LeftFigures
+
+COLLECTED = (
+    "its controller ended before the trial did, and its figures are what its load generators had written by then"
+)
+"""What a reason of every collected trial begins with."""
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """What a controller knows of a trial as the measured window begins, and its load generators don't.
+
+    Attributes:
+        trial_id: the number in its messages.
+        processes: of its load generators, in their order.
+        unsteady, cold, level, disk, started_at: as in `Observed`.
+    """
+
+    trial_id: int
+    processes: tuple[str, ...]
+    started_at: str
+    begin_mono_ns: int
+    from_mono_ns: int
+    until_mono_ns: int
+    unsteady: str
+    cold: str
+    level: LevelFinding
+    disk: Calm | None
+
+
+def collectable(spec: LoadSpec) -> bool:
+    """Whether its result follows from figures alone: of faults and late readers the controller sees more."""
+    return spec.late is None and not spec.faults
+
+
+def collect(
+    spec: LoadSpec, record: Mapping[str, Any], driver: str, resources: RunResources, store: RunStore
+) -> LoadResult | None:
+    """The result of a trial of which `record` is the stored `Measuring`; None if it must be made again, which is noted.
+
+    Changes nothing of what the load generators left until it is stored, so it can be tried again.
+    """
+    resources.observer(PhaseStarted(spec.trial_id, "collect", "what its load generators left", None))
+    try:
+        return _collected(spec, typed(Measuring, record), driver, resources, store)
+    except (RunFailedError, ValueError) as error:
+        why = error.message if isinstance(error, RunFailedError) else f"its record can't be read: {error}"
+        resources.observer(Note(f"{spec.trial_id} is made again: it had been measured, but {why}"))
+        return None
+
+
+def _collected(
+    spec: LoadSpec, known: Measuring, driver: str, resources: RunResources, store: RunStore
+) -> LoadResult | None:
+    logs = store.path / "trials" / spec.trial_id / "logs"
+    # On the hosts that carried it out, each by itself: nobody else sees their disks.
+    worker = resources.start_worker(resources.host, driver, logs, spec)
+    try:
+        left = worker.left_results(known.trial_id)
+        _check(left, known)
+        figures = LeftFigures(left, spec.workload, known.processes, logs, worker.facts)
+        totals = figures.totals()
+        trial = store.reopen(spec)
+        result = _judged(_result(spec, known, figures, totals, trial), totals, left[0].reason)
+        trial.finish(result, totals)
+        worker.remove_left_results(known.trial_id)
+    finally:
+        worker.close()
+    if not any(_gaps(totals)):
+        return result
+    kept = store.set_aside(spec.trial_id)
+    resources.observer(Note(f"{spec.trial_id} is made again: {result.reasons[0]}. What it had measured is in {kept}."))
+    return None
+
+
+def _check(left: Sequence[LeftResults], known: Measuring) -> None:
+    """Raise `RunFailedError` unless these are the whole figures of this very trial."""
+    if not left or len(left) != len(known.processes):
+        raise RunFailedError("its load generators left no figures.")
+    for process, own in zip(known.processes, left, strict=True):
+        window = own.totals.window
+        if (window.from_mono_ns, window.until_mono_ns) != (known.from_mono_ns, known.until_mono_ns):
+            raise RunFailedError(f"what {process} left is of another attempt.")
+        if not own.seconds or own.seconds[0].second:
+            raise RunFailedError(f"the first seconds of {process} were not kept for so long.")
+
+
+def _result(
+    spec: LoadSpec, known: Measuring, figures: LeftFigures, totals: TotalFigures, trial: TrialStore
+) -> LoadResult:
+    follower = Follower(spec, figures, trial, lambda _: None, lambda: None)
+    follower.timeline.begin(MEASURE, known.from_mono_ns)
+    follower.timeline.begin(DRAIN, known.until_mono_ns)
+    follower.until_end()
+    seconds = follower.between(known.from_mono_ns, known.until_mono_ns)
+    observed = Observed(
+        started_at=known.started_at,
+        warmup_s=(known.from_mono_ns - known.begin_mono_ns) / 1e9,
+        unsteady=known.unsteady,
+        cold=known.cold,
+        warm_up=follower.between(0, known.from_mono_ns),
+        jit_cpus=jit_cpus(seconds),
+        seconds=() if spec.schedule else tuple(seconds),
+        server_cpu_s=None,
+        # Whether what is missing was lost, or on its way, nobody knows.
+        drain_end="limit" if _gaps(totals)[0] else "drained",
+        level=known.level,
+        disk=known.disk,
+        busy_consumers=follower.receiving.busy_consumers(),
+        window_end_backlogs=follower.receiving.window_end,
+    )
+    return make_result(spec, totals, observed)
+
+
+def _gaps(totals: TotalFigures) -> tuple[int, int]:
+    """Acknowledged messages that had not been received, and messages without an outcome."""
+    window = totals.window
+    missing = sum(sub.backlog for sub in totals.subscriptions)
+    return missing, max(totals.unresolved, window.intended - window.acked - window.failed)
+
+
+def _judged(result: LoadResult, totals: TotalFigures, reason: str) -> LoadResult:
+    """With what is to be said of a trial that nobody saw end."""
+    missing, without = _gaps(totals)
+    if missing or without:
+        words = (
+            f"{COLLECTED} ({reason}): {plural(missing, 'acknowledged message')} had not been received and "
+            f"{plural(without, 'message')} had no outcome when the servers ended, too"
+        )
+        return replace(result, validity=Validity.INVALID, reasons=(words, *result.reasons))
+    words = f"{COLLECTED} ({reason}); what servers and machine used is not known until its end"
+    validity = Validity.DOUBTFUL if result.validity is Validity.VALID else result.validity
+    return replace(result, validity=validity, reasons=(*result.reasons, words))
