@@ -16,8 +16,7 @@ from tidegauge.distribution.java import find_java
 from tidegauge.model.load import SecondFigures, TotalFigures
 from tidegauge.model.workload import ClientSettings, Payload, Workload
 from tidegauge.worker.api import LoadOrder, LoadWorker
-from tidegauge.worker.archive import worker_class_path
-from tidegauge.worker.launch import JAVA_MAJOR_MIN
+from tidegauge.worker.archive import JAVA_MAJOR_MIN, worker_class_path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = (ROOT / "worker" / "app" / "target" / "dist" / "core").is_dir()

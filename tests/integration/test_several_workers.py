@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from null_worker import BUILT, WORKLOAD, drained, null_server, order, run_trial, sleep_until
+from patience import wait_for
 
 from tidegauge.campaign.run.result import Observed, make_result
 from tidegauge.errors import RunFailedError

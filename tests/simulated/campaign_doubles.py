@@ -20,6 +20,7 @@ from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fairness.case import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.model.attest import AttestOutcome
+from tidegauge.model.clients import ClientKinds
 from tidegauge.model.finding import Finding
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding, SyncFinding
@@ -336,6 +337,9 @@ class FakeSystem:
 
     def hazards(self, case: Case) -> list[Hazard]:
         return []
+
+    def clients(self, workload: Workload, choice: LevelChoice, nodes: int) -> ClientKinds:
+        return ClientKinds()
 
     def derive_level(self, settings: list[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
         return self.finding

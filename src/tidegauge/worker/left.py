@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
-from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts
+from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts, worker_name
 from tidegauge.model.workload import Workload
 from tidegauge.worker.api import LeftResults
-from tidegauge.worker.group import GroupMember, WorkerGroup
-from tidegauge.worker.sequences import Part, worker_name
+from tidegauge.worker.group import GroupMember, Put, WorkerGroup, pump
+from tidegauge.worker.sequences import Part
 
 
 class _LeftMember:
@@ -26,6 +26,9 @@ class _LeftMember:
 
     def watch(self, _from_second: int = 0) -> Iterator[SecondFigures]:
         yield from self._left.seconds
+
+    def follow(self, put: Put[SecondFigures]) -> None:
+        pump(self.watch, put)
 
     def totals(self) -> TotalFigures:
         return self._left.totals
