@@ -229,9 +229,12 @@ def _starved_while_measured(trial: Path) -> float:
 
 
 def _is_late(result: dict[str, Any]) -> bool:
-    """Whether a trial is INVALID by its generator's own lag, which its figures must bear out."""
-    lag, response = result["own_lag"], result["response"]
-    figures = [(lag[name], response[name]) for name in ("p50_ms", "p95_ms", "p99_ms") if lag[name] and response[name]]
+    """Whether a trial is INVALID by the own lag of a generator of its, which its figures must bear out."""
+    judged = [(part["own_lag"], part["response"]) for part in (result, *result.get("workers", ()))]
+    names = ("p50_ms", "p95_ms", "p99_ms")
+    figures = [
+        (lag[name], response[name]) for lag, response in judged for name in names if lag[name] and response[name]
+    ]
     bears_out = any(own_ms >= 1.0 and own_ms >= 0.5 * all_ms for own_ms, all_ms in figures)
     return bool(result["reasons"] and result["reasons"][0].startswith(_LATE) and bears_out)
 

@@ -281,7 +281,7 @@ def test_a_worker_starved_of_cpu_makes_the_trial_invalid_and_is_named(
     check_faults(totals)
     result = judged(order, totals)
     assert result.validity is Validity.INVALID
-    assert result.reasons[0].startswith(f"{OWN_LAG}: the own lag of worker-2 at ")
+    assert result.reasons[0].startswith(f"{OWN_LAG}: the own lag of load generator 2 of 3 at ")
     assert_next_trial_runs(address, host, tmp_path, workers)
 
 

@@ -282,6 +282,13 @@ def _witnessed(session: Session, order: LoadOrder, level: LevelFinding) -> Level
     return level
 
 
+def _doubt(spec: LoadSpec, unsteady: str, cold: str) -> str:
+    """What of its warm-up a measurement begins with; "" if nothing."""
+    if unsteady:
+        return too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}"
+    return cold and f"the load generator is not warm: {cold}"
+
+
 def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -> tuple[LoadResult, TotalFigures]:
     """Warm up, measure, drain."""
     spec, worker = session.spec, session.worker
@@ -299,9 +306,7 @@ def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -
     cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
     chased: Chased | None = None
     if spec.late is None:
-        doubt = unsteady and (too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}")
-        doubt = doubt or (cold and f"the load generator is not warm: {cold}")
-        session.phase("measure", doubt, spec.measure_s)
+        session.phase("measure", _doubt(spec, unsteady, cold), spec.measure_s)
         follower.timeline.begin(MEASURE, from_ns)
         if session.faults is not None:
             session.faults.begin(from_ns)
