@@ -99,7 +99,8 @@ def test_nothing_is_started_and_topics_are_recorded_before_they_are_made_and_del
     entries = scene.journal.entries
     assert "deploy" not in entries
     assert "page cache dropped" not in entries
-    assert entries[entries.index("result stored") :] == ["result stored", "finish", "delete 2 topics", "worker closed"]
+    end = ["result stored", "left results removed", "finish", "delete 2 topics", "worker closed"]
+    assert entries[entries.index("result stored") :] == end
     assert scene.worker.order is not None
     (topic,) = scene.worker.order.topic_names
     assert scene.probed[0] in scene.recorded[0]

@@ -132,6 +132,7 @@ def test_the_steps_come_in_order_and_are_undone_in_reverse(scene: Scene) -> None
         "stop producers",
         "finish",
         "result stored",
+        "left results removed",
         "worker closed",
         "deployment stopped",
     ]

@@ -418,7 +418,7 @@ def test_one_late_worker_of_several_makes_the_trial_invalid_and_is_named() -> No
 def test_the_late_worker_is_named_though_all_messages_together_look_a_little_worse() -> None:
     calm, late = latency(0.005, 0.5), latency(0.005, 12.0)
     verdict = judged(own_lag=latency(0.005, 13.0), workers=(worker(1, calm), worker(2, late)))
-    assert "the own lag of worker-2 at p99 is 12 ms of a response of 20 ms" in verdict.reasons[0]
+    assert "the own lag of load generator 2 of 3 at p99 is 12 ms of a response of 20 ms" in verdict.reasons[0]
     # Not where nobody deserves the verdict alone.
     doubtful = latency(0.005, 8.0)
     verdict = judged(own_lag=late, workers=(worker(1, doubtful), worker(2, doubtful)))
