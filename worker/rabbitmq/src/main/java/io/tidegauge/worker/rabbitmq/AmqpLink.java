@@ -108,9 +108,7 @@ final class AmqpLink implements AutoCloseable {
     }
   }
 
-  /**
-   * Ends the present channel, and the connection unless others use it. Its user is not called.
-   */
+  /** Ends the present channel, and the connection unless others use it. Its user is not called. */
   private void leave() {
     Channel old = channel;
     channel = null;
