@@ -28,7 +28,7 @@ LEAD_S = 2.0
 LOADED = replace(SMALL, partitions=3, producers=4, arrival=Arrival.POISSON)
 LOADS = {
     "one-shared": replace(LOADED, consumers=3, subscription_type=SubscriptionType.SHARED),
-    "one-by-partition": replace(LOADED, consumers=3),
+    "one-usual": replace(LOADED, consumers=3),
     "two-exclusive": replace(LOADED, subscriptions=2, subscription_type=SubscriptionType.EXCLUSIVE),
 }
 """By their subscriptions. Of each the consumers sit in different workers."""
