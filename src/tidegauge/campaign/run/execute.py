@@ -234,7 +234,7 @@ class _Run:
             if collected is not None:
                 self._resources.observer(TrialEnded(spec, collected, ""))
                 return collected
-        # What the cycles of an attestation found is gone on with by a resumed run, not measured anew.
+        # A resumed run continues after the cycles that an attestation has finished, and measures none of them anew.
         retries = 0 if isinstance(spec, AttestSpec) else self._retry
         for retries_left in range(retries, -1, -1):
             try:
