@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidegauge.model.load import SecondFigures, SubscriptionSecond
+from tidegauge.model.load import SecondFigures, SubscriptionSecond, WorkerSecond
 from tidegauge.statistics.histograms import decode
 from tidegauge.store.hlog import NS_PER_MS
 from tidegauge.store.tables import last_lines, read_table
@@ -122,13 +122,7 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
         **_columns("delay", quantiles(figures.delay)),
         **_columns("end_to_end", _worst(end_to_end)),
         "blocked_s": figures.blocked_ns / 1e9,
-        "own_lag_max_ms": figures.own_lag_ns_max / NS_PER_MS,
-        "worker_cpu_s": figures.worker_cpu_ns / 1e9,
-        "gc_pause_s": figures.gc_pause_ns / 1e9,
-        "heap_used_bytes": figures.heap_used_bytes,
-        "busiest_consumer": figures.busiest_consumer,
-        "busiest_consumer_busy_s": figures.busiest_consumer_busy_ns / 1e9,
-        "jit_s": figures.jit_ns / 1e9,
+        **generator_row(figures),
         "subscriptions": subscriptions,
         "phase": phase,
     }
@@ -172,3 +166,16 @@ def last_seconds(trial_directory: Path, rows_max: int) -> list[dict[str, Any]]:
         return list(last_lines(trial_directory / f"{NAME}.jsonl", rows_max * _ROW_BYTES_MAX, rows_max))
     except OSError:
         return read_seconds(trial_directory)[-rows_max:]
+
+
+def generator_row(of: SecondFigures | WorkerSecond) -> dict[str, Any]:
+    """What a second says of the load generator itself: the one, all of them, or one of several."""
+    return {
+        "own_lag_max_ms": of.own_lag_ns_max / NS_PER_MS,
+        "worker_cpu_s": of.worker_cpu_ns / 1e9,
+        "gc_pause_s": of.gc_pause_ns / 1e9,
+        "heap_used_bytes": of.heap_used_bytes,
+        "busiest_consumer": of.busiest_consumer,
+        "busiest_consumer_busy_s": of.busiest_consumer_busy_ns / 1e9,
+        "jit_s": of.jit_ns / 1e9,
+    }

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from tidegauge.model.load import SecondFigures
 from tidegauge.store import seconds
-from tidegauge.store.hlog import NS_PER_MS
 from tidegauge.store.tables import last_lines, read_table
 
 if TYPE_CHECKING:
@@ -66,13 +65,7 @@ def rows(figures: SecondFigures, phase: str = "") -> list[dict[str, Any]]:
             "sent_msgs": own.sent,
             "acked_msgs": own.acked,
             "received_msgs": own.received,
-            "own_lag_max_ms": own.own_lag_ns_max / NS_PER_MS,
-            "worker_cpu_s": own.worker_cpu_ns / 1e9,
-            "gc_pause_s": own.gc_pause_ns / 1e9,
-            "heap_used_bytes": own.heap_used_bytes,
-            "busiest_consumer": own.busiest_consumer,
-            "busiest_consumer_busy_s": own.busiest_consumer_busy_ns / 1e9,
-            "jit_s": own.jit_ns / 1e9,
+            **seconds.generator_row(own),
             "phase": phase,
         }
         for own in figures.workers
