@@ -4,23 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tidegauge.worker.api.ClientOptions;
-import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
-import io.tidegauge.worker.api.MessageConsumer;
-import io.tidegauge.worker.api.MessageProducer;
-import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.api.testing.DriverOnServer;
 import io.tidegauge.worker.api.testing.Exchange;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
-import java.util.concurrent.CompletableFuture;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,13 +24,9 @@ import org.junit.jupiter.params.provider.ValueSource;
  * -Dtidegauge.rabbitmq=5672,5552,15672 (the ports of AMQP, streams and management on 127.0.0.1).
  */
 @EnabledIfSystemProperty(named = "tidegauge.rabbitmq", matches = ".+")
-class RabbitmqDriverIT {
+class RabbitmqDriverIT extends DriverOnServer {
   private static final String[] PORTS =
       System.getProperty("tidegauge.rabbitmq", "0,0,0").split(",");
-
-  private final String topic = "it-" + UUID.randomUUID();
-  private final List<AutoCloseable> open = new ArrayList<>();
-  private Driver driver;
 
   static Map<String, String> connection() {
     return Map.of(
@@ -47,18 +35,9 @@ class RabbitmqDriverIT {
         "managementUrl", "http://127.0.0.1:" + PORTS[2]);
   }
 
-  @BeforeEach
-  void connect() throws DriverException {
-    driver = new RabbitmqDriverFactory().open(connection());
-  }
-
-  @AfterEach
-  void leave() throws Exception {
-    for (AutoCloseable client : open) {
-      client.close();
-    }
-    driver.deleteTopics(List.of(topic, "never-was"));
-    driver.close();
+  @Override
+  protected Driver connect() throws DriverException {
+    return new RabbitmqDriverFactory().open(connection());
   }
 
   @ParameterizedTest
@@ -76,73 +55,15 @@ class RabbitmqDriverIT {
       throws Exception {
     connectFor(type);
     createTopic(type, partitions, Map.of());
-    ClientOptions options = options(1024, compression, Map.of());
-    List<Exchange.Received> received =
-        List.of(new Exchange.Received(1024), new Exchange.Received(1024));
-    for (int subscription = 0; subscription < 2; subscription++) {
-      for (int consumer = 0; consumer < consumers; consumer++) {
-        consume(
-            "sub-" + subscription,
-            consumer,
-            partitions,
-            options,
-            false,
-            received.get(subscription));
-      }
-    }
-    int count = 20_000;
-    Exchange exchange = new Exchange(!driver.retainsValue());
-    List<CompletableFuture<Void>> runs = new ArrayList<>();
-    for (int producer = 0; producer < producers; producer++) {
-      int id = producer;
-      MessageProducer client = produce(id, partitions, options);
-      runs.add(
-          CompletableFuture.runAsync(
-              () -> {
-                try {
-                  exchange.send(client, id, count, 1024, id > 0);
-                } catch (InterruptedException e) {
-                  throw new IllegalStateException(e);
-                }
-              }));
-    }
-    runs.forEach(CompletableFuture::join);
-    assertThat(exchange.failure.get()).isNull();
-    assertThat(exchange.acked.get()).isEqualTo(count * producers);
-    for (Exchange.Received one : received) {
-      one.await(count * producers);
-      assertThat(one.error).isNull();
-      assertThat(one.unique()).isEqualTo(count * producers);
-      assertThat(one.duplicated + one.reordered + one.wrongLength).isZero();
-      assertThat(one.partitions.cardinality()).isEqualTo(partitions);
-    }
+    checkEveryMessageArrives(
+        partitions, producers, consumers, options(1024, compression, Map.of()), id -> id > 0);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"classic", "quorum", "stream"})
   void aPausedConsumerReceivesNothingUntilItIsResumed(String type) throws Exception {
     createTopic(type, 4, Map.of());
-    ClientOptions options = options(100, "none", Map.of());
-    Exchange.Received received = new Exchange.Received(100);
-    MessageConsumer consumer = consume("sub-0", 0, 4, options, true, received);
-    MessageProducer producer = produce(0, 4, options);
-    Exchange exchange = new Exchange(!driver.retainsValue());
-    exchange.send(producer, 0, 1000, 100, true);
-    Thread.sleep(300);
-    assertThat(received.unique()).isZero();
-    consumer.resume();
-    received.await(1000);
-    assertThat(received.unique()).isEqualTo(1000);
-    consumer.pause();
-    Thread.sleep(200);
-    exchange.send(producer, 1, 1000, 100, true);
-    Thread.sleep(300);
-    assertThat(received.unique()).isEqualTo(1000);
-    consumer.resume();
-    received.await(2000);
-    assertThat(received.unique()).isEqualTo(2000);
-    assertThat(received.duplicated + received.reordered).isZero();
-    assertThat(received.error).isNull();
+    checkPausedConsumerReceivesNothing(options(100, "none", Map.of()));
   }
 
   @ParameterizedTest
@@ -151,14 +72,7 @@ class RabbitmqDriverIT {
     createTopic(type, 1, Map.of());
     // A stream's frame has 1 MiB for message and envelope together.
     int bytes = type.equals("stream") ? (1 << 20) - 1024 : 1 << 20;
-    ClientOptions options = options(bytes, "none", Map.of());
-    Exchange.Received received = new Exchange.Received(bytes);
-    consume("sub-0", 0, 1, options, false, received);
-    Exchange exchange = new Exchange(!driver.retainsValue());
-    exchange.send(produce(0, 1, options), 0, 50, bytes, false);
-    received.await(50);
-    assertThat(exchange.failure.get()).isNull();
-    assertThat(received.unique()).isEqualTo(50);
+    checkMessagesArrive(50, options(bytes, "none", Map.of()));
   }
 
   @Test
@@ -239,45 +153,5 @@ class RabbitmqDriverIT {
     Map<String, String> settings = new HashMap<>(more);
     settings.put("queue.type", type);
     driver.createTopics(List.of(new TopicSpec(topic, partitions, 1, settings)));
-  }
-
-  private MessageProducer produce(int id, int partitions, ClientOptions options)
-      throws DriverException {
-    MessageProducer producer =
-        driver.createProducer(new ProducerSpec(topic, 0, partitions, "producer-" + id, options));
-    open.add(producer);
-    return producer;
-  }
-
-  private MessageConsumer consume(
-      String subscription,
-      int id,
-      int partitions,
-      ClientOptions options,
-      boolean paused,
-      Exchange.Received sink)
-      throws DriverException {
-    MessageConsumer consumer =
-        driver.createConsumer(
-            new ConsumerSpec(
-                topic, 0, partitions, subscription, subscription + "-" + id, paused, options),
-            sink);
-    open.add(consumer);
-    return consumer;
-  }
-
-  private static ClientOptions options(
-      int messageBytes, String compression, Map<String, String> consumerOverrides) {
-    return new ClientOptions(
-        131_072,
-        1_000,
-        compression,
-        1000,
-        5000,
-        1,
-        "all",
-        messageBytes,
-        Map.of(),
-        consumerOverrides);
   }
 }
