@@ -66,11 +66,11 @@ def sleep_until(mono_ns: int) -> None:
     time.sleep(max(0.0, (mono_ns - time.monotonic_ns()) / 1e9))
 
 
-def run_trial(worker: LoadWorker, load: LoadOrder, measure_s: float = 2.0, lead_s: float = 0.5) -> TotalFigures:
+def run_trial(worker: LoadWorker, load: LoadOrder, measure_s: float = 2.0, lead_s: float = 1.0) -> TotalFigures:
     """One whole trial: prepare, start, a window, stop, totals, finish."""
     worker.prepare(load)
     # Far enough ahead for the window to be set before, on a busy machine too.
-    begin_ns = worker.start(in_s=0.5)
+    begin_ns = worker.start(in_s=1.5)
     from_ns = begin_ns + round(lead_s * 1e9)
     until_ns = from_ns + round(measure_s * 1e9)
     worker.set_window(from_ns, until_ns)
