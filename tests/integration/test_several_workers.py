@@ -279,11 +279,13 @@ def test_a_worker_starved_of_cpu_makes_the_trial_invalid_and_is_named(
     totals = drained(workers)
     workers.finish(delete_topics=True)
     assert time.monotonic() - stopped_s < SILENCE_S_MAX
-    # Late it was, and lost nothing; the others are not blamed.
+    # Late it was, and lost nothing.
     check_faults(totals)
     result = judged(order, totals)
     assert result.validity is Validity.INVALID
-    assert result.reasons[0].startswith(f"{OWN_LAG}: the own lag of load generator 2 of 3 at ")
+    # On a busy machine others may be late, too, and are named beside it.
+    assert result.reasons[0].startswith(f"{OWN_LAG}: the own lag of load generator ")
+    assert "load generator 2 of 3" in result.reasons[0]
     assert_next_trial_runs(address, host, tmp_path, workers)
 
 

@@ -433,12 +433,10 @@ def test_the_worker_that_waits_or_collects_most_is_named() -> None:
     assert any(warning.startswith("load generator 1 of 3 spent 7%") for warning in verdict.warnings)
 
 
-def test_one_that_is_late_is_named_though_all_together_are_a_little_worse() -> None:
-    calm, late = latency(0.005, 0.5), latency(0.005, 12.0)
-    workers = (worker(1, calm), worker(2, late), worker(3, calm))
-    verdict = judged(workers=workers, own_lag=latency(0.005, 13.0))
-    assert "the own lag of load generator 2 of 3 at p99 is 12 ms" in verdict.reasons[0]
-    # Unless nobody alone is as bad.
-    each = tuple(worker(number, latency(0.005, 9.0)) for number in (1, 2, 3))
-    verdict = judged(workers=each, own_lag=latency(0.005, 13.0))
-    assert "its own lag at p99 is 13 ms" in verdict.reasons[0]
+def test_of_several_late_workers_the_latest_is_named_first_and_the_others_with_it() -> None:
+    """The one that stands still makes others on its host late, and theirs may be the larger share."""
+    latest = worker(2, latency(0.005, 900.0), response=latency(10.0, 950.0))
+    workers = (worker(1, latency(0.005, 0.5)), latest, worker(3, latency(0.005, 19.8)))
+    verdict = judged(workers=workers)
+    words = "of load generator 2 of 3 at p99 is 900 ms of a response of 950 ms; likewise load generator 3 of 3 ("
+    assert words in verdict.reasons[0]

@@ -233,13 +233,17 @@ def _far_behind(evidence: Evidence) -> bool:
 
 
 class _Lag(NamedTuple):
-    """Own lag at the percentile at which it weighs most against the response; `worker` is "" if it is that of all."""
+    """Own lag at the percentile at which it weighs most against the response; `worker` is "" if it is that of all.
+
+    `likewise` are other workers whose own lag deserves the same verdict.
+    """
 
     percentile: str
     share: float
     lag_ms: float
     response_ms: float
     worker: str
+    likewise: tuple[str, ...] = ()
 
 
 def _own_lag(
@@ -252,25 +256,30 @@ def _own_lag(
     2 ms spoils a p99 of 3 ms and does nothing to one of 50 ms. Below the floor it is the resolution of scheduling,
     which no host does without: that can be a doubt, never a verdict.
 
-    One worker that deserves the verdict by itself is named, though all together may look a little worse.
+    Workers that deserve the verdict by themselves are named, though all together may look a little worse: first the
+    one that is latest, since the one that lacks CPU makes others on its host late, too.
     """
     if evidence.closed_loop:
         return None
-    found = []
     judged = [("", evidence.own_lag, evidence.response)]
     judged += [(worker.name, worker.own_lag, worker.response) for worker in evidence.workers]
+    lags = []
     for worker, own_lag, response in judged:
+        found = []
         for name in percentiles:
             lag_ms, response_ms = _at(own_lag, name), _at(response, name)
             if lag_ms is not None and response_ms and lag_ms >= floor_ms:
                 found.append(_Lag(name, lag_ms / response_ms, lag_ms, response_ms, worker))
-    return max(found, key=_weight, default=None)
+        lags += [max(found, key=lambda lag: lag.share)] if found else []
+    most = max(lags, key=lambda lag: (_bounds_reached(lag), bool(lag.worker), lag.lag_ms), default=None)
+    if most is None or not most.worker:
+        return most
+    same = [lag.worker for lag in lags if lag.worker and _bounds_reached(lag) == _bounds_reached(most)]
+    return most._replace(likewise=tuple(worker for worker in same if worker != most.worker))
 
 
-def _weight(lag: _Lag) -> tuple[int, bool, float]:
-    """One worker that is as bad by itself is named before all together, whose share may be a little larger."""
-    reached = sum(lag.share >= bound for bound in (OWN_LAG_DOUBTFUL_SHARE, OWN_LAG_INVALID_SHARE))
-    return reached, bool(lag.worker), lag.share
+def _bounds_reached(lag: _Lag) -> int:
+    return sum(lag.share >= bound for bound in (OWN_LAG_DOUBTFUL_SHARE, OWN_LAG_INVALID_SHARE))
 
 
 def _at(latency: Latency, name: str) -> float | None:
@@ -280,9 +289,10 @@ def _at(latency: Latency, name: str) -> float | None:
 
 def _own_lag_text(lag: _Lag) -> str:
     whose = f"the own lag of {lag.worker}" if lag.worker else "its own lag"
+    likewise = f"; likewise {', '.join(lag.likewise)}" if lag.likewise else ""
     return (
         f"{OWN_LAG}: {whose} at {lag.percentile} is {rounded(lag.lag_ms)} ms of a response of "
-        f"{rounded(lag.response_ms)} ms{OWN_LAG_REMEDY}"
+        f"{rounded(lag.response_ms)} ms{likewise}{OWN_LAG_REMEDY}"
     )
 
 
