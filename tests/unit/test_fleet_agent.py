@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -16,7 +17,7 @@ import pytest
 from fleet_samples import read_number, runs, spec, wait_until
 
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet import registry
+from tidegauge.fleet import local, registry
 from tidegauge.fleet.agent import Ending
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Children
@@ -353,3 +354,22 @@ def test_the_end_of_a_log_is_read_whatever_it_holds(host: LocalHost, tmp_path: P
     assert host.read_end(tmp_path / "log", 6) == "\ufffdlast\n"
     assert host.read_end(tmp_path / "log", 100) == "first\n\ufffdlast\n"
     assert host.read_end(tmp_path / "none", 100) == ""
+
+
+def test_an_agent_that_does_not_answer_is_not_waited_for_for_ever(
+    host: LocalHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "_ANSWER_S_MAX", 0.5)
+    os.kill(host.agent_pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(RunFailedError, match=r"did not answer 'free_ports' within 0 s\.$"):
+            host.free_ports(1)
+    finally:
+        os.kill(host.agent_pid, signal.SIGCONT)
+    # What comes too late is nobody's answer.
+    monkeypatch.setattr(local, "_ANSWER_S_MAX", 60.0)
+    assert len(host.free_ports(2)) == 2
+
+
+def test_a_host_is_called_what_its_machine_is(host: LocalHost) -> None:
+    assert host.name == socket.gethostname()

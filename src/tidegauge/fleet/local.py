@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -121,6 +122,8 @@ LEASE_S = 15.0
 _RENEWALS_PER_LEASE = 4
 _CLOSE_MARGIN_S = 60.0
 """Beyond the longest grace: killing what hangs and removing directories takes time."""
+_ANSWER_S_MAX = 600.0
+"""Of any call: longer than the slowest, which makes a disk, and for which all others wait."""
 
 
 class LocalHost:
@@ -147,8 +150,8 @@ class LocalHost:
         threading.Thread(target=self._renew, args=(lease_s,), name="agent-lease", daemon=True).start()
 
     @staticmethod
-    def open(name: str = "local", lease_s: float = LEASE_S) -> LocalHost:
-        """Start an agent. Raises `StartFailedError` if it can't be."""
+    def open(name: str = "", lease_s: float = LEASE_S) -> LocalHost:
+        """Start an agent. Raises `StartFailedError` if it can't be. `name` is this machine's own by default."""
         agent_id = registry.new_agent_id()
         try:
             log = registry.log_path(agent_id).open("wb")
@@ -170,7 +173,7 @@ class LocalHost:
                 start_new_session=True,
                 bufsize=0,
             )
-        host = LocalHost(agent_id, process, name, lease_s)
+        host = LocalHost(agent_id, process, name or socket.gethostname(), lease_s)
         try:
             host._call("hello", timeout_s=60.0)
         except BaseException as error:
@@ -252,7 +255,7 @@ class LocalHost:
         self._closing.set()
         notes: list[str] = []
         try:
-            with contextlib.suppress(RunFailedError, TimeoutError):
+            with contextlib.suppress(RunFailedError):
                 notes = self._call("shutdown", timeout_s=self._grace_s_max + _CLOSE_MARGIN_S)
         finally:
             with contextlib.suppress(OSError):
@@ -267,7 +270,8 @@ class LocalHost:
         return notes
 
     def _call(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
-        """Ask the agent and wait for its answer. Raises `RunFailedError`, `TimeoutError`."""
+        """Ask the agent and wait for its answer. Raises `RunFailedError`."""
+        timeout_s = _ANSWER_S_MAX if timeout_s is None else timeout_s
         answer: Future[Any] = Future()
         with self._waiting_lock:
             if self._gone:
@@ -277,9 +281,12 @@ class LocalHost:
         try:
             self._write({"id": number, "call": call, **arguments})
             return answer.result(timeout_s)
+        except TimeoutError as error:
+            raise RunFailedError(
+                f"The agent that holds this run's processes did not answer '{call}' within {timeout_s:.0f} s.",
+                "It may be stopped, or wait for a disk that does not answer. Its processes end with this command.",
+            ) from error
         except OSError as error:
-            if isinstance(error, TimeoutError):
-                raise
             raise self._agent_gone() from error
         finally:
             with self._waiting_lock:
