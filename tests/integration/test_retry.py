@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(not BUILT, reason="the worker is not built: run `make build`"),
 ]
+KILLED = f"Load generator 2 of 3 on {socket.gethostname()} was killed by signal 9"
 CAMPAIGN = """
 name: losing
 systems: [{{name: "null", settings: {{address: "{address}"}}}}]
@@ -45,7 +47,7 @@ def test_the_trial_is_made_again_and_the_run_goes_on(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["run"]["status"] == "finished", done.printed
     (note,) = [note for note in found["run"]["notes"] if "is made again" in note]
-    assert note.startswith("0001-latency-null is made again: Load generator 2 of 3 was killed by signal 9"), note
+    assert note.startswith(f"0001-latency-null is made again: {KILLED}"), note
     assert note.endswith("What it had measured is in earlier/0001-latency-null-1."), note
     run = place.only_run()
     trials = sorted(path.name for path in (run / "trials").iterdir())
@@ -65,7 +67,7 @@ def test_else_it_is_void_and_named(tmp_path: Path) -> None:
     assert done.returncode == 1, done.printed
     found = json.loads(done.stdout)
     (void,) = found["trials_without_result"]
-    assert "Load generator 2 of 3 was killed by signal 9" in json.dumps(void)
+    assert KILLED in json.dumps(void)
     assert read_seconds(place.only_run() / "trials" / "0001-latency-null")
     assert len(list(place.only_run().glob("trials/*/result.json"))) == 1, "the run goes on"
     assert place.left_behind() == []

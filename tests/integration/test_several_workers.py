@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -33,6 +35,7 @@ pytestmark = [
 ]
 SHARED = replace(WORKLOAD, topics=2, partitions=4, producers=2, subscriptions=2, consumers=3)
 PRODUCERS = 4
+HERE = re.escape(socket.gethostname())
 START_LEAD_S = 2.0
 """A machine that runs other tests may bring the call to start to each worker later than half a second."""
 FAULTS = {
@@ -209,7 +212,7 @@ def test_a_killed_worker_is_named_with_its_log(
 ) -> None:
     workers.prepare(load(address))
     with pytest.raises(
-        RunFailedError, match=r"^Load generator 2 of 3 was killed by signal 9 \(seen during Wat"
+        RunFailedError, match=rf"^Load generator 2 of 3 on {HERE} was killed by signal 9 \(seen during Watch\)"
     ) as caught:
         watch_after_signal(workers, host, "worker-2", signal.SIGKILL)
     assert caught.value.log_path == tmp_path / "worker-2.log"
@@ -222,7 +225,9 @@ def test_a_stopped_worker_is_named_before_long(
 ) -> None:
     workers.prepare(load(address))
     began_s = time.monotonic()
-    with pytest.raises(RunFailedError, match=r"^Load generator 3 of 3 gave no figures for 10 s\.$") as caught:
+    with pytest.raises(
+        RunFailedError, match=rf"^Load generator 3 of 3 on {HERE} gave no figures for 10 s\.$"
+    ) as caught:
         watch_after_signal(workers, host, "worker-3", signal.SIGSTOP)
     # Without a deadline it would take as long as the worker is stopped. How long exactly is the machine's business.
     assert time.monotonic() - began_s < 3 * SILENCE_S_MAX
@@ -293,7 +298,9 @@ def test_a_worker_out_of_memory_is_named(address: str, host: LocalHost, tmp_path
     workers = start_workers(host, "null", tmp_path, WorkerOptions(heap_mb=32), count=3)
     client = ClientSettings(in_flight_messages_max=5_000_000, receive_queue_messages=5_000_000)
     many = replace(WORKLOAD, producers=20, arrival=Arrival.CLOSED_LOOP, client=client)
-    with pytest.raises(RunFailedError, match=r"^Load generator \d of 3, whose heap is 32 MiB, ran out of memory"):
+    with pytest.raises(
+        RunFailedError, match=rf"^Load generator \d of 3 on {HERE}, whose heap is 32 MiB, ran out of memory"
+    ):
         workers.prepare(order(workload=many))
         workers.start(START_LEAD_S)
         for _ in workers.watch():

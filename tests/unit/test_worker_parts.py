@@ -141,6 +141,14 @@ def test_a_worker_that_does_not_start_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_several_workers_are_named_with_their_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "worker_class_path", lambda _driver: [tmp_path / "x.jar"])
+    host: Any = RefusingHost("")
+    host.name = "load-7"
+    with pytest.raises(RunFailedError, match=r"^Load generator 1 of 2 on load-7 ended while starting"):
+        launch.start_workers(host, "null", tmp_path, count=2)
+
+
 def test_flags_by_java_version_and_own_flags_win() -> None:
     options = WorkerOptions(heap_mb=64, jvm_flags=("-XX:+UseZGC",))
     old = jvm_flags(JavaRuntime(Path("/j"), "17.0.1", 17), options, Path("/tmp/s"))

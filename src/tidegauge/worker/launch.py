@@ -67,7 +67,7 @@ def start_workers(
         for number in range(count):
             # Each would write the same archive.
             own = options if number == 0 else replace(options, records_archive=False)
-            words = worker_name(number, count)
+            words = f"{worker_name(number, count)} on {host.name}"
             started.append(start_worker(host, driver, log_directory, own, f"{ONE}-{number + 1}", words=words))
             undo.callback(started[-1].close)
         undo.pop_all()
