@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from null_worker import BUILT, WORKLOAD, drained, null_server, order, run_trial,
 from patience import wait_for
 
 from tidegauge.campaign.run.result import Observed, make_result
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import GeneratorFailedError, RunFailedError
 from tidegauge.fleet.local import LocalHost
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.load import SecondFigures, TotalFigures
@@ -235,6 +235,26 @@ def test_a_stopped_worker_is_named_before_long(
     host.signal("worker-3", signal.SIGCONT)
     workers.close()
     assert_next_trial_runs(address, host, tmp_path)
+
+
+@pytest.mark.parametrize("call", ["Prepare", "StopProducers", "Finish"])
+def test_a_worker_stopped_in_a_call_that_may_take_long_is_named_before_long(
+    address: str, workers: WorkerGroup, host: LocalHost, call: str
+) -> None:
+    order = load(address)
+    if call != "Prepare":
+        workers.prepare(order)
+        workers.start(START_LEAD_S)
+    host.signal("worker-2", signal.SIGSTOP)
+    ask: dict[str, Callable[[], object]] = {
+        "Prepare": lambda: workers.prepare(order),
+        "StopProducers": lambda: workers.stop_producers(60.0),
+        "Finish": lambda: workers.finish(delete_topics=True),
+    }
+    began_s = time.monotonic()
+    with pytest.raises(GeneratorFailedError, match=rf"^Load generator 2 of 3 on {HERE} did not answer for 10 s "):
+        ask[call]()
+    assert time.monotonic() - began_s < 3 * SILENCE_S_MAX
 
 
 @contextmanager

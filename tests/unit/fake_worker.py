@@ -85,6 +85,11 @@ class FakeWorker(WorkerServicer):
         done = 0 if MODE == "stuck" else self.asked // 2
         return pb.PrepareProgressReply(what="partitions", done=done, total=9)
 
+    def Finish(self, request: Any, context: Any) -> Any:
+        Path("finishing").touch()
+        time.sleep(1.5)
+        return pb.FinishReply()
+
     def DeleteTopics(self, request: Any, context: Any) -> Any:
         with Path("deleted").open("a") as file:
             file.write(f"{len(request.topics)} {len(request.kept_topics)}\n")

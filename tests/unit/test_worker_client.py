@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 from fleet_samples import read_number, wait_until
 
-from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.errors import GeneratorFailedError, RunFailedError, StartFailedError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.local import LocalHost
 from tidegauge.model.load import SecondFigures, SentSequences
@@ -210,6 +210,33 @@ def test_a_worker_that_does_not_answer_is_given_up(connect: Connect, monkeypatch
     with pytest.raises(NoAnswerError, match="did not answer Totals within"):
         worker.totals()
     assert worker.ended("Finish") is None
+
+
+def test_a_call_may_take_longer_than_an_answer_while_the_worker_lives(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = connect("good")
+    monkeypatch.setattr(client_module, "_PROGRESS_S", 0.05)
+    monkeypatch.setattr(worker, "_call_s", 1.0)
+    worker.finish(False)
+
+
+def test_a_stopped_worker_is_not_waited_for_as_long_as_a_slow_system(
+    host: LocalHost, connect: Connect, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    worker = connect("good")
+    monkeypatch.setattr(client_module, "_PROGRESS_S", 0.05)
+    monkeypatch.setattr(worker, "_call_s", 1.0)
+
+    def stop() -> None:
+        wait_until((tmp_path / "finishing").exists, "it is finishing")
+        host.signal("worker", signal.SIGSTOP)
+
+    threading.Thread(target=stop).start()
+    with pytest.raises(GeneratorFailedError, match=r"did not answer for 1 s \(seen during Finish\)\.$") as caught:
+        worker.finish(False)
+    assert isinstance(caught.value, NoAnswerError)
+    assert caught.value.log_path == tmp_path / "worker.log"
 
 
 @pytest.mark.parametrize(("mode", "stalls"), [("good", False), ("stuck", True)])

@@ -27,6 +27,7 @@ from tidegauge.worker import messages
 from tidegauge.worker.api import (
     LeftResults,
     LoadOrder,
+    NoAnswerError,
     OnProgress,
     Share,
     WorkerLostError,
@@ -81,6 +82,7 @@ _PREPARE_S_MAX = 3600.0
 _TOPICS_DELETED_MAX = 1000
 """By one call, whose time is bounded: of tens of thousands each takes milliseconds."""
 _PROGRESS_S = 1.0
+"""How often a worker is asked whether it lives, while it carries out what may take long."""
 _MESSAGE_BYTES_MAX = 256 << 20
 _DEATH_WAIT_S = 5.0
 _LOST = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
@@ -121,7 +123,7 @@ class WorkerProcess:
     archive: Archive | None = None
     """Of its code, that it uses or writes."""
     words: str = "the worker"
-    """What messages call it: "load generator 2 of 3" where there are several."""
+    """What messages call it: "load generator 2 of 3 on HOST" where there are several."""
     answer_s_max: float = 30.0
     """How long it may take to answer what takes no time by itself."""
 
@@ -137,7 +139,7 @@ class GrpcWorker:
     def __init__(self, process: WorkerProcess) -> None:
         """Shake hands and hold the worker. Raises `StartFailedError`."""
         self._process = process
-        self._call_s = process.answer_s_max
+        self._call_s = _HANDSHAKE_S
         self.processes: tuple[str, ...] = (process.name,)
         self.words = process.words
         self.log_path = process.log_path
@@ -151,7 +153,7 @@ class GrpcWorker:
         self._load_s = 0.0
         self._hold: Any = None
         try:
-            reply = self._ask("Handshake", pb.HandshakeRequest(protocol_version=PROTOCOL_VERSION), _HANDSHAKE_S)
+            reply = self._ask("Handshake", pb.HandshakeRequest(protocol_version=PROTOCOL_VERSION))
             if reply.protocol_version != PROTOCOL_VERSION:
                 raise StartFailedError(
                     f"{process.subject} speaks protocol version {reply.protocol_version}, this is {PROTOCOL_VERSION}.",
@@ -162,6 +164,7 @@ class GrpcWorker:
             self._streams.close()
             self._channel.close()
             raise
+        self._call_s = process.answer_s_max
         self.facts = messages.facts_of(reply)
         self.pids: tuple[int, ...] = (self.facts.pid,)
 
@@ -213,7 +216,7 @@ class GrpcWorker:
                 try:
                     return call.result(timeout=_PROGRESS_S)
                 except grpc.FutureTimeoutError:
-                    reply = self._ask("PrepareProgress", pb.PrepareProgressRequest())
+                    reply = self._sign_of_life(name)
                 seen = (reply.what, reply.done, reply.total)
                 if seen != known:
                     known, since_s = seen, time.monotonic()
@@ -417,15 +420,51 @@ class GrpcWorker:
         return status.exit_code == 0
 
     def _ask(self, call: str, request: object, timeout_s: float | None = None) -> Any:
-        """One call. Raises `RunFailedError` with the cause in one line."""
+        """One call. Raises `RunFailedError` with the cause in one line.
+
+        Where it may take longer than what takes no time, for the system may be slow to answer, the worker shows
+        meanwhile that it lives: else one that is stopped would be waited for all the time.
+        """
         timeout_s = self._call_s if timeout_s is None else timeout_s
-        method: Callable[..., Any] = getattr(self._stub, call)
+        method: Any = getattr(self._stub, call)
         try:
-            return method(request, timeout=timeout_s, metadata=self._metadata)
+            if timeout_s <= self._call_s:
+                return method(request, timeout=timeout_s, metadata=self._metadata)
+            return self._await(call, method.future(request, timeout=timeout_s, metadata=self._metadata))
         except grpc.RpcError as error:
             raise self._failure(call, error, timeout_s) from error
         except ValueError as error:  # The channel was closed in another thread.
             raise self._closed(call) from error
+
+    def _await(self, call: str, answer: Any) -> Any:
+        try:
+            while True:
+                with contextlib.suppress(grpc.FutureTimeoutError):
+                    return answer.result(timeout=_PROGRESS_S)
+                self._sign_of_life(call)
+        finally:
+            answer.cancel()
+
+    def _sign_of_life(self, call: str) -> Any:
+        """How far a preparation has come, which a worker answers at once, whatever else it does.
+
+        Raises `WorkerLostError` if it does not: that is no system's doing.
+        """
+        try:
+            return self._stub.PrepareProgress(
+                pb.PrepareProgressRequest(), timeout=self._call_s, metadata=self._metadata
+            )
+        except ValueError as error:
+            raise self._closed(call) from error
+        except grpc.RpcError as error:
+            found = self._failure(call, error, self._call_s)
+            if isinstance(found, WorkerLostError) or not isinstance(found, NoAnswerError):
+                raise found from error
+            raise WorkerLostError(
+                f"{self._process.subject} did not answer for {self._call_s:.0f} s (seen during {call}).",
+                "It may be stopped, or the machine starved of CPU or memory; see its log.",
+                self._process.log_path,
+            ) from error
 
     def _closed(self, call: str) -> RunFailedError:
         return RunFailedError(f"{self._process.subject} was closed during {call}.", log_path=self._process.log_path)
