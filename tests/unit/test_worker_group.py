@@ -194,7 +194,11 @@ def test_changes_of_the_load_are_the_same_for_all() -> None:
     assert len({member.at_ns for member in own}) == 1
     assert own[0].at_ns > time.monotonic_ns()
     workers.set_rate(60.0, 77)
-    assert {member.at_ns for member in own} == {77}
+    assert len({member.at_ns for member in own}) == 1
+    assert own[0].at_ns > time.monotonic_ns(), "what has passed can't be the same instant for all"
+    later_ns = time.monotonic_ns() + 60 * 10**9
+    workers.set_rate(70.0, later_ns)
+    assert {member.at_ns for member in own} == {later_ns}
     from_ns = time.monotonic_ns() + 60 * 10**9
     workers.set_window(from_ns, 4)
     workers.pause_consumers(["sub-0"])
@@ -203,7 +207,17 @@ def test_changes_of_the_load_are_the_same_for_all() -> None:
     assert workers.stop_producers(0.1) == 0 + 1 + 2
     assert [each.stopped_mono_ns for each in workers.counts().workers] == [1000, 1001, 1002]
     workers.finish(delete_topics=True)
-    common = ["rate 50", "rate 60", f"window {from_ns} 4", "pause sub-0", "resume", "totals", "stop", "totals"]
+    common = [
+        "rate 50",
+        "rate 60",
+        "rate 70",
+        f"window {from_ns} 4",
+        "pause sub-0",
+        "resume",
+        "totals",
+        "stop",
+        "totals",
+    ]
     assert [member.calls for member in own] == [[*common, f"finish {member.number == 0}"] for member in own]
 
 
@@ -312,6 +326,17 @@ def test_one_that_knows_too_late_where_the_window_begins_is_named() -> None:
         workers.set_window(time.monotonic_ns() + 10**8, 0)
 
 
+def test_one_that_knows_too_late_of_a_new_rate_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group, "START_LEAD_S", 0.05)
+    own, workers = members()
+    own[2].set_rate = lambda *_: time.sleep(0.2)  # type: ignore[method-assign]
+    with pytest.raises(
+        RunFailedError, match=r"^Load generator 3 of 3 knew of the new rate only \d+ ms after"
+    ) as caught:
+        workers.set_rate(50.0)
+    assert caught.value.log_path == Path("/logs/worker-3.log")
+
+
 def test_a_window_may_be_given_its_end_after_its_beginning() -> None:
     own, workers = members()
     from_ns = time.monotonic_ns() + 10**8
@@ -416,6 +441,38 @@ def test_a_worker_that_dies_ends_the_watching_with_its_own_error() -> None:
     )
     with pytest.raises(RunFailedError, match="2 of 3 was killed"):
         list(workers.watch())
+    workers.close()
+
+
+@pytest.mark.parametrize("how", ["silent", "killed"])
+def test_what_the_others_had_when_one_was_lost_is_handed_over_before_its_error(how: str) -> None:
+    three = [second(number, number + 1, number) for number in range(3)]
+    own, workers = members(seconds=[three, [], three])
+
+    def lost() -> Iterator[SecondFigures]:
+        yield three[0]
+        if how == "silent":
+            own[1].closed.wait(30)
+        time.sleep(0.2)
+        raise killed(1)
+
+    own[1].watch = lost  # type: ignore[method-assign,assignment]
+    seen = []
+    with pytest.raises(RunFailedError, match=r"2 of 3 (gave no figures|was killed)"):
+        for figures in workers.watch():
+            seen.append([worker.worker for worker in figures.workers])
+    assert seen[0] == [1, 2, 3]
+    assert seen[1:] == [[1, 3], [1, 3]]
+    workers.close()
+
+
+def test_once_one_is_lost_nobody_is_asked_for_anything_but_to_finish() -> None:
+    own, workers = members(fails=[{}, {"watch": killed(1)}, {}])
+    with pytest.raises(NoAnswerError):
+        list(workers.watch())
+    with pytest.raises(NoAnswerError, match="2 of 3 was killed"):
+        workers.set_window(1, 2)
+    assert not any(call.startswith("window") for member in own for call in member.calls)
     workers.close()
 
 

@@ -49,7 +49,6 @@ START_LEAD_S = 0.5
 """Calls reach all workers of a host within milliseconds; more of them take longer."""
 _START_LEAD_S_EACH = 0.02
 _START_LATE_NS_MAX = 100_000_000
-_CHANGE_LEAD_S = 0.1
 _PREPARE_S_MAX = 3700.0
 """A member gives up by itself, when it comes no further."""
 _FINISH_S_MAX = 190.0
@@ -68,7 +67,7 @@ class GroupMember(LoadWorker, ReadingWorker, Protocol):
     """What a group needs of each worker. All instants are of the controller's clock."""
 
     words: str
-    """ "load generator 2 of 3"."""
+    """ "load generator 2 of 3 on HOST"."""
     log_path: Path
 
     def create_topics(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> None:
@@ -194,8 +193,7 @@ class WorkerGroup:
 
         Raises `RunFailedError` if one began later all the same: its load would be missing at first.
         """
-        lead_s = max(in_s, START_LEAD_S + _START_LEAD_S_EACH * len(self._members))
-        at_mono_ns = time.monotonic_ns() + round(lead_s * 1e9)
+        at_mono_ns = time.monotonic_ns() + round(max(in_s, self._lead_s) * 1e9)
         self._begin_ns = at_mono_ns
         self._started = self._on_all("Start", lambda _, member: member.start_at(at_mono_ns))
         late_ns, member = max(zip(self._started, self._members, strict=True), key=lambda each: each[0])
@@ -204,10 +202,23 @@ class WorkerGroup:
             raise _starved(member, f"began {late_ns / 1e6:,.0f} ms after the instant common to all")
         return at_mono_ns
 
+    @property
+    def _lead_s(self) -> float:
+        """After so long all members have heard of something."""
+        return START_LEAD_S + _START_LEAD_S_EACH * len(self._members)
+
     def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
-        """See `LoadWorker.set_rate`: "now" is an instant shortly ahead, the same for all."""
-        at_mono_ns = at_mono_ns or time.monotonic_ns() + round(_CHANGE_LEAD_S * 1e9)
-        self._on_all("SetRate", lambda _, member: member.set_rate(msgs_per_s, at_mono_ns))
+        """See `LoadWorker.set_rate`: what is due now, or sooner than all can be asked, begins shortly, for all at once.
+
+        Raises `RunFailedError` if one knew of it too late: its load would not be what the others' is.
+        """
+        at_mono_ns = max(at_mono_ns, time.monotonic_ns() + round(self._lead_s * 1e9))
+
+        def ask(_: int, member: GroupMember) -> int:
+            member.set_rate(msgs_per_s, at_mono_ns)
+            return time.monotonic_ns()
+
+        self._check_known("of the new rate", self._on_all("SetRate", ask), at_mono_ns)
 
     def set_window(self, from_mono_ns: int, until_mono_ns: int) -> None:
         """See `LoadWorker.set_window`. Raises `RunFailedError` if one knew too late where the window begins."""
@@ -219,11 +230,15 @@ class WorkerGroup:
         known = self._on_all("SetWindow", ask)
         # A window that is given an end may have begun long ago.
         if from_mono_ns != self._window_from_ns:
-            late_ns, member = max(zip(known, self._members, strict=True), key=lambda each: each[0])
-            late_ns -= from_mono_ns
-            if late_ns > 0:
-                raise _starved(member, f"knew of the measured window only {late_ns / 1e6:,.0f} ms after its beginning")
+            self._check_known("of the measured window", known, from_mono_ns)
             self._window_from_ns = from_mono_ns
+
+    def _check_known(self, what: str, known_mono_ns: Sequence[int], begins_mono_ns: int) -> None:
+        """Raise `RunFailedError` if a member knew of something after its beginning."""
+        known_ns, member = max(zip(known_mono_ns, self._members, strict=True), key=lambda each: each[0])
+        late_ns = known_ns - begins_mono_ns
+        if late_ns > 0:
+            raise _starved(member, f"knew {what} only {late_ns / 1e6:,.0f} ms after its beginning")
 
     def pause_consumers(self, subscriptions: list[str]) -> None:
         """See `LoadWorker.pause_consumers`."""
@@ -274,6 +289,7 @@ class WorkerGroup:
                 number, item = come.get(timeout=_LOOK_S)
                 if isinstance(item, BaseException):
                     self._remember(number, item)
+                    yield from merger.end(number)
                     raise item
                 if item is None:
                     del silent_s[number]
@@ -285,16 +301,23 @@ class WorkerGroup:
             # Not for each of a thousand workers whenever one of them has a second.
             if passed_s >= _LOOK_S:
                 looked_s += passed_s
-                self._check_silence(silent_s, passed_s, all_read=come.empty())
+                silent = self._silent_for_too_long(silent_s, passed_s, all_read=come.empty())
+                if silent is not None:
+                    error = self._silent(silent)
+                    yield from merger.end(silent)
+                    raise error
 
-    def _check_silence(self, silent_s: dict[int, float], passed_s: float, *, all_read: bool) -> None:
-        """Add what has passed since the last look to how long each was silent. Raises if it is too long for one."""
+    def _silent_for_too_long(self, silent_s: dict[int, float], passed_s: float, *, all_read: bool) -> int | None:
+        """Add what has passed since the last look to how long each was silent. Who was so for too long; None = nobody.
+
+        What the others had meanwhile waits for it, and is handed over before the error.
+        """
         if time.monotonic_ns() < self._begin_ns:
-            return
+            return None
         for number, before_s in silent_s.items():
             silent_s[number] = before_s + min(passed_s, _STALL_S)
-            if all_read and silent_s[number] > SILENCE_S_MAX:
-                raise self._silent(number)
+        too_long = (number for number, for_s in silent_s.items() if for_s > SILENCE_S_MAX)
+        return next(too_long, None) if all_read else None
 
     def totals(self) -> TotalFigures:
         """See `LoadWorker.totals`. What was lost or repeated comes from the workers' sets of sequences."""
@@ -424,6 +447,10 @@ class WorkerGroup:
 
     def _on_all(self, step: str, ask: Callable[[int, GroupMember], T], seconds_max: float | None = None) -> list[T]:
         """What all members answer, asked at once. Raises the first error, or one that names who has not answered."""
+        for number in range(len(self._members)):
+            # Another thread has found it: asking again would only take as long again.
+            if number in self._gone:
+                raise self._gone[number]
         seconds_max = ANSWER_S_MAX if seconds_max is None else seconds_max
         found: dict[int, T] = {}
         for number, answer in self._answers(step, ask, list(enumerate(self._members)), seconds_max):
