@@ -67,6 +67,18 @@ def test_omb_files_run_with_several(tmp_path: Path) -> None:
     assert read.campaign.worker.count == 4
 
 
+def test_so_does_the_command_for_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "w.yaml").write_text(WORKLOAD.replace("consumerPerSubscription: 1", "consumerPerSubscription: 3"))
+    (tmp_path / "d.yaml").write_text(DRIVER)
+    command = ["omb", str(tmp_path / "w.yaml"), "--driver", str(tmp_path / "d.yaml"), "--dry-run"]
+    assert run_command([*command, "--workers", "4", "--json"]) == 0
+    (only,) = json.loads(capsys.readouterr().out)["runs"]
+    (shares,) = only["plan"]["workers"]
+    assert [(each["producers"], each["consumers"]) for each in shares["shares"]] == [(1, 0), (0, 1), (0, 1), (0, 1)]
+    assert run_command([*command, "--workers", "5"]) == 2
+    assert "5 load generators are more than" in capsys.readouterr().err
+
+
 def test_each_has_a_producer_or_a_consumer() -> None:
     enough = trial(topics=1, producers=1, subscriptions=1, consumers=3)
     check_workers([enough], FOUR, HERE)
