@@ -9,6 +9,7 @@ import io.tidegauge.worker.engine.figures.SecondFigures;
 import io.tidegauge.worker.engine.figures.SubscriptionTotals;
 import io.tidegauge.worker.engine.figures.TotalFigures;
 import io.tidegauge.worker.engine.load.Keys;
+import io.tidegauge.worker.engine.schedule.RateSchedule;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -38,8 +39,19 @@ class SharedTrialTest {
   /** Of each producer, those that are compared. */
   private static final int COMPARED = 200;
 
-  private static final long AHEAD_NS = 300_000_000;
+  private static final long AHEAD_NS = 600_000_000;
 
+  /** After the beginning, when about a third of what is compared has been sent. */
+  private static final long CHANGE_NS = 70_000_000;
+
+  /** What the rate does while messages are compared. */
+  private enum Change {
+    NONE,
+    NEW_RATE,
+    SCHEDULE
+  }
+
+  private Change change = Change.NONE;
   private final SharedSystem system = new SharedSystem(PARTITIONS);
   private final List<Trial> trials = new ArrayList<>();
 
@@ -50,7 +62,7 @@ class SharedTrialTest {
     }
   }
 
-  private static TrialPlan plan(Arrival arrival, int topics, int producersPerTopic, Share share) {
+  private TrialPlan plan(Arrival arrival, int topics, int producersPerTopic, Share share) {
     ClientOptions client =
         new ClientOptions(0, 0, "none", 1_000, 10, 1, "all", 100, Map.of(), Map.of());
     TrialPlan.Variant none = TrialPlan.Variant.NONE;
@@ -72,7 +84,17 @@ class SharedTrialTest {
         5_000_000_000L,
         0,
         new TrialPlan.Variant(
-            none.subscriptionType(), false, null, "", none.spinShareMax(), share));
+            none.subscriptionType(), false, schedule(), "", none.spinShareMax(), share));
+  }
+
+  private RateSchedule schedule() {
+    return change != Change.SCHEDULE
+        ? null
+        : new RateSchedule(
+            List.of(
+                new RateSchedule.Phase(MSGS_PER_S, 3 * MSGS_PER_S, 50_000_000, 0),
+                new RateSchedule.Phase(MSGS_PER_S / 3, MSGS_PER_S, 30_000_000, 0)),
+            true);
   }
 
   private void prepare(Arrival arrival, int workers, int topics, int producersPerTopic)
@@ -93,8 +115,22 @@ class SharedTrialTest {
   private long run(int producers) throws Exception {
     long at = System.nanoTime() + AHEAD_NS;
     for (Trial trial : trials) {
-      trial.setWindow(at, 0);
+      if (change != Change.SCHEDULE) {
+        trial.setWindow(at, 0);
+      }
       assertThat(trial.start(at)).as("this machine took too long to start all").isEqualTo(at);
+    }
+    for (Trial trial : trials) {
+      switch (change) {
+        case NEW_RATE -> trial.setRate(2.5 * MSGS_PER_S, at + CHANGE_NS);
+        case SCHEDULE -> trial.setWindow(at + CHANGE_NS, 0);
+        default -> {}
+      }
+    }
+    if (change != Change.NONE) {
+      assertThat(System.nanoTime())
+          .as("this machine took too long to tell all")
+          .isLessThan(at + CHANGE_NS);
     }
     long patienceNs = System.nanoTime() + 60_000_000_000L;
     while (system.sentLeast(producers) < COMPARED && System.nanoTime() < patienceNs) {
@@ -122,13 +158,38 @@ class SharedTrialTest {
 
   /** Producer, sequence, intended time, key and body of every message. */
   @ParameterizedTest
-  @CsvSource({"UNIFORM,1", "UNIFORM,2", "UNIFORM,3", "UNIFORM,8", "POISSON,3", "POISSON,8"})
-  void togetherTheySendWhatOneWorkerSends(Arrival arrival, int workers) throws Exception {
+  @CsvSource({
+    "UNIFORM,1,NONE",
+    "UNIFORM,2,NONE",
+    "UNIFORM,3,NONE",
+    "UNIFORM,8,NONE",
+    "POISSON,1,NONE",
+    "POISSON,2,NONE",
+    "POISSON,3,NONE",
+    "POISSON,8,NONE",
+    "UNIFORM,2,NEW_RATE",
+    "POISSON,3,NEW_RATE",
+    "UNIFORM,8,SCHEDULE",
+    "POISSON,3,SCHEDULE"
+  })
+  void togetherTheySendWhatOneWorkerSends(Arrival arrival, int workers, Change what)
+      throws Exception {
+    change = what;
     prepareAlone(arrival);
     long at = run(TOPICS * PRODUCERS_PER_TOPIC);
     Set<String> ofOne = system.sent(COMPARED, at);
     assertThat(ofOne).hasSize(TOPICS * PRODUCERS_PER_TOPIC * COMPARED);
+    if (arrival == Arrival.UNIFORM) {
+      // At the rate of the beginning they would last for 200 ms.
+      boolean sooner = ofOne.stream().noneMatch(SharedTrialTest::isLate);
+      assertThat(sooner).isEqualTo(what != Change.NONE);
+    }
     assertThat(sent(arrival, workers)).isEqualTo(ofOne);
+  }
+
+  private static boolean isLate(String message) {
+    String after = message.substring(message.indexOf(" at ") + 4);
+    return Long.parseLong(after.substring(0, after.indexOf(' '))) > 190_000_000;
   }
 
   private void prepareAlone(Arrival arrival) throws Exception {
