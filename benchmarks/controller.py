@@ -127,7 +127,8 @@ class Player:
 
 def _second_bytes(number: int, encodings: list[bytes]) -> bytes:
     figures = second(0, number, encodings)
-    plain = {each.name: getattr(figures, each.name) for each in fields(figures) if each.name != "subscriptions"}
+    plain = {each.name: getattr(figures, each.name) for each in fields(figures)}
+    del plain["subscriptions"], plain["workers"]
     plain["sent"] = plain["acked"] = PRODUCERS * 1_000
     subs = [pb.SubscriptionSecond(**asdict(sub)) for sub in figures.subscriptions]
     return pb.SecondFigures(**plain, subscriptions=subs).SerializeToString()
