@@ -40,6 +40,7 @@ from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival, Workload
 from tidegauge.statistics.steady import SecondPoint, too_short_to_judge
+from tidegauge.worker.api import WorkerLostError
 from tidegauge.worker.sequences import FiguresError
 
 SPEC = LoadSpec(
@@ -322,6 +323,36 @@ def test_seconds_that_do_not_add_up_fail_the_trial_at_its_end(scene: Scene, monk
     monkeypatch.setattr(scene.worker, "watch", watched)
     with pytest.raises(RunFailedError, match="do not add up: load generator 2 of 3"):
         scene.run()
+    assert scene.undone()
+
+
+@pytest.mark.parametrize(("lost", "kept"), [(WorkerLostError, True), (RunFailedError, False)])
+def test_what_came_before_a_load_generator_was_lost_in_another_call_is_kept(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, lost: type[RunFailedError], kept: bool
+) -> None:
+    """Nobody takes in seconds while producers are stopped; those of the others end with the same loss."""
+    watch, stopping, given = scene.worker.watch, threading.Event(), []
+
+    def watched() -> Iterator[SecondFigures]:
+        for second in watch():
+            given.append(second)
+            yield second
+            if stopping.is_set() and len(given) >= least:
+                raise lost("Load generator 2 of 3 gave no figures for 10 s.")
+
+    def stop(_grace_s: float) -> int:
+        nonlocal least
+        least = len(given) + 3
+        stopping.set()
+        raise lost("Load generator 2 of 3 did not answer for 10 s (seen during StopProducers).")
+
+    least = 0
+    monkeypatch.setattr(run_figures, "_LAST_S", 30.0)
+    monkeypatch.setattr(scene.worker, "watch", watched)
+    monkeypatch.setattr(scene.worker, "stop_producers", stop)
+    with pytest.raises(lost, match="seen during StopProducers"):
+        scene.run()
+    assert (scene.store.seconds == len(given) == least) is kept
     assert scene.undone()
 
 

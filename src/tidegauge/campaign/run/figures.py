@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -9,10 +10,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
+from types import TracebackType
 from typing import Protocol
 
 from tidegauge.campaign.run.injection import LoadSeconds
-from tidegauge.errors import GeneratorFailedError
+from tidegauge.errors import GeneratorFailedError, RunFailedError
 from tidegauge.model.events import Observer, SecondSeen, UseNow, WorkerSeen
 from tidegauge.model.load import SecondFigures
 from tidegauge.model.trial import LoadSpec, ReadSpec
@@ -132,6 +134,10 @@ _END_S_MAX = 30.0
 """Of the figures, once the trial is finished: longer than it takes to notice that one of several workers is silent."""
 
 
+_LAST_S = 2.0
+"""Of several workers' figures, after one was found to be lost by another call: they know it a moment later."""
+
+
 class SecondsSource(Protocol):
     """Has the seconds of a trial, as they come: a load generator, or what one left."""
 
@@ -146,6 +152,8 @@ class Follower:
     `timeline` has the phase of each second; whoever leads the trial marks it. `tally` keeps what late readers do,
     `load` what faults do, `receiving` how busy consumers were. Late readers' backlogs are no part of `points`: that
     they grow is wanted, and says nothing about the system.
+
+    As a context it stores what came last if the trial ends since a load generator was lost.
     """
 
     def __init__(
@@ -180,6 +188,23 @@ class Follower:
         self._ended = False
         self._thread = threading.Thread(target=self._read, args=(worker,), name="figures", daemon=True)
         self._thread.start()
+
+    def __enter__(self) -> Follower:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, GeneratorFailedError):
+            self._thread.join(timeout=_LAST_S)
+            with contextlib.suppress(RunFailedError):
+                for item in self._waiting():
+                    if isinstance(item, SecondFigures):
+                        self._keep(item)
+
+    def _waiting(self) -> Iterator[SecondFigures | BaseException | None]:
+        while not self._queue.empty():
+            yield self._queue.get_nowait()
 
     def until(self, mono_ns: int) -> None:
         """Follow until an instant of the monotonic clock. Raises `RunFailedError` when something has failed."""
@@ -223,8 +248,7 @@ class Follower:
                 "The machine may be starved of CPU or memory; see the worker's log.",
                 self._store.log_directory,
             )
-        while not self._queue.empty():
-            item = self._queue.get_nowait()
+        for item in self._waiting():
             if isinstance(item, BaseException):
                 raise item
             if isinstance(item, SecondFigures):

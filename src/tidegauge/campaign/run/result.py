@@ -351,20 +351,27 @@ _FIRST_S = 15.0
 
 def read_only(session: Session[ReadSpec], level: LevelFinding, started_at: str) -> tuple[ReadResult, TotalFigures]:
     """Let the consumers read until the time is up, or nothing has come for `spec.drain_s_max`."""
-    spec, worker = session.spec, session.worker
+    worker = session.worker
     begin_ns = worker.start(0.0)
     worker.set_window(begin_ns, 0)
     session.use_window(begin_ns)
-    session.phase("read", "what is in the topics, then what comes", spec.measure_s)
-    follower = Follower(
-        spec,
+    session.phase("read", "what is in the topics, then what comes", session.spec.measure_s)
+    with Follower(
+        session.spec,
         worker,
         session.store,
         session.resources.observer,
         session.check,
         use=session.use_now,
         begin_mono_ns=begin_ns,
-    )
+    ) as follower:
+        return _read(session, follower, level, started_at, begin_ns)
+
+
+def _read(
+    session: Session[ReadSpec], follower: Follower, level: LevelFinding, started_at: str, begin_ns: int
+) -> tuple[ReadResult, TotalFigures]:
+    spec, worker = session.spec, session.worker
     cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
     follower.until(begin_ns)  # Several workers begin a little later, and what was read before is in no window.
     worker.resume_consumers([])

@@ -290,11 +290,17 @@ def _doubt(spec: LoadSpec, unsteady: str, cold: str) -> str:
 
 
 def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -> tuple[LoadResult, TotalFigures]:
+    session.phase("warm-up", _offer(session.spec), session.spec.warmup_s_max)
+    begin_ns = session.worker.start()
+    with _follower(session, begin_ns) as follower:
+        return _followed(session, follower, level, started_at, begin_ns)
+
+
+def _followed(
+    session: Session[LoadSpec], follower: Follower, level: LevelFinding, started_at: str, begin_ns: int
+) -> tuple[LoadResult, TotalFigures]:
     """Warm up, measure, drain."""
     spec, worker = session.spec, session.worker
-    session.phase("warm-up", _offer(spec), spec.warmup_s_max)
-    begin_ns = worker.start()
-    follower = _follower(session, begin_ns)
     unsteady, cold = _warm_up(session, follower, begin_ns)
     warm_up = follower.points.recent
     from_ns, until_ns = _window(follower, spec.measure_s, len(worker.processes))
