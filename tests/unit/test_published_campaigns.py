@@ -140,6 +140,42 @@ def test_the_original_scale_can_reach_every_published_rate(path: Path) -> None:
             assert options.max_rate > 1.05 * max(rates, default=0.0)
 
 
+CACHES_MB = {
+    "confluent-2020": {
+        "dbStorage_writeCacheMaxSizeMb": "1024",
+        "dbStorage_readAheadCacheMaxSizeMb": "1024",
+        "managedLedgerCacheSizeMB": "2458",
+    },
+    "streamnative-2020": {"dbStorage_writeCacheMaxSizeMb": "2048", "dbStorage_readAheadCacheMaxSizeMb": "2048"},
+    "streamnative-2022": {},
+}
+"""Of Pulsar in the files that deployed a report's clusters; {} = these leave them to its memory."""
+
+
+@pytest.mark.parametrize("path", PATHS, ids=NAMES)
+def test_a_node_of_the_original_scale_has_the_memory_and_the_caches_of_the_report(path: Path) -> None:
+    """As much as one server process there; twice as much where two that share it have each their own."""
+    campaign = parsed(path, scale="original")
+    assert campaign.published is not None
+    whole = report(campaign.published.report)
+    for point in campaign.each:
+        for system in point.campaign.systems:
+            theirs = whole.systems[system.name]
+            for own_mb, sizes in ((system.heap_mb, theirs.heap), (system.direct_memory_mb, theirs.direct_memory)):
+                assert all(size <= own_mb << 20 <= 2 * size for size in sizes), (point.values, system.name)
+            if system.name == "pulsar":
+                caches = {name: value for name, value in system.settings.items() if "Cache" in name}
+                assert caches == CACHES_MB[whole.report]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=NAMES)
+def test_the_original_scale_has_a_window_that_the_reports_rates_fit_into(path: Path) -> None:
+    """No report had one. At 605 MiB/s two producers of 65,536 wait only where an acknowledgement takes 0.2 s."""
+    trials = plan_campaign(parsed(path, scale="original")).trials
+    assert min(trial.workload.in_flight_messages() for trial in trials) >= 65_536
+    assert min(trial.workload.window_messages() for trial in trials) >= 131_072
+
+
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
 def test_a_backlog_of_the_original_scale_fits_on_a_disk_of_the_report(path: Path) -> None:
     trials = [trial for trial in plan_campaign(parsed(path, scale="original")).trials if trial.late]

@@ -63,7 +63,8 @@ WHERE: dict[str, Holds] = {
     ),
     "the operating system is as it was found": lambda campaign, _: campaign.starts_servers,
     "a sustainable rate is searched for": searched,
-    "the garbage collector is G1": lambda *_: True,
+    "the load generator's garbage collector is G1": lambda *_: True,
+    "the servers' garbage collector is G1": lambda campaign, _: campaign.starts_servers,
     "tiered adds nodes": lambda _, trials: any("tiered" in trial.point.values() for trial in trials),
 }
 """For which plans each sentence that is written by hand is true, by how it begins."""
@@ -110,6 +111,24 @@ def test_a_sentence_is_shown_only_where_it_holds(path: Path, scale: str, setup: 
     for difference in report(campaign.published.report).differs:
         (holds,) = [holds for begin, holds in WHERE.items() if difference.sentence.startswith(begin)]
         assert (difference.sentence in shown) is holds(campaign, trials), difference.sentence
+
+
+@pytest.mark.parametrize("setup", SETUPS)
+def test_a_disk_is_shared_unless_every_node_has_its_own(setup: str) -> None:
+    campaign = of_setup(PATHS[NAMES.index("confluent-2020-latency")], "original", setup)
+    assert campaign is not None
+    (hosts,) = [sentence for sentence in shown_for(campaign)[0] if sentence.startswith("servers (")]
+    assert ("CPUs, memory and disk of one machine" in hosts) is (setup != "six disks")
+    assert ("CPUs and memory of one machine" in hosts) is (setup == "six disks")
+
+
+def test_an_attached_cluster_has_a_garbage_collector_of_its_own() -> None:
+    """Nothing is known of it, but of the load generator's."""
+    attached = Planned([spec("kafka@attached")], {}, starts_servers=False)
+    held = [one.sentence for one in report("streamnative-2022").differs if one.where.holds(attached)]
+    assert [sentence for sentence in held if "garbage" in sentence] == [
+        "the load generator's garbage collector is G1; the report's clients had ZGC"
+    ]
 
 
 @pytest.mark.parametrize("name", report_names())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +49,16 @@ def test_a_published_figure_is_unambiguous(name: str, claim: Claim) -> None:
     for question in questions(claim):
         for figure, place in sides(question):
             assert len(values(name, claim, figure, place)) <= 1, place.words()
+
+
+@pytest.mark.parametrize(("name", "claim"), ALL, ids=IDS)
+def test_a_claim_on_mixed_reads_is_examined_beside_readers_that_keep_up(name: str, claim: Claim) -> None:
+    """And not where all readers catch up, as in the report's other test with a backlog."""
+    of_mixed = re.search(r"table 1-4|figures? 2-3[678]|mixed", claim.source) is not None
+    experiments = {FIGURES[figure].experiment for question in questions(claim) for figure, _ in sides(question)}
+    assert (claim.test == "mixed") is of_mixed
+    for test in ("mixed", "catch-up"):
+        assert (claim.test == test) is (test in experiments)
 
 
 @pytest.mark.parametrize(("name", "claim"), ALL, ids=IDS)

@@ -37,6 +37,15 @@ def test_the_original_scale_never_shows_differences_of_another(path: Path) -> No
 
 
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_window_is_always_reported(path: Path, scale: str) -> None:
+    """It bounds the rate where acknowledgements take long, and no report had one."""
+    least = min(trial.workload.in_flight_messages() for trial in plan_campaign(parsed(path, scale=scale)).trials)
+    sentence = f"a producer has at most {least:,} unacknowledged messages; the report's had no such bound"
+    assert sentence in differs(path, scale=scale)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=NAMES)
 @pytest.mark.parametrize("scale", ["shares", "brief"])
 def test_shares_of_what_was_measured_are_reported_where_they_are_offered(path: Path, scale: str) -> None:
     trials = plan_campaign(parsed(path, scale=scale)).trials

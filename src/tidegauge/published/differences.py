@@ -64,9 +64,11 @@ def _by_system(trials: Sequence[TrialSpec]) -> dict[str, list[TrialSpec]]:
 
 def _hosts(planned: Planned) -> str:
     if planned.starts_servers:
+        own_disks = all(point.own_disks for points in planned.servers.values() for point in points)
+        shared = "CPUs and memory" if own_disks else "CPUs, memory and disk"
         return (
-            "servers (with ZooKeeper, or Kafka's controllers in its place) and clients share the CPUs, memory and disk "
-            "of one machine; the report's had hosts of their own"
+            f"servers (with ZooKeeper, or Kafka's controllers in its place) and clients share the {shared} of one "
+            "machine; the report's had hosts of their own"
         )
     return "the load comes from one host; the report's came from several"
 

@@ -28,6 +28,7 @@ class Servers:
             yet, or none.
         settings, producer, consumer: the system's own settings that the campaign or Tidegauge gives.
         data_disks: directories that a node keeps its data in.
+        own_disks: whether no other node keeps data in any of them.
         journal_apart: whether a system that keeps a journal apart has it in another directory than its data.
     """
 
@@ -36,6 +37,7 @@ class Servers:
     producer: Mapping[str, str] = field(default_factory=dict)
     consumer: Mapping[str, str] = field(default_factory=dict)
     data_disks: int = 1
+    own_disks: bool = False
     journal_apart: bool = False
 
 

@@ -164,6 +164,7 @@ def _servers_of(campaign: Campaign, system: SystemChoice) -> Servers:
         system.producer,
         system.consumer,
         data_disks,
+        len(campaign.data_directories) >= max(2, campaign.nodes),
         bool(campaign.journal_directories) or data_disks > 1,
     )
 
