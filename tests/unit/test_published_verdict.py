@@ -516,6 +516,9 @@ def test_publish_latency_at_the_maximum_is_that_of_the_confirmation() -> None:
     found = judged(claim, run)
     assert found.verdict is CONFIRMED
     assert [side.values for side in found.parts[0].sides] == [(latency(40.0).mean_ms,), (latency(1.0).mean_ms,)]
+    end_to_end = judged(claim.model_copy(update={"figure": "maximum-end-to-end-mean"}), run)
+    (one,) = result().subscriptions
+    assert [side.values for side in end_to_end.parts[0].sides] == [(one.end_to_end.mean_ms,)] * 2
     unconfirmed = judged(claim, replace(run, results=()))
     assert "the confirmation of 0000-max-throughput-kafka has no figure for it" in unconfirmed.reason
 
@@ -554,7 +557,16 @@ def end_to_end(made: LoadSpec, p99_ms: float) -> LoadResult:
     return replace(whole, subscriptions=(slow,))
 
 
-def test_figure_2_9_is_examined_with_the_figures_of_its_results() -> None:
-    choice = Choice("streamnative-2020", ("pulsar-latency-below-on-one-partition-without-fsync",))
+@pytest.mark.parametrize(
+    ("claim", "published"),
+    [
+        ("pulsar-latency-below-on-one-partition", [[300.0, 6.2], [136.5, 5.0]]),
+        ("pulsar-end-to-end-below-on-one-partition", [[305.0, 8.9], [144.0, 7.3]]),
+        ("pulsar-latency-below-on-one-partition-without-fsync", [[269.4, 3.2], [103.0, 4.3]]),
+    ],
+)
+def test_latencies_on_one_partition_are_those_of_the_linked_results(claim: str, published: list[list[float]]) -> None:
+    """Figures 2-8 (publish) and 2-9 (end to end) are with an fsync; without one there are results only."""
+    choice = Choice("streamnative-2020", (claim,))
     parts = examine(report("streamnative-2020"), choice, Measured((), ())).claims[0].parts
-    assert [[side.published for side in part.sides] for part in parts] == [[269.4, 3.2], [103.1, 4.3]]
+    assert [[side.published for side in part.sides] for part in parts] == published

@@ -69,6 +69,9 @@ FIGURES: dict[str, Figure] = {
         "publish latency at the sustainable rate, mean", "response_ms_mean", MAX_THROUGHPUT
     ),
     "maximum-publish-p99": _latency("publish latency at the sustainable rate, p99", "response_ms_p99", MAX_THROUGHPUT),
+    "maximum-end-to-end-mean": _latency(
+        "end-to-end latency at the sustainable rate, mean", "end_to_end_ms_mean", MAX_THROUGHPUT
+    ),
     "peak-read-rate": Figure("catch-up reads, peak", BYTES_PER_S, RATE_MARGIN, "catch-up", "peak_read_bytes_per_s"),
     "chase-time": Figure("time to catch up", "s", RATE_MARGIN, "catch-up", "chase_s"),
     "publish-p99-before": _latency("publish latency before catching up, p99", "response_ms_p99_before", "catch-up"),
