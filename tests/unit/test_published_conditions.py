@@ -58,6 +58,10 @@ WHERE: dict[str, Holds] = {
         and not two_disks(campaign)
         and not campaign.journal_directories
     ),
+    "Pulsar's bookies have one journal": lambda campaign, trials: (
+        campaign.starts_servers
+        and any(trial.system.startswith("pulsar@") and trial.choice.form != "bypass" for trial in trials)
+    ),
     "Pulsar's bookies without a journal": lambda campaign, trials: (
         measures("pulsar", form="bypass")(campaign, trials) and not two_disks(campaign)
     ),
