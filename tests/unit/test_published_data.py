@@ -11,6 +11,8 @@ from run_samples import latency, result
 from test_published_campaigns import NAMES, PATHS, SCALES, parsed
 
 from tidegauge.errors import UserError
+from tidegauge.model.trial import CatchUp
+from tidegauge.model.workload import DeviceReads
 from tidegauge.published.examine import Question, published_rows, questions, read_report, report, report_names
 from tidegauge.published.figures import FIGURES
 from tidegauge.published.model import Claim, Operand
@@ -230,6 +232,16 @@ def test_percentiles_are_those_of_the_trial() -> None:
     found = result(response=replace(latency(), p9999_ms=77.0, p999_ms=7.0, p90_ms=5.0, p75_ms=3.0))
     values = {name: FIGURES[f"publish-{name}"].of_trial for name in ("p75", "p90", "p999", "p9999")}
     assert [of(found) for of in values.values() if of] == [3.0, 5.0, 7.0, 77.0]
+
+
+def test_catch_up_reads_are_compared_by_their_peak() -> None:
+    """As published: "reached a maximum throughput", "peak". The mean is far below where readers begin slowly."""
+    reads = DeviceReads(0, 0.0, 1 << 30, 10.0)
+    found = CatchUp(1 << 20, 1 << 30, 5.0, 10.0, 10.0, 100_000.0, 100e6, None, 300_000.0, 300e6, 0, (), reads)
+    for name, value in (("peak-read-rate", 300e6), ("chase-time", 10.0)):
+        figure = FIGURES[name].of_trial
+        assert figure is not None
+        assert figure(result(catch_up=found)) == value
 
 
 def test_the_key_finding_of_2022_is_examined() -> None:
