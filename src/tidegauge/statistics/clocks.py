@@ -1,0 +1,135 @@
+"""Bounds, never estimates, of the offset between two hosts' clocks.
+
+One host asks and notes when (a1), the other notes when it got that (b1) and when it answered (b2), the first when the answer
+came (a2). The offset, the other's clock minus the first's, then lies in `[b2 - a2, b1 - a1]` whatever the network and the
+schedulers did, since no message arrives before it is sent: an asymmetric path makes the interval wider, never false (the
+symmetric estimate of RFC 5905, section 8, lies within it). Two clocks drift apart, so an interval grows with the time
+since it was measured. Intersected, intervals measured before and after an instant bound the offset at that instant; an empty
+intersection proves that a clock did what was assumed it can't. Over several hosts offsets add up: the bounds of a pair follow
+from those of others, and a cycle of them that contradicts itself proves the same (as Huygens' triangles do for estimates;
+Geng et al., NSDI 2018). docs/methodology.md has the derivation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+DRIFT_PPM = 100.0
+"""Of a pair: 50 of each. Below that a crystal's datasheet is no bound, and a clock that is being slewed exceeds it."""
+
+Pair = tuple[str, str]
+
+
+class ClockContradictionError(Exception):
+    """Intervals that can't all be true: a clock was stepped or slewed, a host was paused, or a drift exceeds its bound."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A question and its answer: nanoseconds of the asker's clock (`asked`, `returned`) and the other's."""
+
+    asked_ns: int
+    received_ns: int
+    answered_ns: int
+    returned_ns: int
+
+    def offset(self, resolution_ns: int = 0) -> Offset:
+        """What it proves. `resolution_ns`: of both clocks together, what a reading may be short of the truth."""
+        return Offset(
+            self.answered_ns - self.returned_ns - resolution_ns,
+            self.received_ns - self.asked_ns + resolution_ns,
+            self.asked_ns,
+            self.returned_ns,
+        )
+
+
+@dataclass(frozen=True)
+class Offset:
+    """The other's clock minus the first's lies in `[low_ns, high_ns]` at some instant of a span of the first's clock.
+
+    The lower bound was true when the answer came, the upper one when the question left; at other times each is wider by the drift since.
+    """
+
+    low_ns: float
+    high_ns: float
+    from_ns: float
+    until_ns: float
+
+    @property
+    def half_width_ns(self) -> float:
+        """How far the truth can be from the middle."""
+        return (self.high_ns - self.low_ns) / 2
+
+    def at(self, time_ns: float, drift_ppm: float = DRIFT_PPM) -> Offset:
+        """What it says of another instant."""
+        share = drift_ppm / 1e6
+        return Offset(
+            self.low_ns - share * abs(time_ns - self.until_ns),
+            self.high_ns + share * abs(time_ns - self.from_ns),
+            time_ns,
+            time_ns,
+        )
+
+
+def offset_at(time_ns: float, measured: Iterable[Offset], drift_ppm: float = DRIFT_PPM) -> Offset:
+    """What all of a pair's measurements together say of one instant, those before it and those after.
+
+    Raises `ClockContradictionError` if they contradict each other, `ValueError` without any.
+    """
+    there = [offset.at(time_ns, drift_ppm) for offset in measured]
+    if not there:
+        raise ValueError("an offset takes at least one exchange")
+    low_ns, high_ns = max(offset.low_ns for offset in there), min(offset.high_ns for offset in there)
+    if low_ns > high_ns:
+        raise ClockContradictionError(
+            f"exchanges contradict each other by {low_ns - high_ns:,.0f} ns with a drift of at most {drift_ppm:g} ppm"
+        )
+    return Offset(low_ns, high_ns, time_ns, time_ns)
+
+
+def closed(bounds: Mapping[Pair, Offset]) -> dict[Pair, Offset]:
+    """The tightest bounds of all pairs that follow from those of some, all of one instant; each pair in both directions.
+
+    `high` of (a, c) is at most `high` of (a, b) plus `high` of (b, c): shortest paths (Floyd-Warshall). Pairs without any
+    path are not in the result. Raises `ClockContradictionError` if a way there and back is shorter than nothing.
+    """
+    hosts = sorted({host for pair in bounds for host in pair})
+    instant_ns = max((offset.from_ns for offset in bounds.values()), default=0.0)
+    longest: dict[Pair, float] = {(host, host): 0.0 for host in hosts}
+    for (first, other), offset in bounds.items():
+        for pair, most_ns in (((first, other), offset.high_ns), ((other, first), -offset.low_ns)):
+            longest[pair] = min(longest.get(pair, most_ns), most_ns)
+    unknown = float("inf")
+    for through in hosts:
+        for first in hosts:
+            for other in hosts:
+                by_way = longest.get((first, through), unknown) + longest.get((through, other), unknown)
+                if by_way < longest.get((first, other), unknown):
+                    longest[first, other] = by_way
+    if any(longest[host, host] < 0 for host in hosts):
+        raise ClockContradictionError(f"the clocks of {', '.join(hosts)} contradict each other")
+    return {
+        (first, other): Offset(-longest[other, first], longest[first, other], instant_ns, instant_ns)
+        for first, other in permutations(hosts, 2)
+        if (first, other) in longest and (other, first) in longest
+    }
+
+
+def suspects(bounds: Mapping[Pair, Offset]) -> Sequence[str]:
+    """Hosts without any one of which the rest agree: the bad clock is among them. Empty if all agree, or no one host explains it."""
+    if _agree(bounds):
+        return ()
+    hosts = sorted({host for pair in bounds for host in pair})
+    return tuple(
+        host for host in hosts if _agree({pair: offset for pair, offset in bounds.items() if host not in pair})
+    )
+
+
+def _agree(bounds: Mapping[Pair, Offset]) -> bool:
+    try:
+        closed(bounds)
+    except ClockContradictionError:
+        return False
+    return True
