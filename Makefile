@@ -1,7 +1,7 @@
 # `make quick` runs the main job, `make test` passes the tests: both set up everything they need first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help quick test test-slow test-fast test-java check format build proto published wheel clean
+.PHONY: help quick fleet test test-slow test-fast test-java check format build proto published wheel clean
 
 # The Python to set up with may be named (make PYTHON=...); everything else runs in the environment made of it.
 export BASE_PYTHON := $(PYTHON)
@@ -43,6 +43,8 @@ format: .venv/.ready ## Put Python and Java into the project's format
 	.venv/bin/ruff format .
 	$(PYTHON) scripts/mvn.py -q -B -f worker/pom.xml -Pcheck spotless:apply
 
+fleet: .venv/.fleet-ready .tools/worker-built ## Everything for a host of a fleet (adds Ray, 200 MB): see "Many hosts" in the README
+
 build: .tools/worker-built ## Python environment and worker, nothing run
 
 proto: .venv/.ready ## Regenerate the Python side of proto/worker.proto
@@ -69,6 +71,10 @@ quick: export SETUP_FOR := quick
 
 .venv/.dev-ready: .venv/.ready
 	@scripts/bootstrap.sh --dev
+	@touch $@
+
+.venv/.fleet-ready: .venv/.ready
+	@scripts/bootstrap.sh --fleet
 	@touch $@
 
 .tools/worker-built: .venv/.ready $(WORKER_SOURCES)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv with the locked Python dependencies: those that running needs, with --dev the tools for tests and checks, too.
+# Makes .venv with the locked Python dependencies: those that running needs; with --dev the tools for tests and checks, too, with
+# --fleet what hosts of a fleet need.
 # Needs Python 3.11 or newer ($BASE_PYTHON if set); gets uv itself if the machine has none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -44,8 +45,13 @@ fi
 
 # Exactly what is locked, but what tests need is kept once it is there.
 groups=(--no-dev)
-if [ "${1:-}" = --dev ] || [ -e .venv/.dev-ready ]; then groups=(); fi
-if [ "${1:-}" = --dev ]; then echo "Adding what tests and checks need ..."; else echo "Installing the locked Python dependencies ..."; fi
+if [ "${1:-}" = --fleet ] || [ -e .venv/.fleet-ready ]; then groups+=(--all-extras); fi
+if [ "${1:-}" = --dev ] || [ -e .venv/.dev-ready ]; then groups=(--all-extras); fi
+case "${1:-}" in
+  --dev) echo "Adding what tests and checks need ..." ;;
+  --fleet) echo "Adding what hosts of a fleet need ..." ;;
+  *) echo "Installing the locked Python dependencies ..." ;;
+esac
 # Compiled once: a Python that is told to keep no bytecode would compile them at each start.
 export UV_PYTHON_DOWNLOADS=never UV_COMPILE_BYTECODE=1
 install() {

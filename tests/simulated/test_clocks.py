@@ -27,9 +27,8 @@ def drifting(offset_ns: float, ppm: float) -> Clock:
     return lambda true_ns: offset_ns + true_ns * (1 + ppm / 1e6)
 
 
-def exchanged(
-    first: Clock, other: Clock, true_ns: float, there_ns: float, service_ns: float, back_ns: float
-) -> Exchange:
+def exchanged(first: Clock, other: Clock, true_ns: float, *delays_ns: float) -> Exchange:
+    there_ns, service_ns, back_ns = delays_ns
     arrived_ns = true_ns + there_ns
     left_ns = arrived_ns + service_ns
     return Exchange(

@@ -9,6 +9,7 @@ import pytest
 
 from tidegauge.campaign.read.attach import AttachFields, AuthFields, TlsFields
 from tidegauge.campaign.read.parse import campaign_keys
+from tidegauge.cli import fleet
 from tidegauge.cli.main import app
 from tidegauge.config.source import keys_of
 from tidegauge.config.workload import WorkloadFields
@@ -68,6 +69,7 @@ def test_every_figure_of_thresholds_is_documented() -> None:
 
 def test_every_verb_is_documented() -> None:
     verbs = [command.callback.__name__ for command in app.registered_commands if command.callback]
+    verbs += [f"fleet {command.callback.__name__}" for command in fleet.app.registered_commands if command.callback]
     assert [verb for verb in verbs if f"tidegauge {verb}" not in REFERENCE] == []
 
 

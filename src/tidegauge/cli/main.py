@@ -17,6 +17,7 @@ import typer
 from typer.exceptions import Abort, TyperException
 
 from tidegauge import __version__
+from tidegauge.cli import fleet
 from tidegauge.cli.options import (
     DEFAULT_RUNS,
     AllowUnequal,
@@ -70,6 +71,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(fleet.app)
 
 
 def _version(wanted: bool) -> None:

@@ -22,6 +22,7 @@ from tidegauge.hosts.ceilings import Ceilings, RunCeilings
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.attest import Attestation, AttestOutcome
 from tidegauge.model.finding import Finding
+from tidegauge.model.fleet import DiskState, FleetHost, HostState, Link
 from tidegauge.model.host import HostFacts, MemoryAvailable
 from tidegauge.model.level import LevelChoice, LevelFinding, SyncFinding
 from tidegauge.model.load import TotalFigures, WorkerFacts
@@ -387,6 +388,45 @@ class Clean(TypedDict):
     schema: Literal["tidegauge.clean/1"]
     notes: list[str]
     remaining: list[str]
+
+
+class FleetNode(TypedDict):
+    """`fleet head` and `fleet join` with --json."""
+
+    schema: Literal["tidegauge.fleetnode/1"]
+    address: str
+    head: str
+    role: str
+    log: str
+    token: str
+    ports: list[str]
+
+
+class FleetHosts(TypedDict):
+    """`fleet status` with --json."""
+
+    schema: Literal["tidegauge.fleet/1"]
+    hosts: list[FleetHost]
+
+
+class CheckedFleet(TypedDict):
+    """`fleet check` with --json; see `FleetCheck`."""
+
+    schema: Literal["tidegauge.fleetcheck/1"]
+    hosts: list[FleetHost]
+    states: Mapping[str, HostState]
+    disks: Mapping[str, DiskState]
+    links: list[Link]
+    problems: list[str]
+    seconds: float
+
+
+class FleetDown(TypedDict):
+    """`fleet down` with --json."""
+
+    schema: Literal["tidegauge.fleetdown/1"]
+    was_running: bool
+    left: list[str]
 
 
 class Files(TypedDict):

@@ -1,13 +1,13 @@
 """Bounds, never estimates, of the offset between two hosts' clocks.
 
-One host asks and notes when (a1), the other notes when it got that (b1) and when it answered (b2), the first when the answer
-came (a2). The offset, the other's clock minus the first's, then lies in `[b2 - a2, b1 - a1]` whatever the network and the
-schedulers did, since no message arrives before it is sent: an asymmetric path makes the interval wider, never false (the
-symmetric estimate of RFC 5905, section 8, lies within it). Two clocks drift apart, so an interval grows with the time
-since it was measured. Intersected, intervals measured before and after an instant bound the offset at that instant; an empty
-intersection proves that a clock did what was assumed it can't. Over several hosts offsets add up: the bounds of a pair follow
-from those of others, and a cycle of them that contradicts itself proves the same (as Huygens' triangles do for estimates;
-Geng et al., NSDI 2018). docs/methodology.md has the derivation.
+One host asks and notes when (a1), the other notes when it got that (b1) and when it answered (b2), the first when the
+answer came (a2). The offset, the other's clock minus the first's, then lies in `[b2 - a2, b1 - a1]` whatever network
+and schedulers did, since no message arrives before it is sent: an asymmetric path makes the interval wider, never
+false (the symmetric estimate of RFC 5905, section 8, lies within it). Two clocks drift apart, so an interval grows with
+the time since it was measured. Intersected, intervals measured before and after an instant bound the offset at that
+instant; an empty intersection proves that a clock did what was assumed it can't. Over several hosts offsets add up: the
+bounds of a pair follow from those of others, and a cycle of them that contradicts itself proves the same (as Huygens'
+triangles do for estimates; Geng et al., NSDI 2018).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Pair = tuple[str, str]
 
 
 class ClockContradictionError(Exception):
-    """Intervals that can't all be true: a clock was stepped or slewed, a host was paused, or a drift exceeds its bound."""
+    """Intervals that can't all be true: a clock was stepped or slewed, or drifts more than it was assumed to."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class Exchange:
 class Offset:
     """The other's clock minus the first's lies in `[low_ns, high_ns]` at some instant of a span of the first's clock.
 
-    The lower bound was true when the answer came, the upper one when the question left; at other times each is wider by the drift since.
+    The lower bound was true when the answer came, the upper one when the question left; at other times each is wider by
+    the drift since.
     """
 
     low_ns: float
@@ -90,10 +91,10 @@ def offset_at(time_ns: float, measured: Iterable[Offset], drift_ppm: float = DRI
 
 
 def closed(bounds: Mapping[Pair, Offset]) -> dict[Pair, Offset]:
-    """The tightest bounds of all pairs that follow from those of some, all of one instant; each pair in both directions.
+    """The tightest bounds of all pairs that follow from those of some, at one instant; each pair in both directions.
 
-    `high` of (a, c) is at most `high` of (a, b) plus `high` of (b, c): shortest paths (Floyd-Warshall). Pairs without any
-    path are not in the result. Raises `ClockContradictionError` if a way there and back is shorter than nothing.
+    `high` of (a, c) is at most `high` of (a, b) plus `high` of (b, c): shortest paths (Floyd-Warshall). Pairs without
+    any path are not in the result. Raises `ClockContradictionError` if a way there and back is shorter than nothing.
     """
     hosts = sorted({host for pair in bounds for host in pair})
     instant_ns = max((offset.from_ns for offset in bounds.values()), default=0.0)
@@ -118,7 +119,10 @@ def closed(bounds: Mapping[Pair, Offset]) -> dict[Pair, Offset]:
 
 
 def suspects(bounds: Mapping[Pair, Offset]) -> Sequence[str]:
-    """Hosts without any one of which the rest agree: the bad clock is among them. Empty if all agree, or no one host explains it."""
+    """Hosts without any one of which the rest agree: the bad clock is among them.
+
+    Empty if all agree, or if no single host explains it.
+    """
     if _agree(bounds):
         return ()
     hosts = sorted({host for pair in bounds for host in pair})

@@ -1,0 +1,192 @@
+"""`tidegauge fleet`: hosts that measure together, from the first host on."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidegauge.cli.options import Json
+from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, Output
+from tidegauge.errors import UserError
+
+if TYPE_CHECKING:
+    from tidegauge.fleet.ray_launcher import RayLauncher
+
+DOWN_SCHEMA = "tidegauge.fleetdown/1"
+
+app = typer.Typer(
+    name="fleet",
+    help="Make many hosts a fleet, and check it. Every verb runs on a host of it.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: tidegauge fleet head; on every other host: tidegauge fleet join 10.77.0.1:6379 --token token",
+)
+
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="IP",
+        help="This host's address in the fleet's network (default: its only one).",
+        show_default=False,
+    ),
+]
+Role = Annotated[str, typer.Option("--role", metavar="NAME", help="What this host is for: server, load or controller.")]
+FleetPath = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[FILE]",
+        help="A fleet file, which says what the fleet is to have.",
+        exists=True,
+        dir_okay=False,
+        show_default=False,
+    ),
+]
+_ROLE_PATTERN = r"[a-z][a-z0-9-]{0,30}"
+
+
+@app.command(epilog="Example: tidegauge fleet head --address 10.77.0.1")
+def head(*, address: Address = None, role: Role = "controller", as_json: Json = False) -> int:
+    """Begin a fleet on this host, and print how others join it and what a firewall must let through."""
+    from tidegauge.fleet import ray_node
+
+    own = _address(address) or ray_node.own_address()
+    return _started(f"{own}:{ray_node.HEAD_PORT}", own, _role(role), Output(as_json))
+
+
+@app.command(epilog="Example: tidegauge fleet join 10.77.0.1:6379 --token token --role load")
+def join(
+    head: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="The head's address and port, as `fleet head` printed it.")
+    ],
+    *,
+    token: Annotated[
+        Path | None,
+        typer.Option(
+            "--token",
+            metavar="FILE",
+            help="A copy of the head's token (default: the one that this host has kept).",
+            show_default=False,
+        ),
+    ] = None,
+    address: Address = None,
+    role: Role = "load",
+    as_json: Json = False,
+) -> int:
+    """Let this host join a fleet; with the token that its head has made."""
+    from tidegauge.fleet import ray_node
+    from tidegauge.fleet.file import head_address
+
+    try:
+        head_address(head)
+    except ValueError as error:
+        raise UserError(f"'{head}' {error}.", "Use the address that `tidegauge fleet head` printed.") from error
+    own = _address(address) or ray_node.own_address(head)
+    return _started(head, own, _role(role), Output(as_json), token or ray_node.token_path())
+
+
+@app.command(epilog="Example: tidegauge fleet status --json")
+def status(*, as_json: Json = False) -> int:
+    """Show which hosts are in the fleet, and which were lost."""
+    from tidegauge.report.fleet import hosts_content, hosts_report
+
+    with _launcher("") as launcher:
+        hosts = launcher.hosts()
+    Output(as_json).show(hosts_report(hosts), hosts_content(hosts))
+    return EXIT_GOOD if all(host.alive for host in hosts) else EXIT_FAILED
+
+
+@app.command(epilog="Example: tidegauge fleet check fleet.yaml")
+def check(file: FleetPath = None, *, as_json: Json = False) -> int:
+    """Look at every host, link, clock and server disk (some 15 s). Exit code 1 if something is wrong."""
+    from tidegauge.fleet.check import Wanted
+    from tidegauge.fleet.check import check as examine
+    from tidegauge.fleet.file import FleetFile, read_fleet_file
+    from tidegauge.report.fleet import check_content, check_report
+    from tidegauge.worker.archive import JAVA_MAJOR_MIN
+
+    out = Output(as_json)
+    fleet = read_fleet_file(file) if file else FleetFile()
+    wanted = Wanted(
+        dict(fleet.hosts_of_role), fleet.clock_s_max / 2 * 1e9, fleet.drift_ppm, fleet.network, JAVA_MAJOR_MIN
+    )
+    with _launcher(fleet.address) as launcher:
+        found = examine(launcher, wanted, out.say)
+    out.show(check_report(found), check_content(found))
+    return EXIT_FAILED if found.problems else EXIT_GOOD
+
+
+@app.command(epilog="Example: tidegauge fleet down")
+def down(*, as_json: Json = False) -> int:
+    """Take this host out of the fleet; at the head, end it: other hosts' parts then end within two minutes."""
+    from tidegauge.fleet import ray_node
+
+    node = ray_node.running()
+    left = ray_node.end()
+    text = "\n".join(left) or (
+        "Nothing ran here." if node is None else f"This host is no longer in the fleet of {node.head}."
+    )
+    Output(as_json).show(text, {"schema": DOWN_SCHEMA, "was_running": node is not None, "left": left})
+    return EXIT_FAILED if left else EXIT_GOOD
+
+
+@contextlib.contextmanager
+def _launcher(address: str) -> Iterator[RayLauncher]:
+    """The fleet that this host is in. Raises `UserError` if it is in none, or in another than the file says."""
+    from tidegauge.fleet import ray_node
+    from tidegauge.fleet.ray_launcher import RayLauncher
+
+    node = ray_node.running()
+    if node is None:
+        raise UserError(
+            "This host is in no fleet.", "Begin one: tidegauge fleet head; or join one: tidegauge fleet join ADDRESS"
+        )
+    if address not in ("", node.head):
+        raise UserError(
+            f"The fleet file names the head {address}, and this host is in the fleet of {node.head}.",
+            "Correct 'address' in the file (auto: the fleet that this host is in), or run this on a host of the other.",
+        )
+    launcher = RayLauncher(node.head, ray_node.environment())
+    try:
+        yield launcher
+    finally:
+        launcher.close()
+
+
+def _started(head: str, own: str, role: str, out: Output, token: Path | None = None) -> int:
+    from tidegauge.fleet import ray_node
+    from tidegauge.model.fleet import Joined
+    from tidegauge.report.fleet import joined_content, joined_report
+
+    out.say(f"starting Ray on {own}, at most {ray_node.START_S_MAX:g} s ...")
+    node = ray_node.start(own, head, role, token)
+    joined = Joined(own, head, role, str(node.log), str(ray_node.token_path()), tuple(ray_node.firewall(node.is_head)))
+    join_line = f"{out.program} fleet join {head} --token token --role server" if node.is_head else ""
+    out.show(joined_report(joined, join_line), joined_content(joined))
+    return EXIT_GOOD
+
+
+def _address(given: str | None) -> str:
+    if given is None:
+        return ""
+    try:
+        return str(ipaddress.IPv4Address(given))
+    except ValueError as error:
+        raise UserError(
+            f"--address {given}: this is no IPv4 address.", "Name this host's own: --address 10.77.0.2"
+        ) from error
+
+
+def _role(given: str) -> str:
+    if not re.fullmatch(_ROLE_PATTERN, given):
+        raise UserError(
+            f"--role {given}: must be small letters, digits and '-', at most 31.", "Such as server, load or controller."
+        )
+    return given

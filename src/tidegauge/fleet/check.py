@@ -1,0 +1,230 @@
+"""Whether a fleet can be used: every host, every pair, every clock, every server's disk, in less than 20 s."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from ipaddress import IPv4Address, IPv4Network
+from statistics import median
+from typing import Any, TypeVar
+
+from tidegauge.errors import TidegaugeError
+from tidegauge.fleet.launcher import Launcher, Remote
+from tidegauge.fleet.probes import Prober
+from tidegauge.fleet.ray_node import PROBE_PORT
+from tidegauge.model.fleet import DiskState, FleetCheck, FleetHost, HostState, Link
+from tidegauge.numbers import plural
+from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offset, Pair, closed, offset_at, suspects
+
+SERVER_ROLE = "server"
+_EXCHANGES = 40
+_TRANSFER_S = 0.3
+_START_S_MAX = 60.0
+"""Of the first call: the host's Python starts, and imports."""
+_CALL_S_MAX = 20.0
+
+_Result = TypeVar("_Result")
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the fleet is to be: hosts of each role, and the most that a clock may be uncertain by (half width)."""
+
+    hosts_of_role: Mapping[str, int]
+    clock_ns_max: float
+    drift_ppm: float
+    network: IPv4Network | None = None
+    java_major_min: int = 0
+
+
+def check(launcher: Launcher, wanted: Wanted, report: Report) -> FleetCheck:
+    """Look at every host and pair. What a host can't do is a problem in the result; nothing is raised for it."""
+    begun_s = time.monotonic()
+    hosts = tuple(launcher.hosts())
+    problems = [f"{host.address} is lost: Ray had it and can't reach it." for host in hosts if not host.alive]
+    problems += missing(hosts, wanted.hosts_of_role)
+    problems += outside(hosts, wanted.network)
+    living = [host for host in hosts if host.alive]
+    remotes = {host.address: launcher.start(host, Prober) for host in living}
+    try:
+        with ThreadPoolExecutor(max(1, len(living))) as pool:
+            fleet = _Fleet(pool, remotes, problems)
+            report(f"asking {plural(len(living), 'host')} ...")
+            states: dict[str, HostState] = fleet.on_each(
+                living, "state", lambda _: (wanted.java_major_min,), _START_S_MAX
+            )
+            problems += disagreements(states)
+            ready = [host for host in living if host.address in states]
+            ports = fleet.on_each(ready, "listen", lambda host: (host.address, PROBE_PORT))
+            reachable = [host.address for host in ready if host.address in ports]
+            report("exchanging messages for clocks and round trips ...")
+            exchanged, offsets = fleet.exchanges(reachable, wanted.drift_ppm)
+            report(f"sending from each host to each for {_TRANSFER_S:g} s ...")
+            rates = fleet.transfers(reachable)
+            servers = [host for host in ready if host.role == SERVER_ROLE]
+            report(f"trying the disks of {plural(len(servers), 'server')} at the same time ...")
+            disks: dict[str, DiskState] = fleet.on_each(servers, "disk")
+    finally:
+        for remote in remotes.values():
+            remote.end()
+    bounds, doubts = judged_clocks(offsets, wanted.clock_ns_max)
+    links = tuple(_link(pair, exchanged, rates, bounds) for pair in sorted(rates))
+    return FleetCheck(hosts, states, disks, links, (*problems, *doubts), time.monotonic() - begun_s)
+
+
+def missing(hosts: Iterable[FleetHost], wanted: Mapping[str, int]) -> list[str]:
+    """Which roles have fewer hosts than they need."""
+    there = Counter(host.role for host in hosts if host.alive)
+    return [
+        f"The fleet has {plural(there[role], 'host')} of role {role}, and needs {count}: "
+        f"tidegauge fleet join ADDRESS --role {role} on {plural(count - there[role], 'more host')}."
+        for role, count in wanted.items()
+        if there[role] < count
+    ]
+
+
+def outside(hosts: Iterable[FleetHost], network: IPv4Network | None) -> list[str]:
+    """Which hosts joined with an address that is not in the fleet's network."""
+    return [
+        f"{host.address} is not in the fleet's network {network}: tidegauge fleet down there, then join with --address."
+        for host in hosts
+        if host.alive and network is not None and IPv4Address(host.address) not in network
+    ]
+
+
+def disagreements(states: Mapping[str, HostState]) -> list[str]:
+    """Versions that are not the same everywhere, and hosts without Java."""
+    found = []
+    for name in sorted({name for state in states.values() for name in state.versions}):
+        by_version: dict[str, list[str]] = {}
+        for address, state in states.items():
+            by_version.setdefault(state.versions.get(name, "none"), []).append(address)
+        if len(by_version) > 1:
+            said = "; ".join(f"{version} on {', '.join(where)}" for version, where in sorted(by_version.items()))
+            found.append(f"Versions of {name} differ: {said}. Install the same everywhere.")
+    without = [address for address, state in states.items() if not state.java]
+    if without:
+        found.append(f"No Java that load generators can use on {', '.join(without)}: install a JDK or JRE there.")
+    return found
+
+
+def judged_clocks(offsets: Mapping[Pair, Offset], half_width_ns_max: float) -> tuple[dict[Pair, Offset], list[str]]:
+    """The tightest bounds over all ways through the fleet, and what is wrong with the clocks."""
+    try:
+        bounds = closed(offsets)
+    except ClockContradictionError:
+        blamed = suspects(offsets)
+        who = f"one of {', '.join(blamed)}" if blamed else "more than one host's"
+        return {}, [f"Clocks contradict each other: {who} was set or slewed during the check. Stop what does that."]
+    wide = {pair: offset.half_width_ns for pair, offset in bounds.items() if offset.half_width_ns > half_width_ns_max}
+    if not wide:
+        return bounds, []
+    (first, other), worst_ns = max(wide.items(), key=lambda item: item[1])
+    return bounds, [
+        f"The clocks of {first} and {other} are known to within {worst_ns / 1e3:,.0f} us only (wanted: "
+        f"{half_width_ns_max / 1e3:,.0f} us): the way between them is slow or busy."
+    ]
+
+
+def rounds(hosts: Sequence[str]) -> list[list[Pair]]:
+    """Every pair once, in rounds in which no host is in two pairs (the circle method of round-robin tournaments)."""
+    ring: list[str | None] = [*hosts] if len(hosts) % 2 == 0 else [*hosts, None]
+    found = []
+    for _ in range(len(ring) - 1):
+        pairs = [(ring[at], ring[-1 - at]) for at in range(len(ring) // 2)]
+        found.append([(first, other) for first, other in pairs if first is not None and other is not None])
+        ring = [ring[0], ring[-1], *ring[1:-1]]
+    return found
+
+
+class _Fleet:
+    """Calls on many hosts at once; what fails is a problem, and the host is left out of the result."""
+
+    def __init__(self, pool: ThreadPoolExecutor, remotes: Mapping[str, Remote], problems: list[str]) -> None:
+        self._pool = pool
+        self._remotes = remotes
+        self._problems = problems
+
+    def on_each(
+        self,
+        hosts: Iterable[FleetHost],
+        method: str,
+        arguments: Callable[[FleetHost], tuple[Any, ...]] = lambda _: (),
+        timeout_s: float = _CALL_S_MAX,
+    ) -> dict[str, Any]:
+        """A method on each host at the same time: its results by address."""
+        asked = {host.address: partial(self._call, host.address, method, timeout_s, *arguments(host)) for host in hosts}
+        return self._together(asked)
+
+    def exchanges(
+        self, hosts: Sequence[str], drift_ppm: float
+    ) -> tuple[dict[Pair, list[Exchange]], dict[Pair, Offset]]:
+        """Each pair's exchanges, and its offset's bounds at the end of all."""
+        found: dict[Pair, list[Exchange]] = {}
+        begun_s: dict[Pair, float] = {}
+        for pairs in rounds(hosts):
+            begun_s |= dict.fromkeys(pairs, time.monotonic())
+            stamps = self._together({pair: partial(self._ask, pair) for pair in pairs})
+            found |= {pair: [Exchange(*of_one) for of_one in of_pair] for pair, of_pair in stamps.items()}
+        ended_s = time.monotonic()
+        offsets = {}
+        for pair, exchanges in found.items():
+            # How long ago it was at the end is known by this host's clock alone, and too long rather than too short.
+            end_ns = exchanges[0].asked_ns + (ended_s - begun_s[pair]) * 1e9
+            try:
+                offsets[pair] = offset_at(end_ns, [exchange.offset() for exchange in exchanges], drift_ppm)
+            except ClockContradictionError as error:
+                self._problems.append(
+                    f"The clocks of {pair[0]} and {pair[1]} were set or slewed during the check: {error}."
+                )
+        return found, offsets
+
+    def transfers(self, hosts: Sequence[str]) -> dict[Pair, float]:
+        """Bytes a second of each pair in both directions, one after the other."""
+        found: dict[Pair, float] = {}
+        for pairs in rounds(hosts):
+            for way in (pairs, [(other, first) for first, other in pairs]):
+                found |= self._together({pair: partial(self._send, pair) for pair in way})
+        return found
+
+    def _ask(self, pair: Pair) -> Any:
+        return self._call(pair[0], "exchange", _CALL_S_MAX, pair[1], PROBE_PORT, _EXCHANGES)
+
+    def _send(self, pair: Pair) -> Any:
+        return self._call(pair[0], "send", _CALL_S_MAX, pair[1], PROBE_PORT, _TRANSFER_S)
+
+    def _call(self, address: str, method: str, timeout_s: float, *arguments: object) -> Any:
+        return self._remotes[address].call(method, *arguments, timeout_s=timeout_s)
+
+    def _together(self, asked: Mapping[Any, Callable[[], _Result]]) -> dict[Any, _Result]:
+        waiting = {key: self._pool.submit(ask) for key, ask in asked.items()}
+        found = {}
+        for key, answer in waiting.items():
+            try:
+                found[key] = answer.result()
+            except (TidegaugeError, OSError) as error:
+                hint = getattr(error, "hint", "")
+                self._problems.append(f"{error} {hint}".strip())
+        return found
+
+
+def _link(
+    pair: Pair, exchanged: Mapping[Pair, Sequence[Exchange]], rates: Mapping[Pair, float], bounds: Mapping[Pair, Offset]
+) -> Link:
+    exchanges = exchanged.get(pair) or exchanged.get((pair[1], pair[0])) or ()
+    trips_us = [(one.returned_ns - one.asked_ns - (one.answered_ns - one.received_ns)) / 1e3 for one in exchanges] or [
+        float("nan")
+    ]
+    bound = bounds.get(pair)
+    return Link(
+        *pair,
+        round_trip_us_min=min(trips_us),
+        round_trip_us_p50=median(trips_us),
+        bytes_per_s=rates[pair],
+        offset_ns=(bound.low_ns, bound.high_ns) if bound else None,
+    )

@@ -1,0 +1,107 @@
+"""The fleet file: which hosts there are to be, in which network, and how well their clocks must be known."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from tidegauge.config.fields import Duration, Fields, duration_between
+from tidegauge.config.source import Source, raise_problems, read_source, validate
+from tidegauge.statistics.clocks import DRIFT_PPM
+
+WHAT = "fleet"
+CLOCK_S_MAX = 0.001
+
+
+@dataclass(frozen=True)
+class FleetFile:
+    """What a fleet file says.
+
+    Attributes:
+        address: the head's "host:port"; "" = that of the fleet which this host is in ("auto").
+        hosts_of_role: how many hosts each role needs, by the label `role` that they joined with.
+        network: in which every host's address lies; None = not said.
+        clock_s_max: how wide the bounds of two hosts' offset may be, from the lower to the upper.
+    """
+
+    address: str = ""
+    hosts_of_role: tuple[tuple[str, int], ...] = ()
+    network: ipaddress.IPv4Network | None = None
+    drift_ppm: float = DRIFT_PPM
+    clock_s_max: float = CLOCK_S_MAX
+
+
+def head_address(value: str) -> str:
+    """A head's address and port, as given. Raises `ValueError`."""
+    host, _, port = value.rpartition(":")
+    try:
+        ipaddress.IPv4Address(host)
+    except ValueError:
+        port = ""
+    if not port.isdigit() or not 0 < int(port) < 65536:
+        raise ValueError("must be the head's address and port, such as 10.77.0.1:6379")
+    return value
+
+
+def _head(value: Any) -> str:
+    try:
+        return "" if value == "auto" else head_address(str(value))
+    except ValueError as error:
+        raise ValueError(f"{error}; or auto") from None
+
+
+def _network(value: Any) -> ipaddress.IPv4Network:
+    try:
+        return ipaddress.IPv4Network(str(value))
+    except ValueError:
+        raise ValueError("must be a network such as 10.77.0.0/24") from None
+
+
+class _LabelFields(Fields):
+    role: str = Field(pattern=r"^[a-z][a-z0-9-]{0,30}$")
+
+
+class _RoleFields(Fields):
+    label: _LabelFields
+    count: int = Field(ge=1, le=1000)
+
+
+class _ClockFields(Fields):
+    drift_ppm: float = Field(default=DRIFT_PPM / 2, ge=1, le=1000)
+    width_max: Annotated[Duration, AfterValidator(duration_between("10us", "1s"))] = CLOCK_S_MAX
+
+
+class _FleetFields(Fields):
+    launcher: Literal["ray"]
+    address: Annotated[str, BeforeValidator(_head)] = ""
+    roles: dict[str, _RoleFields] = Field(default_factory=dict)
+    network: Annotated[ipaddress.IPv4Network | None, BeforeValidator(_network)] = None
+    clock: _ClockFields = _ClockFields()
+
+
+def read_fleet_file(path: Path) -> FleetFile:
+    """Read a fleet file. Raises `UserError` with every problem in it, file and line."""
+    source: Source = read_source(path, WHAT, example="docs/reference.md shows one under 'Fleets'")
+    fields = validate(_FleetFields, source.data, source, ())
+    if fields is not None:
+        by_label: dict[str, str] = {}
+        for name, role in fields.roles.items():
+            first = by_label.setdefault(role.label.role, name)
+            if first != name:
+                source.complain(
+                    ("roles", name, "label", "role"), f"'{role.label.role}' is the label of '{first}' already"
+                )
+    raise_problems([source], f"{WHAT} file")
+    assert fields is not None
+    return FleetFile(
+        fields.address,
+        tuple((role.label.role, role.count) for role in fields.roles.values()),
+        fields.network,
+        # Of each clock in the file, of a pair here.
+        2 * fields.clock.drift_ppm,
+        fields.clock.width_max,
+    )

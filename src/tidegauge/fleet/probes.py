@@ -1,0 +1,171 @@
+"""What a check lets each host do: describe itself, exchange messages with others, send to them, try its disk.
+
+Everything runs on the host itself; only plain data comes back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+import shutil
+import socket
+import struct
+import threading
+import time
+from importlib import metadata
+from pathlib import Path
+
+from tidegauge import __version__
+from tidegauge.distribution.java import find_java
+from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.hosts.ceilings_measure import BRIEF, measure
+from tidegauge.hosts.clock import clock_quality
+from tidegauge.hosts.facts import host_facts
+from tidegauge.hosts.storage import state_directory
+from tidegauge.model.fleet import DiskState, HostState
+
+_CLOCKS = b"c"
+_BYTES = b"b"
+_TIMES = struct.Struct("<qq")
+_COUNT = struct.Struct("<q")
+_CHUNK = bytes(256 * 1024)
+_SILENCE_S_MAX = 5.0
+
+Stamps = tuple[int, int, int, int]
+"""Of an exchange: see `statistics.clocks.Exchange`."""
+
+
+class Prober:
+    """On one host, for one check. Methods may be called at the same time."""
+
+    def __init__(self) -> None:
+        self._listener: socket.socket | None = None
+
+    def state(self, java_major_min: int) -> HostState:
+        """What the host is. `java_major_min`: older JDKs don't count."""
+        facts, clock = host_facts(), clock_quality()
+        try:
+            java = find_java("A load generator", java_major_min).version
+        except TidegaugeError:
+            java = ""
+        return HostState(
+            hostname=facts.hostname,
+            cpus=facts.cpus,
+            memory_bytes=facts.memory_bytes,
+            free_disk_bytes=shutil.disk_usage(_existing(state_directory())).free,
+            java=java,
+            clock_source=clock.source,
+            clock_kept=clock.synchronised,
+            versions={"tidegauge": __version__, "python": platform.python_version(), "ray": metadata.version("ray")},
+        )
+
+    def listen(self, address: str, port: int) -> int:
+        """Answer others' exchanges and take their bytes. Returns the port. Raises `RunFailedError` if it is taken."""
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((address, port))
+        except OSError as error:
+            listener.close()
+            raise RunFailedError(
+                f"{address} can't listen on port {port}: {error.strerror}.",
+                "Another check may run; else free that port.",
+            ) from error
+        listener.listen()
+        self._listener = listener
+        threading.Thread(target=_accept, args=(listener,), name="probe", daemon=True).start()
+        return int(listener.getsockname()[1])
+
+    def exchange(self, address: str, port: int, count: int) -> list[Stamps]:
+        """Ask another host's clock so many times. Raises `RunFailedError` if it can't be reached."""
+        stamps = []
+        with _connected(address, port, _CLOCKS) as way:
+            for _ in range(count):
+                asked_ns = time.monotonic_ns()
+                way.sendall(b"?")
+                received_ns, answered_ns = _TIMES.unpack(_read(way, _TIMES.size))
+                stamps.append((asked_ns, received_ns, answered_ns, time.monotonic_ns()))
+        return stamps
+
+    def send(self, address: str, port: int, seconds: float) -> float:
+        """Bytes a second that arrive there over one connection. Raises `RunFailedError` if it can't be reached."""
+        with _connected(address, port, _BYTES) as way:
+            begun_s = time.perf_counter()
+            while time.perf_counter() < begun_s + seconds:
+                way.sendall(_CHUNK)
+            way.shutdown(socket.SHUT_WR)
+            (arrived,) = _COUNT.unpack(_read(way, _COUNT.size))
+            return float(arrived / (time.perf_counter() - begun_s))
+
+    def disk(self) -> DiskState:
+        """What the disk of the state directory does, in some 4 s. What can't be measured says why."""
+        made: list[Path] = []
+        try:
+            state_directory().mkdir(parents=True, exist_ok=True)
+            found = measure([state_directory()], BRIEF, made.append, lambda *_: None, loopback=False).disks[0]
+        except (TidegaugeError, OSError) as error:
+            return DiskState(None, None, None, str(error))
+        finally:
+            for directory in made:
+                shutil.rmtree(directory, ignore_errors=True)
+        sync = next((sync for sync in found.syncs if sync.files == 1), None)
+        if sync is None:
+            return DiskState(found.write_bytes_per_s, None, None)
+        return DiskState(found.write_bytes_per_s, sync.per_s, sync.p99_ms)
+
+    def stop(self) -> None:
+        """Listen no more."""
+        if self._listener is not None:
+            # Closing alone leaves the port taken as long as a thread waits in accept().
+            with contextlib.suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+
+
+def _accept(listener: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while True:
+            way, _ = listener.accept()
+            threading.Thread(target=_serve, args=(way,), name="probe-way", daemon=True).start()
+
+
+def _serve(way: socket.socket) -> None:
+    with contextlib.suppress(OSError, RunFailedError), way:
+        way.settimeout(_SILENCE_S_MAX)
+        way.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if _read(way, 1) == _CLOCKS:
+            while way.recv(1):
+                received_ns = time.monotonic_ns()
+                way.sendall(_TIMES.pack(received_ns, time.monotonic_ns()))
+        else:
+            arrived, room = 0, bytearray(len(_CHUNK))
+            while got := way.recv_into(room):
+                arrived += got
+            way.sendall(_COUNT.pack(arrived))
+
+
+def _connected(address: str, port: int, kind: bytes) -> socket.socket:
+    try:
+        way = socket.create_connection((address, port), timeout=_SILENCE_S_MAX)
+    except OSError as error:
+        raise RunFailedError(
+            f"{address}:{port} can't be reached from {socket.gethostname()}: {error.strerror or error}.",
+            "Let that port through between the fleet's hosts; tidegauge fleet join printed which.",
+        ) from error
+    way.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    way.sendall(kind)
+    return way
+
+
+def _read(way: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        part = way.recv(size - len(data))
+        if not part:
+            raise RunFailedError("The other host ended the connection in the middle of a check.")
+        data += part
+    return data
+
+
+def _existing(path: Path) -> Path:
+    return next(place for place in (path, *path.parents) if place.exists())

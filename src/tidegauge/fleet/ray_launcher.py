@@ -1,0 +1,118 @@
+"""A fleet whose hosts are Ray's nodes. The only module that imports Ray, which is installed with `tidegauge[fleet]`.
+
+Ray is asked for membership and for processes on hosts, never to supervise: an actor is made on one node, by its
+identifier, needs no CPU that Ray counts, and is not made again if it is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.model.fleet import FleetHost
+
+ROLE_LABEL = "role"
+_NAMESPACE = "tidegauge"
+_AT_ONCE = 8
+"""Calls that an object may have at the same time."""
+_CONNECT_HINT = (
+    "tidegauge fleet status, on the head's host, says what there is; the log of Ray is named by `fleet head`."
+)
+
+
+class RayLauncher:
+    """`Launcher` over a cluster of Ray. `environment`: Ray's settings, such as where its token is."""
+
+    def __init__(self, address: str, environment: Mapping[str, str]) -> None:
+        os.environ.update(environment)
+        import ray
+
+        self._ray: Any = ray
+        self._address = address
+        try:
+            ray.init(
+                address=address,
+                namespace=_NAMESPACE,
+                logging_level=logging.ERROR,
+                log_to_driver=False,
+                configure_logging=False,
+            )
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            raise RunFailedError(f"Ray at {address} gives no access: {_first_line(error)}", _CONNECT_HINT) from error
+
+    def hosts(self) -> Sequence[FleetHost]:
+        """See `Launcher.hosts`."""
+        found = [
+            FleetHost(
+                str(node["NodeManagerAddress"]),
+                str((node.get("Labels") or {}).get(ROLE_LABEL, "")),
+                str(node["NodeID"]),
+                bool(node["Alive"]),
+            )
+            for node in self._ray.nodes()
+        ]
+        # A host that joined again is a new node of Ray's; the old one stays in its list.
+        living = {host.address for host in found if host.alive}
+        lost = {host.address: host for host in found if host.address not in living}
+        return sorted([*(host for host in found if host.alive), *lost.values()], key=lambda host: host.address)
+
+    def start(self, host: FleetHost, kind: Callable[[], object]) -> RayRemote:
+        """See `Launcher.start`."""
+        actor = self._ray.remote(
+            num_cpus=0,
+            max_restarts=0,
+            max_concurrency=_AT_ONCE,
+            label_selector={"ray.io/node-id": host.identifier},
+        )(kind)
+        return RayRemote(self._ray, actor.remote(), host)
+
+    def close(self) -> None:
+        """See `Launcher.close`."""
+        with contextlib.suppress(Exception):
+            self._ray.shutdown()
+
+
+class RayRemote:
+    """`Remote` as an actor."""
+
+    def __init__(self, ray: Any, actor: Any, host: FleetHost) -> None:
+        self._ray = ray
+        self._actor = actor
+        self._host = host
+
+    def call(self, method: str, *arguments: object, timeout_s: float) -> Any:
+        """See `Remote.call`."""
+        errors = self._ray.exceptions
+        try:
+            return self._ray.get(getattr(self._actor, method).remote(*arguments), timeout=timeout_s)
+        except errors.GetTimeoutError as error:
+            raise RunFailedError(
+                f"{self._host.address} gave no answer to '{method}' within {timeout_s:g} s.",
+                "Check that host, and that no firewall is between: tidegauge fleet join printed the ports.",
+            ) from error
+        except errors.RayTaskError as error:
+            if isinstance(error.cause, TidegaugeError | OSError):
+                raise error.cause from error
+            raise RunFailedError(f"{self._host.address} failed in '{method}': {_last_line(error)}") from error
+        except errors.RayError as error:
+            raise RunFailedError(
+                f"{self._host.address} is lost: Ray can't reach it or what was started there ('{method}').",
+                "Check that host and its network; tidegauge fleet join brings it back.",
+            ) from error
+
+    def end(self) -> None:
+        """See `Remote.end`."""
+        with contextlib.suppress(Exception):
+            self._ray.kill(self._actor)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _last_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1]

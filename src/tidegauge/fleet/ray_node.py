@@ -1,0 +1,362 @@
+"""Ray on this host: its command, environment and ports, and the one node that was started here, until it is ended.
+
+Ray's own settings are always given: without them its processes get the lowest priority, its memory monitor may kill a
+load generator, its ports are random, and whether it wants a token depends on a file in the user's home.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import psutil
+
+from tidegauge.atomic import replace_file
+from tidegauge.errors import StartFailedError, UserError
+from tidegauge.hosts.storage import state_directory
+
+HEAD_PORT = 6379
+_PORTS = {
+    "node-manager": 7001,
+    "object-manager": 7002,
+    "metrics-export": 7003,
+    "dashboard-agent-grpc": 7005,
+    "dashboard-agent-listen": 7006,
+    "runtime-env-agent": 7007,
+}
+_PORTS_OF_HEAD = {
+    # Of no use here, and can't be left out.
+    "ray-client-server": 7009,
+}
+_METRICS_OF_HEAD = 7008
+_PROCESS_PORTS = (7100, 7199)
+PROBE_PORT = 7200
+"""Where a check's exchanges and transfers arrive."""
+OBJECT_STORE_BYTES = 80_000_000
+"""Close to the least that Ray accepts: files go through it piece by piece."""
+
+_SHORT = "/tmp"
+_MARKER = "TIDEGAUGE_FLEET"
+"""In the environment of every process of the node, so that they are found when it is ended."""
+_TITLE = "ray::"
+_STARTED = "Ray runtime started"
+START_S_MAX = 180.0
+"""On a machine that is loaded: a quiet one takes some 5 s."""
+_END_S_MAX = 15.0
+_TOKEN_CHARS = 64
+
+
+@dataclass(frozen=True)
+class Node:
+    """What runs here.
+
+    Attributes:
+        head: the head's "host:port".
+        mark: in the environment of its processes.
+        directory: of Ray's own files.
+        session: of its processes, the pid of the first; 0 before that runs.
+    """
+
+    address: str
+    head: str
+    role: str
+    mark: str
+    directory: str
+    session: int = 0
+
+    @property
+    def is_head(self) -> bool:
+        """Whether the head runs on this host."""
+        return self.head.rpartition(":")[0] == self.address
+
+    @property
+    def log(self) -> Path:
+        """What `ray start` printed, and what its processes did."""
+        return _home() / "ray.log"
+
+
+def firewall(head: bool) -> list[str]:
+    """TCP ports that hosts of the fleet must reach here, and nobody else may: "7001 to 7007"."""
+    numbers = sorted(_PORTS.values())
+    return [
+        *([str(HEAD_PORT)] if head else []),
+        f"{numbers[0]} to {_METRICS_OF_HEAD}",
+        f"{_PROCESS_PORTS[0]} to {_PROCESS_PORTS[1]}",
+        str(PROBE_PORT),
+    ]
+
+
+def token_path() -> Path:
+    """Where this host keeps the fleet's token."""
+    return _home() / "token"
+
+
+def make_token() -> Path:
+    """The fleet's token, made at its head once and kept. Raises `UserError` if it can't be written."""
+    if not token_path().exists():
+        _keep_token(secrets.token_hex(_TOKEN_CHARS // 2))
+    return token_path()
+
+
+def take_token(file: Path) -> Path:
+    """Keep a copy of the token that the head made. Raises `UserError` if others may read it, or it is none."""
+    try:
+        mode = file.stat().st_mode
+        text = file.read_text(encoding="ascii").strip()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not plain text"
+        raise UserError(
+            f"--token {file}: it can't be read: {why}.",
+            "Copy the file that `tidegauge fleet head` named to this host, and name it here.",
+        ) from error
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise UserError(
+            f"--token {file}: others on this host may read it (mode {stat.S_IMODE(mode):o}).", f"chmod 600 {file}"
+        )
+    if len(text) != _TOKEN_CHARS or not set(text) <= set("0123456789abcdef"):
+        raise UserError(
+            f"--token {file}: this is no token of a fleet: {len(text)} characters, where {_TOKEN_CHARS} hexadecimal "
+            "digits are wanted.",
+            "Copy the file that `tidegauge fleet head` named to this host, and name it here.",
+        )
+    if file.resolve() != token_path().resolve():
+        _keep_token(text)
+    return token_path()
+
+
+def environment(mark: str = "") -> dict[str, str]:
+    """Ray's settings, for its nodes and for who speaks to them."""
+    return {
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN_PATH": str(token_path()),
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_DISABLE_IMPORT_WARNING": "1",
+        # Else children of Ray's run at nice 15 and are the first that the kernel kills.
+        "RAY_worker_niceness": "0",
+        "RAY_worker_oom_score_adjustment": "0",
+        "RAY_memory_monitor_refresh_ms": "0",
+        # A machine that is loaded on purpose takes longer than Ray's 10 s.
+        "RAY_raylet_start_wait_time_s": "120",
+        "AUTOSCALER_METRIC_PORT": str(_METRICS_OF_HEAD),
+        **({_MARKER: mark} if mark else {}),
+    }
+
+
+def arguments(node: Node) -> list[str]:
+    """Of the program `ray`: start in the foreground."""
+    low, high = _PROCESS_PORTS
+    place = (
+        ["--head", f"--port={HEAD_PORT}", "--include-dashboard=false", *_port_options(_PORTS_OF_HEAD)]
+        if node.is_head
+        else [f"--address={node.head}"]
+    )
+    return [
+        "start",
+        "--block",
+        *place,
+        f"--node-ip-address={node.address}",
+        f"--labels=role={node.role}",
+        "--num-cpus=0",
+        f"--object-store-memory={OBJECT_STORE_BYTES}",
+        "--include-log-monitor=false",
+        "--disable-usage-stats",
+        *_port_options(_PORTS),
+        f"--min-worker-port={low}",
+        f"--max-worker-port={high}",
+        f"--temp-dir={node.directory}",
+    ]
+
+
+def _port_options(ports: Mapping[str, int]) -> list[str]:
+    return [f"--{name}-port={port}" for name, port in ports.items()]
+
+
+def own_address(towards: str = "") -> str:
+    """This host's address on the way to another ("host:port"), or its only one. Raises `UserError` if not clear."""
+    if towards:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+            try:
+                way.connect((towards.rpartition(":")[0], HEAD_PORT))
+            except OSError as error:
+                raise UserError(
+                    f"{towards}: there is no way to it from this host: {error.strerror}.",
+                    "Name the head as `tidegauge fleet head` printed it: 10.77.0.1:6379",
+                ) from error
+            return str(way.getsockname()[0])
+    found = sorted(
+        entry.address
+        for entries in psutil.net_if_addrs().values()
+        for entry in entries
+        if entry.family == socket.AF_INET and not entry.address.startswith("127.")
+    )
+    if len(found) == 1:
+        return found[0]
+    raise UserError(
+        f"This host has {len(found)} addresses{': ' if found else ''}{', '.join(found)}.",
+        "Name the one in the fleet's network: --address 10.77.0.1",
+    )
+
+
+def running() -> Node | None:
+    """The node that was started here, if it still runs."""
+    node = _recorded()
+    return node if node is not None and _processes(node) else None
+
+
+def start(address: str, head: str, role: str, token: Path | None = None) -> Node:
+    """Start Ray here and wait until it runs.
+
+    Args:
+        token: a copy of the head's; None at the head, which makes one if it has none.
+
+    Raises:
+        UserError: one runs already, or the token can't be used.
+        StartFailedError: with Ray's reason.
+    """
+    existing = running()
+    if existing is not None:
+        raise UserError(
+            f"This host is in a fleet already: its head is {existing.head}.", "tidegauge fleet down ends that."
+        )
+    end()
+    program = _program()
+    # Not before it is clear that nothing runs here, which would speak with another token from then on.
+    take_token(token) if token is not None else make_token()
+    # A short path: Ray's sockets lie in it, and the kernel allows 107 characters.
+    node = Node(address, head, role, secrets.token_hex(8), tempfile.mkdtemp(prefix="tidegauge-ray-", dir=_SHORT))
+    started = False
+    try:
+        _keep(node)
+        with node.log.open("wb") as log:
+            process = subprocess.Popen(
+                [str(program), *arguments(node)],
+                cwd="/",
+                env={**os.environ, **environment(node.mark)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        node = replace(node, session=process.pid)
+        _keep(node)
+        _await_started(node, process)
+        started = True
+    finally:
+        if not started:
+            end()
+    return node
+
+
+def end() -> list[str]:
+    """End what runs here and remove Ray's files; the token stays. Returns what was left, one sentence each."""
+    node = _recorded()
+    if node is None:
+        return []
+    left = []
+    processes = _processes(node)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in processes:
+            with contextlib.suppress(psutil.Error):
+                process.send_signal(number)
+        psutil.wait_procs(processes, timeout=_END_S_MAX)
+        # What was started meanwhile, too.
+        processes = _processes(node)
+    left += [f"Process {process.pid} of Ray does not end." for process in processes]
+    shutil.rmtree(node.directory, ignore_errors=True)
+    if not left:
+        _record_path().unlink(missing_ok=True)
+    return left
+
+
+def _await_started(node: Node, process: subprocess.Popen[bytes]) -> None:
+    deadline_s = time.monotonic() + START_S_MAX
+    while time.monotonic() < deadline_s:
+        printed = node.log.read_text(errors="replace")
+        if _STARTED in printed:
+            return
+        if process.poll() is not None:
+            lines = [line.strip() for line in printed.splitlines() if line.strip()]
+            cause = next(
+                (line for line in reversed(lines) if "Error" in line), lines[-1] if lines else "it said nothing"
+            )
+            raise StartFailedError(f"Ray ended at its start: {cause}", _start_hint(node), node.log)
+        time.sleep(0.1)
+    raise StartFailedError(f"Ray did not start within {START_S_MAX:g} s.", _start_hint(node), node.log)
+
+
+def _start_hint(node: Node) -> str:
+    if node.is_head:
+        return f"Another program may have one of the ports {', '.join(firewall(head=True))}."
+    return f"Check that the head runs at {node.head}, that no firewall is between, and that the token is the head's."
+
+
+def _program() -> Path:
+    found = Path(sys.executable).with_name("ray")
+    if not found.exists():
+        raise UserError(
+            "Fleets need Ray, which is not installed here.",
+            "pip install 'tidegauge[fleet]', or `make fleet` in a checkout, on every host of the fleet.",
+        )
+    return found
+
+
+def _processes(node: Node) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.status() != psutil.STATUS_ZOMBIE and _is_of(node, process):
+                found.append(process)
+    return found
+
+
+def _is_of(node: Node, process: psutil.Process) -> bool:
+    if process.environ().get(_MARKER) == node.mark:
+        return True
+    # Those to which Ray gives a title lose their environment by that. A session's number may be another's by now.
+    return os.getsid(process.pid) == node.session and process.cmdline()[0].startswith(_TITLE)
+
+
+def _home() -> Path:
+    return state_directory() / "fleet"
+
+
+def _record_path() -> Path:
+    return _home() / "node.json"
+
+
+def _keep(node: Node) -> None:
+    replace_file(_record_path(), json.dumps(asdict(node)).encode())
+
+
+def _recorded() -> Node | None:
+    try:
+        return Node(**json.loads(_record_path().read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _keep_token(text: str) -> None:
+    try:
+        _home().mkdir(parents=True, exist_ok=True)
+        handle = os.open(token_path(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123
+            os.fchmod(handle, 0o600)
+            file.write(text)
+    except OSError as error:
+        raise UserError(
+            f"The token can't be kept in {token_path()}: {error.strerror}.",
+            "Make the directory writable, or set TIDEGAUGE_STATE to another.",
+        ) from error

@@ -1,0 +1,103 @@
+"""Ray on a host: its command, settings and token. That it starts and ends is shown in tests/integration."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tidegauge.cli.main import run_command
+from tidegauge.errors import UserError
+from tidegauge.fleet import ray_node
+from tidegauge.fleet.ray_node import Node
+
+TOKEN = "0123456789abcdef" * 4
+
+
+@pytest.fixture(autouse=True)
+def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+    return tmp_path
+
+
+def test_the_head_and_a_joiner_have_fixed_ports_and_nothing_that_ray_would_choose() -> None:
+    head = ray_node.arguments(Node("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x"))
+    joiner = ray_node.arguments(Node("10.0.0.2", "10.0.0.1:6379", "load", "mark", "/tmp/x"))
+    assert {"--head", "--port=6379", "--include-dashboard=false", "--labels=role=controller"} <= set(head)
+    assert {"--address=10.0.0.1:6379", "--node-ip-address=10.0.0.2", "--labels=role=load"} <= set(joiner)
+    assert "--head" not in joiner
+    for line in (head, joiner):
+        assert {"--block", "--num-cpus=0", "--min-worker-port=7100", "--max-worker-port=7199"} <= set(line)
+        assert not any(TOKEN in part for part in line)
+    assert ray_node.firewall(head=True) == ["6379", "7001 to 7008", "7100 to 7199", "7200"]
+    assert "6379" not in ray_node.firewall(head=False)
+    settings = ray_node.environment("mark")
+    assert settings["RAY_AUTH_MODE"] == "token"
+    assert settings["RAY_worker_niceness"] == settings["RAY_worker_oom_score_adjustment"] == "0"
+    assert not any("health_check" in name for name in settings)
+
+
+def test_a_token_is_made_once_and_only_its_user_may_read_it() -> None:
+    path = ray_node.make_token()
+    text = path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert len(text) == 64
+    assert ray_node.make_token().read_text() == text
+
+
+def test_a_copy_of_a_token_is_taken(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.write_text(TOKEN + "\n")
+    copy.chmod(0o600)
+    assert ray_node.take_token(copy).read_text() == TOKEN
+    assert ray_node.take_token(ray_node.token_path()).read_text() == TOKEN
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "message"),
+    [
+        (TOKEN, 0o644, r"others on this host may read it \(mode 644\)"),
+        ("short", 0o600, r"this is no token of a fleet: 5 characters, where 64 hexadecimal"),
+        ("\u00e4", 0o600, "it can't be read: not plain text"),
+    ],
+)
+def test_a_token_that_is_none_or_not_secret_is_refused(tmp_path: Path, text: str, mode: int, message: str) -> None:
+    copy = tmp_path / "copy"
+    copy.write_text(text)
+    copy.chmod(mode)
+    with pytest.raises(UserError, match=message):
+        ray_node.take_token(copy)
+    assert not ray_node.token_path().exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (["status"], "Error: This host is in no fleet.\n  Begin one: tidegauge fleet head"),
+        (["check"], "Error: This host is in no fleet."),
+        (["join", "10.0.0.1"], "'10.0.0.1' must be the head's address and port, such as 10.77.0.1:6379."),
+        (["join", "127.0.0.1:6379"], "token: it can't be read: No such file or directory."),
+        (["head", "--address", "10.0.0"], "--address 10.0.0: this is no IPv4 address."),
+        (
+            ["head", "--address", "10.0.0.1", "--role", "A"],
+            "--role A: must be small letters, digits and '-', at most 31.",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], line: list[str], message: str) -> None:
+    assert run_command(["fleet", *line]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_host_without_ray_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    with pytest.raises(UserError, match="Fleets need Ray") as raised:
+        ray_node.start("10.0.0.1", "10.0.0.1:6379", "load")
+    assert "tidegauge[fleet]" in raised.value.hint
+    assert ray_node.end() == []
+
+
+def test_nothing_runs_here(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["fleet", "down"]) == 0
+    assert capsys.readouterr().out == "Nothing ran here.\n"
