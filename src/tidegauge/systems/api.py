@@ -117,63 +117,55 @@ Describe = Callable[[list[str]], list[Setting]]
 """Asks the running system, through its official client, for broker settings and those of the named topics."""
 
 
-class Deployment(Protocol):
-    """A running system. `processes` are names on the host, none if others started it; the first is the one to show.
+class Deployment:
+    """A running system. Its methods are those of one of which no process was started here.
 
-    `systems.servers` has nearly all of it: `Servers` for processes that were started here, `Serverless` where none was.
+    `systems.servers` has the two to derive from: `Servers` of processes that were started here, `Serverless` without.
+
+    Attributes:
+        connection: how to reach it, in its driver's words.
+        processes: names on the host, none if others started it; the first is the one to show.
+        metrics_endpoints: where its processes report figures of their own (`System.metrics`); () if they don't.
+        jvm_flags: memory, collector and other flags of the servers; empty where there is no JVM.
+        nodes: what goes down together, by number from 1; () where others run it. Processes of no node (a ZooKeeper, a
+            port mapper) are shared: no fault of a node concerns them.
     """
 
-    @property
-    def connection(self) -> Mapping[str, str]:
-        """How to reach it, in its driver's words."""
-        ...
-
-    @property
-    def processes(self) -> tuple[str, ...]:
-        """Names on the host."""
-        ...
+    connection: Mapping[str, str]
+    processes: tuple[str, ...]
+    metrics_endpoints: tuple[Endpoint, ...]
+    jvm_flags: tuple[str, ...]
+    nodes: tuple[Node, ...]
 
     @property
     def storage_processes(self) -> tuple[str, ...]:
-        """Those of `processes` that must have a message on their disk before it counts as synced; one for each copy."""
-        ...
+        """Those of `processes` that must have a message on their disk before it counts as synced; one for each copy.
 
-    @property
-    def metrics_endpoints(self) -> tuple[Endpoint, ...]:
-        """Where its processes report figures of their own (`System.metrics`); () if they don't."""
-        ...
-
-    @property
-    def jvm_flags(self) -> tuple[str, ...]:
-        """Memory, collector and other flags of the servers; empty where there is no JVM."""
-        ...
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """What goes down together, by number from 1; () where others run it.
-
-        Processes of no node (a ZooKeeper, a port mapper) are shared: no fault of a node concerns them.
+        Each keeps a copy, where a system does not say otherwise.
         """
-        ...
+        return self.processes
 
     def set_down(self, number: int) -> None:
-        """A node is, or is about to be, down on purpose: until it is started again its end is no failure."""
-        ...
+        """A node is, or is about to be, down on purpose: until it is started again its end is no failure.
+
+        Raises `RunFailedError` if there is no such node.
+        """
+        node_of(self.nodes, number)
 
     def kill_node(self, number: int) -> None:
         """SIGKILL to all processes of a node at once, children too; returns when all are gone. Implies `set_down`."""
-        ...
+        self.set_down(number)
 
     def stop_node(self, number: int) -> None:
         """End a node as its operator would: SIGTERM, the grace that it needs, and wait. Implies `set_down`."""
-        ...
+        self.set_down(number)
 
     def start_node(self, number: int) -> None:
         """Start what of a node does not run, with the same configuration, ports and directories as before.
 
         Returns before the node takes part again: ask `System.incomplete`. Raises `StartFailedError`.
         """
-        ...
+        self.set_down(number)
 
     def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
         """By partition ("topic-0") or, of RabbitMQ, by queue: the number of the node that leads it. Pure.
@@ -181,23 +173,21 @@ class Deployment(Protocol):
         From settings read back with topics; partitions without a leader, and those of large topics, are left out. In
         Pulsar the leader is the node of the broker that owns the partition.
         """
-        ...
+        return {}
 
     def check_alive(self) -> None:
         """Raise `StartFailedError` with the cause from the log if a process has ended that is not down on purpose."""
-        ...
 
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
         """All effective settings that decide durability and the comparison, from the servers themselves."""
-        ...
+        return describe(topics)
 
     def last_words(self) -> str:
         """The likeliest cause in the logs of a system that runs but is not usable; "" if nothing stands out."""
-        ...
+        return ""
 
     def stop(self) -> None:
         """End all processes and wait for them. Never raises."""
-        ...
 
 
 class Deploys(Protocol):

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
-from tidegauge.model.server import Setting
-from tidegauge.systems.api import Describe, Node, node_of
+from tidegauge.systems.api import Deployment, Node, node_of
 from tidegauge.systems.logs import Cause, find_cause
 from tidegauge.systems.metrics import Endpoint
 
@@ -20,13 +19,12 @@ LOG_END_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Servers:
-    """The part of a `Deployment` that is the same for every system.
+class Servers(Deployment):
+    """A `Deployment` of processes that were started here, as far as it is the same for every system.
 
     Attributes:
         log_paths: by process name.
         ports: what the host gave for them; returned to it when they have ended.
-        nodes: which processes go down together.
         started: by process name, what was started, to start it again.
         down: names of processes that have ended on purpose, or are about to.
     """
@@ -42,11 +40,6 @@ class Servers:
     nodes: tuple[Node, ...] = field(default=(), kw_only=True)
     started: dict[str, ProcessSpec] = field(default_factory=dict, kw_only=True, repr=False)
     down: set[str] = field(default_factory=set, kw_only=True)
-
-    @property
-    def storage_processes(self) -> tuple[str, ...]:
-        """See `Deployment.storage_processes`: each process keeps a copy, where a system does not say otherwise."""
-        return self.processes
 
     def start_process(self, spec: ProcessSpec) -> None:
         """Start one process of the deployment for the first time. Raises `StartFailedError`."""
@@ -83,14 +76,6 @@ class Servers:
                 self.host.start(self.started[name])
             self.down.discard(name)
 
-    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
-        """See `Deployment.leaders`: none, where a system does not say otherwise."""
-        return {}
-
-    def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
-        """See `Deployment.read_back`: all that the driver reads, where a system does not say otherwise."""
-        return describe(topics)
-
     def check_alive(self) -> None:
         """See `Deployment.check_alive`."""
         for name in self.processes:
@@ -102,7 +87,7 @@ class Servers:
             raise ended_error(f"{self.title} ({name})", status.exit_code, self.cause_in(self.log_end(name)), path)
 
     def last_words(self) -> str:
-        """The likeliest cause in the logs of a system that runs but is not usable; "" if nothing stands out."""
+        """See `Deployment.last_words`."""
         causes = [cause for name in self.processes if (cause := self.cause_in(self.log_end(name)))]
         return str(causes[0]) if causes else ""
 
@@ -123,7 +108,7 @@ class Servers:
         return (self.processes,)
 
     def stop(self) -> None:
-        """End all processes and wait for them. Never raises."""
+        """See `Deployment.stop`."""
         for stage in self.stop_order:
             self._end(stage)
         with contextlib.suppress(TidegaugeError, OSError):
@@ -141,39 +126,14 @@ class Servers:
 
 
 @dataclass(frozen=True)
-class Serverless:
+class Serverless(Deployment):
     """A `Deployment` of which no process was started here: others run it, or there is nothing to run."""
 
     connection: Mapping[str, str]
     processes: tuple[str, ...] = field(default=(), init=False)
-    storage_processes: tuple[str, ...] = field(default=(), init=False)
     metrics_endpoints: tuple[Endpoint, ...] = field(default=(), init=False)
     jvm_flags: tuple[str, ...] = field(default=(), init=False)
     nodes: tuple[Node, ...] = field(default=(), init=False)
-
-    def set_down(self, number: int) -> None:
-        """No node of it is ours. Raises `RunFailedError`."""
-        node_of(self.nodes, number)
-
-    kill_node = stop_node = start_node = set_down
-
-    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
-        """Its nodes have no numbers here."""
-        return {}
-
-    def check_alive(self) -> None:
-        """Nobody here can know; clients notice."""
-
-    def last_words(self) -> str:
-        """It has no log here."""
-        return ""
-
-    def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
-        """All that the driver reads."""
-        return describe(topics)
-
-    def stop(self) -> None:
-        """Nothing was started here."""
 
 
 def ended_error(what: str, exit_code: int | None, cause: Cause | None, log_path: Path) -> StartFailedError:

@@ -143,84 +143,65 @@ class LoadWorker(Protocol):
 
         Raises `RunFailedError` with the cause if it can't.
         """
-        ...
 
     def witness(self, order: LoadOrder, count: int, pause_s: float, timeout_s: float) -> tuple[AckedMessage, ...]:
         """Send `count` messages one at a time on the order's one topic, which is created for it and deleted.
 
         `RunFailedError` if one is not acknowledged within `timeout_s`.
         """
-        ...
 
     def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
         """Effective settings through the official client."""
-        ...
 
     def prepare(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
         """Create topics and clients. Returns what the clients were really given. `on_progress` hears how far it is."""
-        ...
 
     def start(self, in_s: float = 0.1) -> int:
         """Begin the schedule shortly; returns its first instant (monotonic ns)."""
-        ...
 
     def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
         """New total rate from an instant on (0 = now)."""
-        ...
 
     def set_window(self, from_mono_ns: int, until_mono_ns: int) -> None:
         """Set the measured window, by intended time (until 0 = open)."""
-        ...
 
     def pause_consumers(self, subscriptions: list[str]) -> None:
         """Stop delivery to these subscriptions (empty = all)."""
-        ...
 
     def resume_consumers(self, subscriptions: list[str]) -> None:
         """Undo `pause_consumers`."""
-        ...
 
     def watch(self, from_second: int = 0) -> Iterator[SecondFigures]:
         """Per-second figures as they come; ends when the trial is finished."""
-        ...
 
     def stop_producers(self, grace_s: float) -> int:
         """No more messages; returns how many still have no outcome after the grace period."""
-        ...
 
     def totals(self) -> TotalFigures:
         """Totals so far. Asking changes nothing. Raises `RunFailedError` if those of several workers don't add up."""
-        ...
 
     def counts(self) -> TotalFigures:
         """The same by counts alone, which cost less: of several workers, backlogs may be too small and nothing lost."""
-        ...
 
     def finish(self, delete_topics: bool) -> None:
         """Close the clients of this trial."""
-        ...
 
     def left_results(self, trial_id: int, share: Share | None = None) -> list[LeftResults]:
         """What each worker of a trial left on its host, these or others before them; [] if one left nothing.
 
         Asking changes nothing. `share`: that of one of several.
         """
-        ...
 
     def remove_left_results(self, trial_id: int, share: Share | None = None) -> None:
         """Remove it; none is no error."""
-        ...
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         """Delete these topics and all that belongs to them, whoever made them; those that do not exist are no error."""
-        ...
 
     def remove_subscriptions(
         self, driver: str, connection: Mapping[str, str], topics: list[str], trial_id: int
     ) -> None:
         """Remove from topics that stay what a trial's consumers made there; what does not exist is no error."""
-        ...
 
     def close(self) -> None:
         """End the worker process. Never raises."""
-        ...

@@ -72,30 +72,24 @@ class GroupMember(LoadWorker, ReadingWorker, Protocol):
 
     def create_topics(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> None:
         """Create the topics of the order's share; of those of others, say where subscriptions begin."""
-        ...
 
     def start_at(self, at_mono_ns: int) -> int:
         """Begin the schedule at an instant; returns when it really begins: later, if the instant had passed."""
-        ...
 
     def stop(self, grace_s: float) -> tuple[int, int]:
         """As `stop_producers`; returns also after which instant no message was intended."""
-        ...
 
     def ended(self, call: str) -> NoAnswerError | None:
         """How its process ended, as seen during `call`; None while it runs."""
-        ...
 
     def follow(self, put: Put[SecondFigures]) -> None:
         """Hand over the seconds of `watch` as they come, not in the calling thread; last comes None, or an error.
 
         `put` returns False when nobody wants more.
         """
-        ...
 
     def sequences(self) -> Iterator[Part]:
         """What its producers sent and its consumers received, in the order of subscriptions and producers."""
-        ...
 
 
 class WorkerGroup:

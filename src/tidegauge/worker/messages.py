@@ -57,11 +57,9 @@ class ReadingWorker(Protocol):
             last: where the last messages are known to be, acknowledged there or found by another read. They are given
                 some seconds to show up, for servers that have a message may learn a little later that they may show it.
         """
-        ...
 
     def committed_positions(self, order: LoadOrder) -> CommittedPositions:
         """How far the order's subscriptions have come, by what the servers say."""
-        ...
 
 
 _ARRIVALS = {
