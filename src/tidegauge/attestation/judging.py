@@ -17,7 +17,7 @@ sectors and correlated faults are not modelled.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidegauge.durability.levels import level_named
@@ -68,6 +68,9 @@ def _one_copy(scenario: Scenario) -> Promise:
     if scenario is Scenario.ALL:
         return Promise(False, "the one copy on disk survives, but a node without it may lead afterwards")
     return Promise(False, "another node, which may not have the message yet, takes over from the one that has")
+
+
+_COUNTED = ("broken", "duplicated", "copies", "reordered", "phantom")
 
 
 @dataclass(frozen=True)
@@ -121,13 +124,7 @@ class Anomalies:
         """All counts by name, for records and tables."""
         return {
             **{fate.name.lower(): self.counts[fate] for fate in Fate},
-            "invoked": self.invoked,
-            "lost": self.lost,
-            "broken": self.broken,
-            "duplicated": self.duplicated,
-            "copies": self.copies,
-            "reordered": self.reordered,
-            "phantom": self.phantom,
+            **{name: getattr(self, name) for name in ("invoked", "lost", *_COUNTED)},
             "corrupt_found": self.corrupt,
             "positions_lost": sum(change.is_lost for change in self.positions),
             "positions_moved_back": sum(not change.is_lost for change in self.positions),
@@ -300,8 +297,8 @@ def judge(
         return _judgement(Verdict.INCONCLUSIVE, [why, *excluded], counted)
     if losing:
         worst = max(losing, key=lambda cut: cut.anomalies.witness.before_cut_s if cut.anomalies.witness else 0.0)
-        judged = _judgement(Verdict.REFUTED, excluded, list(cuts))
-        return Judgement(**{**vars(judged), "witness": worst.anomalies.witness, "cut": worst})
+        judged = _judgement(Verdict.REFUTED, excluded, cuts)
+        return replace(judged, witness=worst.anomalies.witness, cut=worst)
     # What was acknowledged before a cut and can't be read after it may be lost: no other cut makes up for that.
     doubts = [*broken_off, *filter(None, map(_unread, cuts))]
     if negative is None:
@@ -385,7 +382,7 @@ def cut_results(cycles: Sequence[CycleOutcome]) -> tuple[CutResult, ...]:
     """The cuts of these cycles. What a cycle with several broke counts for the one that its witness names."""
     cuts: list[CutResult] = []
     for cycle in cycles:
-        whole = anomalies_of(cycle)
+        whole, unbroken = anomalies_of(cycle), anomalies_of(replace(cycle, figures={}, positions=(), witness=None))
         blamed = cycle.witness.cut if cycle.witness is not None and cycle.witness.cut >= 0 else len(cycle.cuts) - 1
         for place, cut in enumerate(cycle.cuts):
             cuts.append(
@@ -397,7 +394,7 @@ def cut_results(cycles: Sequence[CycleOutcome]) -> tuple[CutResult, ...]:
                     write_age_s=cut.write_age_s,
                     at_risk=cut.at_risk,
                     in_flight=cut.in_flight,
-                    anomalies=whole if place == blamed else _unbroken(whole),
+                    anomalies=whole if place == blamed else unbroken,
                 )
             )
     return tuple(cuts)
@@ -407,34 +404,12 @@ def anomalies_of(cycle: CycleOutcome) -> Anomalies:
     """A cycle's anomalies as they were found, without the fate of each single message."""
     import numpy as np
 
-    figures = cycle.figures
     return Anomalies(
         fates=np.empty(0, dtype=np.int8),
-        counts={fate: figures.get(fate.name.lower(), 0) for fate in Fate},
-        duplicated=figures.get("duplicated", 0),
-        copies=figures.get("copies", 0),
-        reordered=figures.get("reordered", 0),
-        phantom=figures.get("phantom", 0),
-        corrupt=figures.get("corrupt_found", 0),
+        counts={fate: cycle.figures.get(fate.name.lower(), 0) for fate in Fate},
+        corrupt=cycle.figures.get("corrupt_found", 0),
         positions=cycle.positions,
         unreadable=cycle.unreadable,
-        broken=figures.get("broken", 0),
         witness=cycle.witness,
-    )
-
-
-def _unbroken(whole: Anomalies) -> Anomalies:
-    counts: Mapping[Fate, int] = dict.fromkeys(Fate, 0)
-    return Anomalies(
-        fates=whole.fates,
-        counts=counts,
-        duplicated=0,
-        copies=0,
-        reordered=0,
-        phantom=0,
-        corrupt=0,
-        positions=(),
-        unreadable=whole.unreadable,
-        broken=0,
-        witness=None,
+        **{name: cycle.figures.get(name, 0) for name in _COUNTED},
     )

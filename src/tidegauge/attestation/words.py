@@ -49,13 +49,13 @@ def _beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
             yield f"level {choice.level} does not promise more: {result.promise.why}."
         yield from _files(result)
     if result.judgement.verdict is not Verdict.INCONCLUSIVE and result.judgement.reasons:
-        yield f"cuts that did not count: {'; '.join(result.judgement.reasons[:_SHOWN_MAX])}."
+        yield _some("cuts that did not count", result.judgement.reasons)
     others = [(name, result.figure(key)) for name, key in _OTHERS if result.figure(key)]
     if others:
         yield f"also seen: {', '.join(f'{count:,} {name}' for name, count in others)}."
     unreadable = [why for cycle in result.cycles for why in cycle.unreadable]
     if unreadable:
-        yield f"not readable: {'; '.join(unreadable[:_SHOWN_MAX])}."
+        yield _some("not readable", unreadable)
     damaged = [
         f"{disk}: {' '.join(said.split())[:_CHECK_CHARS_MAX]}"
         for cycle in result.cycles
@@ -64,10 +64,15 @@ def _beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
         if said != CLEAN
     ]
     if damaged:
-        yield f"file systems that a check found damaged after a cut: {'; '.join(damaged[:_SHOWN_MAX])}."
+        yield _some("file systems that a check found damaged after a cut", damaged)
     doubts = [doubt for cycle in result.cycles for doubt in cycle.doubts]
     if doubts:
-        yield f"odd about the histories: {'; '.join(doubts[:_SHOWN_MAX])}."
+        yield _some("odd about the histories", doubts)
+
+
+def _some(what: str, found: Sequence[str]) -> str:
+    """The first of them as a sentence."""
+    return f"{what}: {'; '.join(found[:_SHOWN_MAX])}."
 
 
 _OTHERS = (

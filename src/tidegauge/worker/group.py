@@ -12,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -190,8 +192,7 @@ class WorkerGroup:
         at_mono_ns = time.monotonic_ns() + round(max(in_s, self._lead_s) * 1e9)
         self._begin_ns = at_mono_ns
         self._started = self._on_all("Start", lambda _, member: member.start_at(at_mono_ns))
-        late_ns, member = max(zip(self._started, self._members, strict=True), key=lambda each: each[0])
-        late_ns -= at_mono_ns
+        late_ns, member = self._latest(self._started, at_mono_ns)
         if late_ns > _START_LATE_NS_MAX:
             raise _starved(member, f"began {late_ns / 1e6:,.0f} ms after the instant common to all")
         return at_mono_ns
@@ -229,10 +230,14 @@ class WorkerGroup:
 
     def _check_known(self, what: str, known_mono_ns: Sequence[int], begins_mono_ns: int) -> None:
         """Raise `RunFailedError` if a member knew of something after its beginning."""
-        known_ns, member = max(zip(known_mono_ns, self._members, strict=True), key=lambda each: each[0])
-        late_ns = known_ns - begins_mono_ns
+        late_ns, member = self._latest(known_mono_ns, begins_mono_ns)
         if late_ns > 0:
             raise _starved(member, f"knew {what} only {late_ns / 1e6:,.0f} ms after its beginning")
+
+    def _latest(self, instants: Sequence[int], due_ns: int) -> tuple[int, GroupMember]:
+        """By how much the member with the latest of these instants was late, and which it is."""
+        instant_ns, member = max(zip(instants, self._members, strict=True), key=itemgetter(0))
+        return instant_ns - due_ns, member
 
     def pause_consumers(self, subscriptions: list[str]) -> None:
         """See `LoadWorker.pause_consumers`."""
@@ -255,15 +260,12 @@ class WorkerGroup:
         wanted = threading.Event()
         wanted.set()
 
-        def put_of(number: int) -> Put[SecondFigures]:
-            def put(item: SecondFigures | BaseException | None) -> bool:
-                come.put((number, item))
-                return wanted.is_set()
-
-            return put
+        def put(number: int, item: SecondFigures | BaseException | None) -> bool:
+            come.put((number, item))
+            return wanted.is_set()
 
         for number, member in enumerate(self._members):
-            member.follow(put_of(number))
+            member.follow(partial(put, number))
         try:
             for figures in self._merged_seconds(merger, come):
                 if figures.second >= from_second:
@@ -360,10 +362,9 @@ class WorkerGroup:
     def left_results(self, trial_id: int, share: Share | None = None) -> list[LeftResults]:
         """See `LoadWorker.left_results`."""
         count = len(self._members)
-        ask: Callable[[int, GroupMember], list[LeftResults]] = lambda number, member: member.left_results(  # noqa: E731
-            trial_id, Share(number, count)
+        found = self._on_all(
+            "LeftResults", lambda number, member: member.left_results(trial_id, Share(number, count)), _FINISH_S_MAX
         )
-        found = self._on_all("LeftResults", ask, _FINISH_S_MAX)
         return [left for own in found for left in own] if all(found) else []
 
     def remove_left_results(self, trial_id: int, share: Share | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -13,28 +14,28 @@ from tidegauge.worker.group import GroupMember, Put, WorkerGroup, pump
 from tidegauge.worker.sequences import Part
 
 
+@dataclass(frozen=True)
 class _LeftMember:
     """The part of a `GroupMember` that knows what was measured."""
 
-    def __init__(self, left: LeftResults, process: str, words: str, log_path: Path, facts: WorkerFacts) -> None:
-        self._left = left
-        self.words = words
-        self.log_path = log_path
-        self.processes = (process,)
-        self.pids = ()
-        self.facts = facts
+    left: LeftResults
+    processes: tuple[str]
+    words: str
+    log_path: Path
+    facts: WorkerFacts
+    pids = ()
 
     def watch(self, _from_second: int = 0) -> Iterator[SecondFigures]:
-        yield from self._left.seconds
+        yield from self.left.seconds
 
     def follow(self, put: Put[SecondFigures]) -> None:
         pump(self.watch, put)
 
     def totals(self) -> TotalFigures:
-        return self._left.totals
+        return self.left.totals
 
     def sequences(self) -> Iterator[Part]:
-        yield from self._left.sequences
+        yield from self.left.sequences
 
 
 class LeftFigures:
@@ -49,7 +50,7 @@ class LeftFigures:
         facts: WorkerFacts,
     ) -> None:
         members = [
-            _LeftMember(each, process, worker_name(number, len(left)), log_directory / f"{process}.log", facts)
+            _LeftMember(each, (process,), worker_name(number, len(left)), log_directory / f"{process}.log", facts)
             for number, (each, process) in enumerate(zip(left, processes, strict=True))
         ]
         # Nothing else of them is asked for.

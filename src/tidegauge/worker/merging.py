@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import chain
 from operator import itemgetter
 from statistics import median_low
@@ -187,22 +187,14 @@ def _busiest(seconds: Sequence[SecondFigures]) -> tuple[str, int]:
     return most.most_common(1)[0][0], most.total()
 
 
+_OF_EACH = {field.name for field in fields(WorkerSecond)} & {field.name for field in fields(SecondFigures)}
+
+
 def _worker_second(worker: int, workers: int, figures: SecondFigures) -> WorkerSecond:
-    consumer = figures.busiest_consumer
-    return WorkerSecond(
-        worker=worker + 1,
-        scheduled_msgs_per_s=figures.scheduled_msgs_per_s,
-        sent=figures.sent,
-        acked=figures.acked,
-        received=sum(sub.received for sub in figures.subscriptions),
-        own_lag_ns_max=figures.own_lag_ns_max,
-        worker_cpu_ns=figures.worker_cpu_ns,
-        gc_pause_ns=figures.gc_pause_ns,
-        heap_used_bytes=figures.heap_used_bytes,
-        busiest_consumer=f"{consumer} ({worker_name(worker, workers)})" if consumer else "",
-        busiest_consumer_busy_ns=figures.busiest_consumer_busy_ns,
-        jit_ns=figures.jit_ns,
-    )
+    own = {name: getattr(figures, name) for name in _OF_EACH}
+    if figures.busiest_consumer:
+        own["busiest_consumer"] += f" ({worker_name(worker, workers)})"
+    return WorkerSecond(worker=worker + 1, received=sum(sub.received for sub in figures.subscriptions), **own)
 
 
 def merged_totals(workers: Sequence[WorkerTotals], counts: SequenceCounts | None = None) -> TotalFigures:

@@ -21,7 +21,7 @@ from tidegauge.model.load import (
 )
 from tidegauge.model.message import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
 from tidegauge.model.server import Setting
-from tidegauge.model.workload import Arrival, Compression, Keys, RateSchedule, SubscriptionType, Workload
+from tidegauge.model.workload import Keys, RateSchedule, Workload
 from tidegauge.worker.api import LeftResults, LoadOrder, Share
 from tidegauge.worker.generated import worker_pb2 as pb
 
@@ -62,35 +62,8 @@ class ReadingWorker(Protocol):
         """How far the order's subscriptions have come, by what the servers say."""
 
 
-_ARRIVALS = {
-    Arrival.UNIFORM: pb.Arrival.UNIFORM,
-    Arrival.POISSON: pb.Arrival.POISSON,
-    Arrival.CLOSED_LOOP: pb.Arrival.CLOSED_LOOP,
-}
-_KEYS = {
-    Keys.NONE: pb.KeyChoice.NO_KEY,
-    Keys.ROUND_ROBIN: pb.KeyChoice.ROUND_ROBIN,
-    Keys.RANDOM: pb.KeyChoice.RANDOM,
-}
-_COMPRESSIONS = {
-    Compression.NONE: pb.Compression.NONE,
-    Compression.LZ4: pb.Compression.LZ4,
-    Compression.ZSTD: pb.Compression.ZSTD,
-    Compression.SNAPPY: pb.Compression.SNAPPY,
-    Compression.GZIP: pb.Compression.GZIP,
-}
-_SUBSCRIPTION_TYPES = {
-    SubscriptionType.BY_PARTITION: pb.SubscriptionType.SUBSCRIBE_BY_PARTITION,
-    SubscriptionType.EXCLUSIVE: pb.SubscriptionType.SUBSCRIBE_EXCLUSIVE,
-    SubscriptionType.FAILOVER: pb.SubscriptionType.SUBSCRIBE_FAILOVER,
-    SubscriptionType.SHARED: pb.SubscriptionType.SUBSCRIBE_SHARED,
-    SubscriptionType.KEY_SHARED: pb.SubscriptionType.SUBSCRIBE_KEY_SHARED,
-}
-
-
 def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb.PrepareRequest:
-    """What a worker is to prepare."""
-    share = order.share
+    """What a worker is to prepare. Choices have the names that they have here, or those with a prefix."""
     workload = order.workload
     return pb.PrepareRequest(
         connection=pb.Connection(driver=order.driver, settings=dict(order.connection)),
@@ -114,20 +87,20 @@ def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb
             file=workload.payload.file,
             pool_bodies=workload.payload.pool_bodies,
         ),
-        keys=_KEYS[workload.keys],
+        keys="NO_KEY" if workload.keys is Keys.NONE else workload.keys.name,
         distinct_keys=workload.distinct_keys,
-        arrival=_ARRIVALS[workload.arrival],
+        arrival=workload.arrival.name,
         msgs_per_s=order.msgs_per_s,
         client=_client_options(order, workload),
         own_lag_tolerance_ns=round(order.own_lag_tolerance_ms * 1e6),
         consumers_start_paused=order.consumers_start_paused,
         subscriptions_start_paused=order.subscriptions_start_paused,
-        subscription_type=_SUBSCRIPTION_TYPES[workload.subscription_type],
+        subscription_type=f"SUBSCRIBE_{workload.subscription_type.name}",
         existing_topics=bool(workload.existing_topics),
         schedule=_schedule(order.schedule),
         history_directory=order.history_directory,
         spin_share_max=spin_share_max,
-        share=_share(share),
+        share=_share(order.share),
     )
 
 
@@ -156,7 +129,7 @@ def _client_options(order: LoadOrder, workload: Workload) -> pb.ClientOptions:
     return pb.ClientOptions(
         batch_bytes_max=client.batch_bytes_max,
         batch_delay_us_max=round(client.batch_delay_ms_max * 1e3),
-        compression=_COMPRESSIONS[client.compression],
+        compression=client.compression.name,
         in_flight_messages_max=workload.in_flight_messages(),
         receive_queue_messages=client.receive_queue_messages,
         connections_per_broker=client.connections_per_broker,

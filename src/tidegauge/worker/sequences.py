@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import itemgetter
 
@@ -44,14 +44,14 @@ class FiguresError(RunFailedError):
         )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Received:
     """What a subscription received of all producers together, over all workers. `examples` are of what is missing."""
 
-    unique: int
-    missing: int
-    repeated: int
-    examples: tuple[str, ...]
+    unique: int = 0
+    missing: int = 0
+    repeated: int = 0
+    examples: tuple[str, ...] = ()
     repeated_examples: tuple[str, ...] = ()
 
 
@@ -85,16 +85,6 @@ def count_sequences(streams: Sequence[Iterable[Part]], subscriptions: Sequence[s
     return tally.counts()
 
 
-@dataclass
-class _Subscription:
-    unique: int = 0
-    missing: int = 0
-    repeated: int = 0
-    examples: list[str] = field(default_factory=list)
-    repeated_examples: list[str] = field(default_factory=list)
-    next_producer: int = 0
-
-
 class _Tally:
     """Takes in what was sent and received key by key."""
 
@@ -108,7 +98,8 @@ class _Tally:
         self._sent_by = [0] * workers
         self._unknown_by = [0] * workers
         self._received_by = [dict.fromkeys(subscriptions, 0) for _ in range(workers)]
-        self._subscriptions = [_Subscription() for _ in subscriptions]
+        self._subscriptions = [Received() for _ in subscriptions]
+        self._next_producer = [0] * len(subscriptions)
 
     def in_order(self, worker: int, stream: Iterable[Part]) -> Iterator[tuple[_Key, int, Part]]:
         """A worker's parts with their keys, which must grow."""
@@ -164,8 +155,11 @@ class _Tally:
                     worker, f"{_words(part)} is said to include sequence {received.max()}, but only {sent:,} were sent"
                 )
             if again := union.intersection_cardinality(received):
-                self._subscriptions[place].repeated += again
-                _add_examples(self._subscriptions[place].repeated_examples, producer, union & received)
+                subscription = self._subscriptions[place]
+                subscription.repeated += again
+                subscription.repeated_examples += _examples(
+                    producer, union & received, EXAMPLES_MAX - len(subscription.repeated_examples)
+                )
             union |= received
         self._settle(place, producer, union)
 
@@ -174,27 +168,19 @@ class _Tally:
         absent = next((number for number in range(self._producers) if number not in self._sent), None)
         if absent is not None:
             raise FiguresError(f"no load generator reports producer {absent}")
-        found = {}
-        for place, name in enumerate(self._names):
+        for place in range(len(self._names)):
             self._none_received(place, self._producers)
-            subscription = self._subscriptions[place]
-            found[name] = Received(
-                subscription.unique,
-                subscription.missing,
-                subscription.repeated,
-                tuple(subscription.examples),
-                tuple(subscription.repeated_examples),
-            )
+        found = dict(zip(self._names, self._subscriptions, strict=True))
         return SequenceCounts(tuple(self._sent_by), tuple(self._unknown_by), tuple(self._received_by), found)
 
     def _none_received(self, place: int, until: int) -> None:
         """Of the producers before that nobody has named nothing was received."""
-        for producer in range(self._subscriptions[place].next_producer, until):
+        for producer in range(self._next_producer[place], until):
             self._settle(place, producer, _NONE)
 
     def _settle(self, place: int, producer: int, received: BitMap64) -> None:
         subscription = self._subscriptions[place]
-        subscription.next_producer = producer + 1
+        self._next_producer[place] = producer + 1
         subscription.unique += len(received)
         sent, unknown = self._sent.get(producer, 0), self._unknown.get(producer, _NONE)
         missing = sent - unknown.union_cardinality(received)
@@ -206,7 +192,7 @@ class _Tally:
             lost.add_range(0, sent)
             lost -= received
             lost -= unknown
-            _add_examples(subscription.examples, producer, lost)
+            subscription.examples += _examples(producer, lost, EXAMPLES_MAX - len(subscription.examples))
 
     def _unite(self, worker: int, whole: BitMap64, part: Part, packed: bytes) -> None:
         """Add what a worker says in one part, of which no other has anything."""
@@ -222,9 +208,8 @@ class _Tally:
         return FiguresError(f"{worker_name(worker, self._workers)}: {what}")
 
 
-def _add_examples(examples: list[str], producer: int, sequences: BitMap64) -> None:
-    first = islice(sequences, EXAMPLES_MAX - len(examples))
-    examples += [f"producer {producer} sequence {sequence}" for sequence in first]
+def _examples(producer: int, sequences: BitMap64, count: int) -> tuple[str, ...]:
+    return tuple(f"producer {producer} sequence {sequence}" for sequence in islice(sequences, count))
 
 
 def _words(part: Part) -> str:
