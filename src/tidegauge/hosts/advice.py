@@ -13,9 +13,21 @@ FILES_WANTED = 100_000
 """What Apache Kafka's documentation asks for: a broker keeps every segment of every partition open."""
 MAPS_WANTED = 262_144
 """Two maps for each of Kafka's segments, by its documentation; the kernel's own default is 65,530."""
+_GOOD_SOURCES = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page")
 _POOR_SOURCES = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
-_COPY_ON_WRITE = ("btrfs", "zfs", "bcachefs", "overlay", "fuse", "fuseblk")
-_OVER_A_NETWORK = ("nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "9p", "virtiofs")
+_POOR_FILE_SYSTEMS = (
+    (("tmpfs", "ramfs"), "memory has no fsync: nothing on it is durable", "Use a disk: --data-dir."),
+    (
+        ("nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "9p", "virtiofs"),
+        "the network and the other side would be measured along",
+        "Use a local disk: --data-dir.",
+    ),
+    (
+        ("btrfs", "zfs", "bcachefs", "overlay", "fuse", "fuseblk"),
+        "it writes changes to a new place, or through another file system, which costs most where fsync is used",
+        "Use ext4 or xfs: --data-dir.",
+    ),
+)
 _SLOW_READ_NS = 200.0
 _ERROR_MS_MAX = 100.0
 
@@ -66,12 +78,17 @@ def advise(host: HostFacts, clock: ClockQuality, bounds: Bounds) -> tuple[Advice
     return tuple(found)
 
 
+def _judged(subject: str, found: str, good: bool, why: str, change: str) -> Advice:
+    """`change` where it is not good."""
+    return Advice(subject, found, good, why, "" if good else change)
+
+
 def _governor(host: HostFacts) -> Advice:
     why = "a CPU that is clocked down when idle answers late, and most so at low rates: latency looks worse than it is"
     if not host.cpu_governor:
         return Advice("CPU governor", "not shown (the hypervisor decides)", True, why)
     good = host.cpu_governor == "performance"
-    return Advice("CPU governor", host.cpu_governor, good, why, "" if good else "cpupower frequency-set -g performance")
+    return _judged("CPU governor", host.cpu_governor, good, why, "cpupower frequency-set -g performance")
 
 
 def _swap(host: HostFacts, bounds: Bounds) -> Advice:
@@ -81,15 +98,15 @@ def _swap(host: HostFacts, bounds: Bounds) -> Advice:
     eager = bounds.swappiness is None or bounds.swappiness > 1
     swappiness = "unknown" if bounds.swappiness is None else str(bounds.swappiness)
     found = f"{rounded(host.swap_bytes / (1 << 30))} GiB, swappiness {swappiness}"
-    return Advice("swap", found, not eager, why, "swapoff -a, or sysctl vm.swappiness=1" if eager else "")
+    return _judged("swap", found, not eager, why, "swapoff -a, or sysctl vm.swappiness=1")
 
 
 def _huge_pages(host: HostFacts) -> Advice:
     found = host.transparent_huge_pages
     why = "the kernel stops a process to make huge pages for it; Java asks for them itself where it wants them"
     good = found in ("madvise", "never", "")
-    change = "" if good else "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
-    return Advice("transparent huge pages", found or "not there", good, why, change)
+    change = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
+    return _judged("transparent huge pages", found or "not there", good, why, change)
 
 
 def _clock_source(clock: ClockQuality) -> Advice:
@@ -98,14 +115,10 @@ def _clock_source(clock: ClockQuality) -> Advice:
     if clock.source == "tsc" and clock.tsc:
         cost += f", {', '.join(clock.tsc)}"
     good = clock.source not in _POOR_SOURCES and clock.read_ns < _SLOW_READ_NS
-    better = next(
-        (source for source in ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page") if source in clock.available), ""
-    )
-    change = f"echo {better} > /sys/devices/system/clocksource/clocksource0/current_clocksource" if better else ""
-    otherwise = "Take a machine whose kernel can use the CPU's counter."
-    return Advice(
-        "clock source", f"{clock.source or 'unknown'}: {cost}", good, why, "" if good else change or otherwise
-    )
+    change = "Take a machine whose kernel can use the CPU's counter."
+    if better := [source for source in _GOOD_SOURCES if source in clock.available]:
+        change = f"echo {better[0]} > /sys/devices/system/clocksource/clocksource0/current_clocksource"
+    return _judged("clock source", f"{clock.source or 'unknown'}: {cost}", good, why, change)
 
 
 def _clock_error(clock: ClockQuality) -> Advice:
@@ -115,9 +128,7 @@ def _clock_error(clock: ClockQuality) -> Advice:
     bound = f"at most {rounded(clock.error_ms_max)} ms off, by the kernel"
     if clock.synchronised:
         good = clock.error_ms_max < _ERROR_MS_MAX
-        return Advice(
-            "clock error", f"kept in step, {bound}", good, why, "" if good else "Wait, or use a nearer NTP server."
-        )
+        return _judged("clock error", f"kept in step, {bound}", good, why, "Wait, or use a nearer NTP server.")
     return Advice("clock error", "nothing keeps it in step", False, why, "Run chrony or systemd-timesyncd.")
 
 
@@ -128,32 +139,30 @@ def _limits(limits: Mapping[str, str]) -> Advice:
     if not in_force:
         return Advice("cgroup limits", f"{version}, none set", True, why)
     good = not {"cpus", "io", "memory_high_bytes"} & limits.keys()
-    change = "" if good else "Give the container whole CPUs (a cpuset) instead of a quota, and no throttles."
-    return Advice("cgroup limits", f"{version}: {', '.join(in_force)}", good, why, change)
+    change = "Give the container whole CPUs (a cpuset) instead of a quota, and no throttles."
+    return _judged("cgroup limits", f"{version}: {', '.join(in_force)}", good, why, change)
 
 
 def _files(bounds: Bounds) -> Advice:
     why = "servers keep a file open for every segment of every partition; at the limit they fail"
     good = bounds.files is None or bounds.files >= FILES_WANTED
     found = "no limit" if bounds.files is None else f"{bounds.files:,} a process (hard limit)"
-    return Advice(
-        "open files", found, good, why, "" if good else f"ulimit -Hn {FILES_WANTED}, or LimitNOFILE= of systemd"
-    )
+    return _judged("open files", found, good, why, f"ulimit -Hn {FILES_WANTED}, or LimitNOFILE= of systemd")
 
 
 def _maps(bounds: Bounds) -> Advice:
     why = "servers that map their logs need two maps for each segment; at the limit they fail"
     good = bounds.maps is None or bounds.maps >= MAPS_WANTED
     found = "no limit" if bounds.maps is None else f"{bounds.maps:,} a process"
-    return Advice("memory maps", found, good, why, "" if good else f"sysctl vm.max_map_count={MAPS_WANTED}")
+    return _judged("memory maps", found, good, why, f"sysctl vm.max_map_count={MAPS_WANTED}")
 
 
 def _cpus(host: HostFacts) -> Advice:
     why = "servers and load run on the same CPUs here: with few of them they wait for each other"
     good = host.cpus >= 4
     found = f"{host.cpus} usable, {rounded(host.memory_bytes / (1 << 30))} GiB of memory"
-    change = "" if good else "Mind the limiting resource of each result, or attach to servers on other machines."
-    return Advice("CPUs and memory", found, good, why, change)
+    change = "Mind the limiting resource of each result, or attach to servers on other machines."
+    return _judged("CPUs and memory", found, good, why, change)
 
 
 def _disk(facts: Mapping[str, str]) -> Iterator[Advice]:
@@ -175,8 +184,9 @@ def _disk(facts: Mapping[str, str]) -> Iterator[Advice]:
         why = "bfq and kyber hold requests back to be fair to others; the choice bends latency"
         good = "bfq" not in scheduler and "kyber" not in scheduler
         device = facts.get("devices", "DEVICE").split(" on ")[-1]
-        change = "" if good else f"echo none > /sys/block/{device}/queue/scheduler"
-        yield Advice(f"I/O scheduler of {at}", scheduler, good, why, change)
+        yield _judged(
+            f"I/O scheduler of {at}", scheduler, good, why, f"echo none > /sys/block/{device}/queue/scheduler"
+        )
 
 
 def _turns(facts: Mapping[str, str]) -> bool:
@@ -190,17 +200,11 @@ def _turns(facts: Mapping[str, str]) -> bool:
 
 def _file_system(at: str, facts: Mapping[str, str]) -> Advice:
     kind = facts.get("file_system", "unknown")
-    why = "fsync means different work on each; vendors test on xfs and ext4"
     found = f"{kind} on {facts.get('devices') or facts.get('source', 'unknown')}"
-    if kind in ("tmpfs", "ramfs"):
-        why = "memory has no fsync: nothing on it is durable"
-        return Advice(f"file system of {at}", found, False, why, "Use a disk: --data-dir.")
-    if kind in _OVER_A_NETWORK:
-        why = "the network and the other side would be measured along"
-        return Advice(f"file system of {at}", found, False, why, "Use a local disk: --data-dir.")
-    if kind in _COPY_ON_WRITE:
-        why = "it writes changes to a new place, or through another file system, which costs most where fsync is used"
-        return Advice(f"file system of {at}", found, False, why, "Use ext4 or xfs: --data-dir.")
+    for kinds, why, change in _POOR_FILE_SYSTEMS:
+        if kind in kinds:
+            return Advice(f"file system of {at}", found, False, why, change)
+    why = "fsync means different work on each; vendors test on xfs and ext4"
     return Advice(f"file system of {at}", found, True, why)
 
 
@@ -213,10 +217,8 @@ def _mount_options(at: str, facts: Mapping[str, str]) -> Advice:
     )
     unsafe = [option for option in options if option in ("nobarrier", "barrier=0", "data=writeback")]
     slow = [option for option in options if option in ("sync", "data=journal")]
-    if unsafe:
-        return Advice(f"mount options of {at}", shown, False, why, f"Remount without {', '.join(unsafe)}.")
-    if slow:
-        return Advice(f"mount options of {at}", shown, False, why, f"Remount without {', '.join(slow)}.")
+    if worst := unsafe or slow:
+        return Advice(f"mount options of {at}", shown, False, why, f"Remount without {', '.join(worst)}.")
     if "discard" in options:
         change = "Run fstrim before measuring and mount without discard."
         return Advice(f"mount options of {at}", shown, False, why, change)

@@ -27,10 +27,7 @@ def _threads_left(root: Path) -> int:
     running = re.search(r"/(\d+) ", text_of(root / "proc/loadavg"))
     bounds = [of_kernel - (int(running[1]) if running else 0) - _RESERVED]
     # How many run already of what a cgroup or a user may have is not known here: a tenth is left to them.
-    try:
-        of_cgroup = int(cgroup_limits(root).get("pids") or UNBOUNDED)
-    except (OSError, ValueError):
-        of_cgroup = UNBOUNDED
+    of_cgroup = int(cgroup_limits(root).get("pids") or UNBOUNDED)
     of_user = resource.getrlimit(resource.RLIMIT_NPROC)[0] if os.geteuid() != 0 else resource.RLIM_INFINITY
     bounds += [
         limit - limit // 10 for limit in (of_cgroup, of_user) if limit not in (UNBOUNDED, resource.RLIM_INFINITY)

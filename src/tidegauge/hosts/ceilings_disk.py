@@ -166,12 +166,6 @@ def fades(rates: Sequence[float]) -> bool:
     return len(rates) > 1 and rates[-1] < _FADES_BELOW * rates[0]
 
 
-def device_number(path: Path) -> str:
-    """The number of the file system's device, "254:0". Raises `OSError`."""
-    number = path.stat().st_dev
-    return f"{os.major(number)}:{os.minor(number)}"
-
-
 @contextmanager
 def _files(directory: Path, count: int) -> Iterator[list[int]]:
     paths = [directory / f"append-{number}" for number in range(count)]

@@ -28,7 +28,8 @@ from tidegauge.hosts.ceilings import (
     MemoryCeiling,
     SyncCeiling,
 )
-from tidegauge.hosts.ceilings_disk import BLOCK_BYTES, DEPTH, DiskMeasure, Stream, device_number, doubts_of
+from tidegauge.hosts.ceilings_disk import BLOCK_BYTES, DEPTH, DiskMeasure, Stream, doubts_of
+from tidegauge.hosts.loop_disk import device_number
 from tidegauge.hosts.memory import dirty_limit_bytes, memory_available, waiting_bytes
 from tidegauge.hosts.storage import disk_facts
 
@@ -262,7 +263,7 @@ def place_for(disk: Path) -> tuple[Path, str]:
         raise UserError(
             f"{directory} can't be written, so its disk can't be measured.", "Name another directory on it."
         )
-    return directory, device_number(directory)
+    return directory, device_number(directory.stat().st_dev)
 
 
 def measure(

@@ -73,14 +73,18 @@ def _left_at(level: Path, version: int) -> MemoryLeft | None:
 
 
 def cgroup_limits(root: Path = Path("/")) -> dict[str, str]:
-    """Limits by what they limit, with where each is set; only those that are set. Raises `OSError`.
+    """Limits by what they limit, only those that are set; {} if they can't be read.
 
     Keys: "version"; where limited "memory_bytes", "memory_high_bytes", "swap_bytes", "cpus", "cpuset", "pids", "io".
     """
     found: dict[str, str] = {}
-    found_in = list(hierarchies(root))
-    for hierarchy in found_in:
-        found.update(_limits_v2(hierarchy) if hierarchy.version == 2 else _limits_v1(hierarchy))
+    try:
+        found_in = list(hierarchies(root))
+        for hierarchy in found_in:
+            limits = _limits_v2(hierarchy) if hierarchy.version == 2 else _limits_v1(hierarchy)
+            found.update({key: value for key, value in limits.items() if value})
+    except (OSError, ValueError):
+        return {}
     versions = sorted({hierarchy.version for hierarchy in found_in})
     return {"version": " and ".join(f"v{version}" for version in versions) or "none", **found}
 
@@ -137,7 +141,7 @@ def _limits_v2(hierarchy: Hierarchy) -> dict[str, str]:
         if quota != "max":
             shares.append(int(quota) / int(period))
     io = [text.replace("\n", "; ") for _, text in _values(hierarchy, "io.max") if text]
-    found = {
+    return {
         "memory_bytes": _tightest(hierarchy, "memory.max"),
         "memory_high_bytes": _tightest(hierarchy, "memory.high"),
         "swap_bytes": _tightest(hierarchy, "memory.swap.max"),
@@ -146,37 +150,31 @@ def _limits_v2(hierarchy: Hierarchy) -> dict[str, str]:
         "cpuset": next((text for _, text in _values(hierarchy, "cpuset.cpus") if text), ""),
         "io": "; ".join(io),
     }
-    return {key: value for key, value in found.items() if value}
 
 
 def _limits_v1(hierarchy: Hierarchy) -> dict[str, str]:
-    found: dict[str, str] = {}
-    if "memory" in hierarchy.controllers:
-        found["memory_bytes"] = _tightest(hierarchy, "memory.limit_in_bytes")
-        found["memory_high_bytes"] = _tightest(hierarchy, "memory.soft_limit_in_bytes")
-    if "cpu" in hierarchy.controllers:
-        quotas = dict(_values(hierarchy, "cpu.cfs_quota_us"))
-        periods = dict(_values(hierarchy, "cpu.cfs_period_us"))
-        shares = [
-            int(quota) / int(periods[level]) for level, quota in quotas.items() if int(quota) > 0 and level in periods
-        ]
-        found["cpus"] = f"{min(shares):g}" if shares else ""
-    if "cpuset" in hierarchy.controllers:
-        # The root always names all CPUs; a limit differs from it.
-        named = [text for _, text in _values(hierarchy, "cpuset.cpus") if text]
-        found["cpuset"] = named[0] if named and named[0] != named[-1] else ""
-    if "pids" in hierarchy.controllers:
-        found["pids"] = _tightest(hierarchy, "pids.max")
-    if "blkio" in hierarchy.controllers:
-        kinds = ("read_bps", "write_bps", "read_iops", "write_iops")
-        throttles = [
-            f"{kind} {text.replace(chr(10), ', ')}"
-            for kind in kinds
-            for _, text in _values(hierarchy, f"blkio.throttle.{kind}_device")
-            if text
-        ]
-        found["io"] = "; ".join(throttles)
-    return {key: value for key, value in found.items() if value}
+    """A hierarchy has the files of its own controllers only."""
+    quotas = dict(_values(hierarchy, "cpu.cfs_quota_us"))
+    periods = dict(_values(hierarchy, "cpu.cfs_period_us"))
+    shares = [
+        int(quota) / int(periods[level]) for level, quota in quotas.items() if int(quota) > 0 and level in periods
+    ]
+    # The root always names all CPUs; a limit differs from it.
+    named = [text for _, text in _values(hierarchy, "cpuset.cpus") if text]
+    throttles = [
+        f"{kind} {text.replace(chr(10), ', ')}"
+        for kind in ("read_bps", "write_bps", "read_iops", "write_iops")
+        for _, text in _values(hierarchy, f"blkio.throttle.{kind}_device")
+        if text
+    ]
+    return {
+        "memory_bytes": _tightest(hierarchy, "memory.limit_in_bytes"),
+        "memory_high_bytes": _tightest(hierarchy, "memory.soft_limit_in_bytes"),
+        "cpus": f"{min(shares):g}" if shares else "",
+        "cpuset": named[0] if named and named[0] != named[-1] else "",
+        "pids": _tightest(hierarchy, "pids.max"),
+        "io": "; ".join(throttles),
+    }
 
 
 _PREFIX = "tidegauge-"

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tidegauge.hosts.cgroups import cgroup_limits
+from tidegauge.hosts.memory import meminfo
 from tidegauge.hosts.storage import chosen, disk_facts, text_of
 from tidegauge.model.host import HostFacts
 
@@ -21,7 +22,7 @@ def host_facts(paths: Iterable[Path] = (), root: Path = Path("/")) -> HostFacts:
         paths: existing or not; where a path does not exist yet, its nearest existing parent counts.
         root: where /proc, /sys and /etc are (for tests).
     """
-    memory = dict(re.findall(r"^(\w+):\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE))
+    memory = meminfo(root)
     return HostFacts(
         hostname=socket.gethostname(),
         kernel=f"{platform.system()} {platform.release()} {platform.version()}",
@@ -29,11 +30,11 @@ def host_facts(paths: Iterable[Path] = (), root: Path = Path("/")) -> HostFacts:
         cpu_model=cpu_model(text_of(root / "proc/cpuinfo")) or platform.machine(),
         cpus=len(os.sched_getaffinity(0)),
         cpu_governor=_governors(root),
-        memory_bytes=int(memory.get("MemTotal", 0)) * 1024,
-        swap_bytes=int(memory.get("SwapTotal", 0)) * 1024,
+        memory_bytes=memory.get("MemTotal", 0),
+        swap_bytes=memory.get("SwapTotal", 0),
         clock_source=text_of(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
         transparent_huge_pages=chosen(text_of(root / "sys/kernel/mm/transparent_hugepage/enabled")),
-        cgroup_limits=_limits(root),
+        cgroup_limits=cgroup_limits(root),
         disks={str(path): _disk(path, root) for path in paths},
     )
 
@@ -53,13 +54,6 @@ def _governors(root: Path) -> str:
     """Frequency governors in use; "" where the host (a virtual machine, mostly) shows none."""
     files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     return ", ".join(sorted({text_of(file) for file in files}))
-
-
-def _limits(root: Path) -> dict[str, str]:
-    try:
-        return cgroup_limits(root)
-    except (OSError, ValueError):
-        return {}
 
 
 def _disk(path: Path, root: Path) -> dict[str, str]:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tidegauge.hosts import commands, loop_disk
-from tidegauge.hosts.storage import Mount, mounts
+from tidegauge.hosts.storage import Mount, mounts, opened
 from tidegauge.model.host import FileSystem
 
 _DAEMON = "passthrough_ll"
@@ -84,11 +84,8 @@ class FuseDisk:
         """A descriptor of the root directory, of what is mounted, not of what is below."""
         if _mount_at(self._place) is None:
             raise OSError(0, f"{self._place} is not mounted")
-        descriptor = os.open(self._place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
+        with opened(self._place, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
             yield descriptor
-        finally:
-            os.close(descriptor)
 
     def wrongly_written(self) -> list[Path]:
         """Files that are longer below than above: the daemon, not who wrote them, spoilt them.

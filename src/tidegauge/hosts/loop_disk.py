@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tidegauge.hosts import commands
+from tidegauge.hosts import commands, storage
 from tidegauge.hosts.commands import finished, run
 from tidegauge.hosts.storage import Mount, mounts, parse_mountinfo
 from tidegauge.model.host import DeviceFileSystem, DiskCheck
@@ -52,12 +52,8 @@ def thaw(descriptor: int) -> None:
 
 def thaw_at(point: Path) -> None:
     """Thaw what is mounted at a place, if it can be and is frozen. Never raises."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(point, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            thaw(descriptor)
-        finally:
-            os.close(descriptor)
+    with contextlib.suppress(OSError), storage.opened(point, os.O_RDONLY | os.O_NONBLOCK) as descriptor:
+        thaw(descriptor)
 
 
 _TOOLS = ("losetup", "mount", "umount")
@@ -102,33 +98,26 @@ def mount_disk(
     `unmount` undoes it, but for the file. Not if it `stays_attached`, so that it can be mounted again: then `release`
     does, of both paths.
     """
-    held = -1
     try:
         with image.open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, size_bytes)
         device = run("losetup", "--find", "--show", "--direct-io=on", str(image))
-        held = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
-        if not stays_attached:
-            # A device in use is detached when its last user is gone: unmounting is then all there is to undo, and
-            # nothing where we are killed before it is mounted.
-            run("losetup", "--detach", device)
-        _check_direct(device, image)
-        run(*_MAKE[file_system], device)
-        mount(device, place, file_system)
-        with contextlib.suppress(FileNotFoundError):
-            (place / "lost+found").rmdir()
+        with storage.opened(device):
+            if not stays_attached:
+                # A device in use is detached when its last user is gone: unmounting is then all there is to undo, and
+                # nothing where we are killed before it is mounted.
+                run("losetup", "--detach", device)
+            _check_direct(device, image)
+            run(*_MAKE[file_system], device)
+            mount(device, place, file_system)
+            with contextlib.suppress(FileNotFoundError):
+                (place / "lost+found").rmdir()
     except OSError:
-        if held >= 0:
-            os.close(held)
-            held = -1
         for path in (place, image):
             with contextlib.suppress(OSError):
                 release(path)
         image.unlink(missing_ok=True)
         raise
-    finally:
-        if held >= 0:
-            os.close(held)
 
 
 def mount(device: str, place: Path, file_system: DeviceFileSystem) -> None:
@@ -155,18 +144,14 @@ def opened(place: Path, image: Path) -> Iterator[int]:
 
     What is done to a whole file system must never be done to the host's own. Raises `OSError`.
     """
-    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        number = os.fstat(descriptor).st_dev
-        if backing_file(device_number(number)) != str(image.resolve()):
+    with storage.opened(place, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
+        if backing_file(device_number(os.fstat(descriptor).st_dev)) != str(image.resolve()):
             raise OSError(0, f"{place} is not mounted")
         yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def device_number(number: int) -> str:
-    """A device as the kernel's files name it: "7:3"."""
+    """A device (`st_dev`) as the kernel's files name it: "7:3"."""
     return f"{os.major(number)}:{os.minor(number)}"
 
 
@@ -287,7 +272,7 @@ def _unmount_everywhere(place: Path, device: str) -> None:
 
 def _unmount_elsewhere(device: int) -> list[str]:
     """Unmount our disk in every other mount namespace; one process of each that had it. Never raises."""
-    number, done = f"{os.major(device)}:{os.minor(device)}", {"", _namespace_of("self")}
+    number, done = device_number(device), {"", _namespace_of("self")}
     holders = []
     for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - like fleet.procfs
         namespace = _namespace_of(pid)

@@ -24,15 +24,17 @@ class Machine:
     memory_mb: int
 
 
+def meminfo(root: Path = Path("/")) -> dict[str, int]:
+    """What the kernel says of its memory, by its names, in bytes."""
+    found = re.findall(r"^(\w+):\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE)
+    return {name: int(size) * 1024 for name, size in found}
+
+
 def machine(root: Path = Path("/")) -> Machine:
     """This one, within the limits of its cgroups. Unlike what is available, it is the same from run to run."""
-    total = re.search(r"^MemTotal:\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE)
-    try:
-        limits = cgroup_limits(root)
-    except (OSError, ValueError):
-        limits = {}
+    limits = cgroup_limits(root)
     cpus = float(len(os.sched_getaffinity(0)))
-    memory_mb = int(total[1]) // 1024 if total else 0
+    memory_mb = meminfo(root).get("MemTotal", 0) // _MIB
     limit_mb = int(limits.get("memory_bytes") or 0) // _MIB
     return Machine(
         max(1, round(min(cpus, float(limits.get("cpus") or cpus)))),
@@ -45,12 +47,10 @@ def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
 
     The page cache counts as available: the kernel gives it up before it swaps.
     """
-    meminfo = text_of(root / "proc/meminfo")
-    kernel = re.search(r"^MemAvailable:\s+(\d+) kB", meminfo, re.MULTILINE)
-    total = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
-    if kernel is None or total is None:
+    kernel = meminfo(root)
+    if not {"MemAvailable", "MemTotal"} <= kernel.keys():
         return None
-    machine = MemoryAvailable(int(kernel[1]) // 1024, f"of the machine's {int(total[1]) // 1024:,} MiB")
+    machine = MemoryAvailable(kernel["MemAvailable"] // _MIB, f"of the machine's {kernel['MemTotal'] // _MIB:,} MiB")
     try:
         left = memory_left(root)
     except (OSError, ValueError):
@@ -63,8 +63,8 @@ def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
 
 def waiting_bytes(root: Path = Path("/")) -> int:
     """How much of what was written waits in memory, or is on its way to a disk; 0 unknown."""
-    meminfo = text_of(root / "proc/meminfo")
-    return sum(int(found) * 1024 for found in re.findall(r"^(?:Dirty|Writeback):\s+(\d+) kB", meminfo, re.MULTILINE))
+    kernel = meminfo(root)
+    return kernel.get("Dirty", 0) + kernel.get("Writeback", 0)
 
 
 def dirty_limit_bytes(root: Path = Path("/"), name: str = "dirty") -> int:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from tidegauge.hosts import commands
 from tidegauge.hosts.commands import finished, run
+from tidegauge.hosts.storage import opened
 
 NAMED = Path("/run/netns")
 _CLONE_NEWNET = 0x40000000
@@ -30,27 +31,21 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def enter(namespace: Path) -> None:
     """Put the calling thread, and what it starts from now on, into a network namespace. Raises `OSError`."""
-    descriptor = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
-    try:
+    with opened(namespace) as descriptor:
         if _libc.setns(descriptor, _CLONE_NEWNET) != 0:
             code = ctypes.get_errno()
             raise OSError(code, os.strerror(code), str(namespace))
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager
 def inside(namespace: Path) -> Iterator[None]:
     """The calling thread is in a network namespace in this block; sockets opened in it stay there. Raises `OSError`."""
-    own = Path(f"/proc/self/fd/{(held := os.open('/proc/thread-self/ns/net', os.O_RDONLY | os.O_CLOEXEC))}")
-    try:
+    with opened("/proc/thread-self/ns/net") as own:
         enter(namespace)
         try:
             yield
         finally:
-            enter(own)
-    finally:
-        os.close(held)
+            enter(Path(f"/proc/self/fd/{own}"))
 
 
 def listening(namespace: Path, address: str) -> socket.socket:

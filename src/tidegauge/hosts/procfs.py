@@ -73,8 +73,7 @@ def read_stat(pid: int) -> Stat | None:
 
 def all_stats() -> list[Stat]:
     """Every process that this one can see."""
-    found = (read_stat(int(entry)) for entry in os.listdir("/proc") if entry.isdigit())  # noqa: PTH208 - hot path
-    return [stat for stat in found if stat is not None]
+    return [stat for stat in map(read_stat, _pids()) if stat is not None]
 
 
 def read_bytes(pids: Iterable[int]) -> int | None:

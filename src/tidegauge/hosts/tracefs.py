@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Identity, threads_of
+from tidegauge.hosts.storage import opened
 
 MOUNT_POINT = Path("/sys/kernel/tracing")
 PREFIX = "tidegauge-"
@@ -103,13 +104,10 @@ def _choose(path: Path, processes: Mapping[str, int]) -> None:
 def _write(path: Path, text: str, mode: int = os.O_TRUNC) -> None:
     """Write a control file. Not by `open("a")`, which seeks: these files refuse to. Raises `NoTraceError`."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | mode)
-        try:
+        with opened(path, os.O_WRONLY | mode) as descriptor:
             content = text.encode() + b"\n"
             while content:
                 content = content[os.write(descriptor, content) :]
-        finally:
-            os.close(descriptor)
     except OSError as error:
         raise NoTraceError(f"{path.name} of the kernel's trace can't be set ({error.strerror})") from error
 
