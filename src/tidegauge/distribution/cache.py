@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tidegauge.errors import UserError
 
@@ -121,7 +122,7 @@ def write_manifest(directory: Path, recipe: str, source: str) -> None:
     (directory / MANIFEST_NAME).write_text(text + "\n")
 
 
-def read_manifest(directory: Path) -> dict[str, object] | None:
+def read_manifest(directory: Path) -> dict[str, Any] | None:
     """The manifest, or None if there is none that can be read."""
     try:
         manifest = json.loads((directory / MANIFEST_NAME).read_text())
@@ -137,3 +138,22 @@ def differences(recorded: Mapping[str, str], found: Mapping[str, str]) -> list[s
     wrong += [f"{name} was added" for name in found if name not in recorded]
     wrong += [f"{name} is damaged" for name in recorded if name in found and found[name] != recorded[name]]
     return sorted(wrong)
+
+
+def check(entry: Path, recipe: str, otherwise: str) -> list[str]:
+    """What is wrong with a cache entry, one phrase each; empty if it is whole.
+
+    Args:
+        recipe: how it must have been made.
+        otherwise: what to say of one that was made in another way.
+    """
+    recorded = read_manifest(entry)
+    if recorded is None:
+        return ["there is no readable manifest"]
+    return differences(recorded["files"], sums_of(entry)) if recorded.get("recipe") == recipe else [otherwise]
+
+
+def digest_and_source(entry: Path) -> tuple[str, str]:
+    """Of the files of an entry that is whole."""
+    recorded = read_manifest(entry) or {}
+    return digest_of(recorded["files"]), str(recorded["source"])

@@ -178,16 +178,15 @@ def provision(recipe: Recipe, report: Report) -> Distribution:
                 _make_entry(recipe, entry, report)
             except UserError as error:
                 raise UserError(f"{damage}. {error.message}", error.hint) from error
-        recorded = cache.read_manifest(entry) or {}
-    sums = {name: str(value) for name, value in dict(recorded["files"]).items()}  # type: ignore[call-overload]
+        digest, source = cache.digest_and_source(entry)
     return Distribution(
         system=recipe.system,
         version=recipe.version,
         directory=entry / JARS,
         java_home=java.home,
         java_version=java.version,
-        digest=cache.digest_of(sums),
-        source=str(recorded["source"]),
+        digest=digest,
+        source=source,
     )
 
 
@@ -204,12 +203,7 @@ def entry_name(recipe: Recipe) -> str:
 
 def check_entry(entry: Path, recipe: str) -> list[str]:
     """What is wrong with a cache entry, one phrase each; empty if it is whole."""
-    recorded = cache.read_manifest(entry)
-    if recorded is None:
-        return ["there is no readable manifest"]
-    if recorded.get("recipe") != recipe:
-        return ["they were chosen by another version of Tidegauge"]
-    return cache.differences(dict(recorded["files"]), cache.sums_of(entry))  # type: ignore[call-overload]
+    return cache.check(entry, recipe, "they were chosen by another version of Tidegauge")
 
 
 def _make_entry(recipe: Recipe, entry: Path, report: Report) -> None:

@@ -9,7 +9,7 @@ named only where nothing that can be full is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.limiting.window_use import DeviceShare, ProcessShare, WindowUse
@@ -134,20 +134,17 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
     too_low = ceilings is not None and ceilings.load_average > use.host.cpus
     case = Case(load, use, None if too_low else ceilings)
     # A rate that was met was limited by nobody but who asked for it.
-    if load.offered_msgs_per_s is not None and load.msgs_per_s >= MET * load.offered_msgs_per_s:
-        words = f"{load.msgs_per_s:,.0f} of {load.offered_msgs_per_s:,.0f} msg/s offered came through"
-        found = [limiting for rule in (*_RESOURCES, _busy_disks, _consumers_busy) for limiting in rule(case)]
-        return Limiting(
-            Resource.OFFERED, "", None, words, tuple(f"{limiting.summary}: {limiting.words}" for limiting in found)
-        )
+    met = load.offered_msgs_per_s is not None and load.msgs_per_s >= MET * load.offered_msgs_per_s
     # Bursts of write-back beside a generator that is hardly held back are not what limited it.
-    latencies = (_busy_disks,) if load.reads else (_generator, _busy_disks, _round_trips)
+    latencies: tuple[Rule, ...] = (_busy_disks,) if met or load.reads else (_generator, _busy_disks, _round_trips)
     found = [limiting for rule in (*_RESOURCES, *latencies, _consumers_busy) for limiting in rule(case)]
+    if met:
+        words = f"{load.msgs_per_s:,.0f} of {load.offered_msgs_per_s:,.0f} msg/s offered came through"
+        found.insert(0, Limiting(Resource.OFFERED, "", None, words))
     if not found:
         return Limiting(Resource.UNKNOWN, "", None, _in_vain(case))
     first, *rest = found
-    others = tuple(f"{limiting.summary}: {limiting.words}" for limiting in rest)
-    return Limiting(first.resource, first.subject, first.share, first.words, others)
+    return replace(first, others=tuple(f"{limiting.summary}: {limiting.words}" for limiting in rest))
 
 
 def _allowances(case: Case) -> Iterator[Limiting]:
@@ -176,18 +173,17 @@ def _disks(case: Case) -> Iterator[Limiting]:
 def _disk(case: Case, device: DeviceShare) -> Iterator[Limiting]:
     ceiling = case.ceilings.disk(device.number) if case.ceilings else None
     rates: list[tuple[float, str]] = []
+    written = f"{_mb(device.written_bytes_per_s)} written"
     if device.write_bytes_per_s_max:
         share = device.written_bytes_per_s / device.write_bytes_per_s_max
-        rates.append(
-            (share, f"{_mb(device.written_bytes_per_s)} written of {_mb(device.write_bytes_per_s_max)} it may take")
-        )
+        rates.append((share, f"{written} of {_mb(device.write_bytes_per_s_max)} it may take"))
     if device.writes_per_s_max:
         share = device.writes_per_s / device.writes_per_s_max
         rates.append((share, f"{device.writes_per_s:,.0f} writes/s of the {device.writes_per_s_max:,} it may take"))
     can_take = ceiling.writes_per_s_of(case.use.seconds) if ceiling is not None else None
     if can_take:
         share = device.written_bytes_per_s / can_take
-        rates.append((share, f"{_mb(device.written_bytes_per_s)} written of {_mb(can_take)} it can take"))
+        rates.append((share, f"{written} of {_mb(can_take)} it can take"))
     if ceiling is not None and ceiling.read_bytes_per_s:
         share = device.read_bytes_per_s / ceiling.read_bytes_per_s
         rates.append((share, f"{_mb(device.read_bytes_per_s)} read of {_mb(ceiling.read_bytes_per_s)} it can give"))
@@ -197,14 +193,14 @@ def _disk(case: Case, device: DeviceShare) -> Iterator[Limiting]:
     if share >= OF_CEILING or (limited and share >= OF_LIMIT and (stall or 0.0) >= STALL):
         yield Limiting(Resource.DISK, device.name, min(1.0, share), words)
     elif device.busy_share >= FULL and (stall is None or stall >= STALL):
-        waited = "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
-        written = f"{_mb(device.written_bytes_per_s)} written, {device.flushes_per_s:,.0f} flushes/s"
-        yield Limiting(
-            Resource.DISK,
-            device.name,
-            device.busy_share,
-            f"busy {device.busy_share:.0%} of the time ({written}){waited}",
-        )
+        flushed = f"{written}, {device.flushes_per_s:,.0f} flushes/s"
+        words = f"busy {device.busy_share:.0%} of the time ({flushed}){_waited(case)}"
+        yield Limiting(Resource.DISK, device.name, device.busy_share, words)
+
+
+def _waited(case: Case) -> str:
+    stall = case.use.host.io_stall_share
+    return "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
 
 
 def _consumers_behind(case: Case) -> Iterator[Limiting]:
@@ -236,9 +232,8 @@ def _busy_disks(case: Case) -> Iterator[Limiting]:
         share = device.busy_s / case.use.seconds
         if share < BUSY_FOR or (stall is not None and stall < STALL_BUSY) or any(_disk(case, device)):
             continue
-        waited = "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
         busy = f"busy {device.busy_s:.0f} of {case.use.seconds:.0f} s"
-        words = f"{busy} ({_mb(device.written_bytes_per_s)} written on average){waited}"
+        words = f"{busy} ({_mb(device.written_bytes_per_s)} written on average){_waited(case)}"
         yield Limiting(Resource.DISK, device.name, min(1.0, share), words)
 
 
@@ -248,14 +243,8 @@ def _threads(case: Case) -> Iterator[Limiting]:
         client = process.name in case.load.workers
         thread = process.busiest
         if client and (case.load.blocked_share >= HELD_BACK or case.load.consumer_behind):
-            thread = next(
-                (
-                    candidate
-                    for candidate in process.threads
-                    if not any(part in candidate.name for part in NOT_OF_CLIENTS)
-                ),
-                None,
-            )
+            of_clients = (t for t in process.threads if not any(part in t.name for part in NOT_OF_CLIENTS))
+            thread = next(of_clients, None)
         if thread is not None and thread.cpu_share >= FULL_THREAD:
             resource = Resource.CLIENT_CPU if client else Resource.SERVER_THREAD
             name = case.load.named(process.name)

@@ -98,6 +98,14 @@ class DeployRequest:
     seats: Mapping[int, Seat] = field(default_factory=dict)
     starts_often: bool = False
 
+    def seat(self, number: int) -> Seat:
+        """Where node `number` is, or `KEEPER`."""
+        return self.seats.get(number, LOOPBACK)
+
+    def log_path(self, process: str) -> Path:
+        """Standard output of a process."""
+        return self.log_directory / f"{process}.log"
+
     def node_directory(self, number: int, name: str) -> Path:
         """Where node `number` (from 1) keeps its data, in a directory `name` of its own."""
         return self.node_directories(number, name)[0]

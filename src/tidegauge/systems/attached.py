@@ -91,11 +91,3 @@ def with_rights_given(finding: LevelFinding, unread: Sequence[Setting]) -> Level
     """A finding that claims nothing, because of settings that decide the level and could not be read."""
     reasons = tuple(f"{setting.scope}: {setting.name} is {setting.value}" for setting in unread)
     return replace(finding, level=None, reasoning=reasons, problems=())
-
-
-def number_of(settings: Sequence[Setting], scope: str, name: str) -> int | None:
-    """A setting that is a number; None if it was not read back."""
-    for setting in settings:
-        if (setting.scope, setting.name) == (scope, name) and setting.value.isdigit():
-            return int(setting.value)
-    return None

@@ -140,7 +140,6 @@ def java_server(
     name: str,
     flags: Sequence[str],
     main: Sequence[str],
-    log_path: Path,
     *,
     seat: Seat = LOOPBACK,
     directory: Path | None = None,
@@ -153,7 +152,7 @@ def java_server(
         request.distribution.java_home,
         (*flags, *archive_flags(request, name), *class_path, *main),
         cwd=directory or request.data_directory,
-        log_path=log_path,
+        log_path=request.log_path(name),
         stop_grace_s=stop_grace_s(request, usual_grace_s),
     )
     return replace(spec, network_node=seat.link)

@@ -15,17 +15,15 @@ from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from tidegauge.errors import GeneratorFailedError, RunFailedError
 from tidegauge.model.load import (
-    AckedMessage,
     SecondFigures,
     TotalFigures,
     WorkerFacts,
     WorkerTotals,
 )
-from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import Workload, share_sizes
 from tidegauge.worker.api import (
@@ -40,7 +38,7 @@ from tidegauge.worker.api import (
     no_answer,
 )
 from tidegauge.worker.merging import SecondMerger, check_counts, merged_totals
-from tidegauge.worker.messages import NOWHERE, Positions, ReadingWorker
+from tidegauge.worker.messages import ReadingWorker
 from tidegauge.worker.sequences import Part, count_sequences
 
 ANSWER_S_MAX = 12.0
@@ -94,6 +92,11 @@ class GroupMember(LoadWorker, ReadingWorker, Protocol):
         """What its producers sent and its consumers received, in the order of subscriptions and producers."""
 
 
+def _of_first(call: str) -> Any:
+    """A call of the first member, passed on as it is."""
+    return property(lambda group: getattr(group._first, call))
+
+
 class WorkerGroup:
     """See `LoadWorker`. What concerns the system and not the load is asked of the first member; `facts` are its own.
 
@@ -126,13 +129,10 @@ class WorkerGroup:
         """See `LoadWorker.probe`."""
         return self._first.probe(driver, connection, timeout_s, topic)
 
-    def witness(self, order: LoadOrder, count: int, pause_s: float, timeout_s: float) -> tuple[AckedMessage, ...]:
-        """See `LoadWorker.witness`."""
-        return self._first.witness(order, count, pause_s, timeout_s)
-
-    def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
-        """See `LoadWorker.describe`."""
-        return self._first.describe(driver, connection, topics)
+    witness = _of_first("witness")
+    describe = _of_first("describe")
+    read_back = _of_first("read_back")
+    committed_positions = _of_first("committed_positions")
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         """See `LoadWorker.delete_topics`."""
@@ -143,23 +143,6 @@ class WorkerGroup:
     ) -> None:
         """See `LoadWorker.remove_subscriptions`."""
         self._living("DeleteTopics")[0][1].remove_subscriptions(driver, connection, topics, trial_id)
-
-    def read_back(
-        self,
-        order: LoadOrder,
-        subscription: str,
-        file: Path,
-        timeout_s: float,
-        *,
-        node: int = 0,
-        last: Positions = NOWHERE,
-    ) -> ReadBack:
-        """See `ReadingWorker.read_back`."""
-        return self._first.read_back(order, subscription, file, timeout_s, node=node, last=last)
-
-    def committed_positions(self, order: LoadOrder) -> CommittedPositions:
-        """See `ReadingWorker.committed_positions`."""
-        return self._first.committed_positions(order)
 
     # Of the load
 

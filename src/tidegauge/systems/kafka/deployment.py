@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 from tidegauge.errors import StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host
 from tidegauge.model.server import Setting
-from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest
+from tidegauge.systems.api import KEEPER, DeployRequest
 from tidegauge.systems.api import Node as Machine
 from tidegauge.systems.jvm import (
     java_process,
@@ -29,6 +29,7 @@ from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, need
 from tidegauge.systems.logs import find_cause
 from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.servers import LOG_END_BYTES, Servers, ended_error
+from tidegauge.systems.settings import listed, value_of
 
 LOOPBACK_ADDRESS = "127.0.0.1"
 REPLICAS_OF_CLUSTER = 3
@@ -123,15 +124,15 @@ LEADERS = "leaders.by.partition"
 
 def incomplete(settings: Sequence[Setting], nodes: int) -> str:
     """What is still missing: brokers that have not joined, partitions without a leader, replicas out of sync."""
-    brokers = _value(settings, "cluster", "brokers")
+    brokers = value_of(settings, "cluster", "brokers")
     if brokers.isdigit() and int(brokers) < nodes:
         return f"{brokers} of {nodes} brokers have joined"
     for scope in dict.fromkeys(s.scope for s in settings if s.scope.startswith("topic ")):
-        leaders = _value(settings, scope, "leaders.by.broker").split(", ")
+        leaders = value_of(settings, scope, "leaders.by.broker").split(", ")
         leaderless = [entry.partition(": ")[2] for entry in leaders if entry.startswith(f"{NO_LEADER}:")]
         if leaderless:
             return f"{scope}: {leaderless[0]} partitions have no leader"
-        in_sync, copies = (_value(settings, scope, name) for name in ("in.sync.replicas", "replication.factor"))
+        in_sync, copies = (value_of(settings, scope, name) for name in ("in.sync.replicas", "replication.factor"))
         lowest = copies.partition("-")[0]
         if in_sync.isdigit() and lowest.isdigit() and int(in_sync) < int(lowest):
             return f"{scope}: {in_sync} of {copies} replicas are in sync"
@@ -140,19 +141,7 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
 
 def leaders(settings: Sequence[Setting]) -> Mapping[str, int]:
     """By "topic-partition", the broker that leads it; without those that have no leader."""
-    found: dict[str, int] = {}
-    for setting in settings:
-        if setting.name != LEADERS or not setting.scope.startswith("topic "):
-            continue
-        topic = setting.scope.removeprefix("topic ")
-        for partition, leader in enumerate(setting.value.split(", ")):
-            if leader.isdigit():
-                found[f"{topic}-{partition}"] = int(leader)
-    return found
-
-
-def _value(settings: Sequence[Setting], scope: str, name: str) -> str:
-    return next((s.value for s in settings if (s.scope, s.name) == (scope, name)), "")
+    return {place: int(leader) for place, leader in listed(settings, LEADERS) if leader.isdigit()}
 
 
 FORMAT_S_MAX = 120.0
@@ -182,9 +171,8 @@ class KafkaDeployment(Servers):
 def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     """Write the configuration, format the directories and start all nodes."""
     nodes = nodes_of(request, host)
-    flags = jvm_flags(
-        request.heap_mb, request.direct_memory_mb, request.distribution.java_version, request.data_directory
-    )
+    java_version = request.distribution.java_version
+    flags = jvm_flags(request.heap_mb, request.direct_memory_mb, java_version, request.data_directory)
     host.make_directories(request.data_directory / "tmp", request.log_directory)
     logging = _write_logging(host, request.log_directory)
     keeper = _zookeeper(request, host)
@@ -199,7 +187,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
         host=host,
         connection={"bootstrap.servers": ",".join(f"{node.address}:{node.client_port}" for node in nodes)},
         processes=names,
-        log_paths={name: request.log_directory / f"{name}.log" for name in names},
+        log_paths={name: request.log_path(name) for name in names},
         jvm_flags=(*flags, *quick_start_flags(request), *logging),
         ports=(
             *(port for node in nodes for port in (node.client_port, node.controller_port)),
@@ -213,14 +201,11 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     )
     try:
         if keeper:
-            deployment.start_process(
-                zookeeper.process(host, keeper, request, logging, deployment.log_paths[zookeeper.PROCESS])
-            )
+            deployment.start_process(zookeeper.process(host, keeper, request, logging))
         for name, node in zip(brokers, nodes, strict=True):
             all_flags = (*deployment.jvm_flags, *([agents[name][1]] if name in agents else []))
             main = ("kafka.Kafka", str(files[node.number]))
-            seat = request.seats.get(node.number, LOOPBACK)
-            deployment.start_process(java_server(request, name, all_flags, main, deployment.log_paths[name], seat=seat))
+            deployment.start_process(java_server(request, name, all_flags, main, seat=request.seat(node.number)))
     except BaseException:
         deployment.stop()
         raise
@@ -234,7 +219,7 @@ def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[s
     makes starts slow.
     """
     agent = None if request.starts_often else find_agent()
-    asked = [node.name for node in nodes if not request.seats.get(node.number, LOOPBACK).link]
+    asked = [node.name for node in nodes if not request.seat(node.number).link]
     if agent is None or not asked:
         return {}
     configuration = host.write(request.log_directory / "kafka-jmx.yaml", configuration_text())
@@ -244,17 +229,16 @@ def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[s
 
 def nodes_of(request: DeployRequest, host: Host) -> list[Node]:
     """The nodes with free ports, and each with all directories that are its own."""
-    ports = host.free_ports(2 * request.nodes)
-    numbers = range(1, request.nodes + 1)
+    ports = iter(host.free_ports(2 * request.nodes))
     return [
         Node(
             number,
-            ports[2 * number - 2],
-            ports[2 * number - 1],
+            next(ports),
+            next(ports),
             request.node_directories(number, f"kafka-{number}"),
-            request.seats.get(number, LOOPBACK).address,
+            request.seat(number).address,
         )
-        for number in numbers
+        for number in range(1, request.nodes + 1)
     ]
 
 
@@ -262,8 +246,7 @@ def _zookeeper(request: DeployRequest, host: Host) -> Zookeeper | None:
     """For a version that needs one."""
     if not needs_zookeeper(request.distribution.version):
         return None
-    seat = request.seats.get(KEEPER, LOOPBACK)
-    return Zookeeper(host.free_ports(1)[0], request.data_directory / zookeeper.PROCESS, seat)
+    return Zookeeper(host.free_ports(1)[0], request.data_directory / zookeeper.PROCESS, request.seat(KEEPER))
 
 
 def _write_properties(
@@ -293,7 +276,7 @@ def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files
             host.make_directories(*node.data_directories)
             tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(files[node.number]))
             arguments = (*FORMAT_FLAGS, "-cp", f"{request.distribution.directory}/*", *tool)
-            log_path, java_home = request.log_directory / f"{name}.log", request.distribution.java_home
+            log_path, java_home = request.log_path(name), request.distribution.java_home
             host.start(
                 java_process(name, java_home, arguments, cwd=request.data_directory, log_path=log_path, follow_gc=False)
             )
@@ -307,7 +290,7 @@ def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files
 
 
 def _await_format(request: DeployRequest, host: Host, name: str, deadline_s: float) -> None:
-    log_path = request.log_directory / f"{name}.log"
+    log_path = request.log_path(name)
     while (status := host.status(name)).running:
         if time.monotonic() > deadline_s:
             raise StartFailedError(f"Formatting Kafka's directory took over {FORMAT_S_MAX:.0f} s.", log_path=log_path)

@@ -19,6 +19,7 @@ from tidegauge.fairness.case import (
     number,
     shown,
 )
+from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import Severity
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.systems.kafka.level import client_acks
@@ -29,7 +30,7 @@ SHARE_LOCKS = 2000
 """Default of group.share.partition.max.record.locks in 4.2."""
 
 
-def subscription_problem(kind: SubscriptionType, version: str) -> str:
+def subscription_problem(kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
     """See `System.subscription_problem`. A version that is a directory's path is left to the servers to say."""
     if kind is SubscriptionType.EXCLUSIVE:
         return "any consumer may join a group; 'failover' with one consumer comes nearest"

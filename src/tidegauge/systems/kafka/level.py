@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from tidegauge.durability.levels import finding_of, level_of
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
+from tidegauge.systems.settings import scopes_of
 
 SYNC_TOPIC_SETTINGS: Mapping[str, str] = {"flush.messages": "1", "flush.ms": "0"}
 REPLICAS_FOR_MAJORITY = 2
@@ -29,13 +30,12 @@ def client_acks(choice: LevelChoice, nodes: int) -> str:
 
 def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
     """What level these effective settings give."""
-    topics = sorted({s.scope for s in settings if s.scope.startswith("topic ")})
+    topics = scopes_of(settings)
     if not topics:
         return LevelFinding(None, (), ("no settings of any topic were read back, so the level is unknown",))
     synced, reasons, unsynced = _local_sync(settings, topics)
     replicated, replication_reason = _replication(settings, topics, choice, nodes)
-    acks_none = [s for s in settings if s.name == "acks" and s.value == "0"]
-    if acks_none:
+    if any(s.name == "acks" and s.value == "0" for s in settings):
         return LevelFinding(None, (), ("acks=0: the producer waits for no acknowledgement at all",))
     level = level_of(replication_sync=replicated, local_sync=synced)
     culprits = list(unsynced) if choice.level in (1, 3) else [] if unsynced else ["flush.messages=1 on every topic"]

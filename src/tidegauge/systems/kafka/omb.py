@@ -84,24 +84,23 @@ class _Reader:
     def refuse(self, block: str, key: str, why: str) -> None:
         self.source.complain((block, key), why)
 
-    def number(self, block: str, settings: Mapping[str, str], key: str, default: int) -> int:
-        text = settings.get(key, str(default))
+    def refuse_secret(self, block: str, key: str) -> None:
+        self.refuse(block, key, f"must not come from a driver file, which is copied into the run: {AUTH_ADVICE}")
+
+    def number(self, block: str, settings: dict[str, str], key: str, default: int) -> int:
+        text = settings.pop(key, str(default))
         if not text.isdigit():
             self.refuse(block, key, f"'{text}': must be a whole number")
             return default
         return int(text)
 
-    def topic(self, settings: Mapping[str, str], replication: int) -> tuple[bool, int | None]:
+    def topic(self, settings: dict[str, str], replication: int) -> tuple[bool, int | None]:
         """Whether each append is fsynced, and min.insync.replicas if given."""
         known = ["min.insync.replicas", "flush.messages", "flush.ms"]
         for key in settings:
             if key not in known:
-                self.refuse(
-                    TOPIC,
-                    key,
-                    f"topics are made with the settings of a durability level only{nearest(key, known)}: "
-                    f"{', '.join(known)}",
-                )
+                only = f"topics are made with the settings of a durability level only{nearest(key, known)}"
+                self.refuse(TOPIC, key, f"{only}: {', '.join(known)}")
         flush = settings.get("flush.messages")
         if flush not in (None, "1"):
             self.refuse(TOPIC, "flush.messages", f"'{flush}': an fsync now and then is no level; 1, or leave it out")
@@ -122,9 +121,7 @@ class _Reader:
             self.source.complain((COMMON,), "bootstrap.servers is missing: which cluster is to be measured?")
         for key in settings:
             if _SECURITY.match(key) and key != "security.protocol":
-                self.refuse(
-                    COMMON, key, f"must not come from a driver file, which is copied into the run: {AUTH_ADVICE}"
-                )
+                self.refuse_secret(COMMON, key)
             elif key not in _COMMON_KEYS:
                 near = nearest(key, _COMMON_KEYS)
                 self.refuse(COMMON, key, f"put it into producerConfig or consumerConfig, as whose it is meant{near}")
@@ -140,13 +137,11 @@ class _Reader:
         own = self.client(PRODUCER, settings)
         acks = own.pop("acks", "all")
         if acks not in ("all", "-1", "1"):
-            self.refuse(
-                PRODUCER, "acks", f"'{acks}': must be all, -1 or 1: without acknowledgement there is nothing to time"
-            )
+            why = "must be all, -1 or 1: without acknowledgement there is nothing to time"
+            self.refuse(PRODUCER, "acks", f"'{acks}': {why}")
         compression = own.pop("compression.type", "none")
         if compression not in list(Compression):
-            known = ", ".join(Compression)
-            self.refuse(PRODUCER, "compression.type", f"'{compression}': must be one of {known}")
+            self.refuse(PRODUCER, "compression.type", f"'{compression}': must be one of {', '.join(Compression)}")
             compression = "none"
         client = ClientSettings(
             batch_bytes_max=max(1, self.number(PRODUCER, own, "batch.size", _BATCH_BYTES)),
@@ -154,8 +149,6 @@ class _Reader:
             compression=Compression(compression),
             in_flight_messages_max=IN_FLIGHT_MESSAGES_MAX,
         )
-        own.pop("batch.size", None)
-        own.pop("linger.ms", None)
         return own, client, acks != "1"
 
     def consumer(self, settings: Mapping[str, str]) -> dict[str, str]:
@@ -174,9 +167,7 @@ class _Reader:
             if key in _SET_HERE:
                 self.refuse(block, key, f"can't be set: {_SET_HERE[key]}")
             elif _SECURITY.match(key):
-                self.refuse(
-                    block, key, f"must not come from a driver file, which is copied into the run: {AUTH_ADVICE}"
-                )
+                self.refuse_secret(block, key)
         if "client.id" in settings:
             self.notes.append(f"{block}: client.id has no effect here: each client has a name of its own.")
         return {key: value for key, value in settings.items() if key != "client.id"}

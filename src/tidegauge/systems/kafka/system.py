@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
@@ -12,16 +13,16 @@ from tidegauge.fleet.api import Host
 from tidegauge.model.clients import UNBOUNDED, ClientKind, ClientKinds
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.server import Distribution, Handles, Setting
-from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.model.server import Distribution, Handles
+from tidegauge.model.workload import Workload
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
-from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, number_of
+from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
 from tidegauge.systems.kafka import fairness, level, zookeeper
 from tidegauge.systems.kafka.deployment import deploy, incomplete
-from tidegauge.systems.kafka.fairness import subscription_problem
 from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
 from tidegauge.systems.kafka.metrics import METRICS, fetch_agent
+from tidegauge.systems.settings import number_of
 
 DEFAULT_VERSION = "4.3.1"
 VERIFIED = ("4.3.1", "4.4.0", "3.9.2")
@@ -68,7 +69,7 @@ def attach(request: AttachRequest) -> AttachedCluster:
     return AttachedCluster(
         connection=connection_settings(request.choice, RULES, request.secrets),
         topic_settings=topic_settings(request.level),
-        nodes_in=_brokers,
+        nodes_in=partial(number_of, scope="cluster", name="brokers"),
         # A topic's configuration contains what its brokers set for all topics.
         decides=lambda setting: setting.scope.startswith("topic "),
     )
@@ -77,10 +78,6 @@ def attach(request: AttachRequest) -> AttachedCluster:
 def topic_settings(level: LevelChoice) -> Mapping[str, str]:
     """What brokers of our own would set for all topics. Others' have a default of 1, at which "all" may mean one."""
     return {"min.insync.replicas": str(REPLICAS_FOR_MAJORITY)} if level.level in (1, 2) else {}
-
-
-def _brokers(settings: Sequence[Setting]) -> int | None:
-    return number_of(settings, "cluster", "brokers")
 
 
 OUTSIDE_HEAP_MB = 380
@@ -106,6 +103,7 @@ class KafkaSystem(System):
     derive_level = staticmethod(level.derive_level)
     client_facts = staticmethod(fairness.client_facts)
     hazards = staticmethod(fairness.hazards)
+    subscription_problem = staticmethod(fairness.subscription_problem)
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
@@ -121,10 +119,6 @@ class KafkaSystem(System):
     def network_problem(self, version: str) -> str:
         """See `System.network_problem`."""
         return ""
-
-    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
-        """See `System.subscription_problem`."""
-        return subscription_problem(kind, version)
 
     def clients(self, workload: Workload, choice: LevelChoice, nodes: int) -> ClientKinds:
         """See `System.clients`. A consumer is a member of one group, and each topic has groups of its own."""

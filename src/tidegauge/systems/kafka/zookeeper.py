@@ -58,22 +58,13 @@ def broker_properties(kraft: Mapping[str, str], zookeeper: Zookeeper, overrides:
     }
 
 
-def process(
-    host: Host, zookeeper: Zookeeper, request: DeployRequest, logging: tuple[str, ...], log_path: Path
-) -> ProcessSpec:
+def process(host: Host, zookeeper: Zookeeper, request: DeployRequest, logging: tuple[str, ...]) -> ProcessSpec:
     """Write its configuration; what to start."""
     host.make_directories(zookeeper.data_directory)
     settings = zookeeper_settings(zookeeper.port, zookeeper.data_directory, zookeeper.seat.address)
     path = host.write(request.log_directory / f"{PROCESS}.properties", properties_text(settings))
-    class_path = f"{request.distribution.directory}/*"
-    arguments = (
-        *_FLAGS,
-        *logging,
-        "-cp",
-        class_path,
-        "org.apache.zookeeper.server.ZooKeeperServerMain",
-        str(path),
-    )
-    java_home = request.distribution.java_home
+    main = ("org.apache.zookeeper.server.ZooKeeperServerMain", str(path))
+    arguments = (*_FLAGS, *logging, "-cp", f"{request.distribution.directory}/*", *main)
+    java_home, log_path = request.distribution.java_home, request.log_path(PROCESS)
     spec = java_process(PROCESS, java_home, arguments, cwd=request.data_directory, log_path=log_path)
     return replace(spec, network_node=zookeeper.seat.link)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -97,16 +97,12 @@ class Plan:
     @property
     def zookeeper_seat(self) -> Seat:
         """Where the ZooKeeper is."""
-        return self.request.seats.get(KEEPER, LOOPBACK)
+        return self.request.seat(KEEPER)
 
     @property
     def zookeeper(self) -> str:
         """The ZooKeeper's "host:port"."""
         return f"{self.zookeeper_seat.address}:{self.zookeeper_port}"
-
-    def log_path(self, process: str) -> Path:
-        """Standard output of a process."""
-        return self.request.log_directory / f"{process}.log"
 
     def working_directory(self, process: str) -> Path:
         """Of a process, with its temporary files."""
@@ -144,8 +140,7 @@ def plan_of(request: DeployRequest, host: Host) -> Plan:
     bookies = tuple(_bookie(number, shape, request, next(ports), next(ports)) for number in range(1, shape.nodes + 1))
     first = shape.nodes if shape.layout == TIERED else 0
     brokers = tuple(
-        Broker(number, next(ports), next(ports), request.seats.get(first + number, LOOPBACK))
-        for number in range(1, shape.brokers + 1)
+        Broker(number, next(ports), next(ports), request.seat(first + number)) for number in range(1, shape.brokers + 1)
     )
     return Plan(request, shape, zookeeper_port, bookies, brokers)
 
@@ -157,7 +152,7 @@ def _bookie(number: int, shape: Shape, request: DeployRequest, port: int, http_p
     if len(data) > 1 and not request.journal_disks:
         data = data[:-1]  # The last one is the journal's.
     ledgers = tuple(directory / "ledgers" for directory in data)
-    return Bookie(number, port, http_port, journal, ledgers, request.seats.get(number, LOOPBACK))
+    return Bookie(number, port, http_port, journal, ledgers, request.seat(number))
 
 
 def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
@@ -167,7 +162,7 @@ def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
         host=host,
         connection=connection(plan.brokers),
         processes=processes,
-        log_paths={name: plan.log_path(name) for name in processes},
+        log_paths={name: plan.request.log_path(name) for name in processes},
         jvm_flags=_disclosed_flags(plan),
         bookie_http=tuple(bookie.http for bookie in plan.bookies),
         stages=plan.stages,
@@ -213,7 +208,6 @@ def _process(
         name,
         _flags(plan, name, memory),
         arguments,
-        plan.log_path(name),
         seat=seat,
         directory=directory,
         usual_grace_s=STOP_GRACE_S,
@@ -232,18 +226,13 @@ def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
     main = (*ZOOKEEPER_FLAGS, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(configuration))
     deployment.start_process(_process(host, plan, ZOOKEEPER, memory, main, seat=plan.zookeeper_seat))
     waiting = replace(deployment, processes=(ZOOKEEPER,))
-    _await(
-        waiting,
-        "ZooKeeper did not listen",
-        partial(_listens, plan.zookeeper_seat.address, plan.zookeeper_port),
-        ZOOKEEPER_S_MAX,
-        plan.log_path(ZOOKEEPER),
-    )
+    listens = partial(_listens, plan.zookeeper_seat.address, plan.zookeeper_port)
+    _await(waiting, "ZooKeeper did not listen", listens, ZOOKEEPER_S_MAX, plan.request.log_path(ZOOKEEPER))
 
 
 def _set_up(plan: Plan, deployment: PulsarDeployment) -> None:
     """Run Pulsar's own tool: it writes metadata of the cluster and of BookKeeper, tenants and namespaces."""
-    host, log_path = deployment.host, plan.log_path(SETUP)
+    host, log_path = deployment.host, plan.request.log_path(SETUP)
     arguments = (*DRIVER_FLAGS, *setup_arguments(plan.zookeeper, plan.brokers))
     host.start(_process(host, plan, SETUP, Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB), arguments))
     waiting = replace(deployment, processes=(ZOOKEEPER,))
@@ -264,34 +253,37 @@ def _has_ended(host: Host, log_path: Path) -> bool:
 
 
 def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
-    request, host, memory = plan.request, deployment.host, plan.shape.bookie_memory(plan.node_memory)
+    memory = plan.shape.bookie_memory(plan.node_memory)
     for bookie in plan.bookies:
-        host.make_directories(bookie.journal_directory, *bookie.ledger_directories)
-        settings = {**bookie_conf(bookie, plan.zookeeper, request.choice, memory), **request.settings}
-        configuration = host.write(request.log_directory / f"{bookie.process}.conf", properties_text(settings))
-        main = (*DRIVER_FLAGS, "org.apache.bookkeeper.server.Main", "--conf", str(configuration))
-        deployment.start_process(_process(host, plan, bookie.process, memory, main, seat=bookie.seat))
+        deployment.host.make_directories(bookie.journal_directory, *bookie.ledger_directories)
+        settings = bookie_conf(bookie, plan.zookeeper, plan.request.choice, memory)
+        _start(plan, deployment, bookie, memory, settings)
     waiting = replace(deployment, processes=(*deployment.bookies, ZOOKEEPER))
     for bookie in plan.bookies:
-        log_path = plan.log_path(bookie.process)
+        log_path = plan.request.log_path(bookie.process)
         failure = f"{bookie.process} did not take writes"
         _await(waiting, failure, partial(is_writable, bookie.http), BOOKIES_S_MAX, log_path)
 
 
 def _start_brokers(plan: Plan, deployment: PulsarDeployment) -> None:
-    request, host, memory = plan.request, deployment.host, plan.shape.broker_memory(plan.node_memory)
+    memory = plan.shape.broker_memory(plan.node_memory)
     for broker in plan.brokers:
-        settings = {
-            **broker_conf(broker, plan.zookeeper, request.choice, plan.shape.nodes, memory),
-            **request.settings,
-        }
-        configuration = host.write(request.log_directory / f"{broker.process}.conf", properties_text(settings))
-        main = (*DRIVER_FLAGS, "org.apache.pulsar.PulsarBrokerStarter", "--broker-conf", str(configuration))
-        deployment.start_process(_process(host, plan, broker.process, memory, main, seat=broker.seat))
+        settings = broker_conf(broker, plan.zookeeper, plan.request.choice, plan.shape.nodes, memory)
+        _start(plan, deployment, broker, memory, settings)
     for broker in plan.brokers:
-        log_path = plan.log_path(broker.process)
+        log_path = plan.request.log_path(broker.process)
         failure = f"{broker.process} did not listen"
         _await(deployment, failure, partial(_listens, broker.seat.address, broker.admin_port), BROKERS_S_MAX, log_path)
+
+
+def _start(
+    plan: Plan, deployment: PulsarDeployment, server: Bookie | Broker, memory: Memory, settings: Mapping[str, str]
+) -> None:
+    """Start a server with these settings, over which the campaign's win."""
+    text = properties_text({**settings, **plan.request.settings})
+    configuration = deployment.host.write(plan.request.log_directory / f"{server.process}.conf", text)
+    arguments = (*DRIVER_FLAGS, *server.main, str(configuration))
+    deployment.start_process(_process(deployment.host, plan, server.process, memory, arguments, seat=server.seat))
 
 
 def _await(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -237,14 +238,13 @@ QUIET_LOGGERS = {
 
 def pulsar_flags(logging: Path) -> tuple[str, ...]:
     """Flags as in Pulsar's own start script, for any Java since 17."""
-    opened = tuple(f"--add-opens={module}=ALL-UNNAMED" for module in OPENED_MODULES)
     return (
         "-Dio.netty.tryReflectionSetAccessible=true",
         "-Dio.netty.leakDetection.level=disabled",
         "-Dio.netty.recycler.maxCapacityPerThread=4096",
         "-Dpulsar.allocator.exit_on_oom=true",
         f"-Dlog4j2.configurationFile={logging}",
-        *opened,
+        *(f"--add-opens={module}=ALL-UNNAMED" for module in OPENED_MODULES),
     )
 
 
@@ -260,21 +260,14 @@ def standalone_arguments(
     configuration: Path, bookkeeper: Path, metadata: Path, ports: Ports, seat: Seat = LOOPBACK
 ) -> tuple[str, ...]:
     """Main class and arguments: no functions worker, no stream storage, metadata in RocksDB in the same process."""
-    return (
-        "org.apache.pulsar.PulsarStandaloneStarter",
-        "--config",
-        str(configuration),
-        "--no-functions-worker",
-        "--no-stream-storage",
-        "--bookkeeper-dir",
-        str(bookkeeper),
-        "--metadata-dir",
-        str(metadata),
-        "--bookkeeper-port",
-        str(ports.bookie),
-        "--advertised-address",
-        seat.address,
-    )
+    options = {
+        "--bookkeeper-dir": str(bookkeeper),
+        "--metadata-dir": str(metadata),
+        "--bookkeeper-port": str(ports.bookie),
+        "--advertised-address": seat.address,
+    }
+    main = ("org.apache.pulsar.PulsarStandaloneStarter", "--config", str(configuration))
+    return (*main, "--no-functions-worker", "--no-stream-storage", *chain.from_iterable(options.items()))
 
 
 CLUSTER = "tidegauge"
@@ -300,7 +293,10 @@ DRIVER_FLAGS = (
 
 @dataclass(frozen=True)
 class Bookie:
-    """A bookie: its number, its ports at its seat's address, and where it keeps journal and ledgers."""
+    """A bookie: its number, its ports at its seat's address, and where it keeps journal and ledgers.
+
+    `main`: its class, and the option that names its configuration.
+    """
 
     number: int
     port: int
@@ -308,6 +304,7 @@ class Bookie:
     journal_directory: Path
     ledger_directories: tuple[Path, ...]
     seat: Seat = LOOPBACK
+    main = ("org.apache.bookkeeper.server.Main", "--conf")
 
     @property
     def process(self) -> str:
@@ -322,12 +319,13 @@ class Bookie:
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker: its number and its ports at its seat's address."""
+    """A broker: its number and its ports at its seat's address. `main`: as of `Bookie`."""
 
     number: int
     client_port: int
     admin_port: int
     seat: Seat = LOOPBACK
+    main = ("org.apache.pulsar.PulsarBrokerStarter", "--broker-conf")
 
     @property
     def process(self) -> str:
@@ -388,24 +386,17 @@ def broker_conf(broker: Broker, zookeeper: str, choice: LevelChoice, nodes: int,
 
 def setup_arguments(zookeeper: str, brokers: Sequence[Broker]) -> tuple[str, ...]:
     """Main class and arguments of the tool that writes a new cluster's metadata."""
-    return (
-        "org.apache.pulsar.PulsarClusterMetadataSetup",
-        "--cluster",
-        CLUSTER,
-        "--metadata-store",
-        metadata_url(zookeeper),
-        "--configuration-metadata-store",
-        metadata_url(zookeeper),
-        "--default-namespace-bundle-number",
-        str(BUNDLES),
+    options = {
+        "--cluster": CLUSTER,
+        "--metadata-store": metadata_url(zookeeper),
+        "--configuration-metadata-store": metadata_url(zookeeper),
+        "--default-namespace-bundle-number": str(BUNDLES),
         # Functions keep their state there; nothing here has any.
-        "--initial-num-stream-storage-containers",
-        "0",
-        "--web-service-url",
-        f"http://{_addresses((broker.seat, broker.admin_port) for broker in brokers)}/",
-        "--broker-service-url",
-        f"pulsar://{_addresses((broker.seat, broker.client_port) for broker in brokers)}/",
-    )
+        "--initial-num-stream-storage-containers": "0",
+        "--web-service-url": f"http://{_addresses((broker.seat, broker.admin_port) for broker in brokers)}/",
+        "--broker-service-url": f"pulsar://{_addresses((broker.seat, broker.client_port) for broker in brokers)}/",
+    }
+    return ("org.apache.pulsar.PulsarClusterMetadataSetup", *chain.from_iterable(options.items()))
 
 
 def connection(brokers: Sequence[Broker]) -> dict[str, str]:

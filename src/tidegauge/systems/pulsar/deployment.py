@@ -12,7 +12,7 @@ from pathlib import Path
 from tidegauge.errors import UserError
 from tidegauge.fleet.api import Host
 from tidegauge.model.server import Setting
-from tidegauge.systems.api import LOOPBACK, DeployRequest, Describe, Node
+from tidegauge.systems.api import DeployRequest, Describe, Node
 from tidegauge.systems.jvm import (
     java_server,
     jvm_flags,
@@ -40,15 +40,8 @@ _JOURNAL = r"bookie_journal_(journalIndex_\d+_)?JOURNAL_"
 
 
 def _mean(name: str, base: str, meaning: str, is_sync_ms: bool = False) -> Metric:
-    return Metric(
-        name,
-        meaning,
-        f"{base}_sum",
-        Kind.MEAN,
-        labels=_DONE,
-        count_series=f"{base}_count",
-        is_sync_ms=is_sync_ms,
-    )
+    sums, counts = f"{base}_sum", f"{base}_count"
+    return Metric(name, meaning, sums, Kind.MEAN, labels=_DONE, count_series=counts, is_sync_ms=is_sync_ms)
 
 
 METRICS: tuple[Metric, ...] = (
@@ -60,16 +53,8 @@ METRICS: tuple[Metric, ...] = (
         labels=_DONE,
     ),
     _mean("journal_sync_ms", f"{_JOURNAL}SYNC", "mean time of such a sync", is_sync_ms=True),
-    _mean(
-        "journal_add_ms",
-        f"{_JOURNAL}ADD_ENTRY",
-        "mean time of an entry through the journal, its sync included",
-    ),
-    _mean(
-        "add_entry_ms",
-        "bookkeeper_server_ADD_ENTRY",
-        "mean time of an entry in the bookie, from request to answer",
-    ),
+    _mean("journal_add_ms", f"{_JOURNAL}ADD_ENTRY", "mean time of an entry through the journal, its sync included"),
+    _mean("add_entry_ms", "bookkeeper_server_ADD_ENTRY", "mean time of an entry in the bookie, from request to answer"),
     Metric(
         "journal_queue_entries",
         "entries waiting for the journal",
@@ -161,7 +146,7 @@ class PulsarDeployment(Servers):
 def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     """Write the configuration and start the one process. Raises `UserError` for a setting or disk that can't be."""
     _refuse_standalone(request)
-    seat = request.seats.get(1, LOOPBACK)
+    seat = request.seat(1)
     # Metadata beside the data: a node that loses power loses what it had not synced of both.
     bookkeeper, metadata = request.node_directory(1, "bookkeeper"), request.node_directory(1, "metadata")
     ports = Ports(*host.free_ports(4))
@@ -173,7 +158,6 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     logging = host.write(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
     configuration = host.write(request.log_directory / f"{PROCESS}.conf", properties_text(settings))
     flags = _flags(request, logging)
-    log_path = request.log_directory / f"{PROCESS}.log"
     main = standalone_arguments(configuration, bookkeeper, metadata, ports, seat)
     deployment = PulsarDeployment(
         title=f"Pulsar {request.distribution.version}",
@@ -183,7 +167,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
             "adminUrl": f"http://{admin}",
         },
         processes=(PROCESS,),
-        log_paths={PROCESS: log_path},
+        log_paths={PROCESS: request.log_path(PROCESS)},
         jvm_flags=flags,
         bookie_http=(bookie_http,),
         stages=((PROCESS,),),
@@ -193,9 +177,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
         metrics_endpoints=endpoints((PROCESS, f"http://{admin}"), (PROCESS, bookie_http)),
         nodes=(Node(1, (PROCESS,), (bookkeeper, metadata)),),
     )
-    deployment.start_process(
-        java_server(request, PROCESS, flags, main, log_path, seat=seat, usual_grace_s=STOP_GRACE_S)
-    )
+    deployment.start_process(java_server(request, PROCESS, flags, main, seat=seat, usual_grace_s=STOP_GRACE_S))
     return deployment
 
 

@@ -18,12 +18,19 @@ from dataclasses import dataclass, replace
 from tidegauge.durability.levels import finding_of, level_of
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
+from tidegauge.systems.settings import listed, scopes_of, values_of
 
 COPIES_MAX = 3
 MAJORITY_OF_3 = 2
 OWNERS, NOBODY = "partition.owners.by.partition", "none"
 """Brokers in the order of partitions, with "none" for one that nobody owns; left out for topics with very many."""
 RUNNING, READ_ONLY = "state.running", "state.readOnly"
+
+
+_BROKERS = ("managedLedgerDefaultEnsembleSize", "managedLedgerDefaultWriteQuorum", "managedLedgerDefaultAckQuorum")
+_POLICIES = ("bookkeeperEnsemble", "bookkeeperWriteQuorum", "bookkeeperAckQuorum")
+_LEDGERS = ("ledger.ensembleSize", "ledger.writeQuorumSize", "ledger.ackQuorumSize")
+"""Where each of these says ensemble, copies and copies awaited."""
 
 
 @dataclass(frozen=True)
@@ -90,18 +97,12 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
 
 def owners(settings: Sequence[Setting]) -> Mapping[str, str]:
     """By "topic-partition", the broker that owns it ("127.0.0.1:8080"); without those that nobody does."""
-    found: dict[str, str] = {}
-    for setting in settings:
-        if setting.name == OWNERS and setting.scope.startswith("topic "):
-            topic = setting.scope.removeprefix("topic ")
-            named = enumerate(setting.value.split(", "))
-            found |= {f"{topic}-{partition}": owner for partition, owner in named if owner != NOBODY}
-    return found
+    return {place: owner for place, owner in listed(settings, OWNERS) if owner != NOBODY}
 
 
 def missing_bookies(settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:
     """Bookies that reported nothing, do not run, or take no writes; () if there are none."""
-    bookies = _scopes(settings, "bookie ")
+    bookies = scopes_of(settings, "bookie ")
     unread = f"settings of only {len(bookies)} of {nodes} bookies were read back"
     problems = (unread,) if len(bookies) < nodes else ()
     return (*problems, *(problem for bookie in bookies if (problem := _not_writable(settings, bookie))))
@@ -109,7 +110,7 @@ def missing_bookies(settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:
 
 def _not_writable(settings: Sequence[Setting], bookie: str) -> str:
     """Why a bookie takes no writes; "" if it does or does not say."""
-    values = _values(settings, bookie)
+    values = values_of(settings, bookie)
     if values.get(RUNNING, "true") != "true":
         return f"{bookie} does not run"
     return f"{bookie} is read-only" if values.get(READ_ONLY, "false") != "false" else ""
@@ -118,7 +119,7 @@ def _not_writable(settings: Sequence[Setting], bookie: str) -> str:
 def _too_few_bookies(settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:
     """Why entries can't have all their copies; () if they can. More bookies than copies are spare."""
     wanted = min(nodes, COPIES_MAX)
-    writable = sum(not _not_writable(settings, bookie) for bookie in _scopes(settings, "bookie "))
+    writable = sum(not _not_writable(settings, bookie) for bookie in scopes_of(settings, "bookie "))
     if writable >= wanted:
         return ()
     why = "; ".join(missing_bookies(settings, nodes))
@@ -134,16 +135,10 @@ def _too_few_copies(deciding: Sequence[Quorum], nodes: int) -> Iterator[str]:
 
 
 def _broker_defaults(settings: Sequence[Setting]) -> Iterator[Quorum]:
-    for scope in _scopes(settings, "broker "):
-        values = _values(settings, scope)
-        awaited = values.get("managedLedgerDefaultAckQuorum")
-        yield Quorum(
-            scope,
-            f"managedLedgerDefaultAckQuorum={awaited or 'not reported'}",
-            number_of(values.get("managedLedgerDefaultEnsembleSize")),
-            number_of(values.get("managedLedgerDefaultWriteQuorum")),
-            number_of(awaited),
-        )
+    for scope in scopes_of(settings, "broker "):
+        values = values_of(settings, scope)
+        awaited = values.get(_BROKERS[-1]) or "not reported"
+        yield _quorum(scope, f"managedLedgerDefaultAckQuorum={awaited}", values, _BROKERS)
 
 
 def _namespace_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
@@ -151,43 +146,33 @@ def _namespace_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
         if not (setting.scope.startswith("namespace ") and setting.name == "persistence" and setting.value):
             continue
         try:
-            policy = dict(json.loads(setting.value))
+            policy = {name: str(value) for name, value in dict(json.loads(setting.value)).items()}
         except (ValueError, TypeError):
             continue
         yield _of_policy(setting.scope, "persistence policy, which overrides the brokers' default: ", policy)
 
 
 def _topic_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
-    for scope in _scopes(settings, "topic "):
-        values = _values(settings, scope)
+    for scope in scopes_of(settings):
+        values = values_of(settings, scope)
         if "bookkeeperAckQuorum" in values:
             yield _of_policy(scope, "persistence policy in force: ", values)
 
 
-def _of_policy(source: str, kind: str, values: dict[str, str]) -> Quorum:
-    numbers = [
-        number_of(str(values[name])) if name in values else None
-        for name in ("bookkeeperEnsemble", "bookkeeperWriteQuorum", "bookkeeperAckQuorum")
-    ]
-    return Quorum(source, f"{kind}bookkeeperAckQuorum={values.get('bookkeeperAckQuorum')}", *numbers)
+def _of_policy(source: str, kind: str, values: Mapping[str, str]) -> Quorum:
+    return _quorum(source, f"{kind}bookkeeperAckQuorum={values.get('bookkeeperAckQuorum')}", values, _POLICIES)
 
 
 def _ledgers(settings: Sequence[Setting]) -> Iterator[Quorum]:
-    for scope in _scopes(settings, "topic "):
-        values = _values(settings, scope)
+    for scope in scopes_of(settings):
+        values = values_of(settings, scope)
         awaited = values.get("ledger.ackQuorumSize")
         if awaited is not None:
-            copies = number_of(values.get("ledger.writeQuorumSize"))
-            ensemble = number_of(values.get("ledger.ensembleSize"))
-            yield Quorum(scope, f"ackQuorumSize={awaited} of its open ledger", ensemble, copies, number_of(awaited))
+            yield _quorum(scope, f"ackQuorumSize={awaited} of its open ledger", values, _LEDGERS)
 
 
-def _scopes(settings: Sequence[Setting], prefix: str) -> list[str]:
-    return sorted({s.scope for s in settings if s.scope.startswith(prefix)})
-
-
-def _values(settings: Sequence[Setting], scope: str) -> dict[str, str]:
-    return {s.name: s.value for s in settings if s.scope == scope}
+def _quorum(source: str, said: str, values: Mapping[str, str], names: tuple[str, str, str]) -> Quorum:
+    return Quorum(source, said, *(number_of(values.get(name)) for name in names))
 
 
 def number_of(text: str | None) -> int | None:
@@ -225,16 +210,12 @@ def quorum_settings(choice: LevelChoice, nodes: int) -> Mapping[str, str]:
     """Copies of each entry, and how many of them are awaited."""
     copies = min(nodes, COPIES_MAX)
     awaited = MAJORITY_OF_3 if choice.level in (1, 2) else 1
-    return {
-        "managedLedgerDefaultEnsembleSize": str(copies),
-        "managedLedgerDefaultWriteQuorum": str(copies),
-        "managedLedgerDefaultAckQuorum": str(min(awaited, copies)),
-    }
+    return dict(zip(_BROKERS, map(str, (copies, copies, min(awaited, copies))), strict=True))
 
 
 def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
     """What level these effective settings give. The weakest bookie and the weakest topic decide."""
-    bookies = sorted({s.scope for s in settings if s.scope.startswith("bookie ")})
+    bookies = scopes_of(settings, "bookie ")
     if not bookies:
         return LevelFinding(None, (), ("no settings of any bookie were read back, so the level is unknown",))
     reasons: list[str] = []

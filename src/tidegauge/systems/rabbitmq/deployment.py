@@ -20,7 +20,7 @@ from tidegauge.model.server import Setting
 from tidegauge.systems import logs
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.api import Node as Machine
-from tidegauge.systems.logs import Cause
+from tidegauge.systems.logs import Cause, pattern
 from tidegauge.systems.metrics import Combine, Endpoint, Kind, Metric
 from tidegauge.systems.rabbitmq.config import (
     Layout,
@@ -90,57 +90,49 @@ METRICS: tuple[Metric, ...] = (
 STAMP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\S* \[\w+\] <[\d.]+>\s*")
 
 
-@dataclass(frozen=True)
-class _Known:
-    """A known cause; what the expression's groups hold is shown. Earlier ones win."""
-
-    expression: re.Pattern[str]
-    summary: str
-    hint: str
-
-
+# What the groups of an expression hold is shown.
 # Nodes end so soon after this that the lines which say more may be missing from their log.
-_BAD_SETTING = _Known(
-    re.compile("failed_to_prepare_configuration"),
+_BAD_SETTING = pattern(
+    "failed_to_prepare_configuration",
     "a setting is not valid.",
     "Correct the setting given for this system in the campaign.",
 )
 _KNOWN = (
-    _Known(re.compile(r"\benospc\b"), "the disk is full.", "Free space, or put the data on another disk."),
-    _Known(
-        re.compile(r"(?:eheap_alloc|\w+_alloc): (Cannot \w+ \d+ bytes of memory)|\benomem\b"),
+    pattern(r"\benospc\b", "the disk is full.", "Free space, or put the data on another disk."),
+    pattern(
+        r"(?:eheap_alloc|\w+_alloc): (Cannot \w+ \d+ bytes of memory)|\benomem\b",
         "it ran out of memory.",
         "Free memory on this machine.",
     ),
-    _Known(
-        re.compile(r"attempted to set unknown variable: (\S+)"),
+    pattern(
+        r"attempted to set unknown variable: (\S+)",
         "there is no setting named",
         "Correct the setting given for this system in the campaign.",
     ),
-    _Known(
-        re.compile(r"Error transforming datatype for: (\S+)(?:\n[^\n]*?- (\"[^\n]+))?|Invalid value for: (.+)"),
+    pattern(
+        r"Error transforming datatype for: (\S+)(?:\n[^\n]*?- (\"[^\n]+))?|Invalid value for: (.+)",
         "a setting is not valid.",
         "Correct the setting given for this system in the campaign.",
     ),
     _BAD_SETTING,
-    _Known(
-        re.compile(r"\{acceptor,\{[\d,]+\},(\d+)\}[^\n]*eaddrinuse|port (\d+)[^\n]*in use|\beaddrinuse\b"),
+    pattern(
+        r"\{acceptor,\{[\d,]+\},(\d+)\}[^\n]*eaddrinuse|port (\d+)[^\n]*in use|\beaddrinuse\b",
         "a port that it needs is taken:",
         "End the other process (`ss -ltnp` shows it), or run again: ports are chosen anew.",
     ),
-    _Known(re.compile(r"\b(eacces|eperm)\b"), "it may not use a file.", "Check the owner of the data directory."),
-    _Known(re.compile(r"\bemfile\b"), "it ran out of file descriptors.", "Raise the limit: `ulimit -n 65536`."),
-    _Known(
-        re.compile(r"(memory|disk free space?) resource limit alarm set on node"),
+    pattern(r"\b(eacces|eperm)\b", "it may not use a file.", "Check the owner of the data directory."),
+    pattern(r"\bemfile\b", "it ran out of file descriptors.", "Raise the limit: `ulimit -n 65536`."),
+    pattern(
+        r"(memory|disk free space?) resource limit alarm set on node",
         "it blocks publishers because of its alarm:",
         "Give it more memory (heap) in the campaign, or free disk space.",
     ),
-    _Known(
-        re.compile(r"(Timeout\w* while waiting for.+|inconsistent_cluster.+|failed to cluster with.+)", re.IGNORECASE),
+    pattern(
+        r"(?i)(Timeout\w* while waiting for.+|inconsistent_cluster.+|failed to cluster with.+)",
         "its nodes did not form a cluster.",
         "See the logs of the other nodes.",
     ),
-    _Known(re.compile(r"Error during startup: (\{error,\s*\S.*)"), "it could not start.", "Look at the log."),
+    pattern(r"Error during startup: (\{error,\s*\S.*)", "it could not start.", "Look at the log."),
 )
 
 
@@ -224,7 +216,7 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
         host=host,
         connection=connection(nodes, form_of(request.choice).queue_type, streams),
         processes=processes,
-        log_paths={name: request.log_directory / f"{name}.log" for name in processes},
+        log_paths={name: request.log_path(name) for name in processes},
         jvm_flags=(f"vm_memory_high_watermark.absolute={memory_mb}MiB",),
         ports=tuple(ports),
         metrics_endpoints=tuple(
@@ -236,7 +228,7 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
     )
     try:
         for mapper in mappers:
-            deployment.start_process(_epmd(layout, home, mapper, deployment.log_paths[mapper.name]))
+            deployment.start_process(_epmd(layout, home, mapper, request.log_path(mapper.name)))
         for mapper in mappers:
             _await_epmd(deployment, mapper)
         for name, node in zip(names, nodes, strict=True):
@@ -251,11 +243,9 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
 def _nodes(request: DeployRequest, ports: Sequence[int]) -> list[Node]:
     nodes = []
     for number in range(1, request.nodes + 1):
-        first = PORTS_PER_NODE * (number - 1)
-        amqp, stream, management, distribution, metrics = ports[first : first + PORTS_PER_NODE]
+        amqp, stream, management, distribution, metrics = ports[PORTS_PER_NODE * (number - 1) :][:PORTS_PER_NODE]
         directory = request.node_directory(number, f"rabbitmq-{number}")
-        seat = request.seats.get(number, LOOPBACK)
-        nodes.append(Node(number, amqp, stream, management, distribution, metrics, directory, seat))
+        nodes.append(Node(number, amqp, stream, management, distribution, metrics, directory, request.seat(number)))
     return nodes
 
 

@@ -24,11 +24,12 @@ from tidegauge.model.tilt import Severity
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.systems.rabbitmq.level import FORMS, form_of
 
+STREAM = "stream"
 STREAM_FAILOVER_SINCE = (3, 11)
 """Streams have a single active consumer from here on."""
 
 
-def subscription_problem(kind: SubscriptionType, version: str, stream: bool, existing: bool) -> str:
+def subscription_problem(kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
     """See `System.subscription_problem`. A version that is a directory's path is left to the servers to say."""
     if kind is SubscriptionType.KEY_SHARED:
         return "a queue knows no keys; with several partitions 'failover' keeps the order of each key"
@@ -37,7 +38,7 @@ def subscription_problem(kind: SubscriptionType, version: str, stream: bool, exi
             "'existing-topics' are used as they are: a queue not made with a single active consumer shares its "
             "messages out, and readers of a stream would store their positions in it; leave out 'subscription-type'"
         )
-    if not stream:
+    if form_of(choice).queue_type != STREAM:
         return ""
     if kind in (SubscriptionType.SHARED, SubscriptionType.EXCLUSIVE):
         return "every consumer reads all of a stream; 'failover' (single active consumer) is what streams have"
@@ -62,7 +63,6 @@ def subscription_hazard(case: Case) -> Hazard | None:
     )
 
 
-STREAM = "stream"
 LEVELS_WITHOUT_COPIES = (3, 4)
 PREFETCH = "prefetch"
 AUTO_ACK = "autoAck"

@@ -20,6 +20,7 @@ from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import Compression, Workload
 from tidegauge.systems.rabbitmq.config import has_streams
+from tidegauge.systems.settings import listed, value_of
 
 MAJORITY_OF_3 = 2
 STREAM_OF_ALL = 2
@@ -115,10 +116,10 @@ class _Queue:
 
 def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
     """What level these effective settings give. The weakest queue decides."""
-    version = next((s.value for s in settings if s.scope == "cluster" and s.name == "version"), "")
+    version = value_of(settings, "cluster", "version")
     queues = _queues(settings)
     if not queues or not version:
-        unknown = next((s.value for s in settings if s.scope == "cluster" and s.name == "queues"), "")
+        unknown = value_of(settings, "cluster", "queues")
         why = f" ({unknown})" if unknown else ""
         return LevelFinding(None, (), (f"no settings of any queue were read back, so the level is unknown{why}",))
     absent = [
@@ -224,16 +225,9 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
 
 def leaders(settings: Sequence[Setting]) -> Mapping[str, int]:
     """By queue, the number of the node that leads it (the N of tidegaugeN@...)."""
-    found: dict[str, int] = {}
-    for setting in settings:
-        if setting.name != LEADERS or not setting.scope.startswith("topic "):
-            continue
-        for entry in setting.value.split(", "):
-            queue, _, node = entry.rpartition("=")
-            number = re.fullmatch(r"tidegauge(\d+)@.+", node)
-            if number:
-                found[queue] = int(number.group(1))
-    return found
+    led = (entry.rpartition("=") for _, entry in listed(settings, LEADERS))
+    numbered = ((queue, re.fullmatch(r"tidegauge(\d+)@.+", node)) for queue, _, node in led)
+    return {queue: int(number[1]) for queue, number in numbered if number}
 
 
 def _members_offline(queues: Sequence[_Queue]) -> list[str]:

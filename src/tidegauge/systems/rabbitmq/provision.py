@@ -355,38 +355,27 @@ def _from_packages(version: str, report: Report) -> Distribution:
     folder = make_directory(cache_directory() / "distributions")
     entry = folder / f"rabbitmq-{version}"
     with locked(folder, entry.name, report):
-        wrong = _check(entry)
+        otherwise = "they were made for another place or by another version of Tidegauge"
+        wrong = cache.check(entry, _recipe(entry), otherwise)
         if wrong:
             if entry.exists():
-                report(f"The cached files of rabbitmq {version} are not usable ({wrong}): fetching them again.")
+                report(f"The cached files of rabbitmq {version} are not usable ({wrong[0]}): fetching them again.")
             _make(version, entry, report)
-        recorded = cache.read_manifest(entry) or {}
-    sums = {name: str(value) for name, value in dict(recorded["files"]).items()}  # type: ignore[call-overload]
+        digest, source = cache.digest_and_source(entry)
     return Distribution(
         system="rabbitmq",
         version=version,
         directory=entry / TREE,
         java_home=None,
         java_version="",
-        digest=cache.digest_of(sums),
-        source=str(recorded["source"]),
+        digest=digest,
+        source=source,
     )
 
 
 def _recipe(entry: Path) -> str:
     """The files hold their own place in the file system, so it is part of how they were made."""
     return hashlib.sha256(f"{RECIPE} {entry}".encode()).hexdigest()
-
-
-def _check(entry: Path) -> str:
-    """What is wrong with a cache entry; "" if it is whole."""
-    recorded = cache.read_manifest(entry)
-    if recorded is None:
-        return "there is no readable manifest"
-    if recorded.get("recipe") != _recipe(entry):
-        return "they were made for another place or by another version of Tidegauge"
-    wrong = cache.differences(dict(recorded["files"]), cache.sums_of(entry))  # type: ignore[call-overload]
-    return wrong[0] if wrong else ""
 
 
 def _make(version: str, entry: Path, report: Report) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from tidegauge.distribution.coordinates import version_numbers
@@ -12,16 +13,16 @@ from tidegauge.model.clients import UNBOUNDED, ClientKind, ClientKinds
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Handles, Setting
-from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.model.workload import Workload
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
-from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings, number_of
+from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
 from tidegauge.systems.rabbitmq import fairness, level
 from tidegauge.systems.rabbitmq.config import find_server, version_of
 from tidegauge.systems.rabbitmq.deployment import METRICS, deploy
-from tidegauge.systems.rabbitmq.fairness import subscription_problem
 from tidegauge.systems.rabbitmq.level import form_of
 from tidegauge.systems.rabbitmq.provision import DEBIAN_PACKAGES, DEFAULT_VERSION, provision
+from tidegauge.systems.settings import number_of
 
 RULES = AttachRules(
     keys=(
@@ -51,21 +52,13 @@ def attach(request: AttachRequest) -> AttachedCluster:
     """The cluster as a deployment. Nothing is asked of it yet."""
     connection = connection_settings(request.choice, RULES, request.secrets)
     connection["queueType"] = form_of(request.level).queue_type
-    return AttachedCluster(
-        connection=connection,
-        topic_settings={},
-        nodes_in=_nodes,
-        decides=_decides,
-    )
+    nodes_in = partial(number_of, scope="cluster", name="nodes")
+    return AttachedCluster(connection=connection, topic_settings={}, nodes_in=nodes_in, decides=_decides)
 
 
 def _decides(setting: Setting) -> bool:
     # What policies do to a queue stands with the queue.
     return setting.scope.startswith("topic ") or (setting.scope == "cluster" and setting.name in ("version", "queues"))
-
-
-def _nodes(settings: Sequence[Setting]) -> int | None:
-    return number_of(settings, "cluster", "nodes")
 
 
 CHANNELS_MAX = 2047
@@ -93,6 +86,7 @@ class RabbitmqSystem(System):
     incomplete = staticmethod(level.incomplete)
     derive_level = staticmethod(level.derive_level)
     client_facts = staticmethod(fairness.client_facts)
+    subscription_problem = staticmethod(fairness.subscription_problem)
 
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
         """See `System.possible_levels`. Most levels have several forms, by queue type."""
@@ -102,17 +96,12 @@ class RabbitmqSystem(System):
         """See `System.network_problem`."""
         return ""
 
-    def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
-        """See `System.subscription_problem`."""
-        stream = level.topic_settings(choice).get("queue.type", "") == "stream"
-        return subscription_problem(kind, version, stream, existing)
-
     def clients(self, workload: Workload, choice: LevelChoice, nodes: int) -> ClientKinds:
         """See `System.clients`. A producer or consumer of queues has a channel, one of streams no bound of its own.
 
         A connection has a thread that reads, one for its heartbeat and, of consumers, one that delivers.
         """
-        if level.topic_settings(choice).get("queue.type", "") == "stream":
+        if form_of(choice).queue_type == "stream":
             # One connection finds out where streams are.
             of_streams = ClientKind(files=3, threads=3, connections=2, users_max=UNBOUNDED)
             return ClientKinds(of_streams, of_streams)
