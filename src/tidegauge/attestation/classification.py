@@ -86,11 +86,7 @@ def moved_back(before: CommittedPositions, after: CommittedPositions) -> tuple[P
     now = {(p.subscription, p.topic, p.partition): p.position for p in after.positions}
     changes = (
         PositionChange(
-            p.subscription,
-            p.topic,
-            p.partition,
-            p.position,
-            now.get((p.subscription, p.topic, p.partition), -1),
+            p.subscription, p.topic, p.partition, p.position, now.get((p.subscription, p.topic, p.partition), -1)
         )
         for p in before.positions
     )

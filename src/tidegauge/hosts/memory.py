@@ -37,8 +37,7 @@ def machine(root: Path = Path("/")) -> Machine:
     memory_mb = meminfo(root).get("MemTotal", 0) // _MIB
     limit_mb = int(limits.get("memory_bytes") or 0) // _MIB
     return Machine(
-        max(1, round(min(cpus, float(limits.get("cpus") or cpus)))),
-        min(memory_mb or limit_mb, limit_mb or memory_mb),
+        max(1, round(min(cpus, float(limits.get("cpus") or cpus)))), min(memory_mb or limit_mb, limit_mb or memory_mb)
     )
 
 

@@ -80,10 +80,7 @@ def filter_table(identifier: str) -> str:
 
 
 def rules(
-    identifier: str,
-    plugs: Mapping[str, Plug],
-    cut_links: Collection[tuple[str, str]],
-    lost_shares: Mapping[str, float],
+    identifier: str, plugs: Mapping[str, Plug], cut_links: Collection[tuple[str, str]], lost_shares: Mapping[str, float]
 ) -> str:
     """The whole table, which replaces one that is there in one step.
 

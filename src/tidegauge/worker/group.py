@@ -18,12 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tidegauge.errors import GeneratorFailedError, RunFailedError
-from tidegauge.model.load import (
-    SecondFigures,
-    TotalFigures,
-    WorkerFacts,
-    WorkerTotals,
-)
+from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts, WorkerTotals
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import Workload, share_sizes
 from tidegauge.worker.api import (

@@ -15,14 +15,7 @@ from tidegauge.fleet.api import Host
 from tidegauge.model.server import Setting
 from tidegauge.systems.api import KEEPER, DeployRequest
 from tidegauge.systems.api import Node as Machine
-from tidegauge.systems.jvm import (
-    java_process,
-    java_server,
-    jvm_flags,
-    log4j2_text,
-    properties_text,
-    quick_start_flags,
-)
+from tidegauge.systems.jvm import java_process, java_server, jvm_flags, log4j2_text, properties_text, quick_start_flags
 from tidegauge.systems.kafka import zookeeper
 from tidegauge.systems.kafka.metrics import agent_flag, configuration_text, find_agent
 from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper

@@ -13,13 +13,7 @@ from tidegauge.errors import UserError
 from tidegauge.fleet.api import Host
 from tidegauge.model.server import Setting
 from tidegauge.systems.api import DeployRequest, Describe, Node
-from tidegauge.systems.jvm import (
-    java_server,
-    jvm_flags,
-    log4j2_text,
-    properties_text,
-    quick_start_flags,
-)
+from tidegauge.systems.jvm import java_server, jvm_flags, log4j2_text, properties_text, quick_start_flags
 from tidegauge.systems.logs import Cause, find_cause, pattern
 from tidegauge.systems.metrics import Combine, Endpoint, Kind, Metric
 from tidegauge.systems.pulsar.bookie import read_bookie_at
@@ -46,21 +40,12 @@ def _mean(name: str, base: str, meaning: str, is_sync_ms: bool = False) -> Metri
 
 METRICS: tuple[Metric, ...] = (
     Metric(
-        "journal_syncs_per_s",
-        "syncs of the bookie's journal to disk",
-        f"{_JOURNAL}SYNC_count",
-        Kind.RATE,
-        labels=_DONE,
+        "journal_syncs_per_s", "syncs of the bookie's journal to disk", f"{_JOURNAL}SYNC_count", Kind.RATE, labels=_DONE
     ),
     _mean("journal_sync_ms", f"{_JOURNAL}SYNC", "mean time of such a sync", is_sync_ms=True),
     _mean("journal_add_ms", f"{_JOURNAL}ADD_ENTRY", "mean time of an entry through the journal, its sync included"),
     _mean("add_entry_ms", "bookkeeper_server_ADD_ENTRY", "mean time of an entry in the bookie, from request to answer"),
-    Metric(
-        "journal_queue_entries",
-        "entries waiting for the journal",
-        f"{_JOURNAL}QUEUE_SIZE",
-        combine=Combine.MAX,
-    ),
+    Metric("journal_queue_entries", "entries waiting for the journal", f"{_JOURNAL}QUEUE_SIZE", combine=Combine.MAX),
     Metric(
         "journal_sync_queue_requests",
         "writes waiting for a sync",

@@ -11,14 +11,7 @@ from tidegauge.config.source import Source, validate
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, SubscriptionType
 from tidegauge.systems.attach import TlsChoice
-from tidegauge.systems.omb import (
-    AUTH_ADVICE,
-    IN_FLIGHT_MESSAGES_MAX,
-    DriverFields,
-    DriverTerms,
-    OmbDriver,
-    OmbFields,
-)
+from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver, OmbFields
 from tidegauge.systems.pulsar.level import COPIES_MAX, MAJORITY_OF_3
 
 _TOKEN_PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"

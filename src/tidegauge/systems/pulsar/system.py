@@ -18,12 +18,7 @@ from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules, split
-from tidegauge.systems.attached import (
-    UNKNOWN,
-    AttachedCluster,
-    AttachRequest,
-    connection_settings,
-)
+from tidegauge.systems.attached import UNKNOWN, AttachedCluster, AttachRequest, connection_settings
 from tidegauge.systems.pulsar import fairness, level
 from tidegauge.systems.pulsar.bookie import read_bookie_at
 from tidegauge.systems.pulsar.cluster import deploy_cluster
