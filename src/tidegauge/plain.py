@@ -1,4 +1,4 @@
-"""Typed objects to plain JSON values and back; nested values as flat ones, and what differs between them.
+"""Typed objects to plain JSON values and back; nested values as flat ones, and what differs between or belongs to them.
 
 Numbers that JSON has no word for are written as the strings "NaN", "Infinity" and "-Infinity" and read back from them.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -15,6 +15,8 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 def plain(value: object) -> Any:
@@ -92,6 +94,14 @@ def flatten(value: Any, parts: Callable[[Any], Parts | None] = json_parts, path:
     for name, part in found or ():
         dot = "." if path and not name.startswith("[") else ""
         yield from flatten(part, parts, f"{path}{dot}{name}")
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """The values of each key, all in the order in which they come."""
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def differing(sides: Sequence[Mapping[str, str]], missing: str) -> Iterator[tuple[str, tuple[str, ...]]]:

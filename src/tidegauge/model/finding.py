@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from tidegauge.model.attest import Attestation
+from tidegauge.plain import typed
 
 Cell = str | int | float | None
 """A value of a finding's table: words, a number (of the unit that its head names), or nothing."""
@@ -71,7 +72,7 @@ class CurvePoint:
     validity: str = ""
 
 
-Part = TypeVar("Part", Above, GoalFound, CurvePoint)
+Part = TypeVar("Part", GoalFound, CurvePoint)
 _GOALS, _POINTS, _TRIAL = "goals", "points", "trial_id"
 
 
@@ -146,22 +147,4 @@ def curve_details(full_rate_msgs_per_s: float, points: Sequence[CurvePoint]) -> 
 def _parts(kind: type[Part], stored: object) -> tuple[Part, ...]:
     """From the stored form. Keys of other versions are left out, and those that are missing keep their defaults."""
     listed = stored if isinstance(stored, (list, tuple)) else ()
-    return tuple(_part(kind, content) for content in listed if isinstance(content, Mapping))
-
-
-def _number_of(stored: Any) -> Any:
-    """JSON has no word for some numbers (see `plain`)."""
-    return float(stored) if stored in ("NaN", "Infinity", "-Infinity") else stored
-
-
-def _part(kind: type[Part], content: Mapping[str, Any]) -> Part:
-    known = {
-        known_field.name: _number_of(content[known_field.name])
-        for known_field in fields(kind)
-        if known_field.name in content
-    }
-    if "limits" in known:
-        known["limits"] = tuple(known["limits"] or ())
-    if "above" in known:
-        known["above"] = _part(Above, known["above"]) if isinstance(known["above"], Mapping) else None
-    return kind(**known)
+    return tuple(typed(kind, content) for content in listed if isinstance(content, Mapping))

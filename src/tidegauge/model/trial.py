@@ -328,6 +328,11 @@ class Validity(StrEnum):
     DOUBTFUL = "doubtful"
     INVALID = "invalid"
 
+    @property
+    def shown(self) -> str:
+        """In capitals what is not valid."""
+        return self.value if self is Validity.VALID else self.value.upper()
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerResult:

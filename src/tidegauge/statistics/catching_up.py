@@ -72,10 +72,10 @@ class PhaseTally:
             self._peak(late, length_s)
 
     def _peak(self, late: Collection[SubscriptionSecond], length_s: float) -> None:
-        msgs_per_s = sum(subscription.received for subscription in late) / length_s
+        msgs_per_s = sum(sub.received for sub in late) / length_s
         if msgs_per_s > self.peak_read_msgs_per_s:
             self.peak_read_msgs_per_s = msgs_per_s
-            self.peak_read_bytes_per_s = sum(subscription.received_bytes for subscription in late) / length_s
+            self.peak_read_bytes_per_s = sum(sub.received_bytes for sub in late) / length_s
 
     def phases(self) -> tuple[PhaseFigures, ...]:
         """The figures of all phases, those that never came with nothing in them."""

@@ -208,10 +208,6 @@ def _summed(what: str) -> OfLoad:
     return lambda result: float(sum(getattr(subscription, what) for subscription in result.subscriptions))
 
 
-def _foreign(result: MeasuredResult) -> float:
-    return float(sum(subscription.foreign for subscription in result.subscriptions))
-
-
 def _lost(result: LoadResult) -> float | None:
     """None where the drain ended while consumers were behind: what they had not received may yet have come."""
     behind = any(subscription.backlog for subscription in result.subscriptions)
@@ -298,7 +294,7 @@ _ALL = (
     _messages("duplicated", shown=Shown.MARKDOWN),
     _messages("reordered"),
     _counted("corrupt", "corrupt messages", lambda result: float(result.corrupt), TableColumn("messages", "corrupt")),
-    _counted("foreign", "foreign messages", _foreign),
+    _counted("foreign", "foreign messages", lambda result: float(sum(sub.foreign for sub in result.subscriptions))),
     _counted("failed", "failed messages", _of_load(lambda result: float(result.failed), 0.0)),
     _counted("unresolved", "messages without an outcome", _of_load(lambda result: float(result.unresolved), 0.0)),
     _counted(

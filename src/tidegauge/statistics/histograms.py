@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +120,11 @@ def add(one: Histogram, other: Histogram) -> Histogram:
     counts[: one.counts.size] += one.counts
     counts[: other.counts.size] += other.counts
     return Histogram(counts, one.unit_magnitude)
+
+
+def sum_of(histograms: Iterable[Histogram]) -> Histogram:
+    """The samples of all. ValueError if their finest buckets differ."""
+    return reduce(add, histograms, EMPTY)
 
 
 def merged(encoded: Sequence[bytes]) -> bytes:

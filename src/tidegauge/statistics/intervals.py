@@ -28,6 +28,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from tidegauge.plain import grouped
+
 CONFIDENCE = 0.95
 BLOCKS_MIN = 3
 """Blocks below which nothing is concluded: two values show no spread that one could believe."""
@@ -87,10 +89,7 @@ def figure_interval(
 
 
 def paired_ratio(
-    above: Mapping[int, float],
-    below: Mapping[int, float],
-    confidence: float = CONFIDENCE,
-    resolution: float = 0.0,
+    above: Mapping[int, float], below: Mapping[int, float], confidence: float = CONFIDENCE, resolution: float = 0.0
 ) -> Interval | None:
     """The ratio of two systems that were measured in the same blocks, paired within them.
 
@@ -140,10 +139,7 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 def by_block(values: Sequence[tuple[int, float | None]]) -> dict[int, float]:
     """A figure by block number; of several trials in one block the geometric mean. What is not positive has none."""
-    found: dict[int, list[float]] = {}
-    for block, value in values:
-        if value is not None and value > 0:
-            found.setdefault(block, []).append(value)
+    found = grouped((block, value) for block, value in values if value is not None and value > 0)
     return {block: geometric_mean(of_block) for block, of_block in sorted(found.items())}
 
 

@@ -183,10 +183,9 @@ class Trend:
 
 def trend(values: Sequence[float]) -> Trend:
     """The trend of equally spaced values; no trend with fewer than three."""
-    stretch = -(-len(values) // POINTS_MAX)
+    points, stretch = _thinned(values)
     if stretch > 1:
-        whole = len(values) - len(values) % stretch
-        thinned = trend([median(values[at : at + stretch]) for at in range(0, whole, stretch)])
+        thinned = trend(points)
         return Trend(thinned.slope_per_s / stretch, thinned.p_value)
     count = len(values)
     if count < 3:
@@ -199,6 +198,15 @@ def trend(values: Sequence[float]) -> Trend:
         return Trend(median(slopes), 1.0)
     deviation = (abs(score) - 1) / math.sqrt(variance)
     return Trend(median(slopes), math.erfc(deviation / math.sqrt(2)))
+
+
+def _thinned(values: Sequence[float]) -> tuple[Sequence[float], int]:
+    """Medians of equal stretches of many values, and how many each stands for."""
+    stretch = -(-len(values) // POINTS_MAX)
+    if stretch <= 1:
+        return values, 1
+    whole = len(values) - len(values) % stretch
+    return [median(values[at : at + stretch]) for at in range(0, whole, stretch)], stretch
 
 
 def unsteady_because(points: Sequence[SecondPoint], offered_msgs_per_s: float | None = None) -> str:
@@ -356,10 +364,7 @@ def drifts(points: Sequence[SecondPoint]) -> str:
     """ "" or what drifted over these seconds of the measured window, from where to where."""
     rates = [point.msgs_per_s for point in points]
     p99s = [point.p99_ms for point in points if point.p99_ms is not None]
-    for name, unit, values, tolerance in (
-        ("rate", "msg/s", rates, RATE_TOLERANCE),
-        ("p99", "ms", p99s, P99_TOLERANCE),
-    ):
+    for name, unit, values, tolerance in (("rate", "msg/s", rates, RATE_TOLERANCE), ("p99", "ms", p99s, P99_TOLERANCE)):
         if len(values) < SECONDS_MIN or median(values) <= 0:
             continue
         moving = _moves(values, tolerance * median(values))
@@ -396,9 +401,7 @@ def _moves(values: Sequence[float], change_tolerated: float) -> str:
 
 def _jumped(values: Sequence[float], change_tolerated: float) -> Jump | None:
     """The newest jump that matters."""
-    stretch = max(1, -(-len(values) // POINTS_MAX))
-    whole = len(values) - len(values) % stretch
-    thinned = [median(values[at : at + stretch]) for at in range(0, whole, stretch)]
+    thinned, stretch = _thinned(values)
     matter = [jump for jump in jumps(thinned) if abs(jump.after - jump.before) > change_tolerated]
     return replace(matter[-1], at=matter[-1].at * stretch) if matter else None
 
@@ -408,8 +411,7 @@ _NORMAL_95 = 1.959964
 
 def growth(values: Sequence[float]) -> Slope | None:
     """The slope of equally spaced values (one a second); None with fewer than six."""
-    stretch = max(1, -(-len(values) // POINTS_MAX))
-    points = [median(values[at : at + stretch]) for at in range(0, len(values) - len(values) % stretch, stretch)]
+    points, stretch = _thinned(values)
     count = len(points)
     if count < SECONDS_MIN:
         return None

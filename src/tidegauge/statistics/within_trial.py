@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegauge.statistics.histograms import EMPTY, Histogram, add
+from tidegauge.statistics.histograms import Histogram, sum_of
 from tidegauge.statistics.intervals import CONFIDENCE, Interval, Method, t_quantile
 from tidegauge.statistics.summary import SAMPLES_MIN
 
@@ -60,7 +60,7 @@ def percentile_within(
     None with fewer than ten seconds or too few samples for the percentile (`summary.SAMPLES_MIN`).
     """
     pieces = _thinned([second for second in seconds if second.count])
-    whole = _merged(pieces)
+    whole = sum_of(pieces)
     if len(pieces) < SECONDS_MIN or whole.count < SAMPLES_MIN[percentile]:
         return None
     each = np.log([max(1, piece.percentile_ns(percentile)) for piece in pieces])
@@ -112,14 +112,7 @@ def _thinned(seconds: list[Histogram]) -> list[Histogram]:
     stretch = -(-len(seconds) // _PIECES_MAX)
     if stretch <= 1:
         return seconds
-    return [_merged(seconds[at : at + stretch]) for at in range(0, len(seconds), stretch)]
-
-
-def _merged(parts: Sequence[Histogram]) -> Histogram:
-    merged = EMPTY
-    for part in parts:
-        merged = add(merged, part)
-    return merged
+    return [sum_of(seconds[at : at + stretch]) for at in range(0, len(seconds), stretch)]
 
 
 def _percentiles(pieces: Sequence[Histogram], whole: Histogram, places: NDArray[np.int64], percentile: float) -> Floats:
