@@ -24,7 +24,7 @@ pytestmark = MARKS
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> store.DirectoryRun:
+def run(tmp_path: Path) -> store.RunStore:
     run = store.create_run(tmp_path / "runs", "going", "name: going\n")
     first = spec(number=1)
     run.plan([first, spec(number=2)])
@@ -37,7 +37,7 @@ def run(tmp_path: Path) -> store.DirectoryRun:
 
 
 @pytest.fixture
-def server(run: store.DirectoryRun) -> Iterator[LiveServer]:
+def server(run: store.RunStore) -> Iterator[LiveServer]:
     started = LiveServer(run.path.parent, "127.0.0.1", 0)
     started.start()
     yield started
@@ -50,7 +50,7 @@ def text_is(page: Any, selector: str, wanted: str) -> None:
     )
 
 
-def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.DirectoryRun) -> None:
+def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.RunStore) -> None:
     page = seen.opened(server.live_url(run.path))
     text_is(page, "#state", "running: 1 of 2 trials finished")
     text_is(page, "#left", "By the plan it would have ended by now")
@@ -74,9 +74,7 @@ def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.
     assert [complaint for complaint in seen.complaints if "favicon" not in complaint] == []
 
 
-def test_hostile_words_run_nothing_and_a_phone_suffices(
-    seen: Seen, server: LiveServer, run: store.DirectoryRun
-) -> None:
+def test_hostile_words_run_nothing_and_a_phone_suffices(seen: Seen, server: LiveServer, run: store.RunStore) -> None:
     page = seen.opened(server.live_url(run.path))
     page.set_viewport_size(PHONE)
     text_is(page, "#trials", "alert(1)")
@@ -86,7 +84,7 @@ def test_hostile_words_run_nothing_and_a_phone_suffices(
 
 
 @pytest.mark.slow
-def test_it_says_so_when_the_run_is_gone(seen: Seen, run: store.DirectoryRun) -> None:
+def test_it_says_so_when_the_run_is_gone(seen: Seen, run: store.RunStore) -> None:
     server = LiveServer(run.path.parent, "127.0.0.1", 0)
     server.start()
     page = seen.opened(server.live_url(run.path))
@@ -95,7 +93,7 @@ def test_it_says_so_when_the_run_is_gone(seen: Seen, run: store.DirectoryRun) ->
     text_is(page, "#state", "no longer answers")
 
 
-def test_several_load_generators_have_a_row_each(seen: Seen, server: LiveServer, run: store.DirectoryRun) -> None:
+def test_several_load_generators_have_a_row_each(seen: Seen, server: LiveServer, run: store.RunStore) -> None:
     page = seen.opened(server.live_url(run.path))
     text_is(page, "#state", "running: 1 of 2 trials finished")
     assert page.locator("#workers").is_hidden()

@@ -112,7 +112,7 @@ def _scale(trial: LoadSpec) -> float:
     return (0.8 if trial.system == PULSAR else 1.0) * (1 + 0.06 * trial.block)
 
 
-def _trial(run: store.DirectoryRun, trial: LoadSpec, hostile: str, **changes: object) -> LoadResult:
+def _trial(run: store.RunStore, trial: LoadSpec, hostile: str, **changes: object) -> LoadResult:
     directory = run.trial(trial)
     dice = random.Random(trial.trial_id)
     for number in range(_WARMUP_S + _MEASURE_S + 2):
@@ -145,7 +145,7 @@ def _trial(run: store.DirectoryRun, trial: LoadSpec, hostile: str, **changes: ob
     return found
 
 
-def _search(run: store.DirectoryRun, system: str, number: int) -> list[LoadResult]:
+def _search(run: store.RunStore, system: str, number: int) -> list[LoadResult]:
     step = f"{number:04d}-max-throughput-{system.partition('@')[0]}"
     made = []
     for place, rate in enumerate((30_000.0, 45_000.0, 60_000.0, 52_000.0), 1):
@@ -166,7 +166,7 @@ def _search(run: store.DirectoryRun, system: str, number: int) -> list[LoadResul
     return made
 
 
-def _curve(run: store.DirectoryRun, system: str, number: int) -> list[LoadResult]:
+def _curve(run: store.RunStore, system: str, number: int) -> list[LoadResult]:
     step = f"{number:04d}-curve-{system.partition('@')[0]}"
     points = [
         {

@@ -57,7 +57,7 @@ def measured(
 
     def execute(
         campaign: Campaign,
-        run: store.DirectoryRun,
+        run: store.RunStore,
         _host: object,
         observer: Observer,
         _recorded: object,

@@ -46,7 +46,7 @@ def replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     def execute(
         campaign: Campaign,
-        run: store.DirectoryRun,
+        run: store.RunStore,
         _host: object,
         observer: Observer,
         _recorded: object,

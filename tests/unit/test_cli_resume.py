@@ -55,7 +55,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
 
     def execute(
         campaign: Campaign,
-        run: store.DirectoryRun,
+        run: store.RunStore,
         _host: object,
         _observer: Observer,
         recorded: Recorded,

@@ -54,7 +54,7 @@ class TestAccess:
 
 
 @pytest.fixture
-def going(tmp_path: Path) -> store.DirectoryRun:
+def going(tmp_path: Path) -> store.RunStore:
     """A run with a finished trial and one that is measuring."""
     run = store.create_run(tmp_path / "runs", "going", "name: going\n")
     first, now = spec(number=1), spec(system="pulsar@4.2.4", number=2)
@@ -69,7 +69,7 @@ def going(tmp_path: Path) -> store.DirectoryRun:
 
 
 @pytest.fixture
-def server(going: store.DirectoryRun) -> Iterator[LiveServer]:
+def server(going: store.RunStore) -> Iterator[LiveServer]:
     started = LiveServer(going.path.parent, "127.0.0.1", 0)
     started.start()
     yield started
@@ -86,7 +86,7 @@ def ask(server: LiveServer, path: str, **headers: str) -> tuple[HTTPResponse, st
 
 
 class TestServer:
-    def test_the_state_of_a_run_that_goes(self, server: LiveServer, going: store.DirectoryRun) -> None:
+    def test_the_state_of_a_run_that_goes(self, server: LiveServer, going: store.RunStore) -> None:
         answer, text = ask(server, f"/state/{going.path.name}")
         state = json.loads(text)
         assert answer.status == 200
@@ -96,7 +96,7 @@ class TestServer:
         assert state["trial"]["trial_id"] == "0002-latency-pulsar"
         assert [second["msgs_per_s"] for second in state["trial"]["seconds"]] == [19_990.0] * 3
 
-    def test_pages(self, server: LiveServer, going: store.DirectoryRun) -> None:
+    def test_pages(self, server: LiveServer, going: store.RunStore) -> None:
         name = going.path.name
         answer, index = ask(server, "/")
         assert answer.status == 200
@@ -120,7 +120,7 @@ class TestServer:
         assert answer.status == 403
         assert "going" not in text
 
-    def test_a_token_once_in_the_address_stays_in_a_cookie(self, going: store.DirectoryRun) -> None:
+    def test_a_token_once_in_the_address_stays_in_a_cookie(self, going: store.RunStore) -> None:
         server = LiveServer(going.path.parent, "127.0.0.1", 0, TOKEN)
         server.start()
         try:
@@ -142,7 +142,7 @@ class TestServer:
 
 class TestFollower:
     def test_new_seconds_are_seen_without_reading_the_run_again(
-        self, going: store.DirectoryRun, monkeypatch: pytest.MonkeyPatch
+        self, going: store.RunStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         follower = Follower(going.path)
         assert len(follower.state()["trial"]["seconds"]) == 3
@@ -153,7 +153,7 @@ class TestFollower:
         monkeypatch.setattr(store, "load_run", lambda path: 1 / 0)
         assert len(follower.state()["trial"]["seconds"]) == 6
 
-    def test_several_load_generators_have_their_rates(self, going: store.DirectoryRun) -> None:
+    def test_several_load_generators_have_their_rates(self, going: store.RunStore) -> None:
         follower = Follower(going.path)
         assert follower.state()["trial"]["workers"] == []
         trial = going.trial(spec(number=3))
@@ -172,7 +172,7 @@ class TestFollower:
         assert [worker["offered_msgs_per_s"] for worker in ended] == [6_667.0] * 3
         assert ended[1]["own_lag_max_ms"] == several().workers[1].own_lag.max_ms
 
-    def test_the_end_of_a_run_is_seen(self, going: store.DirectoryRun) -> None:
+    def test_the_end_of_a_run_is_seen(self, going: store.RunStore) -> None:
         follower = Follower(going.path)
         assert follower.state()["run"]["status"] == "running"
         going.finish("interrupted", "interrupted by the user")
@@ -180,7 +180,7 @@ class TestFollower:
         assert state["run"]["status"] == "interrupted"
         assert state["trial"]["phase"] == "interrupted"
 
-    def test_the_time_left_is_the_plans_less_what_has_gone_by(self, going: store.DirectoryRun) -> None:
+    def test_the_time_left_is_the_plans_less_what_has_gone_by(self, going: store.RunStore) -> None:
         run = store.load_run(going.path)
         each_s = seconds_expected(spec())
         begun = datetime.fromisoformat(run.trials[1].started_at)
@@ -191,7 +191,7 @@ class TestFollower:
         assert Follower(going.path).state()["seconds_left"] == pytest.approx(2 * each_s, abs=each_s)
 
     def test_what_a_trial_used_stays_until_the_next_one_begins(
-        self, going: store.DirectoryRun, monkeypatch: pytest.MonkeyPatch
+        self, going: store.RunStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         trial = going.trial(spec(number=3))
         trial.second(second())
@@ -207,7 +207,7 @@ class TestFollower:
         monkeypatch.setattr("tidegauge.live.state.use_rows", lambda *_: 1 / 0)
         assert follower.state()["trial"]["phase"] == "finished"
 
-    def test_time_left_where_no_trial_goes(self, going: store.DirectoryRun) -> None:
+    def test_time_left_where_no_trial_goes(self, going: store.RunStore) -> None:
         run = store.load_run(going.path)
         now = datetime.fromisoformat(run.trials[0].started_at)
         unknown = replace(run, trials=(run.trials[0], replace(run.trials[1], started_at="")))

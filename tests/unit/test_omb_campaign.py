@@ -319,7 +319,7 @@ class TestTheResult:
     def carried_out(self, monkeypatch: pytest.MonkeyPatch, confirmed: str) -> None:
         """A search of two trials, of which `confirmed` is the confirmation."""
 
-        def run_prepared(_ready: object, run: store.DirectoryRun, _out: object, notes: Any) -> None:
+        def run_prepared(_ready: object, run: store.RunStore, _out: object, notes: Any) -> None:
             for note in notes:
                 run.note(note.text)
             for number in (1, 2):

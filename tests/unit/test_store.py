@@ -26,7 +26,7 @@ from tidegauge.store.files import Writer, boot_id, may_be_alive, this_writer
 from tidegauge.store.telemetry import METRICS, MetricRow, read_telemetry
 
 
-def _whole_run(runs: Path) -> store.DirectoryRun:
+def _whole_run(runs: Path) -> store.RunStore:
     run = store.create_run(runs, "quick", "systems: [kafka]\r\n", "campaigns/quick.yaml")
     run.plan([spec(), spec("pulsar@4.2.4", number=2)])
     run.environment({"kernel": "6.1", "jdks": {"/usr/lib/jvm/x": "25"}})

@@ -18,7 +18,7 @@ from tidegauge.store.worker_seconds import COLUMNS, worker_rows_of
 REFERENCE = (Path(__file__).resolve().parents[2] / "docs/reference.md").read_text()
 
 
-def trial_of(tmp_path: Path) -> store.DirectoryTrial:
+def trial_of(tmp_path: Path) -> store.TrialStore:
     return store.create_run(tmp_path, "quick", "").trial(spec())
 
 

@@ -1,4 +1,29 @@
-"""Run directories: the only package that writes and reads run files."""
+"""Run directories: the only package that writes and reads run files, as the run goes.
+
+RUN/                         runs/2026-11-21T03-24-36-quick/
+  run.json                   schema, status (running | finished | failed | interrupted), times, versions
+  campaign.yaml              as given, byte for byte
+  plan.json                  every trial intended, in order
+  environment.json           host, disk, JDKs, tool versions, git commit
+  ceilings.json              what disks and loopback could do at most, measured before the first trial
+  trials/0001-peak-kafka/
+    trial.json               spec and status, from the first moment
+    seconds.jsonl            appended each second; replaced by seconds.parquet when the trial ends
+    telemetry/           processes, devices, host, metrics: .jsonl each, replaced by .parquet when the trial ends
+    response.hlog ...        HdrHistogram interval logs: response, service, delay, end-to-end by subscription (tags)
+    window.hlog              the measured window's histograms, tagged
+    workers.jsonl, .hlog     of several load generators, what each had: a row a second (Parquet at the end); its window
+    settings.json            effective server and client settings
+    witness.json         what servers were seen to sync before they acknowledged
+    evidence/                what an attestation's worker wrote down: histories and read logs, by cycle
+    measuring.json           what a result needs beside the load generators' figures; replaced by result.json
+    cycles.json              what the cycles of an attestation found so far; replaced by result.json
+    result.json              the TrialResult
+    logs/                    server and worker logs
+  findings/                  what experiments found that is more than one trial's figures
+    0003-max-throughput-kafka.json
+  data/                      server data while a trial runs; removed after it
+"""
 
 from tidegauge.store.attestations import attestations_directory, known_attestations
 from tidegauge.store.details import TrialDetails, read_details
@@ -16,22 +41,22 @@ from tidegauge.store.read import (
     newest_run_of,
     run_directories,
 )
-from tidegauge.store.run import DirectoryRun, create_run, resume_run
+from tidegauge.store.run import RunStore, create_run, resume_run
 from tidegauge.store.seconds import read_seconds
-from tidegauge.store.trial import DirectoryTrial
+from tidegauge.store.trial import TrialStore
 from tidegauge.store.worker_seconds import read_worker_seconds
 
 __all__ = [
     "INDEX_NAME",
     "REPORT_NAME",
     "UNFINISHED",
-    "DirectoryRun",
-    "DirectoryTrial",
     "OmbNames",
+    "RunStore",
     "Session",
     "StoredRun",
     "StoredTrial",
     "TrialDetails",
+    "TrialStore",
     "attestations_directory",
     "create_run",
     "environment_changes",

@@ -16,9 +16,8 @@ from pathlib import Path
 from tidegauge.hosts.locks import locked
 from tidegauge.model.attest import Attestation
 from tidegauge.model.level import LevelChoice
-from tidegauge.plain import typed
-from tidegauge.store.files import ATTESTATION_SCHEMA, make_directory, write_failed, write_json
-from tidegauge.store.read import read_object
+from tidegauge.store.files import make_directory, write_failed, write_json
+from tidegauge.store.read import all_readable, part_of
 
 
 def attestations_directory(environment: Mapping[str, str] | None = None) -> Path:
@@ -40,7 +39,7 @@ def keep_attestations(made: Sequence[Attestation], started_at: str, run: str) ->
         # Two runs that end at the same time must not lose each other's.
         with _locked(directory):
             known = (*_read(path), replace(attestation, started_at=started_at, run=run))
-            write_json(path, ATTESTATION_SCHEMA, {"attestations": known}, durable=True)
+            write_json(path, "tidegauge.attestation/1", {"attestations": known}, durable=True)
 
 
 def known_attestations(system: str, choice: LevelChoice, settings_digest: str) -> tuple[Attestation, ...]:
@@ -54,14 +53,7 @@ def _name(system: str, choice: LevelChoice, settings_digest: str) -> str:
 
 
 def _read(path: Path) -> tuple[Attestation, ...]:
-    found = []
-    content = (read_object(path) or {}).get("attestations")
-    for item in content if isinstance(content, list) else []:
-        try:
-            found.append(typed(Attestation, item))
-        except ValueError:
-            continue
-    return tuple(found)
+    return all_readable(Attestation, part_of(path, "attestations"))
 
 
 @contextmanager

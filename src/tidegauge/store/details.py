@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import Any
 
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.hlog import each_interval, read_intervals
-from tidegauge.store.read import StoredTrial, read_object
+from tidegauge.store.read import StoredTrial, part_of, read_object
 from tidegauge.store.seconds import read_seconds
 from tidegauge.store.telemetry import use_rows
 
@@ -38,7 +37,7 @@ class Disclosed:
 def read_disclosed(trial: StoredTrial) -> Disclosed:
     """What a trial's settings.json and distribution.json hold. Never raises for what can't be read."""
     settings = read_object(trial.directory / "settings.json") or {}
-    distribution = _object_of((read_object(trial.directory / "distribution.json") or {}).get("distribution"))
+    distribution = _object_of(part_of(trial.directory / "distribution.json", "distribution"))
     found = {
         (kind, str(setting.get("scope", "")), str(setting.get("name", ""))): str(setting.get("value", ""))
         for kind in ("server", "client")
@@ -101,13 +100,13 @@ def read_details(trial: StoredTrial) -> TrialDetails:
         trial=trial,
         seconds=_seconds(directory),
         use=use_rows(directory, SECONDS_MAX),
-        window_ns=_window(_object(directory / "result.json")),
+        window_ns=_window(read_object(directory / "result.json") or {}),
         histograms=_histograms(directory / "window.hlog"),
-        settings=_object(directory / "settings.json"),
-        distribution=_mapping(_object(directory / "distribution.json").get("distribution")),
-        witness=_object(directory / "witness.json"),
+        settings=read_object(directory / "settings.json") or {},
+        distribution=_object_of(part_of(directory / "distribution.json", "distribution")),
+        witness=read_object(directory / "witness.json") or {},
         disclosed=read_disclosed(trial),
-        page_cache=_mapping(_object(directory / "trial.json").get("page_cache")),
+        page_cache=_object_of(part_of(directory / "trial.json", "page_cache")),
     )
 
 
@@ -156,17 +155,6 @@ def _histograms(path: Path) -> dict[str, Histogram]:
     except (OSError, ValueError, IndexError):
         return {}
     return found
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        return dict(_mapping(json.loads(path.read_bytes())))
-    except (OSError, ValueError):
-        return {}
-
-
-def _mapping(content: object) -> Mapping[str, Any]:
-    return content if isinstance(content, dict) else {}
 
 
 WINDOW_SECONDS_MAX = 3600

@@ -23,18 +23,10 @@ from tidegauge.plain import plain
 from tidegauge.published.verdict import PublishedOutcome
 
 RUN_SCHEMA = "tidegauge.run/1"
-PLAN_SCHEMA = "tidegauge.plan/1"
-FINDING_SCHEMA = "tidegauge.finding/1"
-ENVIRONMENT_SCHEMA = "tidegauge.environment/1"
-CAMPAIGN_SCHEMA = "tidegauge.campaign/1"
-CEILINGS_SCHEMA = "tidegauge.ceilings/1"
 
 CEILINGS_FILE = "ceilings.json"
-ATTESTATION_SCHEMA = "tidegauge.attestation/1"
 CYCLES_FILE = "cycles.json"
-CYCLES_SCHEMA = "tidegauge.cycles/1"
 MEASURING_FILE = "measuring.json"
-MEASURING_SCHEMA = "tidegauge.measuring/1"
 
 
 def environment_name(session: int) -> str:
@@ -205,9 +197,8 @@ def write_files(directory: Path, files: Mapping[str, bytes]) -> list[Path]:
 
 
 PUBLISHED_FILE = "published.json"
-PUBLISHED_SCHEMA = "tidegauge.published/1"
 
 
 def keep_published(run: Path, outcome: PublishedOutcome) -> None:
     """Write the verdicts into a run's directory; once more replaces them. Raises `RunFailedError`."""
-    write_json(run / PUBLISHED_FILE, PUBLISHED_SCHEMA, {"published": outcome}, durable=True)
+    write_json(run / PUBLISHED_FILE, "tidegauge.published/1", {"published": outcome}, durable=True)

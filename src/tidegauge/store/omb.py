@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from tidegauge.statistics.histograms import EMPTY, Histogram, add
+from tidegauge.statistics.histograms import EMPTY, Histogram, add, sum_of
 from tidegauge.store.files import make_directory, write_bytes
 from tidegauge.store.hlog import read_intervals
 from tidegauge.store.read import StoredTrial
@@ -25,6 +25,9 @@ _PERCENTILES = {"50pct": 50.0, "75pct": 75.0, "95pct": 95.0, "99pct": 99.0, "999
 _TICKS_PER_HALF_DISTANCE = 100
 _SERIES = {"publishLatency": "service", "publishDelayLatency": "delay", "endToEndLatency": "end-to-end"}
 _NS_PER_MS, _NS_PER_US = 1e6, 1e3
+
+
+_NAMES = ("workload", "driver", "messageSize", "topics", "partitions", "producersPerTopic", "consumersPerTopic")
 
 
 @dataclass(frozen=True)
@@ -61,15 +64,7 @@ def kept_omb_files(run: Path) -> list[str]:
 
 def omb_result(directory: Path, names: OmbNames) -> dict[str, Any]:
     """The fields of OMB's result from a finished trial's directory."""
-    content: dict[str, Any] = {
-        "workload": names.workload,
-        "driver": names.driver,
-        "messageSize": names.message_bytes,
-        "topics": names.topics,
-        "partitions": names.partitions,
-        "producersPerTopic": names.producers_per_topic,
-        "consumersPerTopic": names.consumers_per_topic,
-    }
+    content: dict[str, Any] = dict(zip(_NAMES, astuple(names), strict=True))
     totals = json.loads((directory / "result.json").read_bytes())["totals"]["window"]
     from_ns, until_ns = int(totals["from_mono_ns"]), int(totals["until_mono_ns"])
     rows = read_seconds(directory)
@@ -81,9 +76,9 @@ def omb_result(directory: Path, names: OmbNames) -> dict[str, Any]:
         unit_ns = _NS_PER_US if series == "delay" else _NS_PER_MS
         whole = series == "delay"
         by_second = _by_second(directory / f"{series}.hlog", series, rows)
-        merged = [_merged(by_second.get(row["from_mono_ns"], EMPTY) for row in period) for period in periods]
+        merged = [sum_of(by_second.get(row["from_mono_ns"], EMPTY) for row in period) for period in periods]
         content |= _listed(field, merged, unit_ns, whole)
-        overall = _merged(interval.histogram for interval in window if interval.tag.partition("/")[0] == series)
+        overall = sum_of(interval.histogram for interval in window if interval.tag.partition("/")[0] == series)
         content |= _aggregated(f"aggregated{field[0].upper()}{field[1:]}", overall, unit_ns, whole)
     return content
 
@@ -174,13 +169,6 @@ def _figures(unit_ns: float, whole: bool) -> dict[str, Callable[[Histogram], flo
 
 def _value(value_ns: int, unit_ns: float, whole: bool) -> float | int:
     return int(value_ns // unit_ns) if whole else value_ns / unit_ns
-
-
-def _merged(histograms: Iterable[Histogram]) -> Histogram:
-    merged = EMPTY
-    for histogram in histograms:
-        merged = add(merged, histogram)
-    return merged
 
 
 def _by_second(path: Path, series: str, rows: Sequence[Mapping[str, Any]]) -> dict[int, Histogram]:

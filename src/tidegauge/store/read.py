@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tidegauge.attestation.words import until_then
 from tidegauge.errors import UserError, nearest
@@ -39,6 +39,8 @@ from tidegauge.store.files import (
 from tidegauge.store.trial import RESULT_SCHEMA
 from tidegauge.usage import Price
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Session:
@@ -53,15 +55,8 @@ class Session:
 
 def read_sessions(head: Mapping[str, Any]) -> tuple[Session, ...]:
     """The sessions in a run.json, oldest first; of one that was written before there were any, its only one."""
-    found = []
-    listed = head.get("sessions")
-    for item in listed if isinstance(listed, list) else []:
-        try:
-            found.append(typed(Session, item))
-        except ValueError:
-            continue
     text = {name: str(head.get(name, "")) for name in ("started_at", "ended_at", "status", "reason")}
-    return tuple(found) or (Session(1, **text),)
+    return all_readable(Session, head.get("sessions")) or (Session(1, **text),)
 
 
 _VOLATILE = ("load_average", "campaign.")
@@ -195,6 +190,7 @@ def load_run(path: Path) -> StoredRun:
         replace(session, status=_status_shown(session.status, alive and session.status == "running"))
         for session in read_sessions(head)
     )
+    findings = [part_of(file, "finding") for file in sorted((path / "findings").glob("*.json"))]
     environments = tuple(read_object(path / environment_name(session.number)) or {} for session in sessions)
     return StoredRun(
         path=path,
@@ -210,16 +206,16 @@ def load_run(path: Path) -> StoredRun:
         trials=tuple(_trial(directory, alive) for directory in _trial_directories(path)),
         environment=environments[0],
         notes=tuple(map(str, head.get("notes") or ())),
-        findings=_findings(path / "findings"),
+        findings=all_readable(Finding, findings),
         terms=Terms(_tilts(head.get("unequal")), _tilts(head.get("advice")), bool(head.get("unequal_allowed"))),
         thresholds=tuple(map(str, head.get("thresholds") or ())),
-        published=_published(path / PUBLISHED_FILE),
+        published=readable(PublishedOutcome, part_of(path / PUBLISHED_FILE, "published")),
         sessions=sessions,
         environments=environments,
         overrides=campaign.get("overrides") or {},
         meaning=campaign.get("meaning"),
-        ceilings=_ceilings(path / CEILINGS_FILE),
-        price=_price(head.get("price")),
+        ceilings=readable(RunCeilings, part_of(path / CEILINGS_FILE, "ceilings")),
+        price=readable(Price, head.get("price")),
     )
 
 
@@ -288,7 +284,7 @@ def _trial_directories(path: Path) -> list[Path]:
 
 
 def _trial(directory: Path, alive: bool) -> StoredTrial:
-    head = read_object(directory / "trial.json")
+    head = read_object(directory / "trial.json") or {}
     content = read_object(directory / "result.json")
     result, problem = None, ""
     if content is not None:
@@ -296,29 +292,21 @@ def _trial(directory: Path, alive: bool) -> StoredTrial:
             result = _result(content)
         except ValueError as error:
             problem = f"{directory / 'result.json'} can't be read: {error}"
-    status = "finished" if result is not None else str((head or {}).get("status", "running"))
+    status = "finished" if result is not None else str(head.get("status", "running"))
     return StoredTrial(
         directory=directory,
         trial_id=directory.name,
         status=_status_shown(status, alive),
-        reason=str((head or {}).get("reason", "")),
-        spec=_spec((head or {}).get("spec")),
+        reason=str(head.get("reason", "")),
+        spec=_spec(head.get("spec")),
         result=result,
         problem=problem,
-        session=int((head or {}).get("session") or 1),
-        digest=str(((read_object(directory / "distribution.json") or {}).get("distribution") or {}).get("digest", "")),
-        started_at=str((head or {}).get("started_at", "")),
-        cycles=None if result is not None else _cycles(directory / CYCLES_FILE),
-        measuring=None if result is not None else (read_object(directory / MEASURING_FILE) or {}).get("measuring"),
+        session=int(head.get("session") or 1),
+        digest=str((part_of(directory / "distribution.json", "distribution") or {}).get("digest", "")),
+        started_at=str(head.get("started_at", "")),
+        cycles=None if result is not None else readable(AttestOutcome, part_of(directory / CYCLES_FILE, "outcome")),
+        measuring=None if result is not None else part_of(directory / MEASURING_FILE, "measuring"),
     )
-
-
-def _cycles(path: Path) -> AttestOutcome | None:
-    """None if there are none, or the file can't be read."""
-    try:
-        return typed(AttestOutcome, (read_object(path) or {}).get("outcome"))
-    except ValueError:
-        return None
 
 
 def _result(content: Mapping[str, Any]) -> AnyResult:
@@ -330,48 +318,11 @@ def _result(content: Mapping[str, Any]) -> AnyResult:
     return typed(_KINDS[_kind(result.get("spec") if isinstance(result, Mapping) else None)], result)
 
 
-def _findings(directory: Path) -> tuple[Finding, ...]:
-    """What experiments found, in the order of their steps; a file that can't be read is left out."""
-    found = []
-    for path in sorted(directory.glob("*.json")) if directory.is_dir() else []:
-        try:
-            found.append(typed(Finding, (read_object(path) or {}).get("finding")))
-        except ValueError:
-            continue
-    return tuple(found)
-
-
-def _published(path: Path) -> PublishedOutcome | None:
-    """Verdicts on a report's claims; None if there are none, or the file can't be read."""
-    try:
-        return typed(PublishedOutcome, (read_object(path) or {}).get("published"))
-    except ValueError:
-        return None
-
-
-def _ceilings(path: Path) -> RunCeilings | None:
-    """None if there are none, or the file can't be read."""
-    try:
-        return typed(RunCeilings, (read_object(path) or {}).get("ceilings"))
-    except ValueError:
-        return None
-
-
-def _price(content: object) -> Price | None:
-    try:
-        return typed(Price, content)
-    except ValueError:
-        return None
-
-
 _KINDS: Mapping[type[AnySpec], type[AnyResult]] = {LoadSpec: LoadResult, ReadSpec: ReadResult, AttestSpec: AttestResult}
 
 
 def _spec(content: object) -> AnySpec | None:
-    try:
-        return typed(_kind(content), content)
-    except ValueError:
-        return None
+    return readable(_kind(content), content) if isinstance(content, Mapping) else None
 
 
 def _kind(spec: object) -> type[AnySpec]:
@@ -386,14 +337,9 @@ def _kind(spec: object) -> type[AnySpec]:
 
 def _tilts(content: object) -> tuple[Tilt, ...]:
     """What made a run unequal; one that can't be read is still one: that a run is unequal must not get lost."""
-    found = []
-    for item in content if isinstance(content, list) else []:
-        try:
-            found.append(typed(Tilt, item))
-        except ValueError:
-            unknown = "what it was can't be read"
-            found.append(Tilt("unknown", Severity.UNEQUAL, Stage.WANTED, (), str(item), unknown, "", "", ""))
-    return tuple(found)
+    unknown = Tilt("unknown", Severity.UNEQUAL, Stage.WANTED, (), "", "what it was can't be read", "", "", "")
+    items = content if isinstance(content, list) else []
+    return tuple(readable(Tilt, item) or replace(unknown, what=str(item)) for item in items)
 
 
 def _status_shown(status: str, alive: bool) -> str:
@@ -401,10 +347,8 @@ def _status_shown(status: str, alive: bool) -> str:
 
 
 def _writer_alive(head: Mapping[str, Any]) -> bool:
-    try:
-        return may_be_alive(typed(Writer, head.get("writer")))
-    except ValueError:
-        return False
+    writer = readable(Writer, head.get("writer"))
+    return writer is not None and may_be_alive(writer)
 
 
 def read_object(path: Path) -> dict[str, Any] | None:
@@ -414,6 +358,25 @@ def read_object(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return content if isinstance(content, dict) else None
+
+
+def part_of(path: Path, name: str) -> Any:
+    """What the object in a file has by this name; None if there is none, or it can't be read."""
+    return (read_object(path) or {}).get(name)
+
+
+def readable(kind: type[T], content: object) -> T | None:
+    """What was stored as one of a kind; None if there is none, or it can't be read."""
+    try:
+        return typed(kind, content)
+    except ValueError:
+        return None
+
+
+def all_readable(kind: type[T], content: object) -> tuple[T, ...]:
+    """Of a stored list those that can be read."""
+    found = (readable(kind, item) for item in (content if isinstance(content, list) else ()))
+    return tuple(item for item in found if item is not None)
 
 
 def _text(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""One run's directory, created and written (see `store.api` for its layout)."""
+"""One run's directory, created and written (see `tidegauge.store` for its layout)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -21,15 +21,11 @@ from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Tilt, advice, unequal
 from tidegauge.model.trial import TrialSpec
+from tidegauge.plain import grouped
 from tidegauge.store import seconds
 from tidegauge.store.attestations import keep_attestations
 from tidegauge.store.files import (
-    CAMPAIGN_SCHEMA,
     CEILINGS_FILE,
-    CEILINGS_SCHEMA,
-    ENVIRONMENT_SCHEMA,
-    FINDING_SCHEMA,
-    PLAN_SCHEMA,
     RESERVE,
     RESERVE_BYTES,
     RUN_SCHEMA,
@@ -42,86 +38,78 @@ from tidegauge.store.files import (
     write_json,
 )
 from tidegauge.store.read import Session, load_run, read_object
-from tidegauge.store.trial import DirectoryTrial, now
+from tidegauge.store.trial import TrialStore, now
 from tidegauge.usage import Price
 
 
-class DirectoryRun:
-    """Implements `store.api.RunStore`."""
+@dataclass(eq=False)
+class RunStore:
+    """One run's directory. Every method leaves complete, readable files behind."""
 
-    def __init__(
-        self,
-        path: Path,
-        name: str,
-        campaign_path: str,
-        started_at: str,
-        data: Path,
-        *,
-        disks: tuple[Path, ...] = (),
-        journal_disks: tuple[Path, ...] = (),
-    ) -> None:
-        self.path = path
-        self.ended = False
-        self._name = name
-        self._campaign_path = campaign_path
-        self._started_at = started_at
-        self.data_directory = data
-        self.disks = disks
-        self.journal_disks = journal_disks
-        self._reserve = path / RESERVE
-        self._trials: list[DirectoryTrial] = []
+    path: Path
+    name: str
+    campaign_path: str
+    started_at: str
+    data_directory: Path
+    disks: tuple[Path, ...] = ()
+    journal_disks: tuple[Path, ...] = ()
+    unequal_allowed: bool = False
+    thresholds: tuple[str, ...] = ()
+    price: Price | None = None
+    earlier: tuple[Session, ...] = ()
+    ended: bool = False
+
+    def __post_init__(self) -> None:
+        """Nothing is known yet, and nothing written."""
+        self._reserve = self.path / RESERVE
+        self._trials: list[TrialStore] = []
         self._notes: list[str] = []
         self._tilts: tuple[Tilt, ...] = ()
-        self.unequal_allowed = False
-        self.thresholds: tuple[str, ...] = ()
-        self.price: Price | None = None
-        self.earlier: tuple[Session, ...] = ()
-        self._session = Session(1, started_at)
+        self._session = Session(1, self.started_at)
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
         """Every trial intended, in order, and each block with its seed."""
-        blocks: dict[tuple[int, int], list[str]] = {}
-        for spec in trials:
-            blocks.setdefault((spec.block, spec.seed), []).append(spec.trial_id)
+        blocks = grouped(((spec.block, spec.seed), spec.trial_id) for spec in trials)
         listed = [{"block": block, "seed": seed, "trials": names} for (block, seed), names in sorted(blocks.items())]
-        write_json(self.path / "plan.json", PLAN_SCHEMA, {"trials": trials, "blocks": listed})
+        write_json(self.path / "plan.json", "tidegauge.plan/1", {"trials": trials, "blocks": listed})
 
     def environment(self, facts: Mapping[str, object]) -> None:
         """What the run runs on in this session."""
-        write_json(self.path / environment_name(self._session.number), ENVIRONMENT_SCHEMA, facts)
+        write_json(self.path / environment_name(self._session.number), "tidegauge.environment/1", facts)
 
     def ceilings(self, ceilings: RunCeilings) -> None:
         """What the machine can do at most, by the first session. Raises `RunFailedError`."""
         if not (self.path / CEILINGS_FILE).exists():
-            write_json(self.path / CEILINGS_FILE, CEILINGS_SCHEMA, {"ceilings": ceilings})
+            write_json(self.path / CEILINGS_FILE, "tidegauge.ceilings/1", {"ceilings": ceilings})
 
     def meaning(self, overrides: Mapping[str, object], meaning: Mapping[str, str]) -> None:
         """What the campaign was understood to mean, so that the run is only ever resumed as it began."""
-        write_json(self.path / "campaign.json", CAMPAIGN_SCHEMA, {"overrides": overrides, "meaning": meaning})
+        write_json(self.path / "campaign.json", "tidegauge.campaign/1", {"overrides": overrides, "meaning": meaning})
 
     def note(self, text: str) -> None:
         """Something that was reported to the user during the run. Never raises: a note is no reason to fail."""
         if self.ended or text in self._notes:
             return
         self._notes.append(text)
-        with contextlib.suppress(RunFailedError):
-            self._write("running", "", "", durable=False)
+        self._say_running()
 
     def fairness(self, tilts: Sequence[Tilt]) -> None:
         """Everything that puts the systems on unequal terms, as far as it is known now. Never raises."""
         self._tilts = tuple(tilts)
-        if self.ended:
-            return
+        if not self.ended:
+            self._say_running()
+
+    def _say_running(self) -> None:
         with contextlib.suppress(RunFailedError):
             self._write("running", "", "", durable=False)
 
-    def trial(self, spec: TrialSpec) -> DirectoryTrial:
+    def trial(self, spec: TrialSpec) -> TrialStore:
         """Open the directory of a trial that begins now. Raises `RunFailedError`."""
         if (self.path / "trials" / spec.trial_id).exists():
             self.set_aside(spec.trial_id)
         return self._open(spec)
 
-    def reopen(self, spec: TrialSpec) -> DirectoryTrial:
+    def reopen(self, spec: TrialSpec) -> TrialStore:
         """Open the directory of a trial that an earlier session measured. Raises `RunFailedError`."""
         directory = self.path / "trials" / spec.trial_id
         head = read_object(directory / "trial.json")
@@ -132,7 +120,7 @@ class DirectoryRun:
             raise write_failed(directory, error) from error
         return self._open(spec, head)
 
-    def _open(self, spec: TrialSpec, earlier: Mapping[str, Any] | None = None) -> DirectoryTrial:
+    def _open(self, spec: TrialSpec, earlier: Mapping[str, Any] | None = None) -> TrialStore:
         directory = self.path / "trials" / spec.trial_id
         number = self._session.number
         # No session meets what an earlier one, whose end may have been sudden, left on a disk.
@@ -143,16 +131,7 @@ class DirectoryRun:
         on_disk = f"{self.path.name}-{name}"
         disks = tuple(disk / on_disk for disk in self.disks)
         journals = tuple(disk / f"{on_disk}-journal" for disk in self.journal_disks)
-        trial = DirectoryTrial(
-            directory,
-            data,
-            self._reserve,
-            spec,
-            disks=disks,
-            journal_disks=journals,
-            session=number,
-            earlier=earlier,
-        )
+        trial = TrialStore(directory, data, self._reserve, spec, disks, journals, session=number, earlier=earlier or {})
         self._trials.append(trial)
         return trial
 
@@ -172,8 +151,8 @@ class DirectoryRun:
         """Keep what an experiment found; attestations beyond the run, too. Raises `RunFailedError`."""
         directory = self.path / "findings"
         make_directory(directory)
-        write_json(directory / f"{finding.finding_id}.json", FINDING_SCHEMA, {"finding": finding}, durable=True)
-        keep_attestations(finding.attestations, self._started_at, self.path.name)
+        write_json(directory / f"{finding.finding_id}.json", "tidegauge.finding/1", {"finding": finding}, durable=True)
+        keep_attestations(finding.attestations, self.started_at, self.path.name)
 
     def finish(self, status: str, reason: str = "") -> None:
         """The run has ended: "finished", "failed" or "interrupted". Server data goes; trials left open end likewise.
@@ -198,14 +177,14 @@ class DirectoryRun:
     ) -> None:
         session = replace(self._session, status=status, reason=reason, ended_at=ended_at)
         content = {
-            "name": self._name,
+            "name": self.name,
             "status": status,
             "reason": reason,
-            "started_at": self._started_at,
+            "started_at": self.started_at,
             "ended_at": ended_at,
             "sessions": (*self.earlier, session),
             "tidegauge_version": __version__,
-            "campaign_path": self._campaign_path,
+            "campaign_path": self.campaign_path,
             "data_directory": self.data_directory,
             "data_directories": self.disks,
             "journal_directories": self.journal_disks,
@@ -244,7 +223,7 @@ def create_run(
     *,
     disks: Sequence[Path] = (),
     journal_disks: Sequence[Path] = (),
-) -> DirectoryRun:
+) -> RunStore:
     """Create the directory of a run that begins now; it appears under its name only when it is readable.
 
     Args:
@@ -259,15 +238,12 @@ def create_run(
     make_directory(runs_directory)
     started = datetime.now(UTC)
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "run"
-    places = {
-        "disks": tuple(disk.absolute() for disk in disks),
-        "journal_disks": tuple(disk.absolute() for disk in journal_disks),
-    }
+    places = _places(disks, journal_disks)
     wanted = f"{started:%Y-%m-%dT%H-%M-%S}-{slug}"
     for attempt in range(1, 1000):
         path = runs_directory.absolute() / (wanted if attempt == 1 else f"{wanted}-{attempt}")
         data = path / "data" if data_root is None else data_root.absolute()
-        run = DirectoryRun(path, name, campaign_path, started.isoformat(timespec="seconds"), data, **places)
+        run = RunStore(path, name, campaign_path, started.isoformat(timespec="seconds"), data, *places)
         if not path.exists() and _appear(run, campaign_text):
             return run
     raise RunFailedError(f"No free name for a run in {runs_directory}.", "Choose another with --runs-dir.")
@@ -275,7 +251,7 @@ def create_run(
 
 def resume_run(
     path: Path, data_root: Path | None = None, *, disks: Sequence[Path] = (), journal_disks: Sequence[Path] = ()
-) -> DirectoryRun:
+) -> RunStore:
     """A further session of the run in a directory. The caller sees to it that nobody else writes it.
 
     Args:
@@ -289,20 +265,19 @@ def resume_run(
     path = path.absolute()
     stored = load_run(path)
     data = path / "data" if data_root is None else data_root.absolute()
-    places = {
-        "disks": tuple(disk.absolute() for disk in disks),
-        "journal_disks": tuple(disk.absolute() for disk in journal_disks),
-    }
-    run = DirectoryRun(path, stored.name, stored.campaign_path, stored.started_at, data, **places)
-    run.unequal_allowed = stored.terms.allowed
-    run.thresholds = stored.thresholds
-    run.price = stored.price
+    places = _places(disks, journal_disks)
+    run = RunStore(path, stored.name, stored.campaign_path, stored.started_at, data, *places)
+    run.unequal_allowed, run.thresholds, run.price = stored.terms.allowed, stored.thresholds, stored.price
     run._tilts = (*stored.terms.unequal, *stored.terms.advice)
     run.go_on(stored.sessions, stored.notes)
     return run
 
 
-def _appear(run: DirectoryRun, campaign_text: str | bytes) -> bool:
+def _places(disks: Sequence[Path], journal_disks: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    return tuple(map(Path.absolute, disks)), tuple(map(Path.absolute, journal_disks))
+
+
+def _appear(run: RunStore, campaign_text: str | bytes) -> bool:
     """Fill a hidden directory and rename it to the run's; False if somebody took that name in between."""
     hidden = run.path.with_name(f".new-{run.path.name}-{os.getpid()}")
     make_directory(hidden)

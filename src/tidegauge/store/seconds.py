@@ -6,6 +6,7 @@ maximum are. Columns without "subscription" sum over subscriptions, `backlog_msg
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,63 +15,44 @@ from typing import TYPE_CHECKING, Any
 from tidegauge.model.load import SecondFigures, SubscriptionSecond, WorkerSecond
 from tidegauge.statistics.histograms import decode
 from tidegauge.store.hlog import NS_PER_MS
-from tidegauge.store.tables import last_lines, read_table
+from tidegauge.store.tables import FLOAT, INT, TEXT, last_lines, parquet_schema, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NAME = "seconds"
-SCHEMA = "tidegauge.seconds/1"
 _ROW_BYTES_MAX = 4096
 """Of a row as JSON, with a few subscriptions; where rows are longer, fewer of them are read at once."""
-_SERIES = ("response", "service", "delay", "end_to_end")
 _STATISTICS = ("p50", "p99", "max")
+_COUNTED = ("received_msgs", "received_bytes", "backlog_msgs", "duplicated_msgs", "reordered_msgs", "corrupt_msgs")
+
+
+def _times(*series: str) -> dict[str, str]:
+    return {f"{name}_{what}_ms": FLOAT for name in series for what in _STATISTICS}
+
+
+COLUMNS: Mapping[str, str] = {
+    **dict.fromkeys(("second", "from_mono_ns", "until_mono_ns"), INT),
+    "scheduled_msgs_per_s": FLOAT,
+    **dict.fromkeys(("sent_msgs", "acked_msgs", "failed_msgs", "acked_bytes", "received_msgs", "received_bytes"), INT),
+    **dict.fromkeys(("in_flight_msgs", "backlog_msgs", "duplicated_msgs", "reordered_msgs", "corrupt_msgs"), INT),
+    **_times("response", "service", "delay", "end_to_end"),
+    **dict.fromkeys(("blocked_s", "own_lag_max_ms", "worker_cpu_s", "gc_pause_s"), FLOAT),
+    "heap_used_bytes": INT,
+    "busiest_consumer": TEXT,
+    **dict.fromkeys(("busiest_consumer_busy_s", "jit_s"), FLOAT),
+}
+"""The type of each, but for the subscriptions and the phase, which come last."""
 
 
 @cache
 def columns() -> pa.Schema:
-    """Names and types. Made when they are first needed: plans and help do without pyarrow."""
+    """Names and types."""
     import pyarrow as pa
 
-    counted = ("received_msgs", "received_bytes", "backlog_msgs", "duplicated_msgs", "reordered_msgs", "corrupt_msgs")
-    subscription = pa.struct(
-        [
-            pa.field("name", pa.string()),
-            *[pa.field(name, pa.int64()) for name in counted],
-            *[pa.field(f"end_to_end_{what}_ms", pa.float64()) for what in _STATISTICS],
-        ]
-    )
-    return pa.schema(
-        [
-            pa.field("second", pa.int64()),
-            pa.field("from_mono_ns", pa.int64()),
-            pa.field("until_mono_ns", pa.int64()),
-            pa.field("scheduled_msgs_per_s", pa.float64()),
-            pa.field("sent_msgs", pa.int64()),
-            pa.field("acked_msgs", pa.int64()),
-            pa.field("failed_msgs", pa.int64()),
-            pa.field("acked_bytes", pa.int64()),
-            pa.field("received_msgs", pa.int64()),
-            pa.field("received_bytes", pa.int64()),
-            pa.field("in_flight_msgs", pa.int64()),
-            pa.field("backlog_msgs", pa.int64()),
-            pa.field("duplicated_msgs", pa.int64()),
-            pa.field("reordered_msgs", pa.int64()),
-            pa.field("corrupt_msgs", pa.int64()),
-            *[pa.field(f"{series}_{what}_ms", pa.float64()) for series in _SERIES for what in _STATISTICS],
-            pa.field("blocked_s", pa.float64()),
-            pa.field("own_lag_max_ms", pa.float64()),
-            pa.field("worker_cpu_s", pa.float64()),
-            pa.field("gc_pause_s", pa.float64()),
-            pa.field("heap_used_bytes", pa.int64()),
-            pa.field("busiest_consumer", pa.string()),
-            pa.field("busiest_consumer_busy_s", pa.float64()),
-            pa.field("jit_s", pa.float64()),
-            pa.field("subscriptions", pa.list_(subscription)),
-            pa.field("phase", pa.string()),
-        ],
-        metadata={"tidegauge.schema": SCHEMA},
-    )
+    of_subscription = {"name": TEXT, **dict.fromkeys(_COUNTED, INT), **_times("end_to_end")}
+    subscriptions = pa.list_(pa.struct([pa.field(name, kind) for name, kind in of_subscription.items()]))
+    return parquet_schema(NAME, {**COLUMNS, "subscriptions": subscriptions, "phase": TEXT})
 
 
 @dataclass(frozen=True)
@@ -142,11 +124,7 @@ def _subscription(subscription: SubscriptionSecond, end_to_end: Quantiles) -> di
 
 
 def _columns(series: str, found: Quantiles) -> dict[str, float | None]:
-    return {
-        f"{series}_p50_ms": found.p50_ms,
-        f"{series}_p99_ms": found.p99_ms,
-        f"{series}_max_ms": found.max_ms,
-    }
+    return {f"{series}_p50_ms": found.p50_ms, f"{series}_p99_ms": found.p99_ms, f"{series}_max_ms": found.max_ms}
 
 
 def _worst(found: list[Quantiles]) -> Quantiles:

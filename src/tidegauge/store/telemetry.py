@@ -12,22 +12,18 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
-from tidegauge.store.tables import Table, last_lines, read_table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from tidegauge.store.tables import FLOAT, INT, TEXT, Table, last_lines, parquet_schema, read_table
 
 DIRECTORY = "telemetry"
 PROCESSES, DEVICES, HOST, METRICS = "processes", "devices", "host", "metrics"
 
-_INT, _FLOAT, _TEXT = "int64", "float64", "string"
-_SPAN = {"from_mono_ns": _INT, "until_mono_ns": _INT}
+_SPAN = {"from_mono_ns": INT, "until_mono_ns": INT}
 
-_TYPES = {int: _INT, int | None: _INT, float: _FLOAT, float | None: _FLOAT, str: _TEXT}
-_BUSIEST = {"busiest_thread": _TEXT, "busiest_thread_cpu_s": _FLOAT, "busiest_thread_wait_s": _FLOAT}
+_TYPES = {int: INT, int | None: INT, float: FLOAT, float | None: FLOAT, str: TEXT}
+_BUSIEST = {"busiest_thread": TEXT, "busiest_thread_cpu_s": FLOAT, "busiest_thread_wait_s": FLOAT}
 
 
 def _columns_of(kind: type, **instead: Mapping[str, str]) -> dict[str, str]:
@@ -39,10 +35,10 @@ def _columns_of(kind: type, **instead: Mapping[str, str]) -> dict[str, str]:
 
 
 COLUMNS: Mapping[str, Mapping[str, str]] = {
-    PROCESSES: {**_SPAN, **_columns_of(ProcessUse, name={"process": _TEXT}, busiest=_BUSIEST)},
-    DEVICES: {**_SPAN, "device": _TEXT, **_columns_of(DeviceUse, name={})},
-    HOST: {**_SPAN, **_columns_of(HostUse), "telemetry_cpu_s": _FLOAT},
-    METRICS: {**_SPAN, "process": _TEXT, "metric": _TEXT, "value": _FLOAT},
+    PROCESSES: {**_SPAN, **_columns_of(ProcessUse, name={"process": TEXT}, busiest=_BUSIEST)},
+    DEVICES: {**_SPAN, "device": TEXT, **_columns_of(DeviceUse, name={})},
+    HOST: {**_SPAN, **_columns_of(HostUse), "telemetry_cpu_s": FLOAT},
+    METRICS: {**_SPAN, "process": TEXT, "metric": TEXT, "value": FLOAT},
 }
 """Of each table, by name: the type as pyarrow calls it."""
 
@@ -58,20 +54,13 @@ class MetricRow:
     value: float
 
 
-def _schema(table: str) -> pa.Schema:
-    import pyarrow as pa
-
-    columns = [pa.field(column, kind) for column, kind in COLUMNS[table].items()]
-    return pa.schema(columns, metadata={"tidegauge.schema": f"tidegauge.telemetry-{table}/1"})
-
-
 class TelemetryLog:
     """The tables of one trial. Files come into being with their first row."""
 
     def __init__(self, trial_directory: Path) -> None:
         self._directory = trial_directory / DIRECTORY
         self._tables = {
-            name: Table(self._directory, name, partial(_schema, name), tuple(columns))
+            name: Table(self._directory, name, partial(parquet_schema, f"telemetry-{name}", columns), tuple(columns))
             for name, columns in COLUMNS.items()
         }
 
@@ -80,7 +69,7 @@ class TelemetryLog:
         self._directory.mkdir(exist_ok=True)
         span = {"from_mono_ns": sample.from_mono_ns, "until_mono_ns": sample.until_mono_ns}
         self._tables[PROCESSES].append({**span, **process_row(process)} for process in sample.processes)
-        self._tables[DEVICES].append({**span, **device_row(device)} for device in sample.devices)
+        self._tables[DEVICES].append({**span, **asdict(device), "device": device.name} for device in sample.devices)
         self._tables[HOST].append([{**span, **asdict(sample.host), "telemetry_cpu_s": sample.cost_s}])
 
     def metrics(self, rows: Sequence[MetricRow]) -> None:
@@ -109,11 +98,6 @@ def process_row(use: ProcessUse) -> dict[str, Any]:
         "busiest_thread_cpu_s": busiest.cpu_s if busiest else None,
         "busiest_thread_wait_s": busiest.wait_s if busiest else None,
     }
-
-
-def device_row(use: DeviceUse) -> dict[str, Any]:
-    """The columns of one device."""
-    return {**asdict(use), "device": use.name}
 
 
 def last_telemetry(trial_directory: Path, table: str, bytes_max: int) -> Iterator[dict[str, Any]]:
@@ -181,6 +165,9 @@ def _looks(rows: Iterator[Row]) -> Iterator[tuple[int, list[Row]]]:
         yield at, list(alike)
 
 
+_OF_SERVERS = ("cpu_s", "resident_bytes", "gc_pause_s", "context_switches")
+
+
 def _row(host: Mapping[str, Any], servers: list[Row], devices: list[Row]) -> Row:
     def total(rows: list[Row], column: str) -> float | None:
         known = [row[column] for row in rows if row[column] is not None]
@@ -191,13 +178,8 @@ def _row(host: Mapping[str, Any], servers: list[Row], devices: list[Row]) -> Row
         "from_mono_ns": host["from_mono_ns"],
         "until_mono_ns": host["until_mono_ns"],
         "host_cpu_percent": min(100.0, 100 * host["cpu_s"] / host["cpus"] / length_s),
-        "server_cpu_s": total(servers, "cpu_s"),
-        "server_resident_bytes": total(servers, "resident_bytes"),
-        "server_gc_pause_s": total(servers, "gc_pause_s"),
-        "server_context_switches": total(servers, "context_switches"),
-        "disk_written_bytes": total(devices, "written_bytes"),
-        "disk_read_bytes": total(devices, "read_bytes"),
-        "disk_flushes": total(devices, "flushes"),
+        **{f"server_{what}": total(servers, what) for what in _OF_SERVERS},
+        **{f"disk_{what}": total(devices, what) for what in ("written_bytes", "read_bytes", "flushes")},
         "disk_busy_percent": max((min(100.0, 100 * row["busy_s"] / length_s) for row in devices), default=None),
         "loopback_bytes": float(host["loopback_bytes"]),
         **{f"{what}_stall_percent": _percent(host[f"{what}_stall_s"], length_s) for what in ("cpu", "io")},

@@ -1,10 +1,11 @@
-"""The directory of one trial, written as it goes (see `store.api` for its layout)."""
+"""The directory of one trial, written as it goes (see `tidegauge.store` for its layout)."""
 
 from __future__ import annotations
 
 import contextlib
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,9 +21,7 @@ from tidegauge.model.use import Sample
 from tidegauge.store import seconds, worker_seconds
 from tidegauge.store.files import (
     CYCLES_FILE,
-    CYCLES_SCHEMA,
     MEASURING_FILE,
-    MEASURING_SCHEMA,
     make_directory,
     with_reserve,
     write_json,
@@ -31,11 +30,7 @@ from tidegauge.store.hlog import IntervalLog
 from tidegauge.store.tables import Table
 from tidegauge.store.telemetry import MetricRow, TelemetryLog
 
-TRIAL_SCHEMA = "tidegauge.trial/1"
 RESULT_SCHEMA = "tidegauge.result/1"
-SETTINGS_SCHEMA = "tidegauge.settings/1"
-DISTRIBUTION_SCHEMA = "tidegauge.distribution/1"
-WITNESS_SCHEMA = "tidegauge.witness/1"
 
 
 def now() -> str:
@@ -43,33 +38,31 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class DirectoryTrial:
-    """Implements `store.api.TrialStore`."""
+@dataclass(eq=False)
+class TrialStore:
+    """Where one trial's files go. Every method leaves complete, readable files behind.
 
-    def __init__(
-        self,
-        directory: Path,
-        data_directory: Path,
-        reserve: Path,
-        spec: TrialSpec,
-        *,
-        disks: tuple[Path, ...] = (),
-        journal_disks: tuple[Path, ...] = (),
-        session: int = 1,
-        earlier: Mapping[str, Any] | None = None,
-    ) -> None:
-        """`earlier`: the content of its trial.json, where it goes on with what is in the directory already."""
-        earlier = earlier or {}
-        self.directory = directory
+    Attributes:
+        disks, journal_disks: its directories on the disks chosen for data and for journals; () if none were.
+        earlier: the content of its trial.json, where it goes on with what is in the directory already.
+    """
+
+    directory: Path
+    data_directory: Path
+    reserve: Path
+    spec: TrialSpec
+    disks: tuple[Path, ...] = ()
+    journal_disks: tuple[Path, ...] = ()
+    session: int = 1
+    earlier: Mapping[str, Any] = field(default_factory=dict)
+    ended: bool = False
+
+    def __post_init__(self) -> None:
+        """Begin it."""
+        directory, earlier = self.directory, self.earlier
         self.log_directory = directory / "logs"
-        self.data_directory = data_directory
-        self.disks = disks
-        self.journal_disks = journal_disks
-        self.spec = spec
-        self.ended = False
-        self._session = int(earlier.get("session") or session)
+        self._session = int(earlier.get("session") or self.session)
         self._page_cache: dict[str, object] | None = earlier.get("page_cache")
-        self._reserve = reserve
         self._started_at = str(earlier.get("started_at") or now())
         make_directory(self.log_directory)
         for data in self._data_directories():
@@ -113,11 +106,11 @@ class DirectoryTrial:
     ) -> None:
         """Effective settings as read back, and what the load generator said of itself."""
         content = {"server": server, "client": client, "server_jvm_flags": jvm_flags, "worker": worker}
-        write_json(self.directory / "settings.json", SETTINGS_SCHEMA, content)
+        write_json(self.directory / "settings.json", "tidegauge.settings/1", content)
 
     def witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
         """What the servers were seen to sync before they acknowledged. Raises `RunFailedError`."""
-        write_json(self.directory / "witness.json", WITNESS_SCHEMA, {"finding": finding, **evidence})
+        write_json(self.directory / "witness.json", "tidegauge.witness/1", {"finding": finding, **evidence})
 
     def evidence(self, name: str) -> Path:
         """A new directory of the trial for what others write. Raises `RunFailedError`."""
@@ -127,15 +120,15 @@ class DirectoryTrial:
 
     def cycles(self, outcome: AttestOutcome) -> None:
         """What the cycles of an attestation found so far: each may have taken minutes. Raises `RunFailedError`."""
-        write_json(self.directory / CYCLES_FILE, CYCLES_SCHEMA, {"outcome": outcome}, durable=True)
+        write_json(self.directory / CYCLES_FILE, "tidegauge.cycles/1", {"outcome": outcome}, durable=True)
 
     def measuring(self, record: object) -> None:
         """What is needed for the trial's result beside its load generators' figures. Raises `RunFailedError`."""
-        write_json(self.directory / MEASURING_FILE, MEASURING_SCHEMA, {"measuring": record})
+        write_json(self.directory / MEASURING_FILE, "tidegauge.measuring/1", {"measuring": record})
 
     def distribution(self, distribution: Distribution) -> None:
         """Which files were run."""
-        write_json(self.directory / "distribution.json", DISTRIBUTION_SCHEMA, {"distribution": distribution})
+        write_json(self.directory / "distribution.json", "tidegauge.distribution/1", {"distribution": distribution})
 
     def page_cache(self, dropped: bool, reason: str) -> None:
         """Whether the page cache was dropped before the trial, and why not. Raises `RunFailedError`."""
@@ -174,7 +167,7 @@ class DirectoryTrial:
             self._workers.close()
             self._telemetry.close()
         status = "interrupted" if interrupted else "failed"
-        with_reserve(self._reserve, partial(self._write_status, status, reason, now()))
+        with_reserve(self.reserve, partial(self._write_status, status, reason, now()))
         self.ended = True
 
     def remove_data(self) -> None:
@@ -195,7 +188,7 @@ class DirectoryTrial:
             "session": self._session,
             "spec": self.spec,
         }
-        write_json(self.directory / "trial.json", TRIAL_SCHEMA, content, durable=status != "running")
+        write_json(self.directory / "trial.json", "tidegauge.trial/1", content, durable=status != "running")
 
     def _write_window(self, name: str, of: Mapping[str, TotalFigures]) -> None:
         """Histograms of the measured window, `of` one or several, by what their tags begin with."""

@@ -6,19 +6,17 @@ Columns and units are those of the seconds (`store.seconds`). No table of a tria
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegauge.model.load import SecondFigures
 from tidegauge.store import seconds
-from tidegauge.store.tables import last_lines, read_table
+from tidegauge.store.tables import INT, TEXT, last_lines, parquet_schema, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NAME = "workers"
-SCHEMA = "tidegauge.workers/1"
 WORKER = "worker"
 """The load generator's number, from 1."""
 COLUMNS = (
@@ -43,14 +41,10 @@ _LAST_BYTES = 512 * 1024
 """Of a growing table, read for its newest second: that of two thousand load generators."""
 
 
-@cache
 def schema() -> pa.Schema:
     """Names and types."""
-    import pyarrow as pa
-
-    known = seconds.columns()
-    fields = [pa.field(name, pa.int64()) if name == WORKER else known.field(name) for name in COLUMNS]
-    return pa.schema(fields, metadata={"tidegauge.schema": SCHEMA})
+    known = {**seconds.COLUMNS, WORKER: INT, "phase": TEXT}
+    return parquet_schema(NAME, {name: known[name] for name in COLUMNS})
 
 
 def rows(figures: SecondFigures, phase: str = "") -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Severity, Stage, Tilt, new_among, unequal
 from tidegauge.model.trial import TrialSpec, point_words
 from tidegauge.plain import plain
-from tidegauge.store.api import RunStore
+from tidegauge.store.run import RunStore
 from tidegauge.systems.api import System
 
 ATTACHED = "attached"

@@ -20,7 +20,7 @@ from tidegauge.model.server import Handles, by_turns
 from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.model.use import Sample
 from tidegauge.model.workload import Workload
-from tidegauge.store.api import TrialStore
+from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import KEEPER, Seat, System
 
 COPIES_MAX = 3

@@ -29,7 +29,7 @@ from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.server import by_turns
 from tidegauge.model.trial import AttestResult, AttestSpec
-from tidegauge.store.api import TrialStore
+from tidegauge.store.trial import TrialStore
 
 
 def run_attestation(

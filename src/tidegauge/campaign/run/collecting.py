@@ -25,7 +25,8 @@ from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.numbers import plural
 from tidegauge.plain import typed
 from tidegauge.statistics.steady import jit_cpus
-from tidegauge.store.api import RunStore, TrialStore
+from tidegauge.store.run import RunStore
+from tidegauge.store.trial import TrialStore
 from tidegauge.worker.api import LeftResults
 from tidegauge.worker.left import LeftFigures
 

@@ -52,7 +52,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import new_among
 from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, LoadSpec, Servers, TrialResult, TrialSpec
 from tidegauge.store import known_attestations
-from tidegauge.store.api import RunStore
+from tidegauge.store.run import RunStore
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
 from tidegauge.worker.api import LoadWorker

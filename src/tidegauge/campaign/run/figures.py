@@ -22,7 +22,7 @@ from tidegauge.model.workload import BEFORE, PHASES, late_names
 from tidegauge.statistics.catching_up import PhaseTally
 from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
 from tidegauge.statistics.summary import live_ms
-from tidegauge.store.api import TrialStore
+from tidegauge.store.trial import TrialStore
 
 WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"
 

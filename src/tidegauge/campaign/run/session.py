@@ -31,7 +31,7 @@ from tidegauge.model.events import Note, Observer, PhaseStarted, UseNow
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import AttestSpec, LoadSpec, Spec, TrialSpec
-from tidegauge.store.api import TrialStore
+from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import Deployment, DeployRequest, System
 from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadWorker

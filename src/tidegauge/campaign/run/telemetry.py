@@ -16,8 +16,8 @@ from tidegauge.fleet.api import Host
 from tidegauge.limiting.window_use import Tally, WindowUse
 from tidegauge.model.events import Note, Observer, UseNow
 from tidegauge.model.use import Sample
-from tidegauge.store.api import TrialStore
 from tidegauge.store.telemetry import MetricRow
+from tidegauge.store.trial import TrialStore
 from tidegauge.systems.metrics import Endpoint, Metric, Reported, fetch, figures, read_text
 
 METRICS_EVERY_S = 5.0

@@ -56,7 +56,7 @@ from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadResult, LoadSpec, MeasuredResult, ReadResult, ReadSpec, Servers, Spec, TrialSpec
 from tidegauge.model.workload import Arrival
 from tidegauge.statistics.steady import cold_because, jit_cpus, too_short_to_judge, unsteady_because
-from tidegauge.store.api import TrialStore
+from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import Deployment, System
 from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadOrder

@@ -14,7 +14,7 @@ from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import LevelFinding, SyncFinding
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import TrialSpec
-from tidegauge.store.api import TrialStore
+from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import Deployment, System
 from tidegauge.systems.attached import AttachedCluster, with_rights_given
 from tidegauge.worker.api import LoadOrder, LoadWorker
