@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 from tidegauge.comparison.blocks import Block, Matched, Unmatched, blocks, family, match
 from tidegauge.comparison.differences import Difference, DisclosedRun, differences, host_differences, settings_digest
-from tidegauge.comparison.within import Ratio, findings_by_block, rest_on_doubt, values_by_block
+from tidegauge.comparison.within import Ratio, by_question, findings_by_block, ratio_of, rest_on_doubt, values_by_block
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import MeasuredResult, TrialResult, TrialSpec, Validity, point_words
+from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words
 from tidegauge.numbers import count
 from tidegauge.published.across import Lettered, together
 from tidegauge.published.examine import Choice, examine, report
 from tidegauge.published.observe import Measured
 from tidegauge.published.verdict import PublishedOutcome
-from tidegauge.statistics.figures import Figure, FindingFigure, Shown, compared, figures_found
-from tidegauge.statistics.verdict import NOISE_THRESHOLD, compare_unpaired
+from tidegauge.statistics.figures import Shown, compared, figures_found
+from tidegauge.statistics.verdict import NOISE_THRESHOLD
 from tidegauge.store.read import StoredRun
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -138,44 +138,17 @@ def _pair(matched: Matched, names: tuple[str, str], letters: tuple[str, str], no
     ratios = []
     for figure in compared(Shown.ACROSS, closed_loop=matched.base.closed_loop):
         first, second = (values_by_block(side, figure) for side in usable)
-        above, below = (shown[1], second), (shown[0], first)
-        ratios += _ratio(matched.base.experiment, figure, above, below, noise=noise, doubtful=doubtful)
-    return Pair(
-        experiment=matched.base.experiment,
-        where=_where(matched.base),
-        run=letters[1],
-        system=names[1],
-        baseline_run=letters[0],
-        baseline=names[0],
-        results=other,
-        baseline_results=base,
-        ratios=tuple(ratios),
-        remarks=tuple(_remarks(matched, base, other, letters)),
-        unequal=_unequal(base, other, shown),
-    )
+        sides = (shown[1], second), (shown[0], first)
+        ratios.append(ratio_of(matched.base.experiment, figure, *sides, doubtful=doubtful, paired=False, noise=noise))
+    compared_sides = (letters[1], names[1], letters[0], names[0], other, base)
+    remarks = tuple(_remarks(matched, base, other, letters))
+    where, unequal = _where(matched.base), _unequal(base, other, shown)
+    known = tuple(filter(None, ratios))
+    return Pair(matched.base.experiment, where, *compared_sides, known, remarks, unequal)
 
 
 def _shown(system: str, letter: str) -> str:
     return f"{system} ({letter})"
-
-
-def _ratio(
-    experiment: str,
-    figure: Figure | FindingFigure,
-    above: tuple[str, dict[int, float]],
-    below: tuple[str, dict[int, float]],
-    *,
-    noise: float,
-    doubtful: bool,
-    resolution: float = 0.0,
-) -> list[Ratio]:
-    """Blocks of two runs were measured at different times, whatever their numbers: never paired."""
-    values, base = tuple(above[1].values()), tuple(below[1].values())
-    comparison = compare_unpaired(values, base, figure.higher_is_better, noise, resolution)
-    if comparison is None:
-        return []
-    named = (experiment, figure.name, figure.title, figure.unit, above[0], below[0])
-    return [Ratio(*named, values, base, doubtful, comparison)]
 
 
 def _where(block: Block) -> str:
@@ -227,17 +200,9 @@ def _unequal(base: Sequence[TrialResult], other: Sequence[TrialResult], shown: t
 def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: float) -> list[Pair]:
     """Figures that experiments found, by experiment, point and system."""
     pairs = []
-    for experiment, point in dict.fromkeys(
-        (finding.experiment, point_words(finding.point)) for finding in base.findings
-    ):
-        ours, theirs = (
-            [
-                finding
-                for finding in run.findings
-                if (finding.experiment, point_words(finding.point)) == (experiment, point)
-            ]
-            for run in (base, other)
-        )
+    by_others = by_question(other.findings)
+    for (experiment, point), ours in by_question(base.findings).items():
+        theirs = by_others.get((experiment, point), [])
         for names in _systems(ours, theirs):
             shown = (_shown(names[0], letters[0]), _shown(names[1], letters[1]))
             ratios: list[Ratio] = []
@@ -249,35 +214,28 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
             for figure in figures_found(Shown.ACROSS):
                 below, above = ((name, findings_by_block(own, figure)) for name, own in zip(shown, sides, strict=True))
                 step = figure.resolution_in([*sides[0], *sides[1]])
-                ratios += _ratio(experiment, figure, above, below, noise=noise, doubtful=doubtful, resolution=step)
+                ratio = ratio_of(
+                    experiment, figure, above, below, doubtful=doubtful, resolution=step, paired=False, noise=noise
+                )
+                ratios += [ratio] if ratio else []
             made_of = _of(base, experiment, names[0], point), _of(other, experiment, names[1], point)
             if ratios:
-                pairs.append(
-                    Pair(
-                        experiment=experiment,
-                        where=point,
-                        run=letters[1],
-                        system=names[1],
-                        baseline_run=letters[0],
-                        baseline=names[0],
-                        results=made_of[1],
-                        baseline_results=made_of[0],
-                        ratios=tuple(ratios),
-                        remarks=(),
-                        unequal=_unequal(*made_of, shown),
-                    )
-                )
+                compared_sides = (letters[1], names[1], letters[0], names[0], made_of[1], made_of[0])
+                unequal = _unequal(*made_of, shown)
+                pairs.append(Pair(experiment, point, *compared_sides, tuple(ratios), (), unequal))
     return pairs
 
 
 def _found_alone(base: StoredRun, other: StoredRun) -> list[Unmatched]:
     """What was found at a point, or of a system, that the other run has nothing of; for tables `match` finds it."""
-    listed = {_place(block.results[0].spec) for run in (base, other) for block in blocks(run.results)}
+    specs = [block.results[0].spec for run in (base, other) for block in blocks(run.results)]
+    listed = {(spec.experiment, point_words(spec.point)) for spec in specs}
+    ours, theirs = by_question(base.findings), by_question(other.findings)
     alone = []
-    for is_base, own, there in ((True, base, other), (False, other, base)):
-        for place in dict.fromkeys(_place(finding) for finding in own.findings if _place(finding) not in listed):
-            systems = sorted({finding.system for finding in own.findings if _place(finding) == place})
-            partners = {family(finding.system) for finding in there.findings if _place(finding) == place}
+    for is_base, own, there in ((True, ours, theirs), (False, theirs, ours)):
+        for place in (place for place in own if place not in listed):
+            systems = sorted({finding.system for finding in own[place]})
+            partners = {family(finding.system) for finding in there.get(place, ())}
             words = " at ".join(part for part in place if part)
             if not partners:
                 alone.append(Unmatched(is_base, words))
@@ -286,10 +244,6 @@ def _found_alone(base: StoredRun, other: StoredRun) -> list[Unmatched]:
                     Unmatched(is_base, f"{system} in {words}") for system in systems if family(system) not in partners
                 ]
     return alone
-
-
-def _place(item: Finding | TrialSpec) -> tuple[str, str]:
-    return item.experiment, point_words(item.point)
 
 
 def _of(run: StoredRun, experiment: str, system: str, point: str) -> tuple[TrialResult, ...]:

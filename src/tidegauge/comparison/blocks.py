@@ -139,14 +139,10 @@ def _identity(table: Block) -> Hashable:
     common = replace(spec.workload, producer_overrides={}, consumer_overrides={})
     # A rate that is a share of what was found differs a little from run to run, and is the same question.
     rate = None if "%" in spec.rate_rule else result.offered_msgs_per_s
-    return (*_kind_of(table), rate, spec.measure_s, repr(common), spec.nodes, spec.faults)
+    return (*_kind(table), rate, spec.measure_s, repr(common), spec.nodes, spec.faults)
 
 
-def _kind(table: Block) -> Hashable:
-    return _kind_of(table)
-
-
-def _kind_of(table: Block) -> tuple[str, str, str]:
+def _kind(table: Block) -> tuple[str, str, str]:
     spec = table.results[0].spec
     rule = spec.rate_rule if "%" in spec.rate_rule else ""
     return spec.experiment, rule, point_words(spec.point)

@@ -18,7 +18,7 @@ from ruamel.yaml.error import YAMLError
 from tidegauge.comparison.blocks import family
 from tidegauge.fairness.case import normal_settings, without_places
 from tidegauge.numbers import rounded, size
-from tidegauge.plain import Parts, differing, flatten, json_parts
+from tidegauge.plain import Parts, differing, flatten, grouped, json_parts
 from tidegauge.store.details import Disclosed
 from tidegauge.store.read import StoredRun
 
@@ -117,10 +117,8 @@ def _software(disclosed: DisclosedRun) -> dict[str, str]:
         "Tidegauge": " ".join(part for part in (run.tidegauge_version, f"{str(commit)[:12]}{modified}") if part),
         "Python": str(python.get("version", "")) if isinstance(python, Mapping) else NOT_THERE,
     }
-    by_family: dict[str, list[str]] = {}
-    for system in sorted({result.spec.system for result in run.results}):
-        by_family.setdefault(family(system), []).append(system)
-    for name, labels in by_family.items():
+    systems = sorted({result.spec.system for result in run.results})
+    for name, labels in grouped((family(system), system) for system in systems).items():
         found[name] = ", ".join(labels)
         known = [disclosed.disclosed[label] for label in labels if label in disclosed.disclosed]
         for what, values in (
@@ -134,11 +132,8 @@ def _software(disclosed: DisclosedRun) -> dict[str, str]:
 
 def _settings(run: DisclosedRun) -> dict[str, str]:
     """Settings in force, and the JVM flags of servers. By name without its version, so that versions compare."""
-    labels: dict[str, list[str]] = {}
-    for label in sorted(run.disclosed):
-        labels.setdefault(family(label), []).append(label)
     found: dict[str, str] = {}
-    for name, own in labels.items():
+    for name, own in grouped((family(label), label) for label in sorted(run.disclosed)).items():
         for label in own:
             shown = name if len(own) == 1 else label
             disclosed = run.disclosed[label]

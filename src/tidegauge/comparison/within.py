@@ -9,9 +9,10 @@ from tidegauge.comparison.blocks import Block
 from tidegauge.durability.levels import levels_equal
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words
+from tidegauge.plain import grouped
 from tidegauge.statistics.figures import Figure, FindingFigure, Shown, compared, figures_found
 from tidegauge.statistics.intervals import by_block
-from tidegauge.statistics.verdict import Comparison, compare_paired, compare_unpaired
+from tidegauge.statistics.verdict import NOISE_THRESHOLD, Comparison, compare_paired, compare_unpaired
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,15 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
         doubtful = any(result.validity is Validity.DOUBTFUL for result in used)
         for figure in compared(Shown.WITHIN, closed_loop=block.closed_loop):
             values, base = (values_by_block(block.usable(name), figure) for name in (system, baseline))
-            ratio = _ratio(block.experiment, figure, (system, values), (baseline, base), doubtful=doubtful)
+            ratio = ratio_of(block.experiment, figure, (system, values), (baseline, base), doubtful=doubtful)
             forms = block.of(system)[0].spec.form, block.of(baseline)[0].spec.form
             found += [replace(ratio, point=block.point, forms=forms)] if ratio else []
     return found
+
+
+def by_question(findings: Sequence[Finding]) -> dict[tuple[str, str], list[Finding]]:
+    """Findings by experiment, and point of the sweep in words."""
+    return grouped(((finding.experiment, point_words(finding.point)), finding) for finding in findings)
 
 
 def finding_ratios(
@@ -85,25 +91,16 @@ def finding_ratios(
     if not (across_levels or levels_equal(results)):
         return []
     found = []
-    for experiment, at in dict.fromkeys((finding.experiment, point_words(finding.point)) for finding in findings):
-        at_point = [
-            finding for finding in findings if (finding.experiment, point_words(finding.point)) == (experiment, at)
-        ]
-        decided = [finding for finding in at_point if finding.decided]
-        systems = sorted({finding.system for finding in decided})
+    for (experiment, at), at_point in by_question(findings).items():
+        decided = grouped((finding.system, finding) for finding in at_point if finding.decided)
+        baseline, *others = sorted(decided) or [""]
         for figure in figures_found(Shown.WITHIN):
-            sides = {
-                system: findings_by_block([finding for finding in decided if finding.system == system], figure)
-                for system in systems
-            }
-            for system in systems[1:]:
-                pair = (system, sides[system]), (systems[0], sides[systems[0]])
-                doubtful = rest_on_doubt(
-                    [finding for finding in decided if finding.system in (system, systems[0])], results
-                )
-                step = figure.resolution_in([finding for finding in decided if finding.system in (system, systems[0])])
-                ratio = _ratio(experiment, figure, *pair, doubtful=doubtful, resolution=step)
-                forms = _form(system, at, results), _form(systems[0], at, results)
+            for system in others:
+                pair = [(name, findings_by_block(decided[name], figure)) for name in (system, baseline)]
+                both = [*decided[system], *decided[baseline]]
+                doubtful, step = rest_on_doubt(both, results), figure.resolution_in(both)
+                ratio = ratio_of(experiment, figure, *pair, doubtful=doubtful, resolution=step)
+                forms = _form(system, at, results), _form(baseline, at, results)
                 found += [replace(ratio, point=at_point[0].point, forms=forms)] if ratio else []
     return found
 
@@ -130,7 +127,7 @@ def findings_by_block(findings: Sequence[Finding], figure: FindingFigure) -> dic
     return by_block([(finding.block, figure.of(finding)) for finding in findings])
 
 
-def _ratio(
+def ratio_of(
     experiment: str,
     figure: Figure | FindingFigure,
     above: tuple[str, ByBlock],
@@ -138,24 +135,20 @@ def _ratio(
     *,
     doubtful: bool,
     resolution: float = 0.0,
+    paired: bool = True,
+    noise: float = NOISE_THRESHOLD,
 ) -> Ratio | None:
-    """Paired where the two have blocks in common; else, when INVALID trials left none, each side for itself."""
+    """Of what `above` and `below` name, by block. None if a side has no figure.
+
+    Paired where the two have blocks in common; else, when INVALID trials left none, each side for itself. Not `paired`:
+    blocks of two runs were measured at different times, whatever their numbers.
+    """
     (system, values), (baseline, base) = above, below
     better = figure.higher_is_better
-    comparison = compare_paired(values, base, better, resolution=resolution) or compare_unpaired(
-        [*values.values()], [*base.values()], better, resolution=resolution
-    )
+    comparison = compare_paired(values, base, better, noise, resolution) if paired else None
+    if comparison is None:
+        comparison = compare_unpaired([*values.values()], [*base.values()], better, noise, resolution)
     if comparison is None:
         return None
-    return Ratio(
-        experiment,
-        figure.name,
-        figure.title,
-        figure.unit,
-        system,
-        baseline,
-        tuple(values.values()),
-        tuple(base.values()),
-        doubtful,
-        comparison,
-    )
+    named = (experiment, figure.name, figure.title, figure.unit, system, baseline)
+    return Ratio(*named, tuple(values.values()), tuple(base.values()), doubtful, comparison)
