@@ -25,7 +25,6 @@ from tidegauge.report.terminal import heading, host_words
 from tidegauge.statistics.verdict import Verdict
 from tidegauge.store.read import StoredRun
 
-SCHEMA = "tidegauge.compare/1"
 SETTINGS_SHOWN = 20
 """Settings that differ, in a terminal; two versions of a system may differ in hundreds of defaults."""
 _TITLES = {"host": "Host", "software": "Software", "settings": "Settings in force", "campaign": "Campaign"}
@@ -127,7 +126,7 @@ def _how_sure(comparison: RunComparison) -> str:
 def content(compared: RunComparison) -> dict[str, Any]:
     """The same as plain data, with every difference and every figure."""
     return {
-        "schema": SCHEMA,
+        "schema": "tidegauge.compare/1",
         "runs": [
             {"letter": letter, **head(run), "settings_digests": dict(digests)}
             for (letter, run), digests in zip(compared.runs, compared.settings_digests, strict=True)
@@ -141,17 +140,12 @@ def content(compared: RunComparison) -> dict[str, Any]:
     }
 
 
+_OF_PAIR = ("experiment", "where", "run", "system", "baseline_run", "baseline", "forms", "unequal", "remarks")
+
+
 def _content(pair: Pair) -> dict[str, Any]:
     return {
-        "experiment": pair.experiment,
-        "where": pair.where,
-        "run": pair.run,
-        "system": pair.system,
-        "baseline_run": pair.baseline_run,
-        "baseline": pair.baseline,
-        "forms": list(pair.forms),
-        "unequal": pair.unequal,
-        "remarks": list(pair.remarks),
+        **{name: plain(getattr(pair, name)) for name in _OF_PAIR},
         "trials": [result.spec.trial_id for result in pair.results],
         "baseline_trials": [result.spec.trial_id for result in pair.baseline_results],
         "ratios": [
@@ -213,9 +207,6 @@ def junit(comparison: RunComparison) -> bytes:
     return document("tidegauge compare", cases, {**runs, **marks})
 
 
-CLAIMS_SCHEMA = "tidegauge.claims/1"
-
-
 def published_runs(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> RenderableType:
     """The claims over one or several runs: which they are, what was not the same around them, then the verdicts."""
     parts: list[RenderableType] = []
@@ -233,7 +224,7 @@ def published_runs(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> Rend
 def published_runs_content(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> dict[str, Any]:
     """The same as plain data."""
     return {
-        "schema": CLAIMS_SCHEMA,
+        "schema": "tidegauge.claims/1",
         "runs": [{"letter": letter, **head(run)} for letter, run in zip(LETTERS, runs, strict=False)],
         "unequal": any(run.terms.unequal for run in runs),
         "published": plain(outcome),

@@ -124,11 +124,8 @@ def merged_words(whole: Merged) -> str:
         f"; end-to-end{f' ({name})' if len(whole.end_to_end) > 1 else ''} {_percentiles(latency)}"
         for name, latency in whole.end_to_end.items()
     )
-    return f"{whole.experiment}, {whole.system}: response {_percentiles(whole.response)} of {_messages(whole)}{ends}"
-
-
-def _messages(whole: Merged) -> str:
-    return f"{count(whole.response.count)} messages in {whole.trials} trials"
+    messages = f"{count(whole.response.count)} messages in {whole.trials} trials"
+    return f"{whole.experiment}, {whole.system}: response {_percentiles(whole.response)} of {messages}{ends}"
 
 
 def _percentiles(latency: Latency) -> str:

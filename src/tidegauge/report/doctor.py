@@ -20,8 +20,6 @@ from tidegauge.plain import plain
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet
 from tidegauge.report.terminal import heading
 
-DOCTOR_SCHEMA = "tidegauge.doctor/1"
-
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -41,16 +39,7 @@ class Diagnosis:
 
 def doctor_content(found: Diagnosis) -> dict[str, Any]:
     """The same as plain data. Units are in the names; times are UTC."""
-    return {
-        "schema": DOCTOR_SCHEMA,
-        "host": plain(found.host),
-        "clock": plain(found.clock),
-        "ceilings": plain(found.ceilings),
-        "advice": plain(found.advice),
-        "abilities": plain(found.abilities),
-        "calibration": plain(found.calibration),
-        "calibration_problem": found.calibration_problem,
-    }
+    return {"schema": "tidegauge.doctor/1", **plain(found)}
 
 
 def doctor_report(found: Diagnosis) -> RenderableType:
@@ -73,7 +62,8 @@ def _ceilings(ceilings: Ceilings, found: Diagnosis) -> Iterable[RenderableType]:
     for disk in ceilings.disks:
         yield Paragraph(_disk_words(disk), first="  ", rest="    ")
         if disk.syncs:
-            yield _indented(_sync_table(disk))
+            lines = (line for lines in _sync_table(disk).lines(96) for line in lines)
+            yield Group(*(Text(f"    {line}", no_wrap=True) for line in lines))
         yield from (bullet(f"DOUBTFUL: {doubt}.", "yellow") for doubt in disk.doubts)
     if ceilings.loopback is not None:
         loop = ceilings.loopback
@@ -135,12 +125,8 @@ def _sync_table(disk: DiskCeiling) -> FigureTable:
     names = ("p50", "p95", "p99", "max")
     columns = (Column(name, tuple(ms(getattr(sync, f"{name}_ms")) for sync in disk.syncs)) for name in names)
     times = ColumnGroup("time of one call, ms", tuple(columns))
-    rates = ColumnGroup("", (Column("calls/s", tuple(count(sync.per_s) for sync in disk.syncs)),))
+    rates = ColumnGroup.of("", Column("calls/s", tuple(count(sync.per_s) for sync in disk.syncs)))
     return FigureTable("append, then", labels, (rates, times))
-
-
-def _indented(table: FigureTable) -> RenderableType:
-    return Group(*(Text(f"    {line}", no_wrap=True) for lines in table.lines(96) for line in lines))
 
 
 def _advice(advice: Sequence[Advice]) -> Iterable[RenderableType]:

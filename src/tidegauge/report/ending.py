@@ -17,6 +17,7 @@ from tidegauge.model.events import LEFT_OUT
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity
 from tidegauge.model.use import Resource
 from tidegauge.numbers import plural
+from tidegauge.plain import grouped
 from tidegauge.report import thresholds
 from tidegauge.report.compare import REPEATS_FIRST
 from tidegauge.report.layout import shown_path
@@ -34,7 +35,7 @@ from tidegauge.statistics.classify import (
     UNSTEADY,
     UNSTEADY_WARMUP,
 )
-from tidegauge.store.read import StoredRun, StoredTrial
+from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import Outcome
 
 
@@ -139,10 +140,8 @@ def _begins(beginnings: tuple[str, ...]) -> Callable[[str], bool]:
 
 def where_words(own: Sequence[TrialResult], trials: int, names: SystemNames) -> str:
     """ "In 3 of 6 trials (peak: Kafka, Pulsar; latency: Kafka)", or "In all 6 trials"."""
-    by_experiment: dict[str, dict[str, None]] = {}
-    for result in own:
-        by_experiment.setdefault(result.spec.experiment, {})[names.of(result.spec.system)] = None
-    places = "; ".join(f"{experiment}: {', '.join(sorted(systems))}" for experiment, systems in by_experiment.items())
+    by_experiment = grouped((result.spec.experiment, names.of(result.spec.system)) for result in own)
+    places = "; ".join(f"{name}: {', '.join(sorted(set(systems)))}" for name, systems in by_experiment.items())
     if len(own) == trials:
         return f"In all {trials} trials" if trials > 1 else "In the only trial"
     return f"In {len(own)} of {trials} trials ({places})"
@@ -191,9 +190,7 @@ def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advic
     for validity in (Validity.INVALID, Validity.DOUBTFUL):
         affected = [result for result in results if result.validity is validity]
         if affected:
-            words = (
-                f"{where_words(affected, len(results), names)}: {validity.value.upper()}, {reason_words(affected[0])}"
-            )
+            words = f"{where_words(affected, len(results), names)}: {validity.shown}, {reason_words(affected[0])}"
             remedy = next(filter(None, map(_remedy, affected[0].reasons)), "").strip(" ()")
             found.append(Advice(words, remedy, bad=validity is Validity.INVALID))
     return found
@@ -271,13 +268,9 @@ def _unfinished(run: StoredRun, program: str) -> Ending:
     if run.status == "interrupted":
         return Ending(End.INTERRUPTED, f"Interrupted; {kept}.", what)
     failed = [trial for trial in run.trials if trial.result is None]
-    reason = _failure(failed[0]) if failed else run.reason or run.status
+    reason = f"{failed[0].trial_id} ({failed[0].why or failed[0].status})" if failed else run.reason or run.status
     many = f"{plural(len(failed), 'trial')} failed, first {reason}" if failed else reason
     return Ending(End.FAILED, _stop(f"{many}; {kept}"), what)
-
-
-def _failure(trial: StoredTrial) -> str:
-    return f"{trial.trial_id} ({trial.why or trial.status})"
 
 
 def run_words(run: StoredRun) -> str:

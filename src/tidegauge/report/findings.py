@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from statistics import median
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -17,7 +16,7 @@ from tidegauge.numbers import MISSING, count, ms, short
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, apart, bullet
 from tidegauge.report.names import SystemNames
 from tidegauge.report.sweeps import LABEL_CHARS_MAX, in_order, labelled
-from tidegauge.report.tables import reduced
+from tidegauge.report.tables import Form, reduced_group
 
 Figure = Callable[[FaultResult], float | None]
 
@@ -39,35 +38,20 @@ def faults_table(block: Block) -> FigureTable | None:
     if not rows:
         return None
 
-    def column(head: str, form: Callable[[float | None], str], figure: Figure) -> Column:
-        return Column(head, tuple(form(reduced(found, figure, median)) for _, found in rows))
+    def group(head: str, form: Form, figures: Mapping[str, Figure]) -> ColumnGroup:
+        return reduced_group(head, [found for _, found in rows], form, figures)
 
+    failed, *others = group(
+        "", count, {"failed": lambda r: r.failed, "twice": lambda r: r.duplicated, "disordered": lambda r: r.reordered}
+    ).columns
     groups = (
-        ColumnGroup(
-            "at, s",
-            (column("from", _seconds, lambda r: r.from_s), column("to", _seconds, lambda r: r.until_s)),
+        group("at, s", _seconds, {"from": lambda r: r.from_s, "to": lambda r: r.until_s}),
+        group(
+            "s without", _seconds, {"publishes": lambda r: r.publish_gap_s, "deliveries": lambda r: r.delivery_gap_s}
         ),
-        ColumnGroup(
-            "s without",
-            (
-                column("publishes", _seconds, lambda r: r.publish_gap_s),
-                column("deliveries", _seconds, lambda r: r.delivery_gap_s),
-            ),
-        ),
-        ColumnGroup(
-            "response p99, ms",
-            (column("before", ms, lambda r: r.p99_before_ms), column("worst", ms, lambda r: r.p99_worst_ms)),
-        ),
-        ColumnGroup("normal", (Column("after, s", tuple(_normal(found) for _, found in rows)),)),
-        ColumnGroup(
-            "messages",
-            (
-                column("failed", count, lambda r: r.failed),
-                Column("lost", tuple(_lost(found) for _, found in rows)),
-                column("twice", count, lambda r: r.duplicated),
-                column("disordered", count, lambda r: r.reordered),
-            ),
-        ),
+        group("response p99, ms", ms, {"before": lambda r: r.p99_before_ms, "worst": lambda r: r.p99_worst_ms}),
+        ColumnGroup.of("normal", Column("after, s", tuple(_normal(found) for _, found in rows))),
+        ColumnGroup.of("messages", failed, Column("lost", tuple(_lost(found) for _, found in rows)), *others),
     )
     return FigureTable("system and fault", tuple(label for label, _ in rows), groups)
 
@@ -166,7 +150,7 @@ def finding_table(own: Sequence[Finding], names: SystemNames) -> FigureTable:
     for head in heads:
         cells = [row.get(head) for _, row in rows]
         words = any(isinstance(cell, str) for cell in cells)
-        groups.append(ColumnGroup("", (Column(head, tuple(map(_shown, cells)), words),)))
+        groups.append(ColumnGroup.of("", Column(head, tuple(map(_shown, cells)), words)))
     points = [finding.point for finding in own for _ in finding.rows]
     label_head, labels = labelled(points, [who for who, _ in rows], "system")
     table = FigureTable(label_head, labels, tuple(groups))

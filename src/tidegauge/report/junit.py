@@ -61,7 +61,7 @@ def document(name: str, cases: Sequence[Case], properties: Mapping[str, str]) ->
 
 def run_junit(run: StoredRun) -> bytes:
     """A run as JUnit XML."""
-    cases = [_trial(trial) for trial in run.trials if not _exploratory(trial)]
+    cases = [_trial(trial) for trial in run.trials if trial.spec is None or not trial.spec.exploratory]
     begun = {trial.trial_id for trial in run.trials}
     cases += [
         Case(spec.trial_id, spec.experiment, State.ERROR, "never began")
@@ -77,10 +77,6 @@ def run_junit(run: StoredRun) -> bytes:
         cases.append(Case("run", "run", State.ERROR, f"{run.status}: {run.reason}"))
     marks = {fairness.MARK: fairness.headline(run.terms)} if run.terms.unequal else {}
     return document(f"tidegauge {run.name}", cases, {"run": str(run.path), "status": run.status, **marks})
-
-
-def _exploratory(trial: StoredTrial) -> bool:
-    return trial.spec is not None and trial.spec.exploratory
 
 
 def _trial(trial: StoredTrial) -> Case:

@@ -47,6 +47,11 @@ class ColumnGroup:
     columns: tuple[Column, ...]
     begins_table: bool = False
 
+    @classmethod
+    def of(cls, head: str, *columns: Column, begins_table: bool = False) -> ColumnGroup:
+        """The group of these columns."""
+        return cls(head, columns, begins_table)
+
     @property
     def width(self) -> int:
         """Characters that it needs, its head included."""

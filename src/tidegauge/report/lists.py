@@ -20,6 +20,7 @@ from tidegauge.model.tilt import EQUAL_TERMS, Terms
 from tidegauge.model.trial import AttestSpec, LoadSpec, TrialSpec
 from tidegauge.model.workload import Arrival, ShareSize, share_sizes
 from tidegauge.numbers import count, duration, gib, local_time, ms, plural, size
+from tidegauge.plain import grouped
 from tidegauge.published.examine import Choice
 from tidegauge.published.scale import BRIEF_MARK, Scale
 from tidegauge.report import fairness, levels
@@ -41,7 +42,9 @@ WORKLOADS_MAX = 4
 
 def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
     """One run a row, the newest last."""
-    table = _table("run", "started", "status", "trials")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    for head in ("run", "started", "status", "trials"):
+        table.add_column(head, overflow="fold")
     for run in runs:
         trials = f"{len(run.results)}/{max(len(run.planned), len(run.trials))}"
         table.add_row(run.path.name, local_time(run.started_at), _status(run), trials)
@@ -171,9 +174,7 @@ def _load(alike: Sequence[TrialSpec]) -> str:
 
 def _workloads(trials: Sequence[TrialSpec]) -> list[str]:
     """What is sent to whom, once for all trials alike; of several, with what distinguishes their trials."""
-    alike: dict[str, list[TrialSpec]] = {}
-    for trial in trials:
-        alike.setdefault(workload_words(trial.workload), []).append(trial)
+    alike = grouped((workload_words(trial.workload), trial) for trial in trials)
     if len(alike) == 1:
         return list(alike)
     return [f"{_apart(own, trials)}{words}" for words, own in alike.items()]
@@ -312,10 +313,3 @@ def offered(trial: TrialSpec) -> str:
         return "closed loop"
     rate = trial.msgs_per_s if isinstance(trial, LoadSpec | AttestSpec) else None
     return trial.rate_rule or "set by an earlier trial" if rate is None else f"{count(rate)} msg/s"
-
-
-def _table(*heads: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
-    for head in heads:
-        table.add_column(head, overflow="fold")
-    return table

@@ -30,7 +30,7 @@ from tidegauge.model.events import (
     WorkerSeen,
 )
 from tidegauge.model.tilt import Tilt
-from tidegauge.model.trial import AttestResult, LoadResult, TrialSpec, Validity
+from tidegauge.model.trial import AttestResult, LoadResult, TrialSpec
 from tidegauge.numbers import count, duration, ms, plural, short
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Paragraph
@@ -260,12 +260,10 @@ def outcome(ended: TrialEnded) -> str:
     result = ended.result
     if isinstance(result, AttestResult):
         return f"{ended.spec.trial_id}: {attest_outcome(result.spec.attest, result.attest)}"
-    verdict = result.validity.value
-    shown = verdict if result.validity is Validity.VALID else verdict.upper()
     figures = f"{count(result.msgs_per_s)} msg/s"
     if isinstance(result, LoadResult):
         figures += f", response p50 {ms(result.response.p50_ms)}, p99 {ms(result.response.p99_ms)} ms"
-    return f"{ended.spec.trial_id}: {figures}: {shown}"
+    return f"{ended.spec.trial_id}: {figures}: {result.validity.shown}"
 
 
 def seconds_left(state: LiveState, now_s: float) -> float | None:

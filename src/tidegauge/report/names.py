@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidegauge.model.trial import TrialSpec, point_words, with_form
+from tidegauge.plain import grouped
 from tidegauge.store.read import StoredRun
 from tidegauge.systems import registry
 
@@ -56,9 +57,8 @@ def names_of(run: StoredRun) -> SystemNames:
 
 def names_among(specs: Sequence[TrialSpec]) -> SystemNames:
     """Of the systems of these trials."""
-    forms: dict[str, dict[str, str]] = {}
-    for spec in specs:
-        forms.setdefault(spec.system, {})[point_words(spec.point)] = spec.form
+    by_system = grouped((spec.system, (point_words(spec.point), spec.form)) for spec in specs)
+    forms = {system: dict(at_points) for system, at_points in by_system.items()}
     return SystemNames(tuple(forms), forms)
 
 

@@ -21,11 +21,7 @@ _STYLES = {
     Verdict.CONTRADICTED: "bold red",
     Verdict.NOT_DECIDED: "yellow",
 }
-_GRADES = {
-    Grade.ORDERING: "ordering",
-    Grade.SIZE: "ordering and size",
-    Grade.ABSOLUTE: "absolute value, never decided",
-}
+_GRADES = {Grade.ORDERING: "ordering", Grade.SIZE: "ordering and size", Grade.ABSOLUTE: "absolute value, never decided"}
 _PLACE_CHARS_MAX = 40
 CONTRADICTS = "the report contradicts itself here"
 
@@ -149,7 +145,7 @@ def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
         Column("published", tuple(precise(side.published) for side in sides)),
     )
     sources = Column("source", tuple(side.published_source or MISSING for side in sides), words=True)
-    groups = (ColumnGroup(head, columns), ColumnGroup("", (sources,)))
+    groups = (ColumnGroup(head, columns), ColumnGroup.of("", sources))
     return FigureTable("place", labels, groups, label_chars_max=_PLACE_CHARS_MAX)
 
 

@@ -57,7 +57,7 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
     tables = {sweep.experiment: sweep.blocks for sweep in swept(blocks(run.results))}
     answers = verdicts(run)
     for verdict in answers[:EXPERIMENTS_MAX]:
-        parts += [Text(""), _verdict(verdict)]
+        parts += [Text(""), Paragraph(f"{verdict.experiment}: {verdict.sentence}", "bold")]
         parts += _table(verdict, tables.get(verdict.experiment, ()), run, names)
     if len(answers) > EXPERIMENTS_MAX:
         parts.append(Text(f"... {plural(len(answers) - EXPERIMENTS_MAX, 'more experiment')} in `show` and the report"))
@@ -121,10 +121,6 @@ def _beyond(run: StoredRun) -> Iterable[RenderableType]:
         yield Paragraph(f"{run.published.title}: {counts(run.published)}.", "bold")
 
 
-def _verdict(verdict: ExperimentVerdict) -> RenderableType:
-    return Paragraph(f"{verdict.experiment}: {verdict.sentence}", "bold")
-
-
 def _table(
     verdict: ExperimentVerdict, points: Sequence[Block], run: StoredRun, names: SystemNames
 ) -> Iterable[RenderableType]:
@@ -151,12 +147,12 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
         return Column(head, tuple(in_unit(_middle(block.usable(system), figure), figure.unit) for system in systems))
 
     def words(head: str, cell: Callable[[str], str]) -> ColumnGroup:
-        return ColumnGroup("", (Column(head, tuple(map(cell, systems)), words=True),))
+        return ColumnGroup.of("", Column(head, tuple(map(cell, systems)), words=True))
 
     groups = (
-        ColumnGroup("", (column("msg/s", "msgs_per_s"),)),
-        ColumnGroup(times, (column("p50", "response_ms_p50"), column("p99", "response_ms_p99"))),
-        ColumnGroup("end-to-end, ms", (column("p99", "end_to_end_ms_p99"),)),
+        ColumnGroup.of("", column("msg/s", "msgs_per_s")),
+        ColumnGroup.of(times, column("p50", "response_ms_p50"), column("p99", "response_ms_p99")),
+        ColumnGroup.of("end-to-end, ms", column("p99", "end_to_end_ms_p99")),
         words("messages", lambda system: _messages(block.of(system))),
         words("limited by", lambda system: _limit(limited_by(block.usable(system)))),
         words("validity", lambda system: _validity(block.of(system))),

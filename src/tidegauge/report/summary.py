@@ -19,15 +19,11 @@ from tidegauge.report.sweeps import in_order
 from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.read import StoredRun, environment_changes
 
-REPORT_SCHEMA = "tidegauge.report/1"
-RUNS_SCHEMA = "tidegauge.runs/1"
-PLAN_SCHEMA = "tidegauge.plan/1"
-
 
 def run_summary(run: StoredRun) -> dict[str, Any]:
     """A run and all its results. Units are in the names; times are UTC."""
     return {
-        "schema": REPORT_SCHEMA,
+        "schema": "tidegauge.report/1",
         "run": head(run),
         **fairness.content(run.terms),
         "thresholds": thresholds.content(run),
@@ -123,7 +119,7 @@ def head(run: StoredRun) -> dict[str, Any]:
 
 def runs_summary(runs: list[StoredRun]) -> dict[str, Any]:
     """All runs, oldest first."""
-    return {"schema": RUNS_SCHEMA, "runs": [head(run) for run in runs]}
+    return {"schema": "tidegauge.runs/1", "runs": [head(run) for run in runs]}
 
 
 def _shares(trials: Sequence[TrialSpec], workers: int) -> list[dict[str, Any]]:
@@ -144,7 +140,7 @@ def plan_summary(plan: ShownPlan) -> dict[str, Any]:
     """The trials of a plan, in order, and what to know before it runs."""
     trials, memory = plan.trials, plan.memory
     return {
-        "schema": PLAN_SCHEMA,
+        "schema": "tidegauge.plan/1",
         "seconds_expected": plain(plan.seconds_expected),
         "warnings": list(plan.warnings),
         "examines": plan.examines and plain(plan.examines),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
@@ -11,11 +11,14 @@ from tidegauge.comparison.blocks import Block
 from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, RecordResult, Validity
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.numbers import MISSING, count, in_unit, ms, plural
+from tidegauge.plain import grouped
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable
 from tidegauge.statistics.figures import FIGURES
 
 T = TypeVar("T")
 RecordFigure = Callable[[RecordResult], float | None]
+Form = Callable[[float | None], str]
+Reduce = Callable[[Sequence[float]], float]
 _SECOND_TABLE = "backlog"
 """The group of columns with which a further table begins."""
 
@@ -25,38 +28,29 @@ def records_table(block: Block) -> FigureTable | None:
     rows = [
         (f"{system} {name}", records)
         for system in block.systems
-        for name, records in _by_name([load.records for load in shown(block, system) if isinstance(load, LoadResult)])
+        for name, records in grouped(
+            (record.name, record)
+            for load in shown(block, system)
+            if isinstance(load, LoadResult)
+            for record in load.records
+        ).items()
     ]
     if not rows:
         return None
 
-    def column(head: str, form: Callable[[float | None], str], figure: RecordFigure) -> Column:
-        return Column(head, tuple(form(reduced(records, figure, median)) for _, records in rows))
+    def group(head: str, form: Form, figures: Mapping[str, RecordFigure]) -> ColumnGroup:
+        return reduced_group(head, [records for _, records in rows], form, figures)
 
+    times: Mapping[str, RecordFigure] = {
+        "p50": lambda r: r.response.p50_ms,
+        "p99": lambda r: r.response.p99_ms,
+        "max": lambda r: r.response.max_ms if r.response.count else None,
+    }
     groups = (
-        ColumnGroup(
-            "msg/s",
-            (
-                column("offered", count, lambda r: r.offered_msgs_per_s),
-                column("achieved", count, lambda r: r.msgs_per_s),
-            ),
-        ),
-        ColumnGroup(
-            "response time, ms",
-            (
-                column("p50", ms, lambda r: r.response.p50_ms),
-                column("p99", ms, lambda r: r.response.p99_ms),
-                column("max", ms, lambda r: r.response.max_ms if r.response.count else None),
-            ),
-        ),
-        ColumnGroup("service, ms", (column("p99", ms, lambda r: r.service.p99_ms),)),
-        ColumnGroup(
-            "end-to-end, ms",
-            (
-                column("p50", ms, lambda r: r.end_to_end.p50_ms),
-                column("p99", ms, lambda r: r.end_to_end.p99_ms),
-            ),
-        ),
+        group("msg/s", count, {"offered": lambda r: r.offered_msgs_per_s, "achieved": lambda r: r.msgs_per_s}),
+        group("response time, ms", ms, times),
+        group("service, ms", ms, {"p99": lambda r: r.service.p99_ms}),
+        group("end-to-end, ms", ms, {"p50": lambda r: r.end_to_end.p50_ms, "p99": lambda r: r.end_to_end.p99_ms}),
     )
     return FigureTable("system and step", tuple(label for label, _ in rows), groups)
 
@@ -65,14 +59,6 @@ def shown(block: Block, system: str) -> Sequence[MeasuredResult]:
     """A single trial whatever its validity, which the table above shows; of several those whose figures may be used."""
     trials = block.of(system)
     return trials if len(trials) == 1 else block.usable(system)
-
-
-def _by_name(trials: Sequence[Sequence[RecordResult]]) -> list[tuple[str, list[RecordResult]]]:
-    found: dict[str, list[RecordResult]] = {}
-    for records in trials:
-        for record in records:
-            found.setdefault(record.name, []).append(record)
-    return list(found.items())
 
 
 @dataclass(frozen=True)
@@ -94,9 +80,6 @@ def remarks(block: Block) -> Iterable[Remark]:
             yield Remark(f"{who}: {warning}")
         for where, message, times in result.errors:
             yield Remark(f"{who}: {plural(times, 'error')} in {where}: {message}")
-
-
-Reduce = Callable[[Sequence[float]], float]
 
 
 def figure_rows(block: Block) -> list[tuple[str, Sequence[MeasuredResult], Reduce]]:
@@ -124,7 +107,7 @@ def figure_table(*blocks: Block) -> FigureTable:
             groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
     validity = Column("validity", tuple(_validity(results) for results, _ in rows), words=True)
     found = [ColumnGroup(head, tuple(columns), head == _SECOND_TABLE) for head, columns in groups.items()]
-    return FigureTable("system", tuple(label for label, _, _ in listed), (*found, ColumnGroup("", (validity,))))
+    return FigureTable("system", tuple(label for label, _, _ in listed), (*found, ColumnGroup.of("", validity)))
 
 
 def reduced(items: Iterable[T], figure: Callable[[T], float | None], reduce: Reduce) -> float | None:
@@ -133,12 +116,23 @@ def reduced(items: Iterable[T], figure: Callable[[T], float | None], reduce: Red
     return float(reduce(values)) if values else None
 
 
+def reduced_group(
+    head: str,
+    rows: Sequence[Sequence[T]],
+    form: Form,
+    figures: Mapping[str, Callable[[T], float | None]],
+    reduce: Reduce = median,
+) -> ColumnGroup:
+    """Figures that are written alike, by the heads of their columns: of each row what is made of its items."""
+    cells = {name: tuple(form(reduced(items, of, reduce)) for items in rows) for name, of in figures.items()}
+    return ColumnGroup(head, tuple(Column(name, column) for name, column in cells.items()))
+
+
 def _validity(results: Sequence[MeasuredResult]) -> str:
     """ "valid", or in capitals what is not."""
     if not results:
         return "INVALID"
-    worst = max(results, key=lambda result: list(Validity).index(result.validity)).validity
-    return worst.value if worst is Validity.VALID else worst.value.upper()
+    return max((result.validity for result in results), key=list(Validity).index).shown
 
 
 def footnotes(block: Block) -> list[str]:

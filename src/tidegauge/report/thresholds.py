@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
+from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.trial import point_words
 from tidegauge.numbers import count
@@ -24,8 +25,7 @@ def rulings(run: StoredRun) -> tuple[Ruling, ...]:
     """Every threshold of a run's campaign, wherever it applies; those missed first."""
     if not run.thresholds:
         return ()
-    thresholds = []
-    unreadable = []
+    thresholds, unreadable = [], []
     for text in run.thresholds:
         try:
             thresholds.append(parse_threshold(text))
@@ -49,14 +49,7 @@ def asked(run: StoredRun) -> list[Asked]:
         )
         for table in tables
     ]
-    for experiment, words in dict.fromkeys(
-        (finding.experiment, point_words(finding.point)) for finding in run.findings
-    ):
-        own = [
-            finding
-            for finding in run.findings
-            if (finding.experiment, point_words(finding.point)) == (experiment, words)
-        ]
+    for (experiment, words), own in within.by_question(run.findings).items():
         where = f"{experiment} at {words}" if words else experiment
         found.append(Asked(experiment, where, own[0].point, False, findings=own))
     return found
@@ -112,9 +105,5 @@ def content(run: StoredRun) -> dict[str, Any] | None:
     decided = outcome(all_rulings)
     if decided is None:
         return None
-    return {"outcome": decided.value, "rulings": [_ruling(ruling) for ruling in all_rulings]}
-
-
-def _ruling(ruling: Ruling) -> dict[str, Any]:
-    made: dict[str, Any] = plain(ruling)
-    return {**made, "sentence": sentence(ruling)}
+    content = [{**plain(ruling), "sentence": sentence(ruling)} for ruling in all_rulings]
+    return {"outcome": decided.value, "rulings": content}

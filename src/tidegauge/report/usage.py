@@ -15,7 +15,7 @@ from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
 from tidegauge.model.trial import MeasuredResult, point_words
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, mb_per_s, ms, percent, plural, precise
-from tidegauge.plain import plain
+from tidegauge.plain import grouped, plain
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph
 from tidegauge.store.read import StoredRun
 from tidegauge.usage import Basis, Ceiling, Cost, Share, cost, shares
@@ -68,14 +68,14 @@ def further(results: Sequence[MeasuredResult], shown: Sequence[MeasuredResult]) 
     """
     known = {(_where(result), name) for result in shown for name, _words in _findings(result)}
     shown_ids = {result.spec.trial_id for result in shown}
-    words_of: dict[str, str] = {}
-    trials: dict[str, list[str]] = {}
-    for result in results:
-        for name, words in _findings(result):
-            if result.spec.trial_id not in shown_ids and (_where(result), name) not in known:
-                words_of.setdefault(name, words)
-                trials.setdefault(name, []).append(result.spec.trial_id)
-    return [f"Near a limit also in {_listed(trials[name])}: {words}." for name, words in words_of.items()]
+    others = grouped(
+        (name, (result.spec.trial_id, words))
+        for result in results
+        for name, words in _findings(result)
+        if result.spec.trial_id not in shown_ids and (_where(result), name) not in known
+    )
+    # What the first of them says stands for all.
+    return [f"Near a limit also in {_listed([trial for trial, _ in own])}: {own[0][1]}." for own in others.values()]
 
 
 def _where(result: MeasuredResult) -> tuple[str, str, str]:
@@ -148,11 +148,8 @@ def content(run: StoredRun) -> dict[str, Any]:
         "price": plain(run.price),
         "usage": [
             {
-                "trial_id": row.result.spec.trial_id,
-                "system": row.result.spec.system,
-                "experiment": row.result.spec.experiment,
-                "msgs_per_s": row.result.msgs_per_s,
-                "mb_per_s": row.result.mb_per_s,
+                **{name: getattr(row.result.spec, name) for name in ("trial_id", "system", "experiment")},
+                **{name: getattr(row.result, name) for name in ("msgs_per_s", "mb_per_s")},
                 "shares": plain(row.shares),
                 "cost": plain(row.cost),
                 "limiting": plain(row.result.limiting),
@@ -208,7 +205,7 @@ def usage_table(found: Sequence[Used]) -> FigureTable | None:
 
 def _limiting_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
     if any(row.result.limiting for row in found):
-        yield ColumnGroup("", (Column("limited by", tuple(cell(row.result) for row in found), words=True),))
+        yield ColumnGroup.of("", Column("limited by", tuple(cell(row.result) for row in found), words=True))
 
 
 def _share_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:

@@ -19,6 +19,7 @@ from tidegauge.durability.levels import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, point_words
 from tidegauge.numbers import count, ms, plural, short
+from tidegauge.plain import grouped
 from tidegauge.report import compare, distributions, fairness, levels
 from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
@@ -215,11 +216,9 @@ def _damage(results: Sequence[MeasuredResult], case: _Case) -> str:
     damage = []
     for system in sorted({result.spec.system for result in results}):
         own = [result for result in results if result.spec.system == system]
-        lost, corrupt = sum(result.lost for result in own), sum(result.corrupt for result in own)
-        if lost or corrupt:
-            what = " and ".join(
-                [*([f"LOST {count(lost)}"] if lost else []), *([f"DAMAGED {count(corrupt)}"] if corrupt else [])]
-            )
+        counts = (("LOST", sum(result.lost for result in own)), ("DAMAGED", sum(result.corrupt for result in own)))
+        what = " and ".join(f"{word} {count(number)}" for word, number in counts if number)
+        if what:
             damage.append(f"{case.names.of(system)} {what} acknowledged messages")
     return ", ".join(damage)
 
@@ -229,8 +228,7 @@ def _of_findings(experiment: str, case: _Case) -> ExperimentVerdict:
     findings = [finding for finding in case.run.findings if finding.experiment == experiment]
     compared = within.finding_ratios(case.run.findings, case.run.results, case.run.terms.allowed)
     sentences = []
-    for at in dict.fromkeys(point_words(finding.point) for finding in findings):
-        at_point = [finding for finding in findings if point_words(finding.point) == at]
+    for (_, at), at_point in within.by_question(findings).items():
         ratios = [ratio for ratio in compared if (ratio.experiment, point_words(ratio.point)) == (experiment, at)]
         sentence, sureness = _at_one_point(at_point, ratios, case)
         sentences.append((f"at {at}: {sentence}" if at else sentence, sureness))
@@ -241,21 +239,18 @@ def _of_findings(experiment: str, case: _Case) -> ExperimentVerdict:
 def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) -> tuple[str, Sureness]:
     figure = next((figure for figure in figures_found(Shown.WITHIN) if any(map(figure.of, own))), None)
     systems = sorted({finding.system for finding in own})
-    open_for = [
-        system for system in systems if any(finding.system == system and not finding.decided for finding in own)
-    ]
+    open_for = sorted({finding.system for finding in own if not finding.decided})
     reasons = [f"not decided for {case.names.listed(open_for)}"] if open_for else []
     reasons += [reason for reason in [case.without(own[0].experiment, systems)] if reason]
     if figure is None:
         return _without_figure(own, reasons, case)
-    values = {system: [figure.of(finding) for finding in own if finding.system == system] for system in systems}
-    sides = tuple(_Side(system, estimate([value for value in values[system] if value])) for system in systems)
+    values = grouped((finding.system, value) for finding in own if (value := figure.of(finding)))
+    sides = tuple(_Side(system, estimate(values.get(system, ()))) for system in systems)
     title = f"{figure.title}: "
     at = point_words(own[0].point)
     question = _Question(title, "", figure.title, figure.unit, figure.higher_is_better, sides, at)
-    sentence, sureness = _sentence(
-        question, [ratio for ratio in ratios if ratio.name == figure.name], [], reasons, case
-    )
+    ratios = [ratio for ratio in ratios if ratio.name == figure.name]
+    sentence, sureness = _sentence(question, ratios, [], reasons, case)
     return sentence, Sureness.NO_ANSWER if len(open_for) == len(systems) else sureness
 
 
@@ -310,9 +305,7 @@ def _how_sure(
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if repeated:
         comparisons = [_compared(ratio, case, first=place == 0) for place, ratio in enumerate(ratios)]
-        return f"over {compare.rests_on(repeated[0])}, {'; '.join(comparisons)}", max(
-            map(_sureness, ratios), key=list(Sureness).index
-        )
+        return f"over {compare.rests_on(repeated[0])}, {'; '.join(comparisons)}", _least_sureness(ratios)
     if any(side.known and side.known.trials > 1 for side in sides):
         return "not compared", Sureness.NOT_COMPARED
     return f"{ONE_EACH}{_least_sure(within, case)}", Sureness.SINGLE_TRIALS
@@ -351,6 +344,10 @@ def _sureness(ratio: Ratio) -> Sureness:
     if ratio.comparison.verdict is Verdict.NO_DIFFERENCE:
         return Sureness.NO_DIFFERENCE
     return Sureness.INCONCLUSIVE if ratio.comparison.verdict is Verdict.INCONCLUSIVE else Sureness.DIFFERENCE
+
+
+def _least_sureness(ratios: Sequence[Ratio]) -> Sureness:
+    return max(map(_sureness, ratios), key=list(Sureness).index)
 
 
 def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> ExperimentVerdict:
@@ -393,7 +390,7 @@ def _over_points(ratios: Sequence[Ratio], points: int, case: _Case) -> tuple[str
         decided = [ratio.comparison.verdict for ratio in repeated if ratio.system == system]
         numbers = [f"{verdict.value} at {decided.count(verdict)}" for verdict in Verdict if verdict in decided]
         counts.append(f"{case.names.of(system)} against {case.names.of(base)}: {', '.join(numbers)} of {points}")
-    return "; ".join(counts), max(map(_sureness, ratios), key=list(Sureness).index)
+    return "; ".join(counts), _least_sureness(ratios)
 
 
 def _finished(sentence: str, case: _Case) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.trial import MeasuredResult, WorkerResult
 from tidegauge.numbers import MISSING, count, ms, rounded, short
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable
-from tidegauge.report.tables import reduced, shown
+from tidegauge.plain import grouped
+from tidegauge.report.layout import ColumnGroup, FigureTable
+from tidegauge.report.tables import Form, Reduce, reduced, reduced_group, shown
 
 ROWS_MAX = 16
 """Of one system; of more load generators those with the largest own lag are shown."""
@@ -33,41 +34,25 @@ def workers_table(block: Block) -> FigureTable | None:
     if not rows:
         return None
 
-    def column(head: str, form: Callable[[float | None], str], figure: WorkerFigure, worst: bool = False) -> Column:
-        return Column(head, tuple(form(reduced(own, figure, max if worst else median)) for _, own in rows))
+    def group(head: str, form: Form, figures: Mapping[str, WorkerFigure], reduce: Reduce = median) -> ColumnGroup:
+        return reduced_group(head, [own for _, own in rows], form, figures, reduce)
 
+    rates: Mapping[str, WorkerFigure] = {
+        "offered": lambda w: w.offered_msgs_per_s,
+        "achieved": lambda w: w.msgs_per_s,
+        "received": lambda w: w.received_msgs_per_s,
+    }
+    lags: Mapping[str, WorkerFigure] = {
+        "p99": lambda w: w.own_lag.p99_ms,
+        "max": lambda w: w.own_lag.max_ms if w.own_lag.count else None,
+    }
+    used = (group("", short, {"CPU": lambda w: w.cpu_s}), group("", short, {"GC": lambda w: w.gc_pause_s}, max))
     groups = (
-        ColumnGroup(
-            "msg/s",
-            (
-                column("offered", count, lambda w: w.offered_msgs_per_s),
-                column("achieved", count, lambda w: w.msgs_per_s),
-                column("received", count, lambda w: w.received_msgs_per_s),
-            ),
-        ),
-        ColumnGroup(
-            "response, ms",
-            (column("p50", ms, lambda w: w.response.p50_ms), column("p99", ms, lambda w: w.response.p99_ms)),
-        ),
-        ColumnGroup(
-            "own lag, ms",
-            (
-                column("p99", ms, lambda w: w.own_lag.p99_ms, worst=True),
-                column("max", ms, lambda w: w.own_lag.max_ms if w.own_lag.count else None, worst=True),
-            ),
-        ),
-        ColumnGroup(
-            "used, s",
-            (column("CPU", short, lambda w: w.cpu_s), column("GC", short, lambda w: w.gc_pause_s, worst=True)),
-            begins_table=True,
-        ),
-        ColumnGroup(
-            "after the first, ms",
-            (
-                column("started", _apart, lambda w: w.started_ms, worst=True),
-                column("ended", _apart, lambda w: w.stopped_ms, worst=True),
-            ),
-        ),
+        group("msg/s", count, rates),
+        group("response, ms", ms, {"p50": lambda w: w.response.p50_ms, "p99": lambda w: w.response.p99_ms}),
+        group("own lag, ms", ms, lags, max),
+        ColumnGroup("used, s", tuple(column for part in used for column in part.columns), begins_table=True),
+        group("after the first, ms", _apart, {"started": lambda w: w.started_ms, "ended": lambda w: w.stopped_ms}, max),
     )
     labels = tuple(label for label, _ in rows)
     return FigureTable("system, load generator", labels, groups, label_chars_max=LABEL_CHARS_MAX)
@@ -85,11 +70,7 @@ def _shown(block: Block, system: str) -> list[Of]:
 
 
 def _by_number(results: Sequence[MeasuredResult]) -> list[Of]:
-    found: dict[int, list[WorkerResult]] = {}
-    for result in results:
-        for worker in result.workers:
-            found.setdefault(worker.worker, []).append(worker)
-    return list(found.values())
+    return list(grouped((worker.worker, worker) for result in results for worker in result.workers).values())
 
 
 def worker_notes(blocks: Sequence[Block]) -> list[str]:

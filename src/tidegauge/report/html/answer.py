@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -163,13 +164,8 @@ def _level_badge(run: StoredRun) -> Badge:
 
 def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
     """What the cuts of this run itself said."""
-    state = (
-        BAD
-        if any(finding.refuted for finding in run.findings)
-        else GOOD
-        if all(finding.decided for finding in run.findings)
-        else DOUBT
-    )
+    decided = all(finding.decided for finding in run.findings)
+    state = BAD if any(finding.refuted for finding in run.findings) else GOOD if decided else DOUBT
     lost = sum(attestation.lost for attestation in cuts)
     text = f"{plural(sum(attestation.cuts for attestation in cuts), 'cut')}: lost {count(lost)} acknowledged messages"
     return Badge(state, f"REFUTED in {text}" if state == BAD else text, "", "durability")
@@ -270,11 +266,7 @@ def _validity_badge(run: StoredRun) -> Badge:
     numbers = {kind: sum(result.validity is kind for result in measured) for kind in Validity}
     bad = numbers[Validity.INVALID] > 0
     state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] else GOOD
-    words = ", ".join(
-        f"{number} {kind.value if kind is Validity.VALID else kind.value.upper()}"
-        for kind, number in numbers.items()
-        if number
-    )
+    words = ", ".join(f"{number} {kind.shown}" for kind, number in numbers.items() if number)
     remarked = [result for result in measured if result.warnings]
     sentence = f"{plural(len(measured), 'trial')}: {words}."
     sentence += f" {len(remarked)} with remarks, such as: {remarked[0].warnings[0]}." if remarked else ""
@@ -286,13 +278,7 @@ def _unsaid(run: StoredRun) -> tuple[str, ...]:
     measured = [result for result in run.results if not result.spec.exploratory] or list(run.results)
     if not measured:
         return ()
-    most = max(
-        sum(
-            other.spec.experiment == result.spec.experiment and other.spec.system == result.spec.system
-            for other in measured
-        )
-        for result in measured
-    )
+    most = max(Counter((result.spec.experiment, result.spec.system) for result in measured).values())
     length = duration(max(result.measured_s for result in measured))
     cut = any(finding.attestations for finding in run.findings)
     what = "this order" if len({result.spec.system for result in measured}) > 1 else "these figures"

@@ -10,7 +10,7 @@ from typing import Any
 from tidegauge.fairness.case import normal_settings
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult
 from tidegauge.numbers import count, duration, in_unit, plural
-from tidegauge.plain import Parts, flatten, json_parts
+from tidegauge.plain import Parts, flatten, grouped, json_parts
 from tidegauge.report.ending import command_words
 from tidegauge.report.plots.percentiles import Details
 from tidegauge.statistics.figures import FIGURES, Figure, Shown, figures_shown
@@ -75,7 +75,7 @@ def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
         *(_cell(figure, result) for figure in shown),
         _warm_up(result) if isinstance(result, LoadResult) else "",
         ", ".join(_cell(figure, result) for figure in used),
-        result.validity.value if result.validity.value == "valid" else result.validity.value.upper(),
+        result.validity.shown,
         _why(result),
     )
 
@@ -104,11 +104,8 @@ def _load(result: TrialResult) -> str:
 
 def settings(run: StoredRun, details: Details) -> list[Settings]:
     """For each system what its first trial with settings had, and in what later ones differed."""
-    by_system: dict[str, list[TrialDetails]] = {}
-    for trial in run.trials:
-        known = details[trial.trial_id]
-        if trial.spec is not None and known.settings:
-            by_system.setdefault(trial.spec.system, []).append(known)
+    known = ((trial.spec, details[trial.trial_id]) for trial in run.trials)
+    by_system = grouped((spec.system, trial) for spec, trial in known if spec is not None and trial.settings)
     return [_of_system(system, trials) for system, trials in sorted(by_system.items())]
 
 
@@ -144,11 +141,12 @@ def _word(value: object) -> str:
 
 def _differences(first: TrialDetails, others: Sequence[TrialDetails]) -> tuple[str, ...]:
     known = _by_name(first)
-    found = []
-    for other in others:
-        for name, value in _by_name(other).items():
-            if name in known and known[name] != value:
-                found.append(f"{other.trial.trial_id}: {name} = {value}")
+    found = [
+        f"{other.trial.trial_id}: {name} = {value}"
+        for other in others
+        for name, value in _by_name(other).items()
+        if known.get(name, value) != value
+    ]
     more = len(found) - DIFFERENCES_MAX
     return (*found[:DIFFERENCES_MAX], *([f"and {more} more"] if more > 0 else []))
 

@@ -155,12 +155,11 @@ def _drawing(plot: Plot, drawings: Mapping[str, Drawing]) -> dict[str, Any]:
 
 def _witnesses(run: StoredRun, details: Mapping[str, TrialDetails]) -> list[tuple[str, str, str]]:
     """Trial, system, and what was seen of its syncs, for each trial in which anybody looked."""
-    found = []
-    for result in run.results:
-        syncs = result.level.syncs
-        if syncs is not None and result.spec.trial_id in details:
-            found.append((result.spec.trial_id, result.spec.system, f"{syncs.agreement.value}: {syncs.words}"))
-    return found
+    return [
+        (result.spec.trial_id, result.spec.system, f"{syncs.agreement.value}: {syncs.words}")
+        for result in run.results
+        if (syncs := result.level.syncs) is not None and result.spec.trial_id in details
+    ]
 
 
 def _render(template: str, script: str, **content: Any) -> str:

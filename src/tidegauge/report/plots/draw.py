@@ -22,11 +22,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis as DrawnAxis
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from tidegauge.numbers import trimmed
+from tidegauge.plain import grouped
 from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Scale, Series
 
 
@@ -123,18 +123,14 @@ def page_drawing(plot: Plot, places: Mapping[str, int]) -> Drawing:
 def svg_file(plot: Plot, places: Mapping[str, int]) -> bytes:
     """A plot with title and legend as an SVG file."""
     with _settings({"svg.hashsalt": plot.plot_id, "figure.facecolor": PAGE}):
-        figure, axes = _figure(plot, places, headed=True)
-        _headed(figure, axes, plot)
-        return _svg(figure).encode()
+        return _svg(_headed_figure(plot, places)).encode()
 
 
 def png_file(plot: Plot, places: Mapping[str, int]) -> bytes:
     """The same as a PNG of twice the size in pixels."""
     with _settings({"figure.facecolor": PAGE}):
-        figure, axes = _figure(plot, places, headed=True)
-        _headed(figure, axes, plot)
         buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=160, metadata={"Software": None})
+        _headed_figure(plot, places).savefig(buffer, format="png", dpi=160, metadata={"Software": None})
         return buffer.getvalue()
 
 
@@ -387,18 +383,16 @@ def _unit(axis: Axis) -> str:
     return axis.label.rpartition(", ")[2] if axis.form is Form.COUNT else ""
 
 
-def _headed(figure: Figure, axes: Axes, plot: Plot) -> None:
-    """Title and legend, which a page has outside of the drawing."""
+def _headed_figure(plot: Plot, places: Mapping[str, int]) -> Figure:
+    """With title and legend, which a page has outside of the drawing."""
+    figure, axes = _figure(plot, places, headed=True)
     figure.suptitle(plot.title, x=0.02, y=0.985, ha="left", fontsize=FONT_PT + 2, fontweight="bold")
-    if plot.x.form is not Form.WORDS:
-        handles: dict[str, Line2D] = {}
-        for line in axes.get_lines():
-            if line.get_gid():
-                handles.setdefault(str(line.get_gid()), line)
-        if plot.systems:
-            names = [textwrap.shorten(name, 28, placeholder="...") for name in plot.systems]
-            figure.legend(list(handles.values()), names, loc="lower center", ncols=3, frameon=False,
-                          fontsize=FONT_PT - 1)  # fmt: skip
+    if plot.x.form is not Form.WORDS and plot.systems:
+        lines = grouped((line.get_gid(), line) for line in axes.get_lines() if line.get_gid())
+        names = [textwrap.shorten(name, 28, placeholder="...") for name in plot.systems]
+        handles = [own[0] for own in lines.values()]
+        figure.legend(handles, names, loc="lower center", ncols=3, frameon=False, fontsize=FONT_PT - 1)
+    return figure
 
 
 def _svg(figure: Figure) -> str:

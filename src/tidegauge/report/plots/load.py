@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.comparison.blocks import Block
-from tidegauge.model.finding import CurvePoint, Finding
+from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, TrialResult, Validity, point_words
 from tidegauge.numbers import count, ms
+from tidegauge.plain import grouped
 from tidegauge.report.compare import estimate_of
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.report.sweeps import Swept, in_order
@@ -20,13 +21,14 @@ _SUSTAINED = "sustained"
 
 def load_plots(findings: Sequence[Finding], prefix: str) -> list[Plot]:
     """Response p50 and p99, and end-to-end p99, by the load offered."""
-    charts: list[tuple[str, str, str, Callable[[CurvePoint], float | None]]] = [
-        ("response-p50", "Median response time against load", "response p50, ms", lambda point: point.response_p50_ms),
-        ("response-p99", "Response p99 against load", "response p99, ms", lambda point: point.response_p99_ms),
-        ("end-to-end-p99", "End-to-end p99 against load", "end-to-end p99, ms", lambda point: point.end_to_end_p99_ms),
+    charts = [
+        ("response-p50", "Median response time against load", "response p50, ms"),
+        ("response-p99", "Response p99 against load", "response p99, ms"),
+        ("end-to-end-p99", "End-to-end p99 against load", "end-to-end p99, ms"),
     ]
     plots = []
-    for name, title, label, figure in charts:
+    for name, title, label in charts:
+        figure = f"{name.replace('-', '_')}_ms"
         series = tuple(_curve(finding, figure, findings) for finding in findings if finding.points)
         if any(not curve.empty for curve in series):
             description = (
@@ -39,19 +41,15 @@ def load_plots(findings: Sequence[Finding], prefix: str) -> list[Plot]:
     return plots
 
 
-def _curve(finding: Finding, figure: Callable[[CurvePoint], float | None], findings: Sequence[Finding]) -> Series:
-    known = [(point, point.offered_msgs_per_s) for point in finding.points]
-    usable = [(point, rate) for point, rate in known if rate is not None]
-    states = [point.state for point, _ in usable]
-    return Series(
-        system=finding.system,
-        label=_block(finding, findings),
-        x=tuple(rate for _, rate in usable),
-        y=tuple(figure(point) for point, _ in usable),
-        mark=Mark.LINE_POINTS,
-        hollow=tuple(state != _SUSTAINED for state in states),
-        notes=tuple("" if state == _SUSTAINED else state for state in states),
-    )
+def _curve(finding: Finding, figure: str, findings: Sequence[Finding]) -> Series:
+    """`figure`: the name of its field in a point."""
+    usable = [point for point in finding.points if point.offered_msgs_per_s is not None]
+    states = [point.state for point in usable]
+    x = tuple(point.offered_msgs_per_s or 0.0 for point in usable)
+    y = tuple(getattr(point, figure) for point in usable)
+    notes = tuple("" if state == _SUSTAINED else state for state in states)
+    hollow = tuple(state != _SUSTAINED for state in states)
+    return Series(finding.system, _block(finding, findings), x, y, Mark.LINE_POINTS, hollow=hollow, notes=notes)
 
 
 def _ends(series: Series) -> str:
@@ -70,17 +68,10 @@ def search_plots(findings: Sequence[Finding], results: Sequence[TrialResult], pr
         if not rated:
             continue
         states = [state(step) for step in rated]
-        series.append(
-            Series(
-                system=finding.system,
-                label=_block(finding, findings),
-                x=tuple(float(number) for number in range(1, len(rated) + 1)),
-                y=tuple(step.offered_msgs_per_s for step in rated),
-                mark=Mark.LINE_POINTS,
-                hollow=tuple(step_state != _SUSTAINED for step_state in states),
-                notes=tuple(map(_words, rated, states)),
-            )
-        )
+        numbers, rates = tuple(map(float, range(1, len(rated) + 1))), tuple(step.offered_msgs_per_s for step in rated)
+        hollow, notes = tuple(state != _SUSTAINED for state in states), tuple(map(_words, rated, states))
+        label = _block(finding, findings)
+        series.append(Series(finding.system, label, numbers, rates, Mark.LINE_POINTS, hollow=hollow, notes=notes))
         parts.append(f"{series[-1].name}: {len(rated)} trials, {states.count(_SUSTAINED)} sustained")
     if not series:
         return []
@@ -175,27 +166,19 @@ def longest_axis(points: Sequence[Mapping[str, str]]) -> str | None:
 
 
 def _series(blocks: Sequence[Block], axis: str, values: Sequence[str], chart: _Chart) -> list[Series]:
-    lines: dict[str, dict[int, tuple[float, float, float]]] = {}
-    for block in blocks:
-        for system in block.systems:
-            found = estimate_of(chart.figure.of, block.usable(system))
-            if found is not None:
-                place = values.index(block.point.get(axis, ""))
-                lines.setdefault(system, {})[place] = (found.low, found.value, found.high)
-    return [_line(system, at) for system, at in sorted(lines.items())]
+    spans = grouped(
+        (system, (values.index(block.point.get(axis, "")), (found.low, found.value, found.high)))
+        for block in blocks
+        for system in block.systems
+        if (found := estimate_of(chart.figure.of, block.usable(system))) is not None
+    )
+    return [_line(system, dict(at)) for system, at in sorted(spans.items())]
 
 
 def _line(system: str, at: Mapping[int, tuple[float, float, float]]) -> Series:
     places = sorted(at)
-    return Series(
-        system=system,
-        label="",
-        x=tuple(map(float, places)),
-        y=tuple(at[place][1] for place in places),
-        mark=Mark.LINE_POINTS,
-        low=tuple(at[place][0] for place in places),
-        high=tuple(at[place][2] for place in places),
-    )
+    low, middle, high = (tuple(at[place][part] for place in places) for part in range(3))
+    return Series(system, "", tuple(map(float, places)), middle, Mark.LINE_POINTS, low, high)
 
 
 def _swept_ends(series: Series, values: Sequence[str], axis: Axis) -> str:

@@ -8,8 +8,9 @@ from statistics import median
 
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import TrialResult, Validity
+from tidegauge.model.trial import Validity
 from tidegauge.numbers import count, ms, percent
+from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate
 from tidegauge.report.distributions import Within
 from tidegauge.report.plots.load import load_plots, sweep_plots
@@ -40,15 +41,15 @@ def throughput_bars(block: Block, prefix: str) -> list[Plot]:
 
 def sustainable_bars(findings: Sequence[Finding], prefix: str) -> list[Plot]:
     """The confirmed sustainable rate of each system for each goal, with the bracket of the search."""
-    rates: dict[str, dict[str, list[tuple[float, float, float]]]] = {}
-    for finding in findings:
-        for goal in finding.goals:
-            rate = goal.sustainable_msgs_per_s
-            if rate:
-                low, high = goal.lower_msgs_per_s or rate, goal.upper_msgs_per_s or rate
-                rates.setdefault(goal.goal, {}).setdefault(finding.system, []).append((rate, low, high))
+    spans = grouped(
+        (goal.goal, (finding.system, (rate, goal.lower_msgs_per_s or rate, goal.upper_msgs_per_s or rate)))
+        for finding in findings
+        for goal in finding.goals
+        if (rate := goal.sustainable_msgs_per_s)
+    )
     plots = []
-    for number, (name, by_system) in enumerate(rates.items(), 1):
+    for number, (name, reached) in enumerate(spans.items(), 1):
+        by_system = grouped(reached)
         names = tuple(sorted(by_system))
         series, parts = [], []
         for place, system in enumerate(names):
@@ -82,10 +83,7 @@ _GROUP_WIDTH = 0.8
 
 def share_bars(found: Sequence[Used], prefix: str) -> list[Plot]:
     """One plot for each disk of each experiment and point of a sweep: the systems side by side at each ceiling."""
-    groups: dict[str, list[Used]] = {}
-    for row in found:
-        if row.shares:
-            groups.setdefault(row.label.replace(f" {row.result.spec.label}", "", 1), []).append(row)
+    groups = grouped((row.label.replace(f" {row.result.spec.label}", "", 1), row) for row in found if row.shares)
     plots = []
     for number, (name, own) in enumerate(groups.items(), 1):
         disks = list(dict.fromkeys(share.where for row in own for share in row.shares if share.where)) or [""]
@@ -104,29 +102,15 @@ def _shareplot(name: str, found: Sequence[Used], disk: str, plot_id: str) -> Plo
     for number, row in enumerate(found):
         shares = {place: share for place, of in enumerate(ceilings) if (share := _share(row, of, disk))}
         system, offset = row.result.spec.system, (number - (len(found) - 1) / 2) * width
-        series.append(
-            Series(
-                system,
-                "",
-                tuple(place + offset for place in shares),
-                tuple(share.share * 100 for share in shares.values()),
-                Mark.BARS,
-                notes=tuple(f"({share.basis})" for share in shares.values()),
-                width=0.9 * width,
-            )
-        )
+        x, y = tuple(place + offset for place in shares), tuple(share.share * 100 for share in shares.values())
+        bases = tuple(f"({share.basis})" for share in shares.values())
+        series.append(Series(system, "", x, y, Mark.BARS, notes=bases, width=0.9 * width))
         figures += [f"{system} {percent(share.share)} of {share.of}" for share in shares.values()]
-    return Plot(
-        plot_id=plot_id,
-        title=f"Share of ceilings: {name}",
-        description=(
-            f"Bars are shares of what the machine did at most, which is the line at 100 %: {'; '.join(figures)}."
-        ),
-        x=Axis("ceiling", form=Form.WORDS, names=tuple(map(str, ceilings))),
-        y=Axis("% of the ceiling", form=Form.SHARE, from_zero=True),
-        series=tuple(series),
-        lines=(Line(100.0, "ceiling"),),
-    )
+    title = f"Share of ceilings: {name}"
+    words = f"Bars are shares of what the machine did at most, which is the line at 100 %: {'; '.join(figures)}."
+    x_axis = Axis("ceiling", form=Form.WORDS, names=tuple(map(str, ceilings)))
+    y_axis = Axis("% of the ceiling", form=Form.SHARE, from_zero=True)
+    return Plot(plot_id, title, words, x_axis, y_axis, tuple(series), lines=(Line(100.0, "ceiling"),))
 
 
 def _share(row: Used, of: Ceiling, disk: str) -> Share | None:
@@ -191,14 +175,10 @@ def _picture(dots: Sequence[Series], limits: Sequence[Series]) -> Plot:
         if not dot.minor and y is not None
     ]
     parts += [f"{limit.name} {x:,.0f} msg/s" for limit in limits for x in limit.x]
-    return Plot(
-        plot_id=_ID,
-        title="Response time against load",
-        description=f"Response p99 at each rate, and the most that each system took. {'; '.join(parts)}.",
-        x=Axis("msg/s", scale, Form.COUNT, from_zero=True),
-        y=Axis("response p99, ms", Scale.LOG, Form.MS, meaning=P99_MEANING),
-        series=(*dots, *limits),
-    )
+    description = f"Response p99 at each rate, and the most that each system took. {'; '.join(parts)}."
+    x_axis = Axis("msg/s", scale, Form.COUNT, from_zero=True)
+    y_axis = Axis("response p99, ms", Scale.LOG, Form.MS, meaning=P99_MEANING)
+    return Plot(_ID, "Response time against load", description, x_axis, y_axis, (*dots, *limits))
 
 
 def _dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
@@ -214,26 +194,12 @@ def _dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
                 continue
             at = block.results[0].offered_msgs_per_s
             if len(values) > 1:
-                every = (Mark.POINTS, (), (), tuple(map(_spoilt, trials)))
+                every = (Mark.POINTS, (), (), tuple(trial.validity is Validity.INVALID for trial in trials))
                 found.append(Series(system, "each trial", (at,) * len(values), tuple(values), *every, minor=True))
             invalid = not block.usable(system)
-            found.append(
-                Series(
-                    system,
-                    "",
-                    (at,),
-                    (known.value,),
-                    Mark.POINTS,
-                    *_ends(known),
-                    (invalid,),
-                    ("INVALID" if invalid else "",),
-                )
-            )
+            marks = ((invalid,), ("INVALID" if invalid else "",))
+            found.append(Series(system, "", (at,), (known.value,), Mark.POINTS, *_ends(known), *marks))
     return found
-
-
-def _spoilt(trial: TrialResult) -> bool:
-    return trial.validity is Validity.INVALID
 
 
 def _known(
@@ -259,26 +225,17 @@ def _curves(findings: Sequence[Finding]) -> list[Series]:
 def _limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
     """The most that each system took: searched and confirmed, else in a closed loop."""
     figure = FINDING_FIGURES[SUSTAINABLE]
-    searched: dict[str, list[float]] = {}
-    for finding in run.findings:
-        value = figure.of(finding)
-        if value:
-            searched.setdefault(finding.system, []).append(value)
+    searched = grouped((finding.system, value) for finding in run.findings if (value := figure.of(finding)))
     known: Mapping[str, Estimate | None] = {system: estimate(values) for system, values in searched.items()}
     label = "sustained"
     peaks = [block for block in tables if block.closed_loop and block.loads]
     if not known and peaks:
         block = peaks[0]
         label = block.experiment
-        known = {
-            system: _known(
-                [result.msgs_per_s for result in block.usable(system)], system, block.experiment, "rate", within
-            )
-            for system in block.systems
-        }
-    found = sorted(
-        ((system, most) for system, most in known.items() if most is not None), key=lambda limit: -limit[1].value
-    )
+        rates = {system: [result.msgs_per_s for result in block.usable(system)] for system in block.systems}
+        known = {system: _known(own, system, label, "rate", within) for system, own in rates.items()}
+    limits = [(system, most) for system, most in known.items() if most is not None]
+    found = sorted(limits, key=lambda limit: -limit[1].value)
     return [Series(system, label, (most.value,), (None,), Mark.LIMITS, *_ends(most)) for system, most in found]
 
 

@@ -5,7 +5,7 @@ Aligned where measuring begins, or where the late readers do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
@@ -49,190 +49,118 @@ def _plain(name: str, factor: float = 1.0) -> Column:
     return column
 
 
-def _rate(name: str) -> Column:
+def _rate(name: str, unit: float = 1.0) -> Column:
     """A count of a row as a rate, since the first and last second of a trial are shorter."""
 
     def column(row: Mapping[str, Any]) -> float | None:
         length_s = (row["until_mono_ns"] - row["from_mono_ns"]) / _NS_PER_S
         value = row.get(name)
-        return None if value is None or length_s < 0.2 else float(value) / length_s
+        return None if value is None or length_s < 0.2 else float(value) / length_s / unit
 
     return column
 
 
-def _mb_rate(name: str) -> Column:
-    """Bytes of a row as MB/s."""
-    rate = _rate(name)
-
-    def column(row: Mapping[str, Any]) -> float | None:
-        value = rate(row)
-        return None if value is None else value / 1e6
-
-    return column
+def _axis(label: str, form: Form = Form.SHORT) -> Axis:
+    return Axis(label, form=form, from_zero=True)
 
 
-_MS_AXIS = Scale.LOG
 MAIN = (
     Chart(
-        "rate",
-        "Rate over time",
-        Axis("acknowledged, msg/s", form=Form.COUNT, from_zero=True),
-        _rate("acked_msgs"),
-        "Messages acknowledged in each second",
+        "rate", "Rate over time", _axis("acknowledged, msg/s", Form.COUNT),
+        _rate("acked_msgs"), "Messages acknowledged in each second",
     ),
     Chart(
-        "response",
-        "Response time over time",
-        Axis("response p99 of each second, ms", _MS_AXIS, Form.MS),
-        _plain("response_p99_ms"),
-        "p99 of the response time in each second",
+        "response", "Response time over time", Axis("response p99 of each second, ms", Scale.LOG, Form.MS),
+        _plain("response_p99_ms"), "p99 of the response time in each second",
     ),
     Chart(
-        "end-to-end",
-        "End-to-end latency over time",
-        Axis("end-to-end p99 of each second, ms", _MS_AXIS, Form.MS),
-        _plain("end_to_end_p99_ms"),
-        "p99 of the end-to-end latency in each second, of the slowest subscription",
+        "end-to-end", "End-to-end latency over time", Axis("end-to-end p99 of each second, ms", Scale.LOG, Form.MS),
+        _plain("end_to_end_p99_ms"), "p99 of the end-to-end latency in each second, of the slowest subscription",
     ),
-)
+)  # fmt: skip
 USED = (
     Chart(
-        "server-cpu",
-        "CPU of the servers",
-        Axis("cores, all server processes together", form=Form.SHORT, from_zero=True),
-        _rate("server_cpu_s"),
-        "CPU seconds a second that all server processes used together",
+        "server-cpu", "CPU of the servers", _axis("cores, all server processes together"),
+        _rate("server_cpu_s"), "CPU seconds a second that all server processes used together",
     ),
     Chart(
-        "host-cpu",
-        "CPU of the host",
-        Axis("% of all CPUs, whoever used them", form=Form.SHORT, from_zero=True),
-        _plain("host_cpu_percent"),
-        "Share of all CPUs that were busy, whoever used them",
+        "host-cpu", "CPU of the host", _axis("% of all CPUs, whoever used them"),
+        _plain("host_cpu_percent"), "Share of all CPUs that were busy, whoever used them",
     ),
     Chart(
-        "server-memory",
-        "Memory of the servers",
-        Axis("MiB resident", form=Form.COUNT, from_zero=True),
-        _plain("server_resident_bytes", 1 / _MIB),
-        "Memory of all server processes together",
+        "server-memory", "Memory of the servers", _axis("MiB resident", Form.COUNT),
+        _plain("server_resident_bytes", 1 / _MIB), "Memory of all server processes together",
     ),
     Chart(
-        "server-gc",
-        "GC pauses of the servers",
-        Axis("ms in each second", form=Form.MS, from_zero=True),
+        "server-gc", "GC pauses of the servers", _axis("ms in each second", Form.MS),
         _plain("server_gc_pause_s", 1000.0),
         "Time that garbage collection stopped servers in each second, summed over them",
     ),
     Chart(
-        "disk-written",
-        "Written to disk",
-        Axis("MB/s", form=Form.SHORT, from_zero=True),
-        _mb_rate("disk_written_bytes"),
-        "Bytes written to the disks that hold the servers' data, whoever wrote them",
+        "disk-written", "Written to disk", _axis("MB/s"),
+        _rate("disk_written_bytes", 1e6), "Bytes written to the disks that hold the servers' data, whoever wrote them",
     ),
     Chart(
-        "disk-read",
-        "Read from disk",
-        Axis("MB/s", form=Form.SHORT, from_zero=True),
-        _mb_rate("disk_read_bytes"),
-        "Bytes read from the disks that hold the servers' data, whoever read them",
+        "disk-read", "Read from disk", _axis("MB/s"),
+        _rate("disk_read_bytes", 1e6), "Bytes read from the disks that hold the servers' data, whoever read them",
     ),
     Chart(
-        "disk-flushes",
-        "Cache flushes of the disks",
-        Axis("flushes/s", form=Form.SHORT, from_zero=True),
-        _rate("disk_flushes"),
-        "How often a second the servers' disks emptied their own cache, which a sync asks for",
+        "disk-flushes", "Cache flushes of the disks", _axis("flushes/s"),
+        _rate("disk_flushes"), "How often a second the servers' disks emptied their own cache, which a sync asks for",
     ),
     Chart(
-        "disk-busy",
-        "Disk busy",
-        Axis("% of the time", form=Form.SHORT, from_zero=True),
-        _plain("disk_busy_percent"),
+        "disk-busy", "Disk busy", _axis("% of the time"), _plain("disk_busy_percent"),
         "Share of the time for which the busiest of the servers' disks had a request under way",
     ),
     Chart(
-        "io-stall",
-        "Waiting for I/O",
-        Axis("% of the time", form=Form.SHORT, from_zero=True),
-        _plain("io_stall_percent"),
+        "io-stall", "Waiting for I/O", _axis("% of the time"), _plain("io_stall_percent"),
         "Share of the time in which some task of the host waited for I/O (pressure-stall information)",
     ),
     Chart(
-        "cpu-stall",
-        "Waiting for a CPU",
-        Axis("% of the time", form=Form.SHORT, from_zero=True),
-        _plain("cpu_stall_percent"),
+        "cpu-stall", "Waiting for a CPU", _axis("% of the time"), _plain("cpu_stall_percent"),
         "Share of the time in which some task of the host waited for a CPU (pressure-stall information)",
     ),
     Chart(
-        "loopback",
-        "Over loopback",
-        Axis("MB/s", form=Form.SHORT, from_zero=True),
-        _mb_rate("loopback_bytes"),
-        "Bytes sent over loopback, whoever sent them",
+        "loopback", "Over loopback", _axis("MB/s"),
+        _rate("loopback_bytes", 1e6), "Bytes sent over loopback, whoever sent them",
     ),
     Chart(
-        "context-switches",
-        "Context switches of the servers",
-        Axis("a second, all threads", form=Form.COUNT, from_zero=True),
-        _rate("server_context_switches"),
-        "How often a thread of any server was given a CPU, a second",
+        "context-switches", "Context switches of the servers", _axis("a second, all threads", Form.COUNT),
+        _rate("server_context_switches"), "How often a thread of any server was given a CPU, a second",
     ),
-)
+)  # fmt: skip
 """Drawn from the rows of what was used, instead of the load's seconds."""
 RESOURCES = (
     Chart(
-        "backlog",
-        "Backlog",
-        Axis("messages not received yet", form=Form.COUNT, from_zero=True),
-        _plain("backlog_msgs"),
-        "Messages that the slowest subscription had yet to receive at the end of each second",
+        "backlog", "Backlog", _axis("messages not received yet", Form.COUNT),
+        _plain("backlog_msgs"), "Messages that the slowest subscription had yet to receive at the end of each second",
     ),
     Chart(
-        "in-flight",
-        "In flight",
-        Axis("messages not acknowledged yet", form=Form.COUNT, from_zero=True),
-        _plain("in_flight_msgs"),
-        "Messages sent and not yet acknowledged at the end of each second",
+        "in-flight", "In flight", _axis("messages not acknowledged yet", Form.COUNT),
+        _plain("in_flight_msgs"), "Messages sent and not yet acknowledged at the end of each second",
     ),
     Chart(
-        "client-cpu",
-        "CPU of the load generator",
-        Axis("cores", form=Form.SHORT, from_zero=True),
-        _rate("worker_cpu_s"),
-        "CPU seconds a second that the load generator used",
+        "client-cpu", "CPU of the load generator", _axis("cores"),
+        _rate("worker_cpu_s"), "CPU seconds a second that the load generator used",
     ),
     Chart(
-        "client-gc",
-        "GC pauses of the load generator",
-        Axis("ms in each second", form=Form.MS, from_zero=True),
-        _plain("gc_pause_s", 1000.0),
-        "Time that garbage collection stopped the load generator in each second",
+        "client-gc", "GC pauses of the load generator", _axis("ms in each second", Form.MS),
+        _plain("gc_pause_s", 1000.0), "Time that garbage collection stopped the load generator in each second",
     ),
     Chart(
-        "client-heap",
-        "Heap of the load generator",
-        Axis("MiB used", form=Form.COUNT, from_zero=True),
-        _plain("heap_used_bytes", 1 / _MIB),
-        "Heap that the load generator used",
+        "client-heap", "Heap of the load generator", _axis("MiB used", Form.COUNT),
+        _plain("heap_used_bytes", 1 / _MIB), "Heap that the load generator used",
     ),
     Chart(
-        "own-lag",
-        "Lag of the load generator itself",
-        Axis("largest in each second, ms", form=Form.MS, from_zero=True),
+        "own-lag", "Lag of the load generator itself", _axis("largest in each second, ms", Form.MS),
         _plain("own_lag_max_ms"),
         "How late the load generator was by itself, not held back by the system; where large, a trial is INVALID",
     ),
     Chart(
-        "blocked",
-        "Producers held back",
-        Axis("s in each second", form=Form.SHORT, from_zero=True),
-        _plain("blocked_s"),
-        "Time that producers waited for the system",
+        "blocked", "Producers held back", _axis("s in each second"),
+        _plain("blocked_s"), "Time that producers waited for the system",
     ),
-)
+)  # fmt: skip
 
 
 def timelines(block: Block, details: Details, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
@@ -249,13 +177,10 @@ def timelines(block: Block, details: Details, prefix: str, charts: tuple[Chart, 
 
 def trial_timelines(trial: TrialDetails, system: str, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
     """The same for one trial, such as one without a result."""
-    found = []
-    for chart in charts:
-        line = _line(system, "", trial, chart)
-        if any(line.y):
-            window = _span(trial)
-            found.append(_plot(chart, f"{prefix}-{chart.name}", [line], () if window is None else (window,)))
-    return found
+    window = _span(trial)
+    lines = [(chart, _line(system, "", trial, chart)) for chart in charts]
+    spans = () if window is None else (window,)
+    return [_plot(chart, f"{prefix}-{chart.name}", [line], spans) for chart, line in lines if any(line.y)]
 
 
 def _plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[Span, ...]) -> Plot:
@@ -314,9 +239,12 @@ def _lines(system: str, trials: list[str], details: Details, chart: Chart) -> li
 def _line(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
     rows = trial.use if chart in USED else trial.seconds
     zero_ns = trial.window_ns[0] if trial.window_ns else (rows[0]["from_mono_ns"] if rows else 0)
+    return _series(system, label, rows, zero_ns, chart)
+
+
+def _series(system: str, label: str, rows: Sequence[Mapping[str, Any]], zero_ns: int, chart: Chart) -> Series:
     at = [(row["from_mono_ns"] - zero_ns) / _NS_PER_S for row in rows]
-    x, y = thinned(at, [chart.column(row) for row in rows], POINTS_MAX)
-    return Series(system, label, x, y)
+    return Series(system, label, *thinned(at, [chart.column(row) for row in rows], POINTS_MAX))
 
 
 def _span(trial: TrialDetails) -> Span | None:
@@ -337,21 +265,15 @@ def _window(ids: Mapping[str, list[str]], details: Details) -> tuple[Span, ...]:
 
 CHASE = (
     Chart(
-        "backlog",
-        "Backlog while readers catch up",
-        Axis("messages, largest of the late readers", form=Form.COUNT, from_zero=True),
-        _plain("late_backlog_msgs"),
-        "Messages yet to be read",
+        "backlog", "Backlog while readers catch up", _axis("messages, largest of the late readers", Form.COUNT),
+        _plain("late_backlog_msgs"), "Messages yet to be read",
     ),
     Chart(
-        "reading",
-        "Reading rate of late readers",
-        Axis("received by late readers, msg/s", form=Form.COUNT, from_zero=True),
-        _rate("late_received_msgs"),
-        "Messages read in each second",
+        "reading", "Reading rate of late readers", _axis("received by late readers, msg/s", Form.COUNT),
+        _rate("late_received_msgs"), "Messages read in each second",
     ),
     *MAIN,
-)
+)  # fmt: skip
 
 
 def chase_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
@@ -382,9 +304,7 @@ def _chase_lines(block: Block, system: str, details: Details, chart: Chart) -> I
             continue
         names = frozenset(late_names(len(result.subscriptions), result.spec.late))
         rows = [_with_late(row, names) for row in trial.seconds]
-        at = [(row["from_mono_ns"] - zero_ns) / _NS_PER_S for row in rows]
-        x, y = thinned(at, [chart.column(row) for row in rows], POINTS_MAX)
-        yield Series(system, f"trial {number}" if len(results) > 1 else "", x, y)
+        yield _series(system, f"trial {number}" if len(results) > 1 else "", rows, zero_ns, chart)
 
 
 def began_ns(trial: TrialDetails) -> int | None:
