@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge import store
@@ -19,37 +18,28 @@ from tidegauge.report.across import published_runs, published_runs_content
 from tidegauge.store.details import read_disclosed
 
 
-@dataclass(frozen=True)
-class CompareRequest:
-    """What the user asked for. Relative differences below `noise` are treated as noise."""
+def compare(
+    names: Sequence[str], runs_directory: Path, files: WantedFiles, out: Output, *, noise: float, allow_unequal: bool
+) -> int:
+    """Compare and show. Relative differences below `noise` are treated as noise.
 
-    runs: tuple[str, ...]
-    runs_directory: Path
-    noise: float
-    allow_unequal: bool
-    files: WantedFiles
-
-
-def compare(request: CompareRequest, out: Output) -> int:
-    """Compare and show. Raises `UserError` if runs can't be read, don't belong together, or are not at equal levels."""
-    request.files.check()
-    if not 0 < request.noise < 1:
-        raise UserError(f"--noise {request.noise:g}: must be a share between 0 and 1, such as 0.03 for 3 %.")
-    if len(request.runs) < 2:
+    Raises `UserError` if runs can't be read, don't belong together, or are not at equal levels.
+    """
+    files.check()
+    if not 0 < noise < 1:
+        raise UserError(f"--noise {noise:g}: must be a share between 0 and 1, such as 0.03 for 3 %.")
+    if len(names) < 2:
         raise UserError("One run can't be compared.", "Name two or more: tidegauge compare RUN RUN.")
-    runs = [_disclosed_run(run) for run in _load(request.runs, request.runs_directory, "compared")]
+    runs = [_disclosed_run(run) for run in _load(names, runs_directory, "compared")]
     for disclosed_run in runs:
         if not disclosed_run.run.results:
             problems = [trial.problem for trial in disclosed_run.run.trials if trial.problem]
-            raise UserError(f"{disclosed_run.run.path.name} has no trial with a readable result{_because(problems)}.")
-    comparison = compare_runs(runs, request.allow_unequal, request.noise)
-    request.files.write(lambda: across.junit(comparison), lambda: across.markdown(comparison))
+            why = f": {problems[0]}" if problems else ""
+            raise UserError(f"{disclosed_run.run.path.name} has no trial with a readable result{why}.")
+    comparison = compare_runs(runs, allow_unequal, noise)
+    files.write(lambda: across.junit(comparison), lambda: across.markdown(comparison))
     out.show(across.report(comparison), across.content(comparison))
     return EXIT_GOOD
-
-
-def _because(problems: list[str]) -> str:
-    return f": {problems[0]}" if problems else ""
 
 
 def _disclosed_run(run: store.StoredRun) -> DisclosedRun:

@@ -14,7 +14,7 @@ from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.fleet.api import Host
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.hosts.abilities import Probe, abilities
+from tidegauge.hosts.abilities import abilities
 from tidegauge.hosts.advice import Bounds, advise
 from tidegauge.hosts.calibration import Calibration, size_class
 from tidegauge.hosts.ceilings import Ceilings
@@ -31,38 +31,26 @@ from tidegauge.worker.calibration import calibrate, seconds_expected
 from tidegauge.worker.calibration_kept import subject
 
 
-@dataclass(frozen=True)
-class DoctorRequest:
-    """`disks`: a directory on each disk to look at; () = the one that runs would use. `measure`: or only look."""
+def examine(named: Sequence[Path], runs_directory: Path, out: Output, *, measures: bool) -> int:
+    """Examine this machine and show what was found. Raises `UserError`, `RunFailedError`, `KeyboardInterrupt`.
 
-    disks: tuple[Path, ...]
-    runs_directory: Path
-    measure: bool = True
-
-
-def examine(request: DoctorRequest, out: Output) -> int:
-    """Examine this machine and show what was found. Raises `UserError`, `RunFailedError`, `KeyboardInterrupt`."""
-    for disk in request.disks:
+    `named`: a directory on each disk to look at; () = the one that runs would use. `measures`: or only looks.
+    """
+    for disk in named:
         if not disk.is_dir():
             what = "is no directory" if disk.exists() else "does not exist"
             raise UserError(f"--disk {disk}: it {what}.", "Name a directory on the disk: --disk /mnt/data")
-    disks = request.disks or (request.runs_directory,)
+    disks = named or [runs_directory]
     places = [place_for(disk)[0] for disk in disks]
     for note in clean_leftovers():
         out.say(note)
-    measured = _measured(disks, out) if request.measure else _NOTHING
+    measured = _measured(disks, out) if measures else _NOTHING
     with _shown(out) as say:
         say("What this machine allows ...")
         host, clock = host_facts(places), clock_quality()
-        found = Diagnosis(
-            host,
-            clock,
-            measured.ceilings,
-            advise(host, clock, _bounds()),
-            abilities(_needs()),
-            measured.calibration,
-            measured.problem,
-        )
+        needs = [probe for system in all_systems().values() for probe in system.host_needs]
+        advice, able = advise(host, clock, _bounds()), abilities(needs)
+        found = Diagnosis(host, clock, measured.ceilings, advice, able, measured.calibration, measured.problem)
     out.show(doctor_report(found), doctor_content(found))
     return EXIT_GOOD
 
@@ -123,11 +111,6 @@ def _shown(out: Output) -> Iterator[Callable[[str], None]]:
         return
     with console.status("") as status:
         yield status.update
-
-
-def _needs() -> list[Probe]:
-    """What single systems need of a host."""
-    return [probe for system in all_systems().values() for probe in system.host_needs]
 
 
 def _bounds() -> Bounds:

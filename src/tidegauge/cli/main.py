@@ -59,8 +59,6 @@ RUN_EXAMPLE = (
     "Example: tidegauge run campaigns/quick.yaml --repeat 5; on clusters that run already: "
     "tidegauge run confluent-2020-latency --scale original --attach clusters.yaml"
 )
-CLEAN_SCHEMA = "tidegauge.clean/1"
-VERSION_SCHEMA = "tidegauge.version/1"
 
 app = typer.Typer(
     name="tidegauge",
@@ -78,7 +76,7 @@ app.add_typer(fleet.app)
 def _version(wanted: bool) -> None:
     if wanted:
         out = Output("--json" in sys.argv)
-        out.show(f"tidegauge {__version__}", {"schema": VERSION_SCHEMA, "version": __version__})
+        out.show(f"tidegauge {__version__}", {"schema": "tidegauge.version/1", "version": __version__})
         raise typer.Exit(EXIT_GOOD)
 
 
@@ -122,9 +120,7 @@ def quick(
 
 @app.command(cls=WithExperiments, epilog=RUN_EXAMPLE)
 def run(
-    campaign: Annotated[
-        str | None, typer.Argument(help="A campaign file, or the name of a ready campaign.", show_default=False)
-    ] = None,
+    campaign: Annotated[str | None, typer.Argument(help="A campaign file, or the name of a ready campaign.")] = None,
     *,
     resume: Resume = None,
     level: Level = None,
@@ -336,11 +332,10 @@ def compare(
     as_json: Json = False,
 ) -> int:
     """Compare runs: what differs between them, then ratios with intervals and verdicts."""
-    from tidegauge.cli.comparing import CompareRequest
     from tidegauge.cli.comparing import compare as compare_runs
 
-    request = CompareRequest(tuple(runs), runs_dir, noise, allow_unequal, WantedFiles(junit, markdown))
-    return compare_runs(request, Output(as_json))
+    files = WantedFiles(junit, markdown)
+    return compare_runs(runs, runs_dir, files, Output(as_json), noise=noise, allow_unequal=allow_unequal)
 
 
 @app.command(epilog="Example: tidegauge report last --output report.html --svg plots")
@@ -356,9 +351,9 @@ def report(
     as_json: Json = False,
 ) -> int:
     """Write a run's report: one HTML file with answers, plots and everything behind them, to be read offline."""
-    from tidegauge.cli.reports import ReportRequest, make_report
+    from tidegauge.cli.reports import make_report
 
-    return make_report(ReportRequest(run, runs_dir, output, svg, png), Output(as_json))
+    return make_report(run, runs_dir, Output(as_json), output=output, svg=svg, png=png)
 
 
 @app.command(epilog="Example: tidegauge index --runs-dir runs")
@@ -426,9 +421,9 @@ def doctor(
     as_json: Json = False,
 ) -> int:
     """Measure the limits of this machine, check what would spoil results, and test what it permits."""
-    from tidegauge.cli.doctor import DoctorRequest, examine
+    from tidegauge.cli.doctor import examine
 
-    return examine(DoctorRequest(tuple(disk or ()), runs_dir, not no_measure), Output(as_json))
+    return examine(disk or (), runs_dir, Output(as_json), measures=not no_measure)
 
 
 @app.command(epilog="Example: tidegauge clean")
@@ -447,7 +442,7 @@ def clean(
     topics = leftover_topics(forget=forget)
     notes += topics.deleted
     text = "\n".join((*notes, *topics.remaining)) or "Nothing was left behind."
-    Output(as_json).show(text, {"schema": CLEAN_SCHEMA, "notes": notes, "remaining": topics.remaining})
+    Output(as_json).show(text, {"schema": "tidegauge.clean/1", "notes": notes, "remaining": topics.remaining})
     return EXIT_FAILED if topics.remaining and not forget else EXIT_GOOD
 
 

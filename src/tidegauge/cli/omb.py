@@ -28,7 +28,6 @@ from tidegauge.report.lists import plan_list
 from tidegauge.report.summary import plan_summary, run_summary
 from tidegauge.report.terminal import heading
 
-OMB_SCHEMA = "tidegauge.omb/1"
 TIME_SCALE_MIN = 0.001
 _WORST_FIRST = (EXIT_INTERRUPTED, EXIT_FAILED, UserError.exit_code, EXIT_INVALID)
 
@@ -84,7 +83,7 @@ def run_omb(request: OmbRequest, out: Output) -> int:
         if done[-1].exit_code == EXIT_INTERRUPTED:
             break
     if out.as_json:
-        out.show("", {"schema": OMB_SCHEMA, "runs": [outcome.content for outcome in done]})
+        out.show("", {"schema": "tidegauge.omb/1", "runs": [outcome.content for outcome in done]})
     codes = {outcome.exit_code for outcome in done}
     return next((code for code in _WORST_FIRST if code in codes), EXIT_GOOD)
 
@@ -145,19 +144,12 @@ def _show_plans(ready: Sequence[tuple[Translation, Ready]], runs: Path, out: Out
             {**_names(translation), "notes": list(translation.notes), "plan": plan_summary(prepared.shown_plan)}
             for translation, prepared in ready
         ]
-        out.show("", {"schema": OMB_SCHEMA, "runs": content})
+        out.show("", {"schema": "tidegauge.omb/1", "runs": content})
         return
     parts: list[RenderableType] = []
     for translation, prepared in ready:
-        parts += [
-            heading(f"{_title(translation)}:"),
-            *(bullet(note) for note in translation.notes),
-            Text(""),
-        ]
-        parts += [
-            plan_list(prepared.shown_plan, prepared.full_speed(runs), prepared.places(runs)),
-            Text(""),
-        ]
+        parts += [heading(f"{_title(translation)}:"), *(bullet(note) for note in translation.notes), Text("")]
+        parts += [plan_list(prepared.shown_plan, prepared.full_speed(runs), prepared.places(runs)), Text("")]
     out.show(Group(*parts), {})
 
 

@@ -18,9 +18,7 @@ from tidegauge.model.workload import WORKERS_MAX
 from tidegauge.published.scale import Scale
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
-RunsDir = Annotated[
-    Path, typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.", show_default=True)
-]
+RunsDir = Annotated[Path, typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.")]
 Level = Annotated[
     int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, instead of the campaign's.")
 ]
@@ -34,7 +32,6 @@ DataDir = Annotated[
         "--data-dir",
         metavar="PATH",
         help="Disk for the servers' data (default: in the run directory); may be repeated: nodes use them in turn.",
-        show_default=False,
     ),
 ]
 Heap = Annotated[
@@ -43,12 +40,10 @@ Heap = Annotated[
         "--heap",
         metavar="SIZE",
         help="Heap of each node's servers, for every system: 12GiB, or 'auto' by this machine's memory.",
-        show_default=False,
     ),
 ]
 DirectMemory = Annotated[
-    str | None,
-    typer.Option("--direct-memory", metavar="SIZE", help="The same, outside of the heap.", show_default=False),
+    str | None, typer.Option("--direct-memory", metavar="SIZE", help="The same, outside of the heap.")
 ]
 Attach = Annotated[
     Path | None,
@@ -58,17 +53,12 @@ Attach = Annotated[
         help="Measure running clusters instead of starting servers: see docs/reference.md.",
         exists=True,
         dir_okay=False,
-        show_default=False,
     ),
 ]
 InFlight = Annotated[
     int | None,
     typer.Option(
-        "--in-flight",
-        metavar="N",
-        min=1,
-        max=1_000_000,
-        help="Most unacknowledged messages of each producer.",
+        "--in-flight", metavar="N", min=1, max=1_000_000, help="Most unacknowledged messages of each producer."
     ),
 ]
 Repeat = Annotated[
@@ -80,7 +70,6 @@ Thresholds = Annotated[
         "--threshold",
         metavar="TEXT",
         help="A threshold for a figure, instead of the campaign's: 'response_ms_p99 < 10'; may be repeated.",
-        show_default=False,
     ),
 ]
 Resume = Annotated[
@@ -116,14 +105,11 @@ Live = Annotated[bool, typer.Option("--live", help="Serve a page on this machine
 AllowUnequal = Annotated[
     bool,
     typer.Option(
-        "--allow-unequal",
-        help="Run although the systems are on unequal terms; every output is then marked UNEQUAL.",
+        "--allow-unequal", help="Run although the systems are on unequal terms; every output is then marked UNEQUAL."
     ),
 ]
 
-Junit = Annotated[
-    Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML there, for CI.", show_default=False)
-]
+Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML there, for CI.")]
 Markdown = Annotated[
     Path | None,
     typer.Option("--markdown", metavar="FILE", help="Also write a GitHub-flavoured Markdown summary there."),
@@ -135,7 +121,6 @@ WorkerHeap = Annotated[
         "--worker-heap",
         metavar="SIZE",
         help="Heap of the load generator, such as 1GiB (default: what each workload needs).",
-        show_default=False,
     ),
 ]
 
@@ -147,7 +132,6 @@ Workers = Annotated[
         min=1,
         max=WORKERS_MAX,
         help="Load generators that carry out each trial together (default: the campaign's, or 1).",
-        show_default=False,
     ),
 ]
 
@@ -172,20 +156,17 @@ def overrides_of(
     more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Options as values of the campaign file, by its keys. `more` are such values already; None = not given."""
-    wanted: dict[str, Any] = {}
-    if level is not None:
-        wanted["durability"] = level
     names = [name.strip() for text in systems or [] for name in text.split(",") if name.strip()]
-    if systems is not None:
-        wanted["systems"] = names
-    if repeat is not None:
-        wanted["repeat"] = repeat
-    wanted |= data_places(data_dir)
-    if price is not None:
-        wanted["price-per-host-hour"] = price
-    if thresholds is not None:
-        wanted["thresholds"] = thresholds
-    return wanted | {key: value for key, value in (more or {}).items() if value is not None}
+    wanted = {
+        "durability": level,
+        "systems": None if systems is None else names,
+        "repeat": repeat,
+        **data_places(data_dir),
+        "price-per-host-hour": price,
+        "thresholds": thresholds,
+        **(more or {}),
+    }
+    return {key: value for key, value in wanted.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -209,10 +190,12 @@ class WantedFiles:
 
     def write(self, junit: Callable[[], bytes], markdown: Callable[[], str]) -> None:
         """Write those that were asked for. Raises `UserError`."""
-        if self.junit is not None:
-            _write(self.junit, junit())
-        if self.markdown is not None:
-            _write(self.markdown, markdown().encode())
+        for path, content in ((self.junit, junit), (self.markdown, lambda: markdown().encode())):
+            if path is not None:
+                try:
+                    path.write_bytes(content())
+                except OSError as error:
+                    raise UserError(f"{path} can't be written: {error.strerror}.", "Choose another place.") from error
 
 
 @dataclass(frozen=True)
@@ -228,13 +211,6 @@ class RunOptions:
     allow_unequal: bool = False
     live: bool = False
     prometheus: int | None = None
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise UserError(f"{path} can't be written: {error.strerror}.", "Choose another place.") from error
 
 
 def ready_directory() -> Path:
@@ -273,13 +249,9 @@ def campaign_path(wanted: str) -> Path:
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         beside = path.parent if path.parent.is_dir() else Path.cwd()
         names = sorted(path.name for path in beside.glob("*.y*ml"))
-        raise UserError(f"There is no campaign file {wanted}{nearest(path.name, names)}.", _ready_hint())
+        ready = f"Ready campaigns that can be named without a path: {', '.join(sorted(_ready()))}."
+        raise UserError(f"There is no campaign file {wanted}{nearest(path.name, names)}.", ready)
     return ready_campaign(wanted)
-
-
-def _ready_hint() -> str:
-    names = ", ".join(sorted(_ready()))
-    return f"Ready campaigns that can be named without a path: {names}."
 
 
 class WithExperiments(TyperCommand):

@@ -22,7 +22,6 @@ EXIT_GOOD, EXIT_FAILED, EXIT_INVALID, EXIT_THRESHOLD, EXIT_REFUTED, EXIT_INTERRU
 
 
 NAME = "tidegauge"
-ERROR_SCHEMA = "tidegauge.error/1"
 
 
 class Output:
@@ -125,7 +124,7 @@ def error_lines(error: TidegaugeError) -> list[str]:
 def error_content(error: TidegaugeError) -> dict[str, Any]:
     """The same as plain data."""
     return {
-        "schema": ERROR_SCHEMA,
+        "schema": "tidegauge.error/1",
         "message": error.message,
         "hint": error.hint,
         "log_path": None if error.log_path is None else str(error.log_path),

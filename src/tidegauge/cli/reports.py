@@ -10,9 +10,8 @@ import os
 import secrets
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,6 @@ from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.live.server import is_loopback
 from tidegauge.numbers import plural
 from tidegauge.report.layout import shown_path
-from tidegauge.report.plots.model import Plot
 
 if TYPE_CHECKING:
     from tidegauge.live.server import LiveServer
@@ -91,21 +89,8 @@ def _started(run: Path, out: Output) -> LiveServer | None:
     return server
 
 
-FILES_SCHEMA = "tidegauge.files/1"
-SCHEMAS_SCHEMA = "tidegauge.schemas/1"
 SWITCH = "TIDEGAUGE_REPORT"
 """Environment variable: "off" = runs write no report by themselves (many short runs in a script)."""
-
-
-@dataclass(frozen=True)
-class ReportRequest:
-    """Where a report and its plots go. None: the report beside the run's files; no plots as files."""
-
-    run: str
-    runs_directory: Path
-    output: Path | None = None
-    svg: Path | None = None
-    png: Path | None = None
 
 
 def keep_report(run: Path, out: Output) -> None:
@@ -121,18 +106,18 @@ def keep_report(run: Path, out: Output) -> None:
         out.error(crashed(error, run), with_json=False)
 
 
-def make_report(request: ReportRequest, out: Output) -> int:
-    """`tidegauge report`. Raises `UserError`, `RunFailedError`."""
-    path = store.find_run(request.runs_directory, request.run)
-    run = store.load_run(path)
-    if request.output is not None and request.output.is_dir():
-        raise UserError(f"{request.output} is a directory.", "Give --output the name of a file.")
-    written = [_write(run, request.output or path / store.REPORT_NAME)]
-    if request.svg is not None or request.png is not None:
-        from tidegauge.report.html.page import plots_of, system_places
+def make_report(
+    name: str, runs_directory: Path, out: Output, *, output: Path | None, svg: Path | None, png: Path | None
+) -> int:
+    """`tidegauge report`: beside the run's files without `output`, and no plots without `svg` and `png`.
 
-        plots = plots_of(run, _details(run))
-        written += _plots(plots, system_places(run), request)
+    Raises `UserError`, `RunFailedError`.
+    """
+    path = store.find_run(runs_directory, name)
+    run = store.load_run(path)
+    if output is not None and output.is_dir():
+        raise UserError(f"{output} is a directory.", "Give --output the name of a file.")
+    written = [_write(run, output or path / store.REPORT_NAME), *_plots(run, svg, png)]
     _written(written, out, f"{plural(len(written) - 1, 'plot')} beside it" if len(written) > 1 else "")
     return EXIT_GOOD
 
@@ -143,7 +128,7 @@ def show_schema(name: str | None, output: Path | None, out: Output) -> int:
 
     if name is None and output is None:
         names = list(json_schemas())
-        out.show("\n".join(names), {"schema": SCHEMAS_SCHEMA, "schemas": names})
+        out.show("\n".join(names), {"schema": "tidegauge.schemas/1", "schemas": names})
         return EXIT_GOOD
     wanted = list(json_schemas().values()) if name is None else [schema_named(name)]
     if output is None:
@@ -183,15 +168,15 @@ def _details(run: store.StoredRun) -> Mapping[str, store.TrialDetails]:
     return {trial.trial_id: store.read_details(trial) for trial in run.trials}
 
 
-def _plots(plots: Sequence[Plot], places: Mapping[str, int], request: ReportRequest) -> list[Path]:
+def _plots(run: store.StoredRun, svg: Path | None, png: Path | None) -> list[Path]:
+    if svg is None and png is None:
+        return []
+    from tidegauge.report.html.page import plots_of, system_places
     from tidegauge.report.plots.draw import png_file, svg_file
 
-    kinds: list[tuple[Path | None, str, Callable[[Plot, Mapping[str, int]], bytes]]] = [
-        (request.svg, "svg", svg_file),
-        (request.png, "png", png_file),
-    ]
+    plots, places = plots_of(run, _details(run)), system_places(run)
     written: list[Path] = []
-    for directory, ending, draw in kinds:
+    for directory, ending, draw in ((svg, "svg", svg_file), (png, "png", png_file)):
         if directory is not None:
             written += store.write_files(directory, {f"{plot.plot_id}.{ending}": draw(plot, places) for plot in plots})
     return written
@@ -205,4 +190,4 @@ def _link(run: Path, page_directory: Path) -> str:
 
 def _written(written: Sequence[Path], out: Output, note: str) -> None:
     text = "\n".join([f"Written: {shown_path(written[0])}", *([f"  {note}"] if note else [])])
-    out.show(text, {"schema": FILES_SCHEMA, "files": [str(path.absolute()) for path in written]})
+    out.show(text, {"schema": "tidegauge.files/1", "files": [str(path.absolute()) for path in written]})

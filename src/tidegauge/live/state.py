@@ -18,7 +18,6 @@ from tidegauge.store.seconds import last_seconds
 from tidegauge.store.telemetry import ROWS_MAX, last_use_rows, use_rows
 from tidegauge.store.worker_seconds import WORKER, worker_rows_of
 
-LIVE_SCHEMA = "tidegauge.live/1"
 SECONDS_MAX = 240
 """Of the newest trial: what a chart on a page can show."""
 _NS_PER_S = 1e9
@@ -47,7 +46,7 @@ class Follower:
             self._done = None
             self._run, self._mark = run, mark
         left_s = run_seconds_left(self._run, datetime.now(UTC)) if self._run else None
-        return {"schema": LIVE_SCHEMA, **self._content, "seconds_left": left_s, "trial": self._newest_trial()}
+        return {"schema": "tidegauge.live/1", **self._content, "seconds_left": left_s, "trial": self._newest_trial()}
 
     def _newest_trial(self) -> dict[str, Any] | None:
         """One that has ended is read once: what is in its place may take long, and is asked for every second."""
