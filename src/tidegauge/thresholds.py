@@ -26,7 +26,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegauge.errors import nearest
@@ -323,32 +323,17 @@ def _single(threshold: Threshold, asked: Asked, system: str) -> Ruling:
     if figure is not None and figure.kind is Kind.COUNTED:
         return _counted(threshold, asked, system, figure)
     own = _values(threshold, asked, system)
-    interval = figure_interval([*own.values.values()], resolution=own.resolution)
-    outcome, value, interval = _judged(threshold, own.values, interval, own.resolution)
-    blocks = len(own.values)
-    ruling = _ruling(threshold, asked, system, outcome, value=value, interval=interval, blocks=blocks, kind=own.kind)
-    return _as_far_as_known(ruling, own.without, own.kind)
+    return _ruling(threshold, asked, system, own, figure_interval([*own.values.values()], resolution=own.resolution))
 
 
 def _ratio(threshold: Threshold, asked: Asked, above: str, below: str) -> Ruling:
     first, second = _values(threshold, asked, above), _values(threshold, asked, below)
     common = sorted(first.values.keys() & second.values.keys())
     ratios = {block: first.values[block] / second.values[block] for block in common if second.values[block] > 0}
-    resolution, kind = max(first.resolution, second.resolution), first.kind
+    resolution = max(first.resolution, second.resolution)
     interval = paired_ratio(first.values, second.values, resolution=resolution)
-    outcome, value, interval = _judged(threshold, ratios, interval, resolution)
-    subject = f"{above} over {below}"
-    ruling = _ruling(threshold, asked, subject, outcome, value=value, interval=interval, blocks=len(ratios), kind=kind)
-    return _as_far_as_known(ruling, max(first.without, second.without), kind)
-
-
-def _as_far_as_known(ruling: Ruling, without: int, kind: Figure | FindingFigure) -> Ruling:
-    """What never came so far has no figure (a backlog never drained): the others can't meet a threshold for it."""
-    if not without or ruling.value is None:
-        return ruling
-    blocks = "1 block has" if without == 1 else f"{without} blocks have"
-    outcome = Outcome.INCONCLUSIVE if ruling.outcome is Outcome.MET else ruling.outcome
-    return replace(ruling, outcome=outcome, why=f"{ruling.why}; {blocks} no {kind.title}")
+    both = _Own(ratios, first.kind, max(first.without, second.without), resolution)
+    return _ruling(threshold, asked, f"{above} over {below}", both, interval)
 
 
 @dataclass(frozen=True)
@@ -376,22 +361,6 @@ def _values(threshold: Threshold, asked: Asked, system: str) -> _Own:
     return _Own(values, measured, len({result.spec.block for result in usable} - values.keys()))
 
 
-def _judged(
-    threshold: Threshold, values: ByBlock, interval: Interval | None, resolution: float
-) -> tuple[Outcome, float | None, Interval | None]:
-    if not values:
-        return Outcome.INCONCLUSIVE, None, None
-    each = list(values.values())
-    interval = interval if len(each) >= BLOCKS_MIN else None
-    step = 1 + resolution
-    seen = (
-        [interval.low, interval.high] if interval else [end for value in each for end in (value / step, value * step)]
-    )
-    holds = [threshold.holds(value) for value in seen]
-    outcome = Outcome.MET if all(holds) else Outcome.INCONCLUSIVE if any(holds) else Outcome.MISSED
-    return outcome, geometric_mean(each), interval
-
-
 def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) -> Ruling:
     """Of every trial. One that doesn't know it leaves it open, unless another misses."""
     values = [figure.of(result) for result in asked.results if result.spec.system == system]
@@ -401,44 +370,43 @@ def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) ->
     open_ = len(known) < len(values) or not values
     outcome = Outcome.MISSED if missing else Outcome.INCONCLUSIVE if open_ else Outcome.MET
     trials = "1 trial" if len(values) == 1 else f"{len(values)} trials"
+    seen, several = f"{rounded(worst or 0.0)} {figure.title}", len(values) > 1
     if missing:
-        why = f"{rounded(worst or 0.0)} {figure.title} in one of {trials}" if len(values) > 1 else _count(worst, figure)
+        why = f"{seen} in one of {trials}" if several else seen
     elif open_:
         why = f"{figure.title}: not known for {len(values) - len(known)} of {trials}"
     else:
-        why = f"{_count(worst, figure)}{' at most' if len(values) > 1 else ''}, {trials}"
+        why = f"{seen}{' at most' if several else ''}, {trials}"
     return Ruling(threshold.text, asked.experiment, system, asked.where, outcome, worst, None, len(values), why)
 
 
-def _count(value: float | None, figure: Figure) -> str:
-    return f"{rounded(value or 0.0)} {figure.title}"
-
-
-def _ruling(
-    threshold: Threshold,
-    asked: Asked,
-    subject: str,
-    outcome: Outcome,
-    *,
-    value: float | None,
-    interval: Interval | None,
-    blocks: int,
-    kind: Figure | FindingFigure,
-) -> Ruling:
-    if value is None:
+def _ruling(threshold: Threshold, asked: Asked, subject: str, own: _Own, interval: Interval | None) -> Ruling:
+    """Of a measured figure, or of a ratio of one."""
+    kind, values = own.kind, list(own.values.values())
+    where = (threshold.text, asked.experiment, subject, asked.where)
+    if not values:
         why = f"there is no {kind.title}: no usable trial has one"
-    else:
-        unit = "x" if threshold.is_ratio else f" {kind.unit}"
-        around = f" [{rounded(interval.low)}, {rounded(interval.high)}]" if interval else ""
-        many = "1 block" if blocks == 1 else f"{blocks} blocks"
-        why = f"{kind.title} {rounded(value)}{unit}{around}, {many}"
-        if outcome is Outcome.INCONCLUSIVE:
-            near = blocks == 1 or (isinstance(kind, FindingFigure) and kind.resolution > 0)
-            why += ", and the limit lies between" if interval else NEAR if near else ", which differ on it"
-        if any(
-            result.validity is Validity.DOUBTFUL
-            for result in asked.results
-            if result.spec.system in subject.split(" over ")
-        ):
-            why += " (DOUBTFUL)"
-    return Ruling(threshold.text, asked.experiment, subject, asked.where, outcome, value, interval, blocks, why)
+        return Ruling(*where, Outcome.INCONCLUSIVE, None, None, 0, why)
+    interval = interval if len(values) >= BLOCKS_MIN else None
+    step = 1 + own.resolution
+    seen = (
+        [interval.low, interval.high] if interval else [end for value in values for end in (value / step, value * step)]
+    )
+    holds = [threshold.holds(end) for end in seen]
+    outcome = Outcome.MET if all(holds) else Outcome.INCONCLUSIVE if any(holds) else Outcome.MISSED
+    value = geometric_mean(values)
+    unit = "x" if threshold.is_ratio else f" {kind.unit}"
+    around = f" [{rounded(interval.low)}, {rounded(interval.high)}]" if interval else ""
+    blocks = "1 block" if len(values) == 1 else f"{len(values)} blocks"
+    why = f"{kind.title} {rounded(value)}{unit}{around}, {blocks}"
+    if outcome is Outcome.INCONCLUSIVE:
+        near = len(values) == 1 or (isinstance(kind, FindingFigure) and kind.resolution > 0)
+        why += ", and the limit lies between" if interval else NEAR if near else ", which differ on it"
+    systems = subject.split(" over ")
+    if any(result.validity is Validity.DOUBTFUL for result in asked.results if result.spec.system in systems):
+        why += " (DOUBTFUL)"
+    if own.without:
+        # What never came so far has no figure (a backlog never drained): the others can't meet a threshold for it.
+        outcome = Outcome.INCONCLUSIVE if outcome is Outcome.MET else outcome
+        why += f"; {'1 block has' if own.without == 1 else f'{own.without} blocks have'} no {kind.title}"
+    return Ruling(*where, outcome, value, interval, len(values), why)
