@@ -14,6 +14,7 @@ from tidegauge.fairness.case import (
     Fact,
     Hazard,
     Property,
+    shown,
 )
 from tidegauge.model.tilt import Severity, Stage, Tilt
 
@@ -198,15 +199,10 @@ def _compared(name: Property, rule: Rule, contenders: Sequence[Contender]) -> li
     if len(known) < 2:
         return []
     tilts = []
-    if rule.absent and having:
-        tilts += [
-            replace(
-                _tilt(name, rule, Severity.ADVICE, (label,), f"{label} {rule.absent} ({fact.words})"),
-                remedy="nothing to set: know it when comparing",
-            )
-            for label, fact in known
-            if fact.value is None
-        ]
+    for label, fact in known:
+        if rule.absent and having and fact.value is None:
+            absent = _tilt(name, rule, Severity.ADVICE, (label,), f"{label} {rule.absent} ({fact.words})")
+            tilts.append(replace(absent, remedy="nothing to set: know it when comparing"))
     if not _alike([fact.value for _, fact in having], rule.ratio_max):
         values = ", ".join(f"{label} {fact.words}" for label, fact in having)
         mild = rule.advice_only or (rule.only_if_chosen and not any(fact.chosen for _, fact in having))
@@ -232,64 +228,40 @@ def _hazards(contender: Contender, contenders: Sequence[Contender]) -> list[Tilt
     tilts = []
     for hazard in contender.hazards:
         shared = all(hazard in other.hazards for other in contenders)
-        if shared and hazard.severity is Severity.ADVICE:
-            continue
-        tilt = Tilt(
-            hazard.rule,
-            hazard.severity,
-            Stage.WANTED,
-            (contender.label,),
-            f"{contender.label} {hazard.what}",
-            hazard.why,
-            hazard.amount,
-            hazard.source,
-            hazard.remedy,
-        )
-        tilts.append(replace(tilt, severity=Severity.ADVICE) if shared else tilt)
+        if not shared:
+            tilts.append(_of(contender, hazard))
+        elif hazard.severity is not Severity.ADVICE:
+            tilts.append(_of(contender, replace(hazard, severity=Severity.ADVICE)))
     return tilts
+
+
+def _of(contender: Contender, hazard: Hazard) -> Tilt:
+    """A hazard as one of this system."""
+    fields = {**vars(hazard), "what": f"{contender.label} {hazard.what}"}
+    return Tilt(**fields, stage=Stage.WANTED, systems=(contender.label,))
 
 
 def _own_settings(contenders: Sequence[Contender]) -> list[Tilt]:
     """Settings given to one system of which nobody can say here what they do to the comparison."""
-    if len(contenders) < 2:
+    clients = [contender.client_settings for contender in contenders]
+    severity = Severity.ADVICE if all(clients) else Severity.UNEQUAL
+    others = "so were the others' in their own words" if all(clients) else "the others' were not"
+    servers = [contender.server_settings for contender in contenders]
+    return [
+        *_tuned(contenders, clients, OWN_CLIENT_SETTINGS, severity, f"its clients were tuned, {others}"),
+        *_tuned(contenders, servers, OWN_SERVER_SETTINGS, Severity.ADVICE, "its servers were tuned by hand"),
+    ]
+
+
+def _tuned(
+    contenders: Sequence[Contender], settings: Sequence[Mapping[str, str]], rule: str, severity: Severity, why: str
+) -> list[Tilt]:
+    """Of each system with such settings of its own, where they are not the same for all."""
+    if all(own == settings[0] for own in settings):
         return []
-    tilts = []
-    tuned = [contender for contender in contenders if contender.client_settings]
-    if not all(contender.client_settings == contenders[0].client_settings for contender in contenders):
-        severity = Severity.ADVICE if len(tuned) == len(contenders) else Severity.UNEQUAL
-        others = "so were the others' in their own words" if severity is Severity.ADVICE else "the others' were not"
-        tilts += [
-            _own(
-                contender, OWN_CLIENT_SETTINGS, severity, contender.client_settings, f"its clients were tuned, {others}"
-            )
-            for contender in tuned
-        ]
-    if not all(contender.server_settings == contenders[0].server_settings for contender in contenders):
-        tilts += [
-            _own(
-                contender,
-                OWN_SERVER_SETTINGS,
-                Severity.ADVICE,
-                contender.server_settings,
-                "its servers were tuned by hand",
-            )
-            for contender in contenders
-            if contender.server_settings
-        ]
-    return tilts
-
-
-def _own(contender: Contender, rule: str, severity: Severity, settings: Mapping[str, str], why: str) -> Tilt:
-    listed = ", ".join(f"{name}={value}" for name, value in settings.items())
     remedy = "remove them, tune every system, or use the workload's neutral keys"
-    return Tilt(
-        rule,
-        severity,
-        Stage.WANTED,
-        (contender.label,),
-        f"{contender.label} {listed}",
-        why,
-        NO_FIGURE,
-        BY_DEFINITION,
-        remedy,
-    )
+    return [
+        _of(contender, Hazard(rule, shown(own.items()), why, NO_FIGURE, BY_DEFINITION, remedy, severity))
+        for contender, own in zip(contenders, settings, strict=True)
+        if own
+    ]
