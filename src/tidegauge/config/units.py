@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 _DURATION_UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -90,40 +91,24 @@ def parse_backlog(value: object) -> Backlog:
         return Backlog(share_of_server_memory=fraction, text=text)
     if counted := _MESSAGES.fullmatch(text.lower()):
         return Backlog(msgs=max(1, round(_parse_absolute(counted.group(1), complaint))), text=text)
-    if not _split(text, complaint)[1]:
+    size_bytes = _quantity(text, _SIZE_UNITS_BYTES, complaint)
+    if text[-1].isdigit() or size_bytes != int(size_bytes):
         raise ValueError(complaint)
-    try:
-        size_bytes = parse_size_bytes(text)
-    except ValueError as error:
-        raise ValueError(complaint) from error
     if size_bytes <= 0:
         raise ValueError("must be above 0")
-    return Backlog(size_bytes=size_bytes, text=text)
+    return Backlog(size_bytes=int(size_bytes), text=text)
 
 
 def parse_duration_s(value: object) -> float:
     """Seconds from "30s", "500ms", "5m", "2h", "2d". A bare number is refused: its unit would be a guess."""
-    if isinstance(value, bool) or not isinstance(value, str):
-        raise ValueError(f"must be {DURATION_HELP}")
-    number, unit = _split(value, f"must be {DURATION_HELP}")
-    if unit not in _DURATION_UNITS_S:
-        raise ValueError(f"must be {DURATION_HELP}")
-    return number * _DURATION_UNITS_S[unit]
+    return _quantity(value, _DURATION_UNITS_S, f"must be {DURATION_HELP}", any_case=False)
 
 
 def parse_size_bytes(value: object) -> int:
     """Bytes from "1KiB", "100B", "1.5MiB" or a whole number of bytes."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        if value < 0:
-            raise ValueError(f"must be {SIZE_HELP}")
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    if not isinstance(value, str):
-        raise ValueError(f"must be {SIZE_HELP}")
-    number, unit = _split(value, f"must be {SIZE_HELP}")
-    factor = _SIZE_UNITS_BYTES.get(unit.lower())
-    if factor is None:
-        raise ValueError(f"must be {SIZE_HELP}")
-    size_bytes = number * factor
+    size_bytes = _quantity(value, _SIZE_UNITS_BYTES, f"must be {SIZE_HELP}")
     if size_bytes != int(size_bytes):
         raise ValueError("must be a whole number of bytes")
     return int(size_bytes)
@@ -164,24 +149,19 @@ def round_to_two_digits(rate: float) -> float:
 
 
 def _parse_absolute(value: object, complaint: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(complaint)
-    msgs_per_s = float(value) if isinstance(value, int | float) else _scaled(value, complaint)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        msgs_per_s = float(value)
+    else:
+        msgs_per_s = _quantity(value, _RATE_FACTORS, complaint)
     if not math.isfinite(msgs_per_s) or msgs_per_s <= 0:
         raise ValueError("must be above 0")
     return msgs_per_s
 
 
-def _scaled(text: str, complaint: str) -> float:
-    number, unit = _split(text, complaint)
-    factor = _RATE_FACTORS.get(unit.lower())
-    if factor is None:
+def _quantity(value: object, units: Mapping[str, float], complaint: str, any_case: bool = True) -> float:
+    """A number with one of these units."""
+    match = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
+    factor = units.get(match[2].lower() if any_case else match[2]) if match else None
+    if match is None or factor is None:
         raise ValueError(complaint)
-    return number * factor
-
-
-def _split(text: str, complaint: str) -> tuple[float, str]:
-    match = _QUANTITY.fullmatch(text.strip())
-    if not match:
-        raise ValueError(complaint)
-    return float(match.group(1)), match.group(2)
+    return float(match[1]) * factor
