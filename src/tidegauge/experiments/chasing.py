@@ -15,16 +15,16 @@ from pydantic import AfterValidator, BeforeValidator
 from tidegauge.config.fields import (
     BacklogSize,
     Duration,
-    MeasureTime,
     OfferedRate,
     Share,
     Size,
     duration_between,
     member_of,
+    share_between,
     size_between,
 )
 from tidegauge.experiments.latency import rate_objection, resolve_rate
-from tidegauge.experiments.procedure import Lab, TrialOptions
+from tidegauge.experiments.procedure import Lab, ShortTrialOptions
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import CatchUp, Latency, LoadResult, LoadSpec, Servers, TrialSpec, Validity
 from tidegauge.model.workload import FROM_DEVICE_SHARE_MIN, PHASES, DeviceReads, LateReaders, ServerLimits
@@ -110,13 +110,7 @@ class Disk(StrEnum):
     DIRECT_IO = "direct-io"
 
 
-def _drained(share: float) -> float:
-    if not 0.01 <= share <= 1:
-        raise ValueError("must be from 1% to 100%")
-    return share
-
-
-class ChaseOptions(TrialOptions):
+class ChaseOptions(ShortTrialOptions):
     """Keys of experiments with late readers.
 
     `measure` is the least time before they begin, and the time after; `drain_max` bounds how long they may take.
@@ -124,11 +118,8 @@ class ChaseOptions(TrialOptions):
 
     rate: OfferedRate
     backlog: BacklogSize
-    warm_up_min: Annotated[Duration, AfterValidator(duration_between("1s", "1h"))] = 7.0
-    warm_up_max: Annotated[Duration, AfterValidator(duration_between("1s", "2h"))] = 20.0
-    measure: MeasureTime = 20.0
     drain_max: Annotated[Duration, AfterValidator(duration_between("6s", "24h"))] = 300.0
-    drained: Annotated[Share, AfterValidator(_drained)] = 0.99
+    drained: Annotated[Share, AfterValidator(share_between("1%", "100%"))] = 0.99
     server_memory: Annotated[Size, AfterValidator(size_between("128MiB", "1024GiB"))] | None = None
     disk: Annotated[Disk, BeforeValidator(member_of(Disk))] | None = None
 

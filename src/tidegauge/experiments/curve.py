@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from tidegauge.config.fields import AbsoluteRate, Duration, MeasureTime, Share, duration_between
+from tidegauge.config.fields import AbsoluteRate, Share
 from tidegauge.experiments.max_throughput import first_sustainable
-from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, ServersChoice, TrialOptions
+from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, ServersChoice, ShortTrialOptions
 from tidegauge.model.finding import Cell, CurvePoint, Finding, curve_details
 from tidegauge.model.trial import LoadResult, LoadSpec, Servers, TrialSpec, Validity
 from tidegauge.search.goals import Goal, Outcome, judge
@@ -27,13 +27,9 @@ def _check_shares(shares: list[float]) -> list[float]:
     return shares
 
 
-class CurveOptions(TrialOptions):
+class CurveOptions(ShortTrialOptions):
     """Keys of `curve` in a campaign."""
 
-    warm_up_min: Annotated[Duration, AfterValidator(duration_between("1s", "1h"))] = 7.0
-    warm_up_max: Annotated[Duration, AfterValidator(duration_between("1s", "2h"))] = 20.0
-    measure: MeasureTime = 20.0
-    drain_max: Annotated[Duration, AfterValidator(duration_between("6s", "1h"))] = 10.0
     full_rate: AbsoluteRate | None = None
     shares: Annotated[list[Share], Field(min_length=1, max_length=50), AfterValidator(_check_shares)] = _SHARES
     servers: ServersChoice = Servers.SHARED

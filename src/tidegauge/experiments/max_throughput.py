@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tidegauge.config.fields import AbsoluteRate, Duration, Fields, MeasureTime, Share, duration_between
+from tidegauge.config.fields import AbsoluteRate, Duration, Fields, MeasureTime, Share, duration_between, share_between
 from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.peak import first_peaks, rate_stands
-from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, TrialOptions
+from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, ShortTrialOptions
 from tidegauge.model.finding import Above, Cell, Finding, GoalFound, search_details
 from tidegauge.model.trial import LoadResult, LoadSpec, Servers, TrialSpec, Validity
 from tidegauge.model.workload import Arrival
@@ -64,26 +64,17 @@ class GoalFields(Fields):
         return Goal(self.name, tuple(limits))
 
 
-def _width(share: float) -> float:
-    if not 0.005 <= share <= 0.5:
-        raise ValueError("must be from 0.5% to 50%")
-    return share
-
-
-class MaxThroughputOptions(TrialOptions):
+class MaxThroughputOptions(ShortTrialOptions):
     """Keys of `max-throughput` in a campaign. `measure` is the length of a search's trial."""
 
-    warm_up_min: Annotated[Duration, AfterValidator(duration_between("1s", "1h"))] = 7.0
-    warm_up_max: Annotated[Duration, AfterValidator(duration_between("1s", "2h"))] = 20.0
     measure: Annotated[Duration, AfterValidator(duration_between("8s", "1h"))] = 20.0
-    drain_max: Annotated[Duration, AfterValidator(duration_between("6s", "1h"))] = 10.0
     confirm: MeasureTime = 60.0
     min_rate: AbsoluteRate | None = None
     max_rate: AbsoluteRate | None = None
     goals: Annotated[list[GoalFields], Field(min_length=1, max_length=6)] = Field(
         default_factory=lambda: [GoalFields(name="no limit")]
     )
-    width: Annotated[Share, AfterValidator(_width)] = 0.05
+    width: Annotated[Share, AfterValidator(share_between("0.5%", "50%"))] = 0.05
     trials_max: Annotated[int, Field(ge=3, le=100)] = 15
     servers: ServersChoice = Servers.SHARED
 
@@ -158,7 +149,7 @@ def _run(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], lab: Lab)
     try:
         space, problem = _space(options, planned[0].system, trials, lab)
         if space is None:
-            lab.found(_finding(trials, planned[0], [_nothing(goal, trials.number, problem) for goal in goals]))
+            lab.found(_finding(trials, planned[0], [GoalOutcome(goal, problem=problem) for goal in goals]))
             return
         trials_max = options.trials_max * len(goals) - trials.number
         search = SustainedSearch(goals, space, trials_max, Callbacks(trials.search, trials.confirm, trials.announce))
@@ -166,15 +157,11 @@ def _run(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], lab: Lab)
     except BaseException as error:
         # What is known stays known, whatever ended the search.
         problem = f"{planned[0].system} failed: {error.message}" if isinstance(error, TidegaugeError) else "interrupted"
-        known = search.unfinished(problem) if search else [_nothing(goal, trials.number, problem) for goal in goals]
+        known = search.unfinished(problem) if search else [GoalOutcome(goal, problem=problem) for goal in goals]
         with contextlib.suppress(TidegaugeError):
             lab.found(_finding(trials, planned[0], known))
         raise
     lab.found(_finding(trials, planned[0], outcomes))
-
-
-def _nothing(goal: Goal, trials: int, problem: str) -> GoalOutcome:
-    return GoalOutcome(goal, False, None, None, None, None, 0, trials, problem)
 
 
 def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab) -> tuple[Space | None, str]:
@@ -200,24 +187,19 @@ def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab
 
 
 def _finding(trials: _Trials, spec: LoadSpec, outcomes: Sequence[GoalOutcome]) -> Finding:
-    outcomes = [replace(outcome, trials=trials.number) for outcome in outcomes]
+    rate = outcomes[0].sustainable_msgs_per_s
     return Finding(
         finding_id=trials.step_id,
         experiment=NAME,
         system=spec.system,
         block=spec.block,
         decided=all(outcome.decided for outcome in outcomes),
-        summary=tuple(map(sentence, outcomes)),
+        summary=tuple(sentence(outcome, trials.number) for outcome in outcomes),
         rows=tuple(_row(outcome) for outcome in outcomes),
         details=search_details(trials.number, [_found(outcome) for outcome in outcomes]),
-        figures=_figures(outcomes[0]),
+        # The first goal's rate stands for the search, as it does for experiments that build on it.
+        figures={} if rate is None else {SUSTAINABLE: rate},
     )
-
-
-def _figures(first: GoalOutcome) -> dict[str, float]:
-    """The first goal's rate stands for the search, as it does for experiments that build on it."""
-    rate = first.sustainable_msgs_per_s
-    return {} if rate is None else {SUSTAINABLE: rate}
 
 
 def _row(outcome: GoalOutcome) -> dict[str, Cell]:

@@ -48,6 +48,15 @@ class TrialOptions(Fields):
         )
 
 
+class ShortTrialOptions(TrialOptions):
+    """Keys of an experiment made of several loads, or of phases, whose trials are shorter."""
+
+    warm_up_min: WarmUpMin = 7.0
+    warm_up_max: WarmUpMax = 20.0
+    measure: MeasureTime = 20.0
+    drain_max: DrainMax = 10.0
+
+
 class PreconditionError(RunFailedError):
     """A trial can't be made because one that it builds on failed; the message says which. Others may go on."""
 

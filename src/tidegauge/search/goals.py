@@ -174,27 +174,28 @@ class GoalOutcome:
     """The answer for one goal.
 
     Attributes:
-        decided: whether the sustainable rate is known: confirmed, and something was broken above it.
         lower, upper: the bracket, msg/s: the highest rate that holds (as confirmed, where it is) and the lowest that
             does not; None where there is none.
         above: what was broken at `upper`, or why nothing is decided there.
         confirmation: the trial whose figures are published; None where none confirmed a rate.
         stepped_down: how many rates failed their confirmation before.
-        trials: how many trials the search and the confirmations made, over all goals.
         problem: "" or why it is not decided.
         remark: "" or what a reader should know though it is decided.
     """
 
     goal: Goal
-    decided: bool
-    lower: float | None
-    upper: float | None
-    above: Verdict | None
-    confirmation: LoadResult | None
-    stepped_down: int
-    trials: int
+    lower: float | None = None
+    upper: float | None = None
+    above: Verdict | None = None
+    confirmation: LoadResult | None = None
+    stepped_down: int = 0
     problem: str = ""
     remark: str = ""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the sustainable rate is known: confirmed, and something was broken above it."""
+        return self.confirmation is not None and not self.problem
 
     @property
     def sustainable_msgs_per_s(self) -> float | None:
@@ -207,8 +208,8 @@ def bracket(lower: float | None, upper: float | None) -> str:
     return f"[{_rate_words(lower)}, {_rate_words(upper)}]"
 
 
-def sentence(outcome: GoalOutcome) -> str:
-    """The answer in words."""
+def sentence(outcome: GoalOutcome, trials: int) -> str:
+    """The answer in words. `trials`: how many the search and the confirmations made, over all goals."""
     parts = [_answer(outcome)]
     if outcome.above is not None and outcome.above.clause and outcome.decided:
         parts.append(f"at {_rate_words(outcome.upper)} msg/s {outcome.above.clause}")
@@ -219,7 +220,7 @@ def sentence(outcome: GoalOutcome) -> str:
         parts.append(outcome.remark)
     if outcome.problem:
         parts.append(f"NOT DECIDED: {outcome.problem}")
-    return f"{outcome.goal}: {'; '.join(parts)} ({outcome.trials} trials)"
+    return f"{outcome.goal}: {'; '.join(parts)} ({trials} trials)"
 
 
 def _answer(outcome: GoalOutcome) -> str:

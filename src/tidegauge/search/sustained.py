@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from MLRsearch import AbstractMeasurer, Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
 from MLRsearch.discrete_load import DiscreteLoad
@@ -215,26 +215,19 @@ class SustainedSearch:
     def run(self) -> tuple[GoalOutcome, ...]:
         """Search, then confirm. Errors of the trials pass through."""
         self._search.run()
-        found = self._search.bounds()
-        outcomes = []
-        for number, goal in enumerate(self._goals):
-            outcomes.append(self._outcome(number, goal, found[number], len(self._goals) - number))
-        return tuple(outcomes)
+        known = enumerate(self._known())
+        return tuple(self._outcome(found, len(self._goals) - number) for number, found in known)
 
     def unfinished(self, problem: str) -> tuple[GoalOutcome, ...]:
         """What is known of each goal when something ended the search; nothing of it is confirmed."""
-        found = self._search.bounds()
-        return tuple(
-            GoalOutcome(
-                goal, False, at.lower, at.upper, self._verdict_at(number, at.upper), None, 0, self.trials, problem
-            )
-            for number, (goal, at) in enumerate(zip(self._goals, found, strict=True))
-        )
+        return tuple(replace(found, problem=problem) for found in self._known())
 
-    @property
-    def trials(self) -> int:
-        """Trials made so far, confirmations included."""
-        return len(self._steps) + sum(map(len, self._confirmations.values()))
+    def _known(self) -> list[GoalOutcome]:
+        """The bounds of each goal as they stand."""
+        return [
+            GoalOutcome(goal, at.lower, at.upper, self._verdict_at(number, at.upper))
+            for number, (goal, at) in enumerate(zip(self._goals, self._search.bounds(), strict=True))
+        ]
 
     def _ask(self, rate: float) -> tuple[Outcome, ...]:
         """A trial at a rate, made again if it is INVALID. Raises `EnoughError` at the limit of trials."""
@@ -263,10 +256,9 @@ class SustainedSearch:
         )
 
     def _verdict_words(self, rate: float, verdict: Verdict) -> str:
-        clause = f": {verdict.clause}" if verdict.clause else ""
         first = sum(step.rate == rate for step in self._steps) == 1
         again = ", to be tried again" if verdict.outcome is Outcome.FAIL and first else ""
-        return f"{_plain(verdict)}{clause}{again}"
+        return f"{_plain(verdict)}{again}"
 
     def _bracket(self, number: int) -> str:
         """A goal's bracket as the trials so far have it."""
@@ -279,32 +271,32 @@ class SustainedSearch:
         left = min(self._trials_max - len(self._steps), _trials_left(self._search.bounds(), self._space.width))
         self._callbacks.announce(f"{text}.", left, len(self._goals))
 
-    def _outcome(self, number: int, goal: Goal, bounds: Bounds, confirmations: int) -> GoalOutcome:
+    def _outcome(self, found: GoalOutcome, confirmations: int) -> GoalOutcome:
         """Confirm what was found for one goal."""
-        above = self._verdict_at(number, bounds.upper)
-        problem = self._problem(bounds, above)
-        if bounds.lower is None:
-            self._callbacks.announce(f"'{goal.name}': no rate passed: {problem}", 0, confirmations - 1)
-            return GoalOutcome(goal, False, None, bounds.upper, above, None, 0, self.trials, problem)
-        made = bounds.lower in self._confirmations
+        found = replace(found, problem=self._problem(found))
+        name, lower = found.goal.name, found.lower
+        if lower is None:
+            self._callbacks.announce(f"'{name}': no rate passed: {found.problem}", 0, confirmations - 1)
+            return found
+        made = lower in self._confirmations
         next_step = "whose confirmation was made" if made else "now its confirmation, on fresh servers"
-        text = f"'{goal.name}': found {bracket(bounds.lower, bounds.upper)}: {_msgs(bounds.lower)}, {next_step}."
+        text = f"'{name}': found {bracket(lower, found.upper)}: {_msgs(lower)}, {next_step}."
         self._callbacks.announce(text, 0, confirmations - made)
-        return self._confirmed(goal, bounds, above, problem)
+        return self._confirmed(found, lower)
 
-    def _problem(self, bounds: Bounds, above: Verdict | None) -> str:
+    def _problem(self, found: GoalOutcome) -> str:
         """ "" or why the bounds of a goal leave its sustainable rate open."""
-        if bounds.lower is None:
+        above = found.above
+        if found.lower is None:
             lowest = min((step.rate for step in self._steps), default=0.0)
             why = f": {above.clause}" if above and above.clause else ""
             return f"not even {_msgs(lowest)} passed{why}"
-        if bounds.upper is None:
-            limit = (
-                f"the limit of {self._trials_max} trials was reached" if self._ran_out else "that is max-rate: raise it"
-            )
-            return f"nothing was broken up to {_msgs(bounds.lower)}, and {limit}"
+        if found.upper is None:
+            reached = f"the limit of {self._trials_max} trials was reached"
+            limit = reached if self._ran_out else "that is max-rate: raise it"
+            return f"nothing was broken up to {_msgs(found.lower)}, and {limit}"
         if above is not None and above.outcome is Outcome.UNDECIDED:
-            return f"at {_msgs(bounds.upper)} {above.clause}"
+            return f"at {_msgs(found.upper)} {above.clause}"
         return ""
 
     def _verdict_at(self, number: int, rate: float | None) -> Verdict | None:
@@ -314,25 +306,24 @@ class SustainedSearch:
         failed = [verdict for verdict in verdicts if verdict.outcome is not Outcome.PASS]
         return next(reversed(undecided or failed), None)
 
-    def _confirmed(self, goal: Goal, bounds: Bounds, above: Verdict | None, problem: str) -> GoalOutcome:
-        """Confirm the lower bound, stepping down where that fails."""
-        rate, upper = bounds.lower or 0.0, bounds.upper
+    def _confirmed(self, found: GoalOutcome, rate: float) -> GoalOutcome:
+        """Confirm a rate, stepping down where that fails."""
         for steps_down in range(1 + STEPS_DOWN_MAX):
-            result, verdict = self._confirm(goal, rate)
+            result, verdict = self._confirm(found.goal, rate)
+            found = replace(found, lower=rate, stepped_down=steps_down)
             if verdict.outcome is Outcome.PASS:
-                remark = _doubt(result) or _near_generator(result) or (self._remark(rate, upper) if not problem else "")
-                decided = not problem
-                return GoalOutcome(goal, decided, rate, upper, above, result, steps_down, self.trials, problem, remark)
+                wide = "" if found.problem else self._remark(rate, found.upper)
+                return replace(found, confirmation=result, remark=_doubt(result) or _near_generator(result) or wide)
             if verdict.outcome is Outcome.UNDECIDED:
-                problem = f"the confirmation at {_msgs(rate)} was {verdict.clause}"
-                return GoalOutcome(goal, False, rate, upper, above, None, steps_down, self.trials, problem)
+                return replace(found, problem=f"the confirmation at {_msgs(rate)} was {verdict.clause}")
             # What was undecided above no longer matters: something is broken below it.
-            upper, above, problem = rate, verdict, ""
-            rate = max(self._space.min_msgs_per_s, rate * (1 - self._space.width))
-            if rate >= upper:
+            problem = f"no confirmation held; the last, at {_msgs(rate)}: {verdict.clause}"
+            found = GoalOutcome(found.goal, None, rate, verdict, stepped_down=STEPS_DOWN_MAX + 1)
+            lower = max(self._space.min_msgs_per_s, rate * (1 - self._space.width))
+            if lower >= rate:
                 break
-        problem = f"no confirmation held; the last, at {_msgs(upper or 0.0)}: {above.clause if above else ''}"
-        return GoalOutcome(goal, False, None, upper, above, None, STEPS_DOWN_MAX + 1, self.trials, problem)
+            rate = lower
+        return replace(found, problem=problem)
 
     def _confirm(self, goal: Goal, rate: float) -> tuple[LoadResult, Verdict]:
         """The confirmation at a rate, made again where it is INVALID or a stall may explain its fail."""
@@ -349,8 +340,7 @@ class SustainedSearch:
                 return made[-1], verdicts[-1]
             made.append(self._callbacks.confirm(rate))
             verdicts.append(judge(goal, made[-1]))
-            clause = f": {verdicts[-1].clause}" if verdicts[-1].clause else ""
-            self._callbacks.announce(f"Confirmation of {_msgs(rate)}: {_plain(verdicts[-1])}{clause}.", 0, 0)
+            self._callbacks.announce(f"Confirmation of {_msgs(rate)}: {_plain(verdicts[-1])}.", 0, 0)
 
     def _remark(self, lower: float, upper: float | None) -> str:
         if upper is None or 1 - lower / upper <= 1.01 * self._space.width or not self._ran_out:
@@ -371,7 +361,8 @@ def _near_generator(result: LoadResult) -> str:
 
 
 def _plain(verdict: Verdict) -> str:
-    return (Outcome.FAIL if verdict.outcome is Outcome.CLEAR_FAIL else verdict.outcome).value
+    outcome = Outcome.FAIL if verdict.outcome is Outcome.CLEAR_FAIL else verdict.outcome
+    return f"{outcome.value}: {verdict.clause}" if verdict.clause else outcome.value
 
 
 def _msgs(rate: float) -> str:
