@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
@@ -62,6 +63,17 @@ def _between(low: str, high: str, parse: Callable[[str], _Number]) -> Callable[[
         return value
 
     return check
+
+
+def matching(pattern: str, complaint: str) -> AfterValidator:
+    """A check that all of a text matches a pattern."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(complaint)
+        return text
+
+    return AfterValidator(check)
 
 
 def member_of(kind: type[_Member], without: frozenset[str] = frozenset()) -> Callable[[Any], _Member]:
@@ -125,11 +137,7 @@ DrainMax = Annotated[Duration, AfterValidator(duration_between("6s", "1h"))]
 
 DATA_KEYS = ("data-directory", "data-directories")
 """One disk for the servers' data, and several that nodes take by turns: one option gives either."""
-_OPTIONS = {
-    "durability": "--level",
-    **dict.fromkeys(DATA_KEYS, "--data-dir"),
-    "thresholds": "--threshold",
-}
+_OPTIONS = {"durability": "--level", **dict.fromkeys(DATA_KEYS, "--data-dir"), "thresholds": "--threshold"}
 """Command-line options that are called otherwise than the keys that they replace."""
 
 

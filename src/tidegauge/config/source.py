@@ -165,8 +165,7 @@ def read_source(
         raise UserError(f"{path}:1: the {what} file is empty.", hint)
     if not isinstance(root, MappingNode):
         raise UserError(
-            f"{path}:{root.start_mark.line + 1}: a {what} file must hold keys and values, not {_kind(root)}.",
-            hint,
+            f"{path}:{root.start_mark.line + 1}: a {what} file must hold keys and values, not {_kind(root)}.", hint
         )
     source = Source(path, {}, {})
     source.data = _Builder(source).mapping(root, (), 0)
@@ -310,6 +309,11 @@ def keys_of(model: type[Fields]) -> list[str]:
 def unknown_key(key: str, allowed: list[str]) -> str:
     """The complaint about a key that doesn't exist."""
     return f"unknown key '{key}'{nearest(key, allowed)}; allowed: {', '.join(allowed)}"
+
+
+def unknown_name(what: str, name: str, known: Sequence[str]) -> str:
+    """The complaint about the name of something that doesn't exist."""
+    return f"unknown {what} '{name}'{nearest(name, list(known))}; known: {', '.join(known)}"
 
 
 def _describe(detail: ErrorDetails, model: type[Fields]) -> str:

@@ -21,6 +21,7 @@ A claim of several parts is confirmed if every part is, and contradicted if one 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -243,15 +244,11 @@ class Limits:
 
     def judge(self, ratio: Ratio) -> Verdict:
         """Whether a ratio lies within, as far as its interval shows."""
-        if self.strict:
-            if ratio.low > self.at_least and ratio.high < self.at_most:
-                return Verdict.CONFIRMED
-            outside = ratio.high <= self.at_least or ratio.low >= self.at_most
-        else:
-            if ratio.low >= self.at_least and ratio.high <= self.at_most:
-                return Verdict.CONFIRMED
-            outside = ratio.high < self.at_least or ratio.low > self.at_most
-        return Verdict.CONTRADICTED if outside else Verdict.NOT_DECIDED
+        above, below = (operator.gt, operator.lt) if self.strict else (operator.ge, operator.le)
+        if above(ratio.low, self.at_least) and below(ratio.high, self.at_most):
+            return Verdict.CONFIRMED
+        reaches_in = above(ratio.high, self.at_least) and below(ratio.low, self.at_most)
+        return Verdict.NOT_DECIDED if reaches_in else Verdict.CONTRADICTED
 
 
 ABOVE = Limits(at_least=1.0, strict=True)

@@ -11,11 +11,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from tidegauge.campaign.read.sweep import Assignment, as_mapping
-from tidegauge.config.fields import Fields, Settings
-from tidegauge.config.source import KeyPath, Origin, Source, keys_of, read_source, show_path, unknown_key, validate
+from tidegauge.campaign.read.sweep import Assignment, as_mapping, items_of
+from tidegauge.config.fields import Fields, Settings, matching
+from tidegauge.config.source import (
+    KeyPath,
+    Origin,
+    Source,
+    keys_of,
+    read_source,
+    show_path,
+    unknown_key,
+    unknown_name,
+    validate,
+)
 from tidegauge.errors import UserError, nearest
 from tidegauge.model.events import LEFT_OUT
 from tidegauge.systems.api import System
@@ -43,18 +53,14 @@ SERVERS_KEYS = ("settings", "heap", "direct-memory", "shape")
 _SECRET_SETTING = re.compile(r"password|secret|jaas|authparam|credential", re.IGNORECASE)
 
 
-def _check_prefix(prefix: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9._-]{1,100}", prefix):
-        raise ValueError(
-            "must be made of letters, digits, '.', '_' and '-', at most 100, as topics are in every system"
-        )
-    return prefix
-
-
-def _check_label(label: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9-]{0,30}", label):
-        raise ValueError("must be made of lower-case letters, digits and hyphens, at most 31, and begin with a letter")
-    return label
+_Prefix = matching(
+    r"[A-Za-z0-9._-]{1,100}",
+    "must be made of letters, digits, '.', '_' and '-', at most 100, as topics are in every system",
+)
+_Label = matching(
+    r"[a-z][a-z0-9-]{0,30}",
+    "must be made of lower-case letters, digits and hyphens, at most 31, and begin with a letter",
+)
 
 
 class AttachFields(Fields):
@@ -62,8 +68,8 @@ class AttachFields(Fields):
 
     tls: Any = None
     auth: Any = None
-    topic_prefix: Annotated[str, AfterValidator(_check_prefix)] | None = None
-    label: Annotated[str, AfterValidator(_check_label)] = LABEL
+    topic_prefix: Annotated[str, _Prefix] | None = None
+    label: Annotated[str, _Label] = LABEL
 
 
 class TlsFields(Fields):
@@ -117,7 +123,8 @@ def secret_settings(item: Mapping[str, Any], source: Source, at: KeyPath) -> Non
 def parse_attach(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AttachChoice | None:
     """The choice that `value` states, or None after noting each problem in `source`."""
     if not isinstance(value, dict):
-        source.complain(at, f"must be a mapping such as {{{_example(rules)}}}")
+        example = ", ".join(f"{key.name}: {key.example}" for key in rules.keys if key.required)
+        source.complain(at, f"must be a mapping such as {{{example}}}")
         return None
     names = [key.name for key in rules.keys]
     common = {name: content for name, content in value.items() if name in keys_of(AttachFields)}
@@ -131,20 +138,13 @@ def parse_attach(value: Any, source: Source, at: KeyPath, rules: AttachRules) ->
     auth = _auth(value["auth"], source, (*at, "auth"), rules) if "auth" in value else AuthChoice()
     if fields is None or auth is None or len(source.problems) > before:
         return None
-    if tls is not None and _has_schemes(rules) and not secure_addresses(addresses, rules):
+    has_schemes = any(key.schemes for key in rules.keys)
+    if tls is not None and has_schemes and not secure_addresses(addresses, rules):
         secure = " or ".join(f"{scheme}://" for key in rules.keys for scheme in key.secure_schemes)
         source.complain((*at, "tls"), f"no address is a secure one; begin those that are with {secure}")
     if auth.method in METHODS_WITH_CERTIFICATE and not (tls and tls.certificate):
         source.complain((*at, "auth", "method"), f"'{auth.method}' needs the client's certificate: tls.certificate")
     return AttachChoice(addresses, tls, auth, fields.topic_prefix or "", fields.label)
-
-
-def _example(rules: AttachRules) -> str:
-    return ", ".join(f"{key.name}: {key.example}" for key in rules.keys if key.required)
-
-
-def _has_schemes(rules: AttachRules) -> bool:
-    return any(key.schemes for key in rules.keys)
 
 
 def _addresses(value: Mapping[str, Any], source: Source, at: KeyPath, rules: AttachRules) -> dict[str, str]:
@@ -247,11 +247,7 @@ def _auth(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AuthCh
 def _check_needs(fields: AuthFields, given: Mapping[str, Any], source: Source, at: KeyPath) -> None:
     """Each method takes what it needs and nothing else: a password that nobody uses is a mistake."""
     with_password = fields.method in METHODS_WITH_PASSWORD
-    needs = {
-        "user": with_password,
-        "password": with_password,
-        "token": fields.method in METHODS_WITH_TOKEN,
-    }
+    needs = {"user": with_password, "password": with_password, "token": fields.method in METHODS_WITH_TOKEN}
     for name, needed in needs.items():
         if needed and not given.get(name):
             source.complain(at, f"the method '{fields.method}' needs '{name}'")
@@ -320,10 +316,7 @@ def read_clusters(path: Path, known: Sequence[str]) -> Source:
         if not isinstance(item, dict):
             source.complain(at, "must be a mapping such as {name: kafka, attach: {bootstrap-servers: host:9092}}")
         elif validate(_ClusterFields, item, source, at) and item["name"] not in known:
-            name = item["name"]
-            source.complain(
-                (*at, "name"), f"unknown system '{name}'{nearest(name, list(known))}; known: {', '.join(known)}"
-            )
+            source.complain((*at, "name"), unknown_name("system", item["name"], known))
     return source
 
 
@@ -339,8 +332,7 @@ def attach_clusters(source: Source, clusters: Source) -> tuple[str, ...]:
 
     Each keeps what the campaign says of its clients; a system without a cluster is left out.
     """
-    listed = source.data.get("systems")
-    own = [as_mapping("systems", item) for item in (listed if isinstance(listed, list) else [])]
+    own = items_of("systems", source.data)
     names = [str(item.get("name")) for item in own if isinstance(item, dict)]
     chosen: list[tuple[int | None, Any]] = []
     origins: dict[KeyPath, Origin] = {}
@@ -361,8 +353,9 @@ def attach_clusters(source: Source, clusters: Source) -> tuple[str, ...]:
         return ()
     replace_systems(source, chosen)
     source.placed |= origins
-    memory = {key: source.data.pop(key) for key in ("heap", "direct-memory") if _is_own(source, key)}
-    return (*notes, *_without_effect("The campaign", memory))
+    # An option that says the same needs no note.
+    own_keys = [key for key in ("heap", "direct-memory") if key in source.data and not source.option_of((key,))]
+    return (*notes, *_without_effect("The campaign", {key: source.data.pop(key) for key in own_keys}))
 
 
 def refuse_swept_servers(source: Source, assignments: Sequence[Assignment]) -> None:
@@ -384,8 +377,7 @@ def replace_systems(source: Source, chosen: Sequence[tuple[int | None, Any]]) ->
 
     What is wrong with a value that stayed is reported at its place in the campaign.
     """
-    listed = source.data.get("systems")
-    before = [as_mapping("systems", item) for item in (listed if isinstance(listed, list) else [])]
+    before = items_of("systems", source.data)
     origins: dict[KeyPath, Origin] = {}
     for index, (place, item) in enumerate(chosen):
         kept = before[place] if place is not None else {}
@@ -413,11 +405,6 @@ def _origins(clusters: Source, at: int, index: int) -> dict[KeyPath, Origin]:
         for path, line in clusters.lines.items()
         if path[:2] == ("systems", at)
     }
-
-
-def _is_own(source: Source, key: str) -> bool:
-    """Whether a value is the file's and not an option's, so that giving it here needs a note."""
-    return key in source.data and not source.option_of((key,))
 
 
 def _without_effect(who: str, item: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ A wrong value is reported with the option that brought it, and one that stays wi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ from pydantic import BeforeValidator
 from tidegauge.campaign.model import AUTO, SystemChoice
 from tidegauge.campaign.read.attach import KEY as ATTACH
 from tidegauge.campaign.read.attach import attach_clusters, read_clusters, replace_systems
-from tidegauge.campaign.read.sweep import as_mapping
+from tidegauge.campaign.read.sweep import items_of
 from tidegauge.config.fields import DATA_KEYS, option_of, size_between
 from tidegauge.config.source import Origin, Source
 from tidegauge.config.units import parse_size_bytes
@@ -95,18 +95,13 @@ WORKERS = "workers"
 SCALE = "scale"
 
 
-@dataclass(frozen=True)
-class Applied:
-    """What options did to a campaign: files that were read beside it, and what has no effect now, in sentences."""
-
-    sources: tuple[Source, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def apply_overrides(source: Source, overrides: Mapping[str, Any], known: Sequence[str]) -> Applied:
+def apply_overrides(
+    source: Source, overrides: Mapping[str, Any], known: Sequence[str]
+) -> tuple[tuple[Source, ...], tuple[str, ...]]:
     """Put the options' values in place, by the campaign's keys; `scale` was put in place before.
 
-    `known` are the systems that Tidegauge has. Raises `UserError` if a file that an option names can't be read.
+    Returns files that were read beside it, and what has no effect now, in sentences. `known` are the systems that
+    Tidegauge has. Raises `UserError` if a file that an option names can't be read.
     """
     if any(key in overrides for key in DATA_KEYS):
         for key in DATA_KEYS:
@@ -126,18 +121,16 @@ def apply_overrides(source: Source, overrides: Mapping[str, Any], known: Sequenc
             _drop_own(source, key)
     notes = _free_worker(source) if IN_FLIGHT in overrides else ()
     if ATTACH not in overrides:
-        return Applied((), notes)
+        return (), notes
     clusters = read_clusters(Path(overrides[ATTACH]), known)
-    return Applied((clusters,), notes if clusters.problems else (*notes, *attach_clusters(source, clusters)))
+    return (clusters,), notes if clusters.problems else (*notes, *attach_clusters(source, clusters))
 
 
 def followers(source: Source, known: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Name and version of the file's own systems that have the campaign's durability, whatever options choose."""
-    listed = source.data.get("systems")
-    own = [as_mapping("systems", item) for item in (listed if isinstance(listed, list) else [])]
     return tuple(
         (item["name"], item["version"] if isinstance(item.get("version"), str) else "")
-        for item in own
+        for item in items_of("systems", source.data)
         if isinstance(item, dict) and item.get("name") in known and item.get("durability") is None
     )
 
@@ -166,8 +159,7 @@ def _choose_systems(source: Source, texts: list[str]) -> None:
     A name alone stands for every entry of that name; with a version it is the entry of that version, else the first
     that is started here, in the other version. One that the campaign has not gets the memory that all of its have.
     """
-    listed = source.data.get("systems")
-    own = [as_mapping("systems", item) for item in (listed if isinstance(listed, list) else [])]
+    own = items_of("systems", source.data)
     replace_systems(source, [entry for text in texts for entry in _entries(text, own)])
     source.overridden["systems"] = option_of("systems")
 
@@ -178,23 +170,17 @@ def _entries(text: str, own: list[Any]) -> list[tuple[int | None, Any]]:
     if separator and not version:
         return [(None, text)]
     wanted = {"name": name, "version": version} if version else {"name": name}
-    named = [(place, _wanted(item)) for place, item in enumerate(own) if _is_mapping_of(item, name)]
-    found: list[tuple[int | None, Any]] = [
-        entry for entry in named if not version or entry[1].get("version") == version
+    # A system that is asked for by name is not left out: it is not optional.
+    named: list[tuple[int | None, Any]] = [
+        (place, {key: value for key, value in item.items() if key != "optional"})
+        for place, item in enumerate(own)
+        if isinstance(item, dict) and item.get("name") == name
     ]
+    found = [entry for entry in named if not version or entry[1].get("version") == version]
     other = next((entry for entry in named if "attach" not in entry[1]), None)
     if found:
         return found
     return [(other[0], {**other[1], **wanted}) if other else (None, {**wanted, **_common_memory(own)})]
-
-
-def _is_mapping_of(item: Any, name: str) -> bool:
-    return isinstance(item, dict) and item.get("name") == name
-
-
-def _wanted(item: Mapping[str, Any]) -> dict[str, Any]:
-    """A system that is asked for by name is not left out: it is not optional."""
-    return {key: value for key, value in item.items() if key != "optional"}
 
 
 def _common_memory(own: list[Any]) -> dict[str, Any]:

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from tidegauge.campaign.model import (
-    WORKER_HEAP,
-    Campaign,
-    ExperimentChoice,
-    Point,
-    SystemChoice,
-    WorkerChoice,
-)
+from tidegauge.campaign.model import WORKER_HEAP, Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.plan import read_rates_at
 from tidegauge.campaign.read.attach import parse_attached_system, refuse_swept_servers, secret_settings, to_correct
 from tidegauge.campaign.read.faults import KEY as FAULTS
 from tidegauge.campaign.read.faults import parse_faults
 from tidegauge.campaign.read.overriding import DirectMemory, Heap, apply_overrides, followers, in_mb, with_memory
 from tidegauge.campaign.read.published import apply_scale, parse_published
-from tidegauge.campaign.read.sweep import label_of, read_matrix, with_values
-from tidegauge.config.fields import Fields, Settings, Share, Size, share_between, size_between
-from tidegauge.config.source import KeyPath, Source, keys_of, raise_problems, read_source, validate
+from tidegauge.campaign.read.sweep import Assignment, label_of, read_matrix, with_values
+from tidegauge.config.fields import Fields, Settings, Share, Size, matching, share_between, size_between
+from tidegauge.config.source import KeyPath, Source, keys_of, raise_problems, read_source, unknown_name, validate
 from tidegauge.config.workload import Count, parse_workload, parse_workload_file
-from tidegauge.errors import UserError, nearest
+from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import ServersChoice, experiments
 from tidegauge.hosts.memory import machine
 from tidegauge.model.level import LevelChoice
@@ -65,14 +57,10 @@ def read_thresholds(source: Source, points: Sequence[Point]) -> tuple[str, ...]:
 
 def _known(points: Sequence[Point]) -> Known:
     campaigns = [point.campaign for point in points]
-    values: dict[str, dict[str, None]] = {}
-    for point in points:
-        for axis, value in point.values.items():
-            values.setdefault(axis, {})[value] = None
     return Known(
         experiments=list(dict.fromkeys(choice.name for campaign in campaigns for choice in campaign.experiments)),
         systems=list(dict.fromkeys(_label(system) for campaign in campaigns for system in campaign.systems)),
-        point={axis: list(there_are) for axis, there_are in values.items()},
+        point={axis: list(dict.fromkeys(point.values[axis] for point in points)) for axis in points[0].values},
     )
 
 
@@ -85,12 +73,10 @@ _MIB = 1 << 20
 RETRIES_MAX = 10
 
 
-def _check_name(name: str) -> str:
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", name):
-        raise ValueError(
-            "must be made of lower-case letters, digits and hyphens, at most 63, since it names directories"
-        )
-    return name
+_Name = matching(
+    r"[a-z0-9][a-z0-9-]{0,62}",
+    "must be made of lower-case letters, digits and hyphens, at most 63, since it names directories",
+)
 
 
 def _check_version(version: str) -> str:
@@ -102,7 +88,7 @@ def _check_version(version: str) -> str:
 class _CampaignFields(Fields):
     """The keys at the top of a campaign. Those that may be written in several ways are checked one by one below."""
 
-    name: Annotated[str, AfterValidator(_check_name)]
+    name: Annotated[str, _Name]
     description: str = ""
     systems: list[Any] = Field(min_length=1)
     durability: Any = 3
@@ -172,19 +158,14 @@ def parse_campaign(
     source = read_source(path, "campaign", text)
     listed = followers(source, system_names)
     apply_scale(source, overrides)
-    applied = apply_overrides(source, overrides, system_names)
-    reading = _Reading(overrides, system_names, [source, *applied.sources], applied.notes, listed)
+    others, notes = apply_overrides(source, overrides, system_names)
+    reading = _Reading(overrides, system_names, [source, *others], notes, listed)
     assignments = read_matrix(source)
     refuse_swept_servers(source, assignments)
     rates_at = read_rates_at(source, [assignment.values for assignment in assignments], label_of)
-    if not assignments:
-        campaign = reading.campaign(source)
-        thresholds = read_thresholds(source, [Point({}, campaign)] if campaign else [])
-        raise_problems(reading.sources, to_correct(reading.sources, overrides))
-        return replace(campaign, thresholds=thresholds) if campaign else _unreadable(path)
     where = f"{path}:{source.line_of(('sweep',))}"
     points = []
-    for assignment in assignments:
+    for assignment in assignments or (Assignment({}, {}),):
         variant = with_values(source, assignment)
         campaign = reading.campaign(variant)
         source.problems += variant.problems
@@ -193,12 +174,9 @@ def parse_campaign(
     thresholds = read_thresholds(source, points)
     raise_problems(reading.sources, to_correct(reading.sources, overrides))
     if not points:
-        return _unreadable(path)
-    return replace(points[0].campaign, points=tuple(points), thresholds=thresholds, rates_at=rates_at)
-
-
-def _unreadable(path: Path) -> NoReturn:
-    raise UserError(f"{path}: the campaign could not be read.", "Compare it with campaigns/quick.yaml.")
+        raise UserError(f"{path}: the campaign could not be read.", "Compare it with campaigns/quick.yaml.")
+    first = replace(points[0].campaign, thresholds=thresholds)
+    return replace(first, points=tuple(points), rates_at=rates_at) if assignments else first
 
 
 @dataclass
@@ -331,10 +309,7 @@ def _system(
     if fields is None:
         return None
     if fields.name not in known:
-        source.complain(
-            (*at, "name"),
-            f"unknown system '{fields.name}'{nearest(fields.name, list(known))}; known: {', '.join(known)}",
-        )
+        source.complain((*at, "name"), unknown_name("system", fields.name, known))
         return None
     durability = None if fields.durability is None else _level(fields.durability, source, (*at, "durability"))
     secret_settings(item, source, at)
@@ -369,12 +344,9 @@ def _check_duplicates(systems: Sequence[SystemChoice | None], source: Source) ->
         key = (system.name, system.attach.label if system.attach else system.version)
         if key in seen:
             shown = "@".join(part for part in key if part)
-            source.complain(("systems", index), f"'{shown}' is listed twice; {_instead(system)}")
+            instead = "give one of them a 'label' of its own" if system.attach else "use 'repeat' for repeated trials"
+            source.complain(("systems", index), f"'{shown}' is listed twice; {instead}")
         seen.add(key)
-
-
-def _instead(system: SystemChoice) -> str:
-    return "give one of them a 'label' of its own" if system.attach else "use 'repeat' for repeated trials"
 
 
 def _level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:
@@ -424,9 +396,7 @@ def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) 
         return None
     name = item["name"]
     if name not in known:
-        source.complain(
-            (*at, "name"), f"unknown experiment '{name}'{nearest(name, list(known))}; known: {', '.join(known)}"
-        )
+        source.complain((*at, "name"), unknown_name("experiment", name, list(known)))
         return None
     model = known[name].options
     own = {key: value for key, value in item.items() if key not in ("name", FAULTS)}

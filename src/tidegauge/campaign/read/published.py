@@ -21,7 +21,7 @@ from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.campaign.plan.fairness import contender
 from tidegauge.campaign.read.fingerprint import system_of
 from tidegauge.config.fields import Fields
-from tidegauge.config.source import Source, raise_problems, read_source, validate
+from tidegauge.config.source import Source, raise_problems, read_source, unknown_name, validate
 from tidegauge.errors import UserError, nearest
 from tidegauge.fairness.case import Case, Property
 from tidegauge.fairness.check import Contender
@@ -63,11 +63,7 @@ def parse_published(source: Source, scale: str = "") -> Choice | None:
     if fields is None:
         return None
     if fields.report not in report_names():
-        known = report_names()
-        source.complain(
-            (KEY, "report"),
-            f"unknown report '{fields.report}'{nearest(fields.report, known)}; known: {', '.join(known)}",
-        )
+        source.complain((KEY, "report"), unknown_name("report", fields.report, report_names()))
         return None
     known = list(claim_ids(report(fields.report)))
     for index, name in enumerate(fields.claims):

@@ -8,6 +8,7 @@ is wrong with a value is reported at the line on which the sweep has it.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,9 +61,7 @@ def read_matrix(source: Source) -> tuple[Assignment, ...]:
         return ()
     read = {axis: values for axis, items in axes.items() if (values := _axis(axis, items, source))}
     _check_overlap(read, source)
-    count = 1
-    for values in read.values():
-        count *= len(values)
+    count = math.prod(map(len, read.values()))
     if count > POINTS_MAX:
         source.complain((KEY,), f"has {count:,} points, at most {POINTS_MAX} are allowed: sweep fewer values at once")
         read = {axis: values[:1] for axis, values in read.items()}
@@ -83,9 +82,7 @@ def with_values(source: Source, assignment: Assignment) -> Source:
 
 def _points(axes: Mapping[str, Sequence[_Value]]) -> Iterator[Assignment]:
     for values in itertools.product(*axes.values()):
-        placed: dict[KeyPath, Origin] = {}
-        for value in values:
-            placed.update(value.placed)
+        placed = {at: origin for value in values for at, origin in value.placed.items()}
         yield Assignment({axis: value.label for axis, value in zip(axes, values, strict=True)}, placed)
 
 
@@ -194,8 +191,8 @@ def _system_places(rest: str, data: Mapping[str, Any]) -> list[KeyPath]:
 
 
 def _indexes(list_name: str, wanted: str, data: Mapping[str, Any]) -> list[int]:
-    items = data.get(list_name)
-    names = [_name_of(list_name, item) for item in items] if isinstance(items, list) else []
+    items = items_of(list_name, data)
+    names = [str(item.get("name", "")) if isinstance(item, dict) else "" for item in items]
     found = [index for index, name in enumerate(names) if name == wanted]
     if not found:
         known = [name for name in names if name]
@@ -213,9 +210,10 @@ def as_mapping(list_name: str, item: Any) -> Any:
     return {"name": name, "version": version} if version else {"name": name}
 
 
-def _name_of(list_name: str, item: Any) -> str:
-    whole = as_mapping(list_name, item)
-    return str(whole.get("name", "")) if isinstance(whole, dict) else ""
+def items_of(list_name: str, data: Mapping[str, Any]) -> list[Any]:
+    """The items of a campaign's list, each with what it is short for; none where it is no list."""
+    items = data.get(list_name)
+    return [as_mapping(list_name, item) for item in items] if isinstance(items, list) else []
 
 
 def _check_overlap(axes: Mapping[str, Sequence[_Value]], source: Source) -> None:
