@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import partitions_of_node
 from tidegauge.campaign.plan.plan import Plan, Step
+from tidegauge.campaign.plan.workers import users_of
 from tidegauge.errors import UserError
 from tidegauge.model.clients import OWN_CLIENTS_MAX, ClientKind, ClientKinds, LoadBounds, Sharing
 from tidegauge.model.trial import TrialSpec
@@ -133,25 +134,19 @@ def _check(step: Step, campaign: Campaign, system: System, bounds: LoadBounds) -
         raise UserError(f"{need}: {plural(workers, 'load generator')} would have {short}.", _advice(load, bounds))
     if step.system.attach is None:
         trial = step.trials[0]
-        files = system.handles(partitions_of_node(trial.workload, step.system, trial.nodes)).files
-        _check_server(load.connections(workers), files, need, bounds)
-
-
-def _check_server(connections: int, files_of_partitions: int, need: str, bounds: LoadBounds) -> None:
-    files = files_of_partitions + connections
-    if connections > _FEW_CONNECTIONS and files > bounds.files:
-        raise UserError(
-            f"{need}: a server has {connections:,} connections and so about {files:,} open files, and a process may "
-            f"have {bounds.files:,} here.",
-            f"Raise the hard limit (`ulimit -Hn {files}` as root, or LimitNOFILE), or take fewer topics.",
-        )
+        connections = load.connections(workers)
+        files = connections + system.handles(partitions_of_node(trial.workload, step.system, trial.nodes)).files
+        if connections > _FEW_CONNECTIONS and files > bounds.files:
+            raise UserError(
+                f"{need}: a server has {connections:,} connections and so about {files:,} open files, and a process "
+                f"may have {bounds.files:,} here.",
+                f"Raise the hard limit (`ulimit -Hn {files}` as root, or LimitNOFILE), or take fewer topics.",
+            )
 
 
 def _load(trial: TrialSpec, system: System) -> _Load:
     workload, nodes = trial.workload, SERVERS_UNKNOWN if trial.attached else trial.nodes
-    producers = workload.topics * workload.producers
-    consumers = workload.topics * workload.subscriptions * workload.consumers
-    return _Load(producers, consumers, nodes, system.clients(workload, trial.choice, nodes))
+    return _Load(*users_of(workload), nodes, system.clients(workload, trial.choice, nodes))
 
 
 def _clients(load: _Load) -> str:

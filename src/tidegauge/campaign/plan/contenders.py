@@ -69,6 +69,8 @@ def contenders(
 
 def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple[tuple[Contender, ...], list[str]]:
     campaign = point.campaign
+    faults = [fault for experiment in campaign.experiments for fault in experiment.faults]
+    needs_network = any(fault.kind.needs_network for fault in faults)
     found: list[Contender] = []
     left_out = []
     for place, system in enumerate(campaign.systems):
@@ -92,19 +94,13 @@ def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple
                 choice,
                 f"{system.name} {number}",
                 _deployment(system, choice, campaign.nodes),
-                known.network_problem(system.version or known.default_version) if _needs_network(campaign) else "",
-                known.machines(campaign.nodes, system.shape)
-                if any(experiment.faults for experiment in campaign.experiments)
-                else 0,
+                known.network_problem(system.version or known.default_version) if needs_network else "",
+                known.machines(campaign.nodes, system.shape) if faults else 0,
             )
         )
     _check_twice(campaign, [contender.label for contender in found])
     _check_form(campaign, found, find_system)
     return tuple(found), left_out
-
-
-def _needs_network(campaign: Campaign) -> bool:
-    return any(fault.kind.needs_network for experiment in campaign.experiments for fault in experiment.faults)
 
 
 def _at_point(error: ImpossibleError, point: Point) -> UserError:
@@ -181,11 +177,9 @@ def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoi
             f"{wanted.level}; it can give {levels}.",
             "Levels 1 and 2 need copies on several nodes; choose a level that every system can give.",
         )
-    if not wanted.form:
-        return replace(ways[0], as_found=wanted.as_found)
-    for choice in ways:
-        if choice.form == wanted.form:
-            return replace(choice, as_found=wanted.as_found)
+    fitting = [choice for choice in ways if not wanted.form or choice.form == wanted.form]
+    if fitting:
+        return replace(fitting[0], as_found=wanted.as_found)
     forms = [choice.form for choice in ways if choice.form]
     if forms:
         raise UserError(

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, cast
 
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.fleet.api import Ability, Host, ProcessSpec, ProcessStatus, Rig
+from tidegauge.fleet.api import Ability, Host, ProcessSpec, ProcessStatus
 from tidegauge.hosts import space
 from tidegauge.model.faults import FaultKind
 from tidegauge.model.server import Handles, by_turns
 from tidegauge.model.trial import LoadSpec, TrialSpec
-from tidegauge.model.use import Sample
 from tidegauge.model.workload import Workload
 from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import KEEPER, Seat, System
@@ -128,62 +128,15 @@ class LimitedHost:
     """`Host` that passes everything on, and starts each process with at most `memory_bytes` of its own."""
 
     def __init__(self, host: Host, memory_bytes: int) -> None:
-        self.name = host.name
         self._host = host
         self._memory_bytes = memory_bytes
 
-    @property
-    def rig(self) -> Rig:
-        """See `Host.rig`."""
-        return self._host.rig
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._host, name)
 
     def start(self, spec: ProcessSpec) -> ProcessStatus:
         """See `Host.start`."""
         return self._host.start(replace(spec, memory_bytes_max=self._memory_bytes))
-
-    def status(self, name: str) -> ProcessStatus:
-        """See `Host.status`."""
-        return self._host.status(name)
-
-    def stop(self, name: str) -> ProcessStatus:
-        """See `Host.stop`."""
-        return self._host.stop(name)
-
-    def signal(self, name: str, signal_number: int) -> None:
-        """See `Host.signal`."""
-        self._host.signal(name, signal_number)
-
-    def free_ports(self, count: int) -> list[int]:
-        """See `Host.free_ports`."""
-        return self._host.free_ports(count)
-
-    def release_ports(self, ports: Sequence[int]) -> None:
-        """See `Host.release_ports`."""
-        self._host.release_ports(ports)
-
-    def track_directory(self, path: Path) -> None:
-        """See `Host.track_directory`."""
-        self._host.track_directory(path)
-
-    def write(self, path: Path, text: str, mode: int | None = None) -> Path:
-        """See `Host.write`."""
-        return self._host.write(path, text, mode)
-
-    def make_directories(self, *paths: Path) -> None:
-        """See `Host.make_directories`."""
-        self._host.make_directories(*paths)
-
-    def read_end(self, path: Path, bytes_max: int) -> str:
-        """See `Host.read_end`."""
-        return self._host.read_end(path, bytes_max)
-
-    def agent_cpu_s(self) -> float:
-        """See `Host.agent_cpu_s`."""
-        return self._host.agent_cpu_s()
-
-    def samples(self, after: int) -> list[Sample]:
-        """See `Host.samples`."""
-        return self._host.samples(after)
 
 
 _MIB = 1 << 20
@@ -250,7 +203,7 @@ def limit_servers(spec: LoadSpec, host: Host, tools: LimitTools, places: Sequenc
             size = f"{limits.memory_bytes // _MIB} MiB"
             problems.append(f"server-memory: {size} could not be set ({why}), so servers use what the machine has")
         else:
-            host = LimitedHost(host, limits.memory_bytes)
+            host = cast(Host, LimitedHost(host, limits.memory_bytes))
     return Limited(host, tuple(problems))
 
 

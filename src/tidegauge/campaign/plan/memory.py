@@ -26,14 +26,17 @@ Trials follow one another, so one deployment at a time counts, with the load gen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.contenders import label
+from tidegauge.campaign.plan.workers import users_of
 from tidegauge.errors import UserError
+from tidegauge.fairness.case import receive_queue_messages
 from tidegauge.hosts.memory import Machine
 from tidegauge.model.clients import NOT_SHARED, Sharing, clients_of
 from tidegauge.model.host import RESERVE_MB, MemoryAvailable, MemoryNeed, WorkerMemory
@@ -59,8 +62,6 @@ _SHARING_BYTES = 64 << 10
 """A producer or consumer that shares one. Those of 10,000 partitions, on two clients of Pulsar, fit into 256 MiB."""
 _WRITE_BYTES = 1 << 20
 """A producer's largest request; one is being written while the JDK still keeps the copy of another."""
-_PARTITION_MESSAGES = 100
-"""Of each partition a consumer may hold so many, however many partitions share its queue (the drivers' rule)."""
 _FETCH_BYTES = (1 << 20, 50 << 20)
 """The least and the most that Kafka's client holds of one server; other clients hold what the queue says."""
 _READ_BYTES_LEAST = 64 << 10
@@ -88,11 +89,10 @@ class Workers:
     choice: WorkerChoice
     machine: Machine
     sharing: Sharing = NOT_SHARED
-    _planned: Mapping[str, TrialSpec] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        """Index the plan."""
-        object.__setattr__(self, "_planned", {trial.trial_id: trial for trial in self.trials})
+    @cached_property
+    def _planned(self) -> Mapping[str, TrialSpec]:
+        return {trial.trial_id: trial for trial in self.trials}
 
     def of(self, spec: TrialSpec) -> WorkerMemory:
         """That of one trial; one that the plan does not hold (a search makes as many as it needs) has no known rate."""
@@ -174,8 +174,7 @@ def _flow_mb(workload: Workload, rate: float, machine: Machine, share: Fraction)
 
 def _held_mb(spec: TrialSpec, rate: float, share: Fraction, sharing: Sharing) -> int:
     workload = spec.workload
-    consumers = workload.topics * workload.subscriptions * workload.consumers
-    producers = workload.topics * workload.producers
+    producers, consumers = users_of(workload)
     servers = min(_SERVERS_UNKNOWN if spec.attached else spec.nodes, workload.partitions)
     held = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, rate))
     held += WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload)
@@ -196,8 +195,7 @@ def _direct_mb(spec: TrialSpec, rate: float, share: Fraction, sharing: Sharing) 
     From Java 25 on the copies are bounded (`worker.launch`), and this is more than is used.
     """
     workload = spec.workload
-    consumers = workload.topics * workload.subscriptions * workload.consumers
-    producers = workload.topics * workload.producers
+    producers, consumers = users_of(workload)
     batch_bytes = max(_WRITE_BYTES, workload.client.batch_bytes_max)
     # Those that share a client share its thread.
     threads = min(consumers * share, Fraction(clients_of(ceil(consumers * share), shared=sharing.consumers)))
@@ -230,13 +228,9 @@ def check_window(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path)
 
 def _fetch_bytes(workload: Workload) -> int:
     """What a consumer may ask one server for at once: as much as its queue and its partitions allow."""
-    consumers = max(1, workload.topics * workload.subscriptions * workload.consumers)
-    message_bytes = workload.payload.message_bytes
-    fit = max(1, IN_FLIGHT_BYTES_MAX // (consumers * message_bytes))
-    queue = min(workload.client.receive_queue_messages, fit)
-    messages = max(queue, workload.partitions * min(queue, _PARTITION_MESSAGES))
+    queue_bytes = receive_queue_messages(workload) * (workload.payload.message_bytes + _RECORD_OVERHEAD_BYTES)
     least, most = _FETCH_BYTES
-    return min(most, max(least, workload.client.batch_bytes_max, messages * (message_bytes + _RECORD_OVERHEAD_BYTES)))
+    return min(most, max(least, workload.client.batch_bytes_max, queue_bytes))
 
 
 def _stalled_bytes(spec: TrialSpec, rate: float) -> int:
@@ -252,8 +246,7 @@ def _rounded(mb: int) -> int:
 
 
 def _clients(workload: Workload) -> str:
-    consumers = workload.topics * workload.subscriptions * workload.consumers
-    producers = workload.topics * workload.producers
+    producers, consumers = users_of(workload)
     counted = ((consumers, "consumer"), (producers, "producer"))
     return " and ".join(plural(count, what) for count, what in counted if count)
 
@@ -274,11 +267,7 @@ def _need(point: Point, choice: SystemChoice, system: System, workers: Workers) 
     if choice.attach is not None:
         return MemoryNeed(name, (), worker, workers=workers.choice.count)
     servers = system.processes(
-        choice.version or system.default_version,
-        campaign.nodes,
-        choice.heap_mb,
-        choice.direct_memory_mb,
-        choice.shape,
+        choice.version or system.default_version, campaign.nodes, choice.heap_mb, choice.direct_memory_mb, choice.shape
     )
     return MemoryNeed(name, tuple(servers), worker, nodes=campaign.nodes, workers=workers.choice.count)
 
@@ -289,10 +278,7 @@ def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:
 
 
 def fitting(
-    campaign: Campaign,
-    find_system: Callable[[str], System],
-    available: MemoryAvailable | None,
-    workers: Workers,
+    campaign: Campaign, find_system: Callable[[str], System], available: MemoryAvailable | None, workers: Workers
 ) -> tuple[Campaign, dict[str, str]]:
     """The campaign without what would make this machine swap and may be left out, and why each was.
 
