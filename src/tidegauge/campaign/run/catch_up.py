@@ -15,7 +15,7 @@ from tidegauge.model.workload import AFTER, BEFORE, DURING, DeviceReads, LateRea
 from tidegauge.statistics.catching_up import ChaseTimes, catch_up, crossed_s, gone_at
 
 _SECOND_NS = 1_000_000_000
-_LEAD_NS = _SECOND_NS // 5
+_LEAD_S = 0.2
 _BUILD_TIMES_MAX = 3.0
 _BUILD_S_MORE = 30.0
 """A system that acknowledges less than is offered builds its backlog more slowly; three times as long is given up."""
@@ -42,7 +42,7 @@ def chase_backlog(
     follower.timeline.begin(BEFORE, from_ns)
     reads_at_from = session.server_read_bytes()
     _build(session, follower, late, from_ns)
-    resumed_ns = _edge(follower, _LEAD_NS)
+    resumed_ns = follower.edge(_LEAD_S)
     follower.timeline.begin(DURING, resumed_ns)
     # What limits is asked of the time in which a backlog was read away.
     session.use_window(resumed_ns)
@@ -111,27 +111,15 @@ def _read_away(
 
 def _after(session: Session[LoadSpec], follower: Follower, from_ns: int, gone: bool) -> int:
     """Measure on once the backlog is gone, and close the window. Without that there is no *after*."""
-    if not gone:
-        until_ns = _edge(follower, _LEAD_NS)
-        session.worker.set_window(from_ns, until_ns)
-        follower.until(until_ns)
-        return until_ns
-    after_ns = follower.points.last.until_mono_ns
-    follower.timeline.begin(AFTER, after_ns)
-    session.phase("after", "the backlog is gone, the load continues", session.spec.measure_s)
-    until_ns = _edge(follower, round(session.spec.measure_s * _SECOND_NS))
+    length_s = _LEAD_S
+    if gone:
+        length_s = session.spec.measure_s
+        follower.timeline.begin(AFTER, follower.points.last.until_mono_ns)
+        session.phase("after", "the backlog is gone, the load continues", length_s)
+    until_ns = follower.edge(length_s)
     session.worker.set_window(from_ns, until_ns)
     follower.until(until_ns)
     return until_ns
-
-
-def _edge(follower: Follower, in_ns: int) -> int:
-    """The first edge of the worker's seconds that is at least so far ahead; any instant where no second is known."""
-    at_ns = time.monotonic_ns() + in_ns
-    if not follower.points:
-        return at_ns
-    edge_ns = follower.points.last.until_mono_ns
-    return edge_ns + -(-(at_ns - edge_ns) // _SECOND_NS) * _SECOND_NS
 
 
 def _device_reads(

@@ -58,9 +58,8 @@ def run_ceilings(
 
 def _of_use(campaign: Campaign) -> bool:
     """Not where others run all servers, nor for attestations: these measure no throughput."""
-    points = [point.campaign for point in campaign.each]
-    ours = any(system.attach is None for point in points for system in point.systems)
-    return ours and any(choice.name != ATTEST for point in points for choice in point.experiments)
+    chosen = [choice.name for point in campaign.each for choice in point.campaign.experiments]
+    return campaign.starts_servers and any(name != ATTEST for name in chosen)
 
 
 def _measured(disks: Sequence[Path], devices: int, host: Host, observer: Observer) -> Ceilings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -68,6 +68,7 @@ class RunState(Protocol):
     expected: list[tuple[AnySpec, ...]]
 
 
+@dataclass
 class StepLab:
     """Implements `experiments.procedure.Lab` for the step at `place` in the run's list of steps.
 
@@ -75,111 +76,95 @@ class StepLab:
     campaign finds its rates at another point, it knows these as well.
     """
 
-    def __init__(
-        self,
-        run: RunState,
-        place: int,
-        step: Step,
-        trial: Callable[[AnySpec], TrialResult],
-        *,
-        store: RunStore,
-        observer: Observer,
-        recorded: Recorded = NOTHING,
-    ) -> None:
-        self.begun: list[AnySpec] = []
-        self._run = run
-        self._place = place
-        self._point = step.trials[0].point
-        self._rates_point = self._point if step.rates_point is None else step.rates_point
-        self._trial = trial
-        self._store = store
-        self._observer = observer
-        self._recorded = recorded
-        self._replaying = False
-        self._measured = False
+    run: RunState
+    place: int
+    step: Step
+    trial: Callable[[AnySpec], TrialResult]
+    store: RunStore
+    observer: Observer
+    recorded: Recorded = NOTHING
+    begun: list[AnySpec] = field(default_factory=list)
+    _replaying: bool = False
+    _measured: bool = False
+
+    @property
+    def point(self) -> Mapping[str, str]:
+        """That of the sweep."""
+        return self.step.trials[0].point
 
     @property
     def results(self) -> Sequence[TrialResult]:
         """Results of all trials of the run at this point so far."""
-        return tuple(result for result in self._run.results if self._knows(result.spec.experiment, result.spec.point))
+        return tuple(result for result in self.run.results if self._knows(result.spec.experiment, result.spec.point))
 
     @property
     def findings(self) -> Sequence[Finding]:
         """All findings of the run at this point so far."""
-        return tuple(finding for finding in self._run.findings if self._knows(finding.experiment, finding.point))
+        return tuple(finding for finding in self.run.findings if self._knows(finding.experiment, finding.point))
 
     def _knows(self, experiment: str, point: Mapping[str, str]) -> bool:
-        return point == self._point or (experiment in FINDERS and point == self._rates_point)
+        return point == self.point or (experiment in FINDERS and point == self.step.rates_point)
 
     def measure(self, spec: AnySpec) -> TrialResult:
         """One trial, unless an earlier session has made it. Its result counts, whatever becomes of the step."""
         # What a fault leaves of servers is nothing to measure another trial on.
         spec = replace(spec, servers=Servers.FRESH) if spec.faults else spec
         self.begun.append(spec)
-        stale = self._recorded.stale(spec)
+        stale = self.recorded.stale(spec)
         if stale:
-            self._observer(Note(stale))
-        kept = self._recorded.result_of(spec)
+            self.observer(Note(stale))
+        kept = self.recorded.result_of(spec)
         self._replaying = kept is not None
         if kept is not None:
-            self._observer(TrialKept(spec, kept))
+            self.observer(TrialKept(spec, kept))
         self._measured = self._measured or kept is None
-        result = kept or self._trial(spec)
-        self._run.results.append(result)
+        result = kept or self.trial(spec)
+        self.run.results.append(result)
         return result
 
     def decided(self, text: str, left: Sequence[AnySpec] = ()) -> None:
         """Report a decision, with what it is expected to cost yet."""
-        self._run.expected[self._place] = (*self.begun, *left)
+        self.run.expected[self.place] = (*self.begun, *left)
         if self._replaying:
             return  # It was reported when it was decided.
-        whole = tuple(trial for trials in self._run.expected for trial in trials)
-        self._observer(Decided(text, whole, len(left), sum(map(seconds_expected, left))))
+        whole = tuple(trial for trials in self.run.expected for trial in trials)
+        self.observer(Decided(text, whole, len(left), sum(map(seconds_expected, left))))
 
     def found(self, finding: Finding) -> None:
         """Store and show a finding."""
-        finding = replace(finding, point=self._point)
-        if self._recorded.has(finding, replayed=not self._measured):
-            self._run.findings.append(finding)
-            return
-        self._store.finding(finding)
-        self._run.findings.append(finding)
-        self._observer(Found(finding))
+        finding = replace(finding, point=self.point)
+        known = self.recorded.has(finding, replayed=not self._measured)
+        if not known:
+            self.store.finding(finding)
+        self.run.findings.append(finding)
+        if not known:
+            self.observer(Found(finding))
 
 
 _FAILURES_IN_A_ROW_MAX = 2
 
 
+@dataclass
 class _Run:
     """A run's state while it goes: results and findings so far, and which systems have failed how often in a row.
 
     `expected` holds the trials of each step: as planned, then as its experiment expects, then as they were made.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        store: RunStore,
-        resources: RunResources,
-        subjects: dict[str, Subject],
-        recorded: Recorded,
-        *,
-        retry: int = 0,
-    ) -> None:
-        self.results: list[TrialResult] = []
-        self.findings: list[Finding] = []
-        self.expected = [step.trials for step in plan.steps]
-        self._planned: Sequence[AnySpec] = plan.trials
-        self.failures: list[str] = []
-        self.first_error: TidegaugeError | None = None
-        self._store = store
-        self._resources = resources
-        self._subjects = subjects
-        self._recorded = recorded
-        self._retry = retry
-        self._shared = SharedServers()
-        self._in_a_row: Counter[str] = Counter()
-        self._refused: dict[tuple[str, LevelChoice], str] = {}
+    store: RunStore
+    resources: RunResources
+    subjects: Mapping[str, Subject]
+    recorded: Recorded
+    retry: int
+    planned: Sequence[AnySpec]
+    expected: list[tuple[AnySpec, ...]]
+    results: list[TrialResult] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    first_error: TidegaugeError | None = None
+    _shared: SharedServers = field(default_factory=SharedServers)
+    _in_a_row: Counter[str] = field(default_factory=Counter)
+    _refused: dict[tuple[str, LevelChoice], str] = field(default_factory=dict)
 
     def steps(self, plan: Plan, deployment: Servers) -> None:
         """All steps of the plan. Servers that go on do so from step to step, as long as the next could use them."""
@@ -194,72 +179,69 @@ class _Run:
     def step(self, place: int, step: Step) -> None:
         """One experiment on one system. Failures are recorded; only what makes the run pointless is raised."""
         system = step.trials[0].system
-        subject = replace(self._subjects[system], choice=step.system, wanted=step.deployment)
-        measure = partial(self._trial, subject)
-        observer = self._resources.observer
-        lab = StepLab(self, place, step, measure, store=self._store, observer=observer, recorded=self._recorded)
-        if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
-            self._skip(place, step, lab.begun, f"skipped: {system} failed {_FAILURES_IN_A_ROW_MAX} times in a row")
-            return
+        subject = replace(self.subjects[system], choice=step.system, wanted=step.deployment)
         choice = step.trials[0].choice
-        if (system, choice) in self._refused:
-            self._skip(place, step, lab.begun, f"skipped: {self._refused[system, choice]}")
+        why = self._refused.get((system, choice), "")
+        if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
+            why = f"{system} failed {_FAILURES_IN_A_ROW_MAX} times in a row"
+        if why:
+            self._skip(place, step, (), f"skipped: {why}")
             return
+        measure = partial(self._trial, subject)
+        lab = StepLab(self, place, step, measure, self.store, self.resources.observer, self.recorded)
         try:
             step.experiment.run(step.options, step.trials, lab)
             self._in_a_row[system] = 0
             self._made(place, lab.begun)
         except DiskFullError:
             raise
-        except LevelMismatchError as error:
-            if not any(step.system == system and step.choice != choice for step in self._planned):
-                raise
-            # A sweep goes on: the same cluster may well be at the level of its other points.
-            self._refused[system, choice] = error.message
-            self.first_error = self.first_error or error
-            self._shared.close()
-            self._skip(place, step, lab.begun, failure_text(error))
         except RunFailedError as error:
+            if not isinstance(error, LevelMismatchError):
+                self._in_a_row[system] += 1
+            elif any(spec.system == system and spec.choice != choice for spec in self.planned):
+                # A sweep goes on: the same cluster may well be at the level of its other points.
+                self._refused[system, choice] = error.message
+            else:
+                raise
             self.first_error = self.first_error or error
-            self._in_a_row[system] += 1
             self._shared.close()
             self._skip(place, step, lab.begun, failure_text(error))
 
     def _trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
         """One trial, made again where its load generators failed, as often as the campaign says."""
-        measuring = self._recorded.measuring_of(spec)
+        measuring = self.recorded.measuring_of(spec)
         if measuring is not None and isinstance(spec, LoadSpec):
             self._shared.close()
-            collected = collect(spec, measuring, subject.system.driver, self._resources, self._store)
+            collected = collect(spec, measuring, subject.system.driver, self.resources, self.store)
             if collected is not None:
-                self._resources.observer(TrialEnded(spec, collected, ""))
+                self.resources.observer(TrialEnded(spec, collected, ""))
                 return collected
         # A resumed run continues after the cycles that an attestation has finished, and measures none of them anew.
-        retries = 0 if isinstance(spec, AttestSpec) else self._retry
+        retries = 0 if isinstance(spec, AttestSpec) else self.retry
         for retries_left in range(retries, -1, -1):
             try:
                 result = self._attempt(subject, spec)
                 break
             except BaseException as error:
                 if isinstance(error, GeneratorFailedError) and retries_left:
-                    kept = self._store.set_aside(spec.trial_id)
+                    kept = self.store.set_aside(spec.trial_id)
                     text = f"{spec.trial_id} is made again: {error.message} What it had measured is in {kept}."
-                    self._resources.observer(Note(text))
+                    self.resources.observer(Note(text))
                     continue
                 text = _end_text(error)
                 self.failures.append(f"{spec.trial_id}: {text}")
-                self._resources.observer(TrialEnded(spec, None, text))
+                self.resources.observer(TrialEnded(spec, None, text))
                 raise
-        self._resources.observer(TrialEnded(spec, result, ""))
+        self.resources.observer(TrialEnded(spec, result, ""))
         return result
 
     def _attempt(self, subject: Subject, spec: AnySpec) -> AnyResult:
-        store = self._store.trial(spec)
+        store = self.store.trial(spec)
         try:
             if isinstance(spec, AttestSpec):
                 self._shared.close()
-                return run_attestation(spec, subject, self._resources, store, self._recorded.cycles_of(spec))
-            return run_trial(spec, subject, self._resources, store, self._shared)
+                return run_attestation(spec, subject, self.resources, store, self.recorded.cycles_of(spec))
+            return run_trial(spec, subject, self.resources, store, self._shared)
         except BaseException as error:
             store.fail(_end_text(error), not isinstance(error, Exception))
             raise
@@ -267,11 +249,11 @@ class _Run:
     def _made(self, place: int, begun: Sequence[AnySpec]) -> None:
         """Where an experiment made other trials than planned, the plan becomes those."""
         self.expected[place] = tuple(begun)
-        stored = [spec.trial_id for spec in self._planned]
+        stored = [spec.trial_id for spec in self.planned]
         planned = [spec for trials in self.expected for spec in trials]
         if [spec.trial_id for spec in planned] != stored:
-            self._planned = planned
-            self._store.plan(planned)
+            self.planned = planned
+            self.store.plan(planned)
 
     def _skip(self, place: int, step: Step, begun: Sequence[AnySpec], reason: str) -> None:
         """Record the trials of a step that never began; of those that were only expected, the first stands for all."""
@@ -282,10 +264,10 @@ class _Run:
             if spec.trial_id not in names and (number == 0 or not spec.exploratory)
         ]
         for spec in skipped:
-            store = self._store.trial(spec)
+            store = self.store.trial(spec)
             store.fail(reason, False)
             self.failures.append(f"{spec.trial_id}: {reason}")
-            self._resources.observer(TrialEnded(spec, None, reason))
+            self.resources.observer(TrialEnded(spec, None, reason))
         self._made(place, [*begun, *skipped])
 
 
@@ -306,16 +288,22 @@ def execute(
 ) -> list[TrialResult]:
     """Run a campaign as planned with the real systems, worker and host (see `run_plan`)."""
     archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
+    workers = Workers(plan.trials, campaign.worker, machine(), sharing_of(plan, registry.get))
+
+    def start_worker(host: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
+        memory = workers.of(spec)
+        options = WorkerOptions(
+            memory.heap_mb, memory.direct_memory_mb, spin_share_max=campaign.worker.precision, archives=archives
+        )
+        return start_workers(host, driver, logs, options, campaign.worker.count)
+
     resources = RunResources(
         host,
-        partial(
-            _start_worker,
-            Workers(plan.trials, campaign.worker, machine(), sharing_of(plan, registry.get)),
-            archives=archives,
-        ),
+        start_worker,
         _dropper(observer),
         observer,
-        partial(_control_cpu_s, host),
+        # Of this process and of the agent.
+        lambda: time.process_time() + host.agent_cpu_s(),
         _calmer(observer),
         watch_syncs=watch_syncs,
         records_use=True,
@@ -327,24 +315,9 @@ def execute(
     return run_plan(campaign, plan, store, resources, registry.get, recorded=recorded)
 
 
-def _start_worker(
-    workers: Workers, host: Host, driver: str, logs: Path, spec: TrialSpec, *, archives: Archives
-) -> LoadWorker:
-    memory = workers.of(spec)
-    options = WorkerOptions(
-        memory.heap_mb, memory.direct_memory_mb, spin_share_max=workers.choice.precision, archives=archives
-    )
-    return start_workers(host, driver, logs, options, workers.choice.count)
-
-
 def _mount_disk(place: Path, image: Path, size_bytes: int) -> Callable[[], None]:
     loop_disk.mount_disk(place, image, size_bytes)
     return partial(loop_disk.unmount, place)
-
-
-def _control_cpu_s(host: Host) -> float:
-    """CPU seconds of this process and of the agent."""
-    return time.process_time() + host.agent_cpu_s()
 
 
 def _calmer(observer: Observer) -> Callable[[Path], Calm | None]:
@@ -412,7 +385,8 @@ def run_plan(
             resources.observer(Note(warning))
         wanted = wanted_tilts(plan, find_system)
         watch = FairnessWatch(plan, (*wanted, *new_among(recorded.tilts, wanted)), store, resources.observer)
-        run = _Run(plan, store, replace(resources, in_force=watch.seen), subjects, recorded, retry=campaign.retry)
+        resources, expected = replace(resources, in_force=watch.seen), [step.trials for step in plan.steps]
+        run = _Run(store, resources, subjects, recorded, campaign.retry, plan.trials, expected)
         run.steps(plan, campaign.deployment)
         if not run.results:
             raise _nothing_found(run)

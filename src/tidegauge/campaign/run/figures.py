@@ -128,6 +128,7 @@ def _merged(timed: list[TimedPoint]) -> TimedPoint:
     )
 
 
+_SECOND_NS = 1_000_000_000
 _LOOK_S = 0.25
 _SILENCE_S_MAX = 15.0
 _END_S_MAX = 30.0
@@ -231,6 +232,14 @@ class Follower:
             if self._ended or not self.until_next_second(deadline_mono_ns):
                 return
 
+    def edge(self, in_s: float) -> int:
+        """The first edge of the worker's seconds at least so far ahead; any instant where no second is known."""
+        at_ns = time.monotonic_ns() + round(in_s * 1e9)
+        if not self.points:
+            return at_ns
+        edge_ns = self.points.last.until_mono_ns
+        return edge_ns + -(-(at_ns - edge_ns) // _SECOND_NS) * _SECOND_NS
+
     def until_end(self) -> None:
         """Follow until there are no more figures. Raises `RunFailedError` when something has failed."""
         while not self._ended:
@@ -243,11 +252,7 @@ class Follower:
         """
         self._thread.join(timeout=_END_S_MAX)
         if self._thread.is_alive():
-            raise GeneratorFailedError(
-                f"The worker's figures did not end within {_END_S_MAX:.0f} s of the trial's end.",
-                "The machine may be starved of CPU or memory; see the worker's log.",
-                self._store.log_directory,
-            )
+            raise self._starved(f"The worker's figures did not end within {_END_S_MAX:.0f} s of the trial's end.")
         for item in self._waiting():
             if isinstance(item, BaseException):
                 raise item
@@ -272,11 +277,7 @@ class Follower:
             item = self._queue.get(timeout=max(0.001, timeout_s))
         except queue.Empty:
             if not self._ended and time.monotonic() - self._seen_s > _SILENCE_S_MAX:
-                raise GeneratorFailedError(
-                    f"The worker gave no figures for {_SILENCE_S_MAX:.0f} s.",
-                    "The machine may be starved of CPU or memory; see the worker's log.",
-                    self._store.log_directory,
-                ) from None
+                raise self._starved(f"The worker gave no figures for {_SILENCE_S_MAX:.0f} s.") from None
             return
         if item is None:
             self._ended = True
@@ -285,6 +286,10 @@ class Follower:
             raise item
         else:
             self._take(item)
+
+    def _starved(self, message: str) -> GeneratorFailedError:
+        hint = "The machine may be starved of CPU or memory; see the worker's log."
+        return GeneratorFailedError(message, hint, self._store.log_directory)
 
     def _keep(self, figures: SecondFigures) -> None:
         phase = self.timeline.phase_of(figures)

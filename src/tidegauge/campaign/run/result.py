@@ -34,20 +34,14 @@ from tidegauge.model.trial import (
     RecordResult,
     SubscriptionResult,
     Validity,
+    WorkerResult,
 )
 from tidegauge.model.use import Limiting, Seen
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import rounded
 from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
 from tidegauge.statistics.figures import largest_times
-from tidegauge.statistics.steady import (
-    SecondPoint,
-    backlog_grows,
-    catching_up,
-    drifts,
-    growth,
-    too_short_to_judge,
-)
+from tidegauge.statistics.steady import SecondPoint, backlog_grows, catching_up, drifts, growth, too_short_to_judge
 from tidegauge.statistics.summary import summarise
 from tidegauge.usage import connections_of
 
@@ -179,7 +173,8 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
     window = totals.window
     measured_s = max(1e-9, (window.until_mono_ns - window.from_mono_ns) / 1e9)
     subscriptions = tuple(_subscription(sub, observed) for sub in totals.subscriptions)
-    evidence = _evidence(spec, totals, observed, subscriptions, measured_s)
+    workers = worker_results(totals, measured_s, scheduled=spec.workload.arrival is not Arrival.CLOSED_LOOP)
+    evidence = _evidence(spec, totals, observed, measured_s, subscriptions=subscriptions, workers=workers)
     verdict = classify(evidence)
     return LoadResult(
         spec=spec,
@@ -215,7 +210,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         faults=observed.faults,
         busy_consumer=next(iter(observed.busy_consumers), None),
         jit_cpus=observed.jit_cpus,
-        workers=worker_results(totals, measured_s, scheduled=not evidence.closed_loop),
+        workers=workers,
     )
 
 
@@ -252,15 +247,19 @@ def _evidence(
     spec: LoadSpec,
     totals: TotalFigures,
     observed: Observed,
-    subscriptions: tuple[SubscriptionResult, ...],
     measured_s: float,
+    *,
+    subscriptions: tuple[SubscriptionResult, ...],
+    workers: tuple[WorkerResult, ...],
 ) -> Evidence:
     window = totals.window
     closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
     seconds = observed.seconds
+    # Of a schedule the mean over the window.
+    offered_msgs_per_s = spec.schedule.mean_msgs_per_s(measured_s) if spec.schedule else spec.msgs_per_s
     return Evidence(
         closed_loop=closed_loop,
-        offered_msgs_per_s=None if closed_loop else _offered(spec, measured_s),
+        offered_msgs_per_s=None if closed_loop else offered_msgs_per_s,
         achieved_msgs_per_s=window.acked_within / measured_s,
         window_intended=window.intended,
         failed=window.failed,
@@ -282,15 +281,10 @@ def _evidence(
         too_short=too_short_to_judge(spec.warmup_s_max),
         faults=len(spec.faults),
         busy_consumers=observed.busy_consumers,
-        workers=worker_evidence(totals, measured_s),
+        workers=worker_evidence(workers, measured_s),
         level_unknown="; ".join(observed.level.reasoning) if observed.level.level is None else "",
         generators_msgs_per_s=observed.generators_msgs_per_s,
     )
-
-
-def _offered(spec: LoadSpec, measured_s: float) -> float | None:
-    """Of a schedule the mean over the window."""
-    return spec.schedule.mean_msgs_per_s(measured_s) if spec.schedule else spec.msgs_per_s
 
 
 def _message_bytes(spec: LoadSpec, window: WindowFigures) -> float:
@@ -349,6 +343,19 @@ _FIRST_S = 15.0
 """How long the first message may take: consumers of a large group must find their partitions first."""
 
 
+def follow(session: Session[LoadSpec] | Session[ReadSpec], begin_ns: int) -> Follower:
+    """Takes in what the load generator reports of the trial that begins at an instant."""
+    return Follower(
+        session.spec,
+        session.worker,
+        session.store,
+        session.resources.observer,
+        session.check,
+        use=session.use_now,
+        begin_mono_ns=begin_ns,
+    )
+
+
 def read_only(session: Session[ReadSpec], level: LevelFinding, started_at: str) -> tuple[ReadResult, TotalFigures]:
     """Let the consumers read until the time is up, or nothing has come for `spec.drain_s_max`."""
     worker = session.worker
@@ -356,15 +363,7 @@ def read_only(session: Session[ReadSpec], level: LevelFinding, started_at: str) 
     worker.set_window(begin_ns, 0)
     session.use_window(begin_ns)
     session.phase("read", "what is in the topics, then what comes", session.spec.measure_s)
-    with Follower(
-        session.spec,
-        worker,
-        session.store,
-        session.resources.observer,
-        session.check,
-        use=session.use_now,
-        begin_mono_ns=begin_ns,
-    ) as follower:
+    with follow(session, begin_ns) as follower:
         return _read(session, follower, level, started_at, begin_ns)
 
 

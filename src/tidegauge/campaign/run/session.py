@@ -202,11 +202,8 @@ class Session(Generic[Spec_co]):
         if self.spec.attached:
             return None
         found = [self.resources.host.status(process).read_bytes for process in self.deployment.processes]
-        return (
-            None
-            if any(read_bytes is None for read_bytes in found)
-            else sum(read_bytes for read_bytes in found if read_bytes is not None)
-        )
+        known = [read_bytes for read_bytes in found if read_bytes is not None]
+        return sum(known) if len(known) == len(found) else None
 
 
 def open_session(
@@ -248,10 +245,10 @@ def open_session(
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
-    session = Session(spec, resources, store, subject, deployment, worker, topics, disk, limits=limited.problems)
-    session = replace(session, node_rig=node_rig)
-    if not spec.attached:
-        session = replace(session, cache_dropped=dropped.done)
+    cache_dropped = None if spec.attached else dropped.done
+    session = Session(
+        spec, resources, store, subject, deployment, worker, topics, disk, cache_dropped, limited.problems, node_rig
+    )
     _register(session, cleanup)
     session.phase("ready", f"until {spec.system} accepts and delivers a message", session.ready_s_max)
     await_ready(session)
@@ -409,9 +406,8 @@ def _described(session: Session, topics: Sequence[str]) -> list[Setting]:
 
 
 def _settings(session: Session, topics: Sequence[str]) -> list[Setting]:
-    describe = partial(session.worker.describe, session.subject.system.driver, session.deployment.connection)
     try:
-        return session.deployment.read_back(describe, list(topics))
+        return session.deployment.read_back(partial(_described, session), list(topics))
     except RunFailedError:
         session.check()  # A server that has ended is the cause, and says more than who could not ask it.
         raise

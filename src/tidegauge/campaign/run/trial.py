@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,7 +20,6 @@ from typing import TypeVar
 
 from tidegauge.attestation.record import carried, settings_digest
 from tidegauge.campaign.plan.fairness import InForce
-from tidegauge.campaign.run import witnessing
 from tidegauge.campaign.run.catch_up import Chased, chase_backlog
 from tidegauge.campaign.run.collecting import Measuring, collectable
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
@@ -28,6 +27,7 @@ from tidegauge.campaign.run.injection import fault_results
 from tidegauge.campaign.run.result import (
     Observed,
     begin_recording,
+    follow,
     generators_msgs_per_s,
     limiting_of,
     make_result,
@@ -46,7 +46,7 @@ from tidegauge.campaign.run.session import (
     places,
     with_faults,
 )
-from tidegauge.campaign.run.witnessing import check_witnesses, checked_level
+from tidegauge.campaign.run.witnessing import WitnessContext, check_witnesses, checked_level, with_witness
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.hosts import space
 from tidegauge.model.events import Note, Observer, PhaseProgress
@@ -99,13 +99,15 @@ def load_order(
 ) -> LoadOrder:
     """The order of a trial that is stored in `directory`, whose path makes its messages unlike any other trial's."""
     load = spec if isinstance(spec, LoadSpec) else None
+    # What a cluster of others needs its topics to say, since its servers were not configured for the level.
+    beside = deployment.topic_settings if isinstance(deployment, AttachedCluster) else {}
     return LoadOrder(
         connection=deployment.connection,
         driver=system.driver,
         system=system.name,
         topic_names=tuple(topic_names),
         replication_factor=spec.copies or min(3, spec.nodes),
-        topic_settings={**system.topic_settings(spec.choice), **_beside(deployment)},
+        topic_settings={**system.topic_settings(spec.choice), **beside},
         acks=system.client_acks(spec.choice, spec.nodes),
         workload=spec.workload,
         msgs_per_s=load.msgs_per_s or 0.0 if load else spec.most_msgs_per_s,
@@ -122,11 +124,6 @@ def load_order(
 def trial_number(directory: Path) -> int:
     """The number of a trial that is stored in `directory`, in every message and the name of every subscription."""
     return int.from_bytes(hashlib.blake2b(str(directory).encode(), digest_size=8).digest(), "big")
-
-
-def _beside(deployment: Deployment) -> Mapping[str, str]:
-    """What a cluster of others needs its topics to say, since its servers were not configured for the level."""
-    return deployment.topic_settings if isinstance(deployment, AttachedCluster) else {}
 
 
 _GRACE_S = 10.0
@@ -274,10 +271,8 @@ def _in_force(session: Session, settings: Sequence[Setting]) -> InForce:
 def _witnessed(session: Session, order: LoadOrder, level: LevelFinding) -> LevelFinding:
     """The level with its second witness. Raises `LevelMismatchError` if the two witnesses contradict each other."""
     resources = session.resources
-    context = witnessing.WitnessContext(
-        resources.host, session.deployment, session.worker, order, resources.watch_syncs
-    )
-    level = witnessing.with_witness(level, context, session.store)
+    context = WitnessContext(resources.host, session.deployment, session.worker, order, resources.watch_syncs)
+    level = with_witness(level, context, session.store)
     check_witnesses(session.spec, level)
     return level
 
@@ -292,7 +287,7 @@ def _doubt(spec: LoadSpec, unsteady: str, cold: str) -> str:
 def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -> tuple[LoadResult, TotalFigures]:
     session.phase("warm-up", _offer(session.spec), session.spec.warmup_s_max)
     begin_ns = session.worker.start()
-    with _follower(session, begin_ns) as follower:
+    with follow(session, begin_ns) as follower:
         return _followed(session, follower, level, started_at, begin_ns)
 
 
@@ -371,19 +366,6 @@ def _store_known(
         session.store.measuring(known)
 
 
-def _follower(session: Session[LoadSpec], begin_ns: int) -> Follower:
-    """Takes in what the load generator reports of the trial that begins at an instant."""
-    return Follower(
-        session.spec,
-        session.worker,
-        session.store,
-        session.resources.observer,
-        session.check,
-        use=session.use_now,
-        begin_mono_ns=begin_ns,
-    )
-
-
 def _await_faults(session: Session, follower: Follower) -> None:
     """Until the last fault is lifted and all nodes take part again, or time is up; the load goes on meanwhile.
 
@@ -433,10 +415,7 @@ def _warm_up(session: Session[LoadSpec], follower: Follower, begin_ns: int) -> t
 
 def _window(follower: Follower, measure_s: float, workers: int) -> tuple[int, int]:
     """The measured window: ahead, so that no message of it has been sent yet, on the edges of the worker's seconds."""
-    from_ns = time.monotonic_ns() + round((_LEAD_S + _LEAD_S_EACH * (workers - 1)) * _SECOND_NS)
-    if follower.points:
-        edge_ns = follower.points.last.until_mono_ns
-        from_ns = edge_ns + -(-(from_ns - edge_ns) // _SECOND_NS) * _SECOND_NS
+    from_ns = follower.edge(_LEAD_S + _LEAD_S_EACH * (workers - 1))
     return from_ns, from_ns + round(measure_s * _SECOND_NS)
 
 

@@ -44,18 +44,15 @@ def _after_the_first_ms(instants_ns: Sequence[int]) -> list[float | None]:
     return [(instant_ns - first_ns) / 1e6 if instant_ns else None for instant_ns in instants_ns]
 
 
-def worker_evidence(totals: TotalFigures, measured_s: float) -> tuple[WorkerEvidence, ...]:
-    """One for each, by the name that users read; () of a trial that one worker carried out."""
-    found = []
-    for number, worker in enumerate(totals.workers):
-        window = worker.totals.window
-        found.append(
-            WorkerEvidence(
-                name=worker_name(number, len(totals.workers)),
-                own_lag=summarise(window.own_lag),
-                response=summarise(window.response),
-                cpu_wait_share=window.cpu_wait_ns / 1e9 / measured_s,
-                gc_share=window.gc_pause_ns / 1e9 / measured_s,
-            )
+def worker_evidence(workers: Sequence[WorkerResult], measured_s: float) -> tuple[WorkerEvidence, ...]:
+    """One for each, by the name that users read."""
+    return tuple(
+        WorkerEvidence(
+            name=worker_name(number, len(workers)),
+            own_lag=worker.own_lag,
+            response=worker.response,
+            cpu_wait_share=worker.cpu_wait_s / measured_s,
+            gc_share=worker.gc_pause_s / measured_s,
         )
-    return tuple(found)
+        for number, worker in enumerate(workers)
+    )
