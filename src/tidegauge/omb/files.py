@@ -229,11 +229,8 @@ def _check_counts(fields: WorkloadFile, source: Source) -> None:
 def _check_times(fields: WorkloadFile, source: Source) -> None:
     if fields.test_duration_minutes < 1:
         source.complain(("testDurationMinutes",), "'0': OMB then never ends; give the minutes to measure")
-    if fields.consumer_backlog_size_gb:
-        _check_backlog(fields, source)
-
-
-def _check_backlog(fields: WorkloadFile, source: Source) -> None:
+    if not fields.consumer_backlog_size_gb:
+        return
     rate = fields.producer_rate
     if not fields.subscriptions_per_topic or not fields.consumer_per_subscription:
         source.complain(

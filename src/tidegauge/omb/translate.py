@@ -82,21 +82,8 @@ class Chosen:
     workers: int = 1
 
 
-@dataclass(frozen=True)
-class _TranslationOptions:
-    """What the user says of all files alike: see `translate_all`."""
-
-    managed: bool
-    time_scale: float
-    chosen: Chosen
-
-
 def translate_all(
-    workloads: Sequence[Path],
-    drivers: Sequence[Path],
-    managed: bool,
-    time_scale: float,
-    chosen: Chosen | None = None,
+    workloads: Sequence[Path], drivers: Sequence[Path], managed: bool, time_scale: float, chosen: Chosen | None = None
 ) -> list[Translation]:
     """Every workload on every driver, in OMB's order: workloads by name, drivers as given.
 
@@ -122,11 +109,17 @@ def translate_all(
                 _check_subscriptions(workload, driver.terms.subscription_type, source)
     sources: list[Source] = [source for _, source in workloads_read] + [source for _, source in drivers_read]
     raise_problems(sources, "files", "docs/omb.md")
-    options = _TranslationOptions(managed, time_scale, chosen)
     at_level = [_at_level(driver, chosen) for driver, _ in drivers_read if driver]
     _check_form(at_level, chosen)
     return [
-        _translation(read, _with_clients(workload, driver.terms, chosen), driver, options)
+        _translation(
+            read,
+            _with_clients(workload, driver.terms, chosen),
+            driver,
+            managed=managed,
+            time_scale=time_scale,
+            chosen=chosen,
+        )
         for read, workload in found
         for driver in at_level
     ]
@@ -201,7 +194,7 @@ def _checked(read: ReadWorkload, time_scale: float) -> Workload | None:
 
 
 def _translation(
-    read: ReadWorkload, workload: Workload, driver: ReadDriver, options: _TranslationOptions
+    read: ReadWorkload, workload: Workload, driver: ReadDriver, *, managed: bool, time_scale: float, chosen: Chosen
 ) -> Translation:
     terms = driver.terms
     system = SystemChoice(
@@ -213,8 +206,8 @@ def _translation(
         attach=driver.attach,
         copies=terms.copies,
     )
-    system = _sized(system, options.chosen, terms.nodes)
-    experiment, experiment_notes = _experiment(read, options.time_scale)
+    system = _sized(system, chosen, terms.nodes)
+    experiment, experiment_notes = _experiment(read, time_scale)
     campaign = Campaign(
         name=_slug(f"omb-{read.label}-{driver.name}"),
         description=f"OMB workload {read.name} on driver {driver.name}",
@@ -227,14 +220,14 @@ def _translation(
         seed=1,
         data_directory="",
         source_path=read.source.path,
-        worker=WorkerChoice(options.chosen.worker_heap_mb, count=options.chosen.workers),
+        worker=WorkerChoice(chosen.worker_heap_mb, count=chosen.workers),
     )
     every = [
         *experiment_notes,
         *notes(read),
         *terms.notes,
-        *_servers(driver, options.managed),
-        *([] if options.chosen.level else [_durability(driver)]),
+        *([_servers(driver)] if managed else []),
+        *([] if chosen.level else [_durability(driver)]),
         f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
         *MEANINGS,
     ]
@@ -338,14 +331,11 @@ def _durability(driver: ReadDriver) -> str:
     )
 
 
-def _servers(driver: ReadDriver, managed: bool) -> list[str]:
-    if not managed:
-        return []
-    count = driver.terms.nodes
-    return [
-        f"--managed: {driver.system.title} is started here on {plural(count, 'node')}, as the file's "
+def _servers(driver: ReadDriver) -> str:
+    return (
+        f"--managed: {driver.system.title} is started here on {plural(driver.terms.nodes, 'node')}, as the file's "
         "replication asks for; its addresses have no effect."
-    ]
+    )
 
 
 def _within(value: float, bounds: tuple[float, float]) -> float:
