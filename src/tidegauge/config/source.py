@@ -7,7 +7,7 @@ and built from these, because that is the only way to see duplicate keys with th
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -111,10 +111,8 @@ class Source:
 
     def line_of(self, key_path: KeyPath) -> int:
         """Line of the key, or of the nearest thing around it that the file has."""
-        for length in range(len(key_path), 0, -1):
-            if key_path[:length] in self.lines:
-                return self.lines[key_path[:length]]
-        return 1
+        ends = range(len(key_path), 0, -1)
+        return next((self.lines[key_path[:end]] for end in ends if key_path[:end] in self.lines), 1)
 
     def complain(self, key_path: KeyPath, text: str) -> None:
         """Note a problem at a key."""
@@ -290,8 +288,14 @@ _LIMITS = {
 }
 
 
-def validate(model: type[_Model], data: Mapping[str, Any], source: Source, at: KeyPath) -> _Model | None:
-    """The model's object, or None after noting each problem in `source`. `at` is where `data` sits in the file."""
+def validate(model: type[_Model], data: Any, source: Source, at: KeyPath, otherwise: str = "") -> _Model | None:
+    """The model's object, or None after noting each problem in `source`.
+
+    `at` is where `data` sits in the file, `otherwise` the complaint where it may be no mapping.
+    """
+    if otherwise and not isinstance(data, dict):
+        source.complain(at, otherwise)
+        return None
     try:
         return model.model_validate(dict(data), by_alias=True, by_name=False)
     except ValidationError as error:

@@ -133,22 +133,20 @@ def _find_payload(name: str, source: Source, at: KeyPath) -> str | None:
     return None
 
 
+_SAME = {"partitions", "producers", "subscriptions", "consumers", "keys", "distinct_keys", "arrival"}
+"""What a workload has as it is written."""
+
+
 def _to_workload(fields: WorkloadFields, payload_file: str) -> Workload:
     return Workload(
+        **fields.model_dump(include=_SAME),
         topics=len(fields.existing_topics) or fields.topics,
-        partitions=fields.partitions,
-        producers=fields.producers,
-        subscriptions=fields.subscriptions,
-        consumers=fields.consumers,
         payload=Payload(
             message_bytes=fields.message_size,
             random_share=fields.random_share,
             file=payload_file,
             pool_bodies=fields.payload_bodies,
         ),
-        keys=fields.keys,
-        distinct_keys=fields.distinct_keys,
-        arrival=fields.arrival,
         client=ClientSettings(
             batch_bytes_max=fields.batch_size,
             batch_delay_ms_max=fields.batch_delay * 1000,

@@ -155,13 +155,11 @@ def _addresses(value: Mapping[str, Any], source: Source, at: KeyPath, rules: Att
             if key.required or key.name in value:
                 source.complain(at, f"the key '{key.name}' is missing, such as {key.name}: {key.example}")
             continue
-        problem = _address_problem(content, key)
-        if problem:
+        if problem := _address_problem(content, key):
             source.complain((*at, key.name), f"{problem}, such as {key.example}")
             continue
         found[key.name] = joined(split_text(content, key), key)
-    problem = rules.objection(found)
-    if problem:
+    if problem := rules.objection(found):
         source.complain(at, problem)
     return found
 
@@ -196,10 +194,8 @@ def _one_problem(address: str, key: AddressKey) -> str:
 
 
 def _tls(value: Any, source: Source, at: KeyPath) -> TlsChoice | None:
-    if not isinstance(value, dict):
-        source.complain(at, "must be a mapping such as {ca: ca.pem}; {} trusts the authorities that Java trusts")
-        return None
-    fields = validate(TlsFields, value, source, at)
+    otherwise = "must be a mapping such as {ca: ca.pem}; {} trusts the authorities that Java trusts"
+    fields = validate(TlsFields, value, source, at, otherwise)
     if fields is None:
         return None
     if bool(fields.certificate) != bool(fields.key):
@@ -223,10 +219,8 @@ def _absolute(name: str, source: Source, at: KeyPath) -> Path:
 
 
 def _auth(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AuthChoice | None:
-    if not isinstance(value, dict):
-        source.complain(at, f"must be a mapping with 'method' ({', '.join(rules.methods)}) and what that needs")
-        return None
-    fields = validate(AuthFields, value, source, at)
+    otherwise = f"must be a mapping with 'method' ({', '.join(rules.methods)}) and what that needs"
+    fields = validate(AuthFields, value, source, at, otherwise)
     if fields is None:
         return None
     before = len(source.problems)
@@ -259,8 +253,7 @@ def _secret(value: Any, name: str, source: Source, at: KeyPath) -> SecretReferen
     """A reference. What stands there instead of one may be the secret itself, so it is not repeated."""
     if value is None:
         return None
-    problem = _secret_problem(value, name)
-    if problem:
+    if problem := _secret_problem(value, name):
         source.complain(at, problem)
         return None
     if "env" in value:
@@ -313,9 +306,8 @@ def read_clusters(path: Path, known: Sequence[str]) -> Source:
     fields = validate(_ClustersFields, source.data, source, ())
     for index, item in enumerate(fields.systems if fields else ()):
         at: KeyPath = ("systems", index)
-        if not isinstance(item, dict):
-            source.complain(at, "must be a mapping such as {name: kafka, attach: {bootstrap-servers: host:9092}}")
-        elif validate(_ClusterFields, item, source, at) and item["name"] not in known:
+        otherwise = "must be a mapping such as {name: kafka, attach: {bootstrap-servers: host:9092}}"
+        if validate(_ClusterFields, item, source, at, otherwise) and item["name"] not in known:
             source.complain((*at, "name"), unknown_name("system", item["name"], known))
     return source
 

@@ -77,27 +77,21 @@ def parse_faults(value: Any, source: Source, at: KeyPath) -> tuple[Fault, ...]:
 
 
 def _fault(item: Any, source: Source, at: KeyPath) -> Fault | None:
-    if not isinstance(item, dict):
-        source.complain(at, f"must be a mapping with {', '.join(_COMMON)} and more, by its kind")
-        return None
-    fields = validate(FaultFields, item, source, at)
+    otherwise = f"must be a mapping with {', '.join(_COMMON)} and more, by its kind"
+    fields = validate(FaultFields, item, source, at, otherwise)
     if fields is None:
         return None
     problem = _problem(fields, item)
     if problem is not None:
         source.complain((*at, problem[0]) if problem[0] else at, problem[1])
         return None
-    kind = fields.kind
     return Fault(
-        kind=kind,
+        **fields.model_dump(include={"kind", "share", "peers", "ways"}),
         at_s=fields.at,
-        target="all" if kind is FaultKind.ROLLING_RESTART else fields.target,
+        target="all" if fields.kind is FaultKind.ROLLING_RESTART else fields.target,
         duration_s=fields.duration or 0.0,
         bytes_per_s=fields.bandwidth,
         ops_per_s=fields.operations,
-        share=fields.share,
-        peers=fields.peers,
-        ways=fields.ways,
     )
 
 

@@ -16,7 +16,7 @@ from tidegauge.campaign.read.faults import KEY as FAULTS
 from tidegauge.campaign.read.faults import parse_faults
 from tidegauge.campaign.read.overriding import DirectMemory, Heap, apply_overrides, followers, in_mb, with_memory
 from tidegauge.campaign.read.published import apply_scale, parse_published
-from tidegauge.campaign.read.sweep import Assignment, label_of, read_matrix, with_values
+from tidegauge.campaign.read.sweep import Assignment, as_mapping, label_of, read_matrix, with_values
 from tidegauge.config.fields import Fields, Settings, Share, Size, matching, share_between, size_between
 from tidegauge.config.source import KeyPath, Source, keys_of, raise_problems, read_source, unknown_name, validate
 from tidegauge.config.workload import Count, parse_workload, parse_workload_file
@@ -111,6 +111,10 @@ class _CampaignFields(Fields):
     deployment: ServersChoice = Servers.FRESH
     thresholds: Any = Field(default_factory=list)
     price_per_host_hour: Annotated[Price | None, BeforeValidator(parse_price)] = None
+
+
+_SAME = {"name", "nodes", "repeat", "seed", "data_directory", "skip_impossible", "deployment", "retry"}
+"""What a campaign has as it is written."""
 
 
 class _WorkerFields(Fields):
@@ -218,28 +222,21 @@ class _Reading:
         if top is None or durability is None or workload is None or worker is None:
             return None
         return Campaign(
-            name=top.name,
+            **top.model_dump(include=_SAME),
             description=top.description.strip(),
             systems=sound,
             durability=durability,
-            nodes=top.nodes,
             workload=workload,
             experiments=tuple(chosen),
-            repeat=top.repeat,
-            seed=top.seed,
-            data_directory=top.data_directory,
             source_path=source.path,
             overrides=dict(self.overrides),
             worker=worker,
             data_directories=tuple(top.data_directories),
             journal_directories=tuple(top.journal_directories),
-            skip_impossible=top.skip_impossible,
             published=published,
-            deployment=top.deployment,
             price=top.price_per_host_hour,
             notes=self.notes,
             listed=self.listed,
-            retry=top.retry,
         )
 
     def _workload(self, source: Source) -> Workload | None:
@@ -291,12 +288,10 @@ def _system(
     item: Any, source: Source, at: KeyPath, known: Sequence[str], common: _CampaignFields | None
 ) -> SystemChoice | None:
     """`kafka`, `kafka@4.3.1`, `kafka@/opt/kafka`, or a mapping. What it does not name is as in `common`."""
-    if isinstance(item, str):
-        name, separator, version = item.partition("@")
-        if separator and not version:
-            source.complain(at, f"'{item}': a version must follow the '@', such as {name}@4.3.1")
-            return None
-        item = {"name": name, "version": version}
+    if isinstance(item, str) and item.partition("@")[1:] == ("@", ""):
+        source.complain(at, f"'{item}': a version must follow the '@', such as {item}4.3.1")
+        return None
+    item = as_mapping("systems", item)
     if not isinstance(item, dict):
         source.complain(at, f"must be a system such as {' or '.join(known)}, with a version if you like: kafka@4.3.1")
         return None
@@ -315,16 +310,10 @@ def _system(
     secret_settings(item, source, at)
     attached = parse_attached_system(item, source, at, find_system(fields.name)) if "attach" in item else None
     return SystemChoice(
-        name=fields.name,
-        version=fields.version,
-        settings=fields.settings,
-        producer=fields.producer,
-        consumer=fields.consumer,
+        **fields.model_dump(include={"name", "version", "settings", "producer", "consumer", "shape", "optional"}),
         heap_mb=_first_mb(fields.heap, common.heap if common else None),
         direct_memory_mb=_first_mb(fields.direct_memory, common.direct_memory if common else None),
-        shape=fields.shape,
         durability=durability,
-        optional=fields.optional,
         attach=attached,
         partitions=fields.partitions or 0,
     )
@@ -356,19 +345,15 @@ def _level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:
             source.complain(at, f"'{value}': must be a durability level from 1 to 4")
             return None
         return LevelChoice(value)
-    if not isinstance(value, dict):
-        source.complain(at, f"'{value}': must be a level from 1 to 4, or a mapping of 'level' and 'form'")
-        return None
-    fields = validate(_DurabilityFields, value, source, at)
+    otherwise = f"'{value}': must be a level from 1 to 4, or a mapping of 'level' and 'form'"
+    fields = validate(_DurabilityFields, value, source, at, otherwise)
     return LevelChoice(fields.level, fields.form) if fields else None
 
 
 def _worker(source: Source) -> WorkerChoice | None:
     value = source.data.get("worker", {})
-    if not isinstance(value, dict):
-        source.complain(("worker",), f"'{value}': must be a mapping such as {{heap: 256MiB, precision: 5%}}")
-        return None
-    fields = validate(_WorkerFields, value, source, ("worker",))
+    otherwise = f"'{value}': must be a mapping such as {{heap: 256MiB, precision: 5%}}"
+    fields = validate(_WorkerFields, value, source, ("worker",), otherwise)
     if fields is None:
         return None
     return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB, fields.precision, fields.count)
@@ -378,8 +363,7 @@ def _experiments(source: Source) -> list[ExperimentChoice]:
     chosen: list[ExperimentChoice] = []
     earlier: list[str] = []
     for index, item in enumerate(_list(source, "experiments")):
-        choice = _experiment(item, source, ("experiments", index), earlier)
-        if choice:
+        if choice := _experiment(item, source, ("experiments", index), earlier):
             chosen.append(choice)
         name = item.get("name") if isinstance(item, dict) else item
         earlier.append(str(name))
@@ -389,8 +373,7 @@ def _experiments(source: Source) -> list[ExperimentChoice]:
 def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) -> ExperimentChoice | None:
     """`peak`, or a mapping of its name and options."""
     known = experiments()
-    if isinstance(item, str):
-        item = {"name": item}
+    item = as_mapping("experiments", item)
     if not isinstance(item, dict) or not isinstance(item.get("name"), str):
         source.complain(at, f"must be an experiment ({', '.join(known)}), or a mapping with its 'name' and options")
         return None
@@ -404,8 +387,7 @@ def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) 
     made = parse_faults(item[FAULTS], source, (*at, FAULTS)) if FAULTS in item else ()
     if options is None:
         return None
-    objection = known[name].objection(options, earlier)
-    if objection:
+    if objection := known[name].objection(options, earlier):
         source.complain(at, objection)
         return None
     where = f"{source.path}:{source.line_of((*at, FAULTS))}" if made else ""

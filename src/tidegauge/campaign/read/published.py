@@ -55,11 +55,8 @@ def parse_published(source: Source, scale: str = "") -> Choice | None:
     """What a campaign examines; None if nothing, or after noting what is wrong in `source`."""
     if KEY not in source.data:
         return None
-    value = source.data[KEY]
-    if not isinstance(value, dict):
-        source.complain((KEY,), f"must be a mapping with a 'report' ({', '.join(report_names())}) and its 'claims'")
-        return None
-    fields = validate(PublishedFields, value, source, (KEY,))
+    otherwise = f"must be a mapping with a 'report' ({', '.join(report_names())}) and its 'claims'"
+    fields = validate(PublishedFields, source.data[KEY], source, (KEY,), otherwise)
     if fields is None:
         return None
     if fields.report not in report_names():

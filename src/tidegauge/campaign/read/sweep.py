@@ -137,8 +137,7 @@ def _placed(key: str, value: Any, source: Source, at: KeyPath, complain_at: KeyP
     except ValueError as error:
         source.complain(complain_at, str(error))
         return None
-    option = source.option_of(places[0])
-    if option:
+    if option := source.option_of(places[0]):
         source.complain(complain_at, f"is swept, so {option} can't be given beside")
         return None
     origin = Origin(source.path, source.line_of(at), show_path(at), value)
