@@ -85,8 +85,7 @@ def _plan(options: AttestOptions, base: TrialSpec) -> tuple[AttestSpec, ...]:
             "Let Tidegauge start the servers: leave out 'attach'.",
         )
     for scenario in options.scenarios:
-        problem = impossible(scenario, base.nodes)
-        if problem:
+        if problem := impossible(scenario, base.nodes):
             raise UserError(f"attest: scenarios: {problem}.", "Set 'nodes: 3', or choose other scenarios.")
     subscriptions = replace(base.workload, subscriptions=SUBSCRIPTIONS)
     base = replace(base, workload=subscriptions, exploratory=True)

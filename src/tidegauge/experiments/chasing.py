@@ -38,12 +38,11 @@ def reads_sentence(reads: DeviceReads) -> str:
     """Whether the backlog came from the device, by what the servers were counted to read."""
     if reads.share is None:
         return f"device reads are not known ({reads.unknown or 'there was no backlog'}): reads may have come from cache"
+    read = size(reads.share * reads.backlog_bytes, 3)
     if reads.from_device:
-        read = size(reads.share * reads.backlog_bytes, 3)
         more = ": newer messages too, or some again" if reads.share > _MORE_THAN_ONCE else ""
         return f"device reads: {read} of {size(reads.backlog_bytes, 3)} backlog ({reads.share:.0%}{more})"
     if reads.share >= FROM_DEVICE_SHARE_MIN:
-        read = size(reads.share * reads.backlog_bytes, 3)
         return (
             f"DOUBTFUL: the servers read {read} from the device, which may be their own program code; only a larger "
             "backlog shows where it came from"
@@ -162,11 +161,8 @@ def measured(options: ChaseOptions, trial: LoadSpec, lab: Lab) -> tuple[LoadResu
 def finding(result: LoadResult, found: CatchUp, sentences: Sequence[str], row: dict[str, Cell]) -> Finding:
     """What a trial found. That a backlog never drains is an answer; only an INVALID trial gives none."""
     invalid = result.validity is Validity.INVALID
-    summary = (
-        [f"INVALID, and no answer of the system: {result.reasons[0]}"]
-        if invalid
-        else [sentence for sentence in sentences if sentence]
-    )
+    if invalid:
+        sentences = [f"INVALID, and no answer of the system: {result.reasons[0]}"]
     share = found.reads.share
     return Finding(
         finding_id=result.spec.trial_id,
@@ -174,7 +170,7 @@ def finding(result: LoadResult, found: CatchUp, sentences: Sequence[str], row: d
         system=result.spec.system,
         block=result.spec.block,
         decided=not invalid,
-        summary=(*summary, reads_sentence(found.reads), *found.limits),
+        summary=(*filter(None, sentences), reads_sentence(found.reads), *found.limits),
         rows=({**row, "from device": None if share is None else f"{share:.0%}", "state": _state(result, found)},),
         figures={} if invalid else _figures(result),
         details={

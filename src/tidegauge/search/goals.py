@@ -84,64 +84,53 @@ class Verdict:
     clause: str = ""
 
 
-@dataclass(frozen=True)
-class _Broken:
+def _broken(kind: str, clause: str, clear: bool) -> Verdict:
     """A clause that does not hold; `clear` where no single stall can have broken it."""
-
-    kind: str
-    clause: str
-    clear: bool
-
-    @property
-    def verdict(self) -> Verdict:
-        return Verdict(Outcome.CLEAR_FAIL if self.clear else Outcome.FAIL, self.kind, self.clause)
+    return Verdict(Outcome.CLEAR_FAIL if clear else Outcome.FAIL, kind, clause)
 
 
 def judge(goal: Goal, result: LoadResult) -> Verdict:
     """Apply all clauses to an open-loop trial."""
-    broken = next(chain(_integrity(result), _rate(result), _backlog(result)), None)
-    verdict = broken.verdict if broken else _limits(goal, result)
-    if result.validity is Validity.INVALID and not (verdict.outcome is Outcome.PASS and _offered(result)):
+    verdict = next(chain(_integrity(result), _rate(result), _backlog(result)), None) or _limits(goal, result)
+    own_lag_ms = result.own_lag.p99_ms
+    # Whether the generator offered the load as intended.
+    offered = own_lag_ms is not None and own_lag_ms <= OWN_LAG_MS_MAX
+    if result.validity is Validity.INVALID and not (verdict.outcome is Outcome.PASS and offered):
         return Verdict(Outcome.UNDECIDED, INVALID, f"INVALID: {result.reasons[0]}")
     return verdict
 
 
-def _offered(result: LoadResult) -> bool:
-    """Whether the generator offered the load as intended."""
-    return result.own_lag.p99_ms is not None and result.own_lag.p99_ms <= OWN_LAG_MS_MAX
-
-
-def _integrity(result: LoadResult) -> Iterator[_Broken]:
+def _integrity(result: LoadResult) -> Iterator[Verdict]:
     for sub in result.subscriptions:
         if sub.lost:
-            yield _Broken("loss", f"{sub.lost:,} acknowledged messages were lost on {sub.name}", True)
+            yield _broken("loss", f"{sub.lost:,} acknowledged messages were lost on {sub.name}", True)
         if sub.corrupt:
-            yield _Broken("damage", f"{sub.corrupt:,} messages arrived damaged on {sub.name}", True)
+            yield _broken("damage", f"{sub.corrupt:,} messages arrived damaged on {sub.name}", True)
     if result.failed >= NO_OUTCOME_SHARE * max(1, result.sent):
-        yield _Broken("failed sends", f"{result.failed:,} of {result.sent:,} messages failed to be sent", False)
+        yield _broken("failed sends", f"{result.failed:,} of {result.sent:,} messages failed to be sent", False)
 
 
-def _rate(result: LoadResult) -> Iterator[_Broken]:
+def _rate(result: LoadResult) -> Iterator[Verdict]:
     offered = result.offered_msgs_per_s or 0.0
     tolerance = max(RATE_SHORTFALL, 3 / math.sqrt(max(1.0, offered * result.measured_s)))
     if result.msgs_per_s < (1 - tolerance) * offered:
         percent = math.floor(1000 * result.msgs_per_s / offered) / 10
-        yield _Broken("rate", f"achieved {percent:g} % of the offered rate", percent / 100 < 1 - CLEAR_SHARE)
+        yield _broken("rate", f"achieved {percent:g} % of the offered rate", percent / 100 < 1 - CLEAR_SHARE)
 
 
-def _backlog(result: LoadResult) -> Iterator[_Broken]:
+def _backlog(result: LoadResult) -> Iterator[Verdict]:
     offered = result.offered_msgs_per_s or 0.0
     for sub in result.subscriptions:
         slope = sub.backlog_growth
         if slope is not None and slope.low_per_s > 0 and slope.per_s > BACKLOG_GROWTH_SHARE * offered:
             interval = f"[{slope.low_per_s:,.0f}, {slope.high_per_s:,.0f}]"
             clause = f"backlog grew by {slope.per_s:,.0f} msg/s {interval} on {sub.name}"
-            yield _Broken("backlog", clause, slope.low_per_s > CLEAR_SHARE * offered)
+            yield _broken("backlog", clause, slope.low_per_s > CLEAR_SHARE * offered)
     for sub in result.subscriptions:
         if sub.backlog:
             limit = f"{result.spec.drain_s_max:g} s"
             clause = f"{sub.name} was still {sub.backlog:,} messages behind {limit} after the load ended"
-            yield _Broken("backlog", clause, False)
+            yield _broken("backlog", clause, False)
 
 
 def _limits(goal: Goal, result: LoadResult) -> Verdict:
@@ -154,7 +143,7 @@ def _limits(goal: Goal, result: LoadResult) -> Verdict:
             elif value_ms > limit.limit_ms:
                 clause = f"{limit.series} {limit.percentile} {rounded(value_ms)} ms > {limit.limit_ms:g} ms{where}"
                 clear = (latency.p50_ms or 0.0) > limit.limit_ms
-                return _Broken(f"{limit.series} {limit.percentile}", clause, clear).verdict
+                return _broken(f"{limit.series} {limit.percentile}", clause, clear)
     return Verdict(Outcome.UNDECIDED, "samples", missing) if missing else Verdict(Outcome.PASS)
 
 

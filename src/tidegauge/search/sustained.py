@@ -22,6 +22,7 @@ fails, the search goes down by one width and tries again, a bounded number of ti
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -70,37 +71,19 @@ class Bounds:
     upper: float | None = None
 
 
-class Search:
-    """One search for `goals` goals."""
-
-    def __init__(self, goals: int, space: Space, ask: Ask) -> None:
-        config = Config()
-        # The package checks each against the other, whose default is 9001 to 10^9.
-        config.min_load = min(space.min_msgs_per_s, config.min_load)
-        config.max_load = space.max_msgs_per_s
-        config.min_load = space.min_msgs_per_s
-        config.warmup_duration = 0.0
-        config.search_duration_max = 1e9
-        config.goals = [_goal(number, space.width) for number in range(goals)]
-        self._controller = _Controller(config=config)
-        self._controller.ask = ask
-        self._controller.begin = space.begin
-        self._goals = goals
-
-    def run(self) -> None:
-        """Search until every goal's bounds are close, or `ask` says that it is enough."""
-        try:
-            self._controller.search(measurer=_Unused(), debug=lambda _: None)
-        except EnoughError:
-            return
-
-    def bounds(self) -> tuple[Bounds, ...]:
-        """The bounds of each goal as they stand; may be asked while the search goes on."""
-        database = getattr(self._controller, "database", None)
-        if database is None:
-            return (Bounds(),) * self._goals
-        relevant = [database.get_relevant_bounds(target) for target in self._controller.scaling.targets]
-        return tuple(Bounds(_rate(found.clo), _rate(found.chi)) for found in relevant)
+def _controller(goals: int, space: Space, ask: Ask) -> _Controller:
+    """The package's controller of a search for so many goals."""
+    config = Config()
+    # The package checks each against the other, whose default is 9001 to 10^9.
+    config.min_load = min(space.min_msgs_per_s, config.min_load)
+    config.max_load = space.max_msgs_per_s
+    config.min_load = space.min_msgs_per_s
+    config.warmup_duration = 0.0
+    config.search_duration_max = 1e9
+    config.goals = [_goal(number, space.width) for number in range(goals)]
+    controller = _Controller(config=config)
+    controller.ask, controller.begin = ask, space.begin
+    return controller
 
 
 def _goal(number: int, width: float) -> SearchGoal:
@@ -134,6 +117,13 @@ class _Controller(MultipleLossRatioSearch):  # type: ignore[misc]
 
     ask: Ask
     begin: tuple[float, float]
+
+    def bounds(self) -> list[Bounds]:
+        """The bounds of each goal as they stand; may be asked while the search goes on."""
+        if getattr(self, "database", None) is None:
+            return [Bounds()] * len(self.config.goals)
+        relevant = [self.database.get_relevant_bounds(target) for target in self.scaling.targets]
+        return [Bounds(_rate(found.clo), _rate(found.chi)) for found in relevant]
 
     def run_initial_trials(self) -> tuple[DiscreteResult, DiscreteResult]:
         """Low loads first: the second is tried only when a goal passes at the first."""
@@ -209,12 +199,13 @@ class SustainedSearch:
         self._callbacks = callbacks
         self._steps: list[_Step] = []
         self._confirmations: dict[float, list[LoadResult]] = {}
-        self._search = Search(len(self._goals), space, self._ask)
+        self._controller = _controller(len(self._goals), space, self._ask)
         self._ran_out = False
 
     def run(self) -> tuple[GoalOutcome, ...]:
         """Search, then confirm. Errors of the trials pass through."""
-        self._search.run()
+        with contextlib.suppress(EnoughError):
+            self._controller.search(measurer=_Unused(), debug=lambda _: None)
         known = enumerate(self._known())
         return tuple(self._outcome(found, len(self._goals) - number) for number, found in known)
 
@@ -226,7 +217,7 @@ class SustainedSearch:
         """The bounds of each goal as they stand."""
         return [
             GoalOutcome(goal, at.lower, at.upper, self._verdict_at(number, at.upper))
-            for number, (goal, at) in enumerate(zip(self._goals, self._search.bounds(), strict=True))
+            for number, (goal, at) in enumerate(zip(self._goals, self._controller.bounds(), strict=True))
         ]
 
     def _ask(self, rate: float) -> tuple[Outcome, ...]:
@@ -268,7 +259,7 @@ class SustainedSearch:
         return bracket(lower, upper)
 
     def _announce(self, text: str) -> None:
-        left = min(self._trials_max - len(self._steps), _trials_left(self._search.bounds(), self._space.width))
+        left = min(self._trials_max - len(self._steps), _trials_left(self._controller.bounds(), self._space.width))
         self._callbacks.announce(f"{text}.", left, len(self._goals))
 
     def _outcome(self, found: GoalOutcome, confirmations: int) -> GoalOutcome:
