@@ -302,8 +302,7 @@ def _answer(
     case: _Case, question: Question, above: Observed, below: Observed | None, published: float | None
 ) -> tuple[Answer, Ratio | None]:
     """The verdict on one question. `published`: the ratio of the published figures."""
-    missing = above.missing or (below.missing if below is not None else "")
-    if missing:
+    if missing := above.missing or (below.missing if below is not None else ""):
         return Answer(Verdict.NOT_DECIDED, missing, _there(missing)), None
     figure = FIGURES[question.figure]
     if below is None:

@@ -36,11 +36,6 @@ class Figure:
     experiment: str = ""
     name: str = ""
 
-    @property
-    def measured(self) -> bool:
-        """Whether runs have it at all."""
-        return bool(self.experiment)
-
     def of_trial(self, result: MeasuredResult) -> float | None:
         """The figure of one trial; None where it has too few samples, or it takes several trials."""
         getter = of_trial(self.name)

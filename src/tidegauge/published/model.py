@@ -283,8 +283,7 @@ class Table(Fields):
 
     @model_validator(mode="after")
     def _whole(self) -> Table:
-        short = [row.words() for row in self.rows if len(row.values) != len(self.figures)]
-        if short:
+        if short := [row.words() for row in self.rows if len(row.values) != len(self.figures)]:
             raise ValueError(f"{self.id}: other than {len(self.figures)} values: {'; '.join(short)}")
         return self
 
@@ -407,15 +406,13 @@ class Report(Fields):
     def _sound(self) -> Report:
         tests = [test.id for test in self.tests]
         for ids in (tests, [table.id for table in self.tables], [claim.id for claim in self.claims]):
-            twice = sorted({test_id for test_id in ids if ids.count(test_id) > 1})
-            if twice:
+            if twice := sorted({test_id for test_id in ids if ids.count(test_id) > 1}):
                 raise ValueError(f"given twice: {', '.join(twice)}")
         known = {table.id for table in self.tables}
         unknown = [name for claim in self.claims for name in claim.table or () if name not in known]
         if unknown:
             raise ValueError(f"no such table: {', '.join(unknown)}")
-        unknown = [claim.test for claim in self.claims if claim.test and claim.test not in tests]
-        if unknown:
+        if unknown := [claim.test for claim in self.claims if claim.test and claim.test not in tests]:
             raise ValueError(f"no such test: {', '.join(unknown)}")
         published = {figure for table in self.tables for figure in table.figures if FIGURES[figure].unit == BYTES_PER_S}
         if missing := sorted(published - self.units.keys()):

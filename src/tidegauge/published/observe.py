@@ -123,23 +123,17 @@ def fits(place: Place, spec: TrialSpec, run: Measured) -> bool:
         "consumers": workload.consumers,
         "batch_size": workload.client.batch_bytes_max,
     }
-    for name, wanted in place.given().items():
+
+    def agrees(name: str, wanted: object) -> bool:
         if name in ("layout", "variant"):
-            if wanted not in spec.point.values():
-                return False
-        elif name == "load":
-            if _load(spec, run) != wanted:
-                return False
-        elif name == "form" and _without_forms(spec, run):
-            continue
-        elif here[name] != wanted:
-            return False
-    return True
+            return wanted in spec.point.values()
+        if name == "load":
+            return wanted == _load(spec, run)
+        if name == "form" and not any(trial.choice.form for trial in run.specs if trial.system == spec.system):
+            return True  # As far as the run shows, the system has but one way of giving each level.
+        return wanted == here[name]
 
-
-def _without_forms(spec: TrialSpec, run: Measured) -> bool:
-    """Whether a system has but one way of giving each level, as far as the run shows."""
-    return not any(trial.choice.form for trial in run.specs if trial.system == spec.system)
+    return all(agrees(name, wanted) for name, wanted in place.given().items())
 
 
 def _load(spec: TrialSpec, run: Measured) -> int:
