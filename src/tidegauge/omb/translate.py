@@ -112,14 +112,7 @@ def translate_all(
     at_level = [_at_level(driver, chosen) for driver, _ in drivers_read if driver]
     _check_form(at_level, chosen)
     return [
-        _translation(
-            read,
-            _with_clients(workload, driver.terms, chosen),
-            driver,
-            managed=managed,
-            time_scale=time_scale,
-            chosen=chosen,
-        )
+        _translation(read, workload, driver, managed=managed, time_scale=time_scale, chosen=chosen)
         for read, workload in found
         for driver in at_level
     ]
@@ -197,6 +190,7 @@ def _translation(
     read: ReadWorkload, workload: Workload, driver: ReadDriver, *, managed: bool, time_scale: float, chosen: Chosen
 ) -> Translation:
     terms = driver.terms
+    workload = _with_clients(workload, terms, chosen)
     system = SystemChoice(
         name=driver.system.name,
         producer=terms.producer,

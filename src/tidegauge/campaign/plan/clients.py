@@ -156,8 +156,7 @@ def _clients(load: _Load) -> str:
 
 def _advice(load: _Load, bounds: LoadBounds) -> str:
     """How many load generators, or hosts, would do."""
-    here = load.fewest(bounds, on_one_host=True)
-    if here:
+    if here := load.fewest(bounds, on_one_host=True):
         return f"{plural(here, 'load generator')} would do: 'count: {here}' of 'worker', or --workers {here}."
     anywhere = load.fewest(bounds, on_one_host=False)
     fewer = "take fewer topics, producers, subscriptions or consumers"

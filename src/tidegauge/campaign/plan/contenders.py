@@ -126,8 +126,7 @@ def _check_twice(campaign: Campaign, labels: Sequence[str]) -> None:
 
 
 def _check_shape(campaign: Campaign, choice: SystemChoice, system: System) -> None:
-    problem = system.shape_problem(choice.shape, campaign.nodes)
-    if problem:
+    if problem := system.shape_problem(choice.shape, campaign.nodes):
         raise ImpossibleError(f"{campaign.source_path}: systems: {choice.name}: shape: {problem}.")
 
 

@@ -91,8 +91,7 @@ class FairnessWatch:
         if len(alike) < self._compared_min:
             return
         known = [alike[label] for label in sorted(alike)]
-        new = new_among(check(known, Stage.IN_FORCE), self.tilts)
-        if new:
+        if new := new_among(check(known, Stage.IN_FORCE), self.tilts):
             self.tilts += new
             self._report(new)
 

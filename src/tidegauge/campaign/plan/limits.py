@@ -193,13 +193,10 @@ def limit_servers(spec: LoadSpec, host: Host, tools: LimitTools, places: Sequenc
     if spec.attached:
         return Limited(host, ("server-memory and disk have no effect on servers that others run",))
     problems = []
-    if limits.direct_io:
-        why = tools.disk_refusal() or _own_disks(spec, host, tools, places, cleanup)
-        if why:
-            problems.append(f"disk: direct-io could not be set ({why}), so the data is where it would be without it")
+    if limits.direct_io and (why := tools.disk_refusal() or _own_disks(spec, host, tools, places, cleanup)):
+        problems.append(f"disk: direct-io could not be set ({why}), so the data is where it would be without it")
     if limits.memory_bytes is not None:
-        why = tools.memory_refusal()
-        if why:
+        if why := tools.memory_refusal():
             size = f"{limits.memory_bytes // _MIB} MiB"
             problems.append(f"server-memory: {size} could not be set ({why}), so servers use what the machine has")
         else:

@@ -117,7 +117,8 @@ def worker_memory(
     spec: TrialSpec, choice: WorkerChoice, machine: Machine, sharing: Sharing = NOT_SHARED
 ) -> WorkerMemory:
     """What the worker of a trial gets by itself; what the user chose wins."""
-    rate = _planned_rate(spec)
+    # The highest rate that is known beforehand; 0 = as fast as it goes, or nobody knows yet.
+    rate = 0.0 if spec.workload.arrival is Arrival.CLOSED_LOOP else spec.most_msgs_per_s
     share = largest_share(spec.workload, choice.count)
     held_mb, flow_mb = _held_mb(spec, rate, share, sharing), _flow_mb(spec.workload, rate, machine, share)
     direct_mb = _direct_mb(spec, rate, share, sharing)
@@ -156,11 +157,6 @@ def _largest_worker(found: Sequence[WorkerMemory]) -> WorkerMemory:
     direct = max(found, key=lambda worker: worker.direct_memory_mb)
     because = heap.because if heap.direct_memory_mb == direct.direct_memory_mb else f"{heap.because}; {direct.because}"
     return WorkerMemory(heap.heap_mb, direct.direct_memory_mb, because.strip("; "))
-
-
-def _planned_rate(spec: TrialSpec) -> float:
-    """The highest rate that is known beforehand; 0 = as fast as it goes, or nobody knows yet."""
-    return 0.0 if spec.workload.arrival is Arrival.CLOSED_LOOP else spec.most_msgs_per_s
 
 
 def _flow_mb(workload: Workload, rate: float, machine: Machine, share: Fraction) -> int:

@@ -234,9 +234,10 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
         for turn in _rates_first(campaign, turns):
             contender, point = found[turn.point][turn.system], points[turn.point]
             step = _step(point, point.campaign.experiments[turn.experiment], contender, len(steps) + 1, block)
-            step = _with_forms(step, find_system(contender.system.name))
+            system = find_system(contender.system.name)
+            trials = tuple(_with_form(trial, system) for trial in step.trials)
             elsewhere = reference(point.values, campaign.rates_at) if campaign.rates_at else None
-            steps.append(replace(step, rates_point=elsewhere))
+            steps.append(replace(step, trials=trials, rates_point=elsewhere))
     for step in steps:
         _check_limits(campaign, step)
     return Plan(tuple(steps), left_out)
@@ -254,8 +255,7 @@ def _rates_first(campaign: Campaign, turns: Sequence[Turn]) -> Sequence[Turn]:
 
 def _check_limits(campaign: Campaign, step: Step) -> None:
     for trial in step.trials:
-        problem = too_small(trial, step.system)
-        if problem:
+        if problem := too_small(trial, step.system):
             raise UserError(
                 f"{campaign.source_path}: experiments: {trial.experiment}: {problem}.",
                 "Give the system less: {name: kafka, heap: 256MiB, direct-memory: 128MiB}; or raise server-memory.",
@@ -288,15 +288,13 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
     return Step(experiment, chosen.options, system, trials, contender.deployment)
 
 
-def _with_forms(step: Step, system: System) -> Step:
+def _with_form(trial: AnySpec, system: System) -> AnySpec:
     """With the system's best way of giving a level where a trial is at another level than the campaign's."""
-    trials = []
-    for trial in step.trials:
-        attests = isinstance(trial, AttestSpec)
-        possible = system.possible_levels(trial.system.partition("@")[2], trial.nodes) if attests else []
-        best = next((choice for choice in possible if choice.level == trial.choice.level), trial.choice)
-        trials.append(trial if trial.choice in possible else replace(trial, choice=best))
-    return replace(step, trials=tuple(trials))
+    if not isinstance(trial, AttestSpec):
+        return trial
+    possible = system.possible_levels(trial.system.partition("@")[2], trial.nodes)
+    best = next((choice for choice in possible if choice.level == trial.choice.level), trial.choice)
+    return trial if trial.choice in possible else replace(trial, choice=best)
 
 
 def _of_point(point: Point) -> str:
