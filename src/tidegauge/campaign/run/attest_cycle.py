@@ -124,7 +124,7 @@ def run_cycle(context: CycleContext, cycle: Cycle, prepared: Prepared) -> CycleO
     before: CommittedPositions | None = None
     try:
         for act in cycle.acts:
-            _until_due(context, act, began_s)
+            _keep_up(context, (_acked_again(context) if act.when_acked else began_s) + act.after_s)
             if act.kind is not Kind.RELEASE and before is None:
                 # Before the first node is held as well: one that stands can't be asked.
                 before = context.reader.committed_positions(order)
@@ -141,7 +141,8 @@ def run_cycle(context: CycleContext, cycle: Cycle, prepared: Prepared) -> CycleO
         _release(context, sorted(watch.held), watch)
     session.worker.stop_producers(GRACE_S)
     history = read_history(Path(order.history_directory), order.trial_id)
-    watch.cuts = [_with_history(cut, history) for cut in watch.cuts]
+    # What was at stake at the instant of each.
+    watch.cuts = [replace(cut, **at_stake(history, cut.frozen_mono_ns)._asdict()) for cut in watch.cuts]
     outcome = CycleOutcome(cycle.number, cycle.scenario, tuple(watch.cuts), int(history.acknowledged.sum()))
     if watch.unavailable:
         outcome = replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts, served=False)
@@ -178,14 +179,8 @@ def _not_served(context: CycleContext, outcome: CycleOutcome, history: History, 
     return replace(outcome, figures=figures, witness=anomalies.witness, in_files=0 if anomalies.lost else None)
 
 
-def _until_due(context: CycleContext, act: Act, since_s: float) -> None:
-    """Until an act's time has come. Raises what must end the trial."""
-    if act.when_acked:
-        since_s = _acked_again(context)
-    _keep_up(context, since_s + act.after_s)
-
-
 def _keep_up(context: CycleContext, until_s: float) -> None:
+    """Until an instant. Raises what must end the trial."""
     while (left_s := until_s - time.monotonic()) > 0:
         time.sleep(min(left_s, 1.0))
         context.session.check()
@@ -310,12 +305,6 @@ def _read_once(context: CycleContext, order: LoadOrder, name: str, last: Positio
     file = Path(order.history_directory) / f"{name.replace(' ', '-')}.log"
     read_back = context.reader.read_back(order, kept, file, READ_S_MAX, node=node, last=last)
     return load_read(name, read_back, order.trial_id)
-
-
-def _with_history(cut: CutOutcome, history: History) -> CutOutcome:
-    """A cut with what was at stake at its instant."""
-    stake = at_stake(history, cut.frozen_mono_ns)
-    return replace(cut, write_age_s=stake.write_age_s, at_risk=stake.at_risk, in_flight=stake.in_flight)
 
 
 def _with_anomalies(

@@ -11,6 +11,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -93,8 +94,7 @@ def _settle(disks: Sequence[Path]) -> None:
     BookKeeper for one does not sync the file by which a bookie knows its disk, without which it does not start again.
     Raises `RunFailedError`.
     """
-    problem = write_back(disks)
-    if problem:
+    if problem := write_back(disks):
         raise RunFailedError(f"What the servers wrote at their start is not on disk: {problem}.")
 
 
@@ -114,19 +114,22 @@ def _open(
     return session
 
 
+@dataclass
 class _Trial:
     """The cycles of one trial as they are carried out."""
 
-    def __init__(self, context: CycleContext, before: AttestOutcome | None) -> None:
-        self.level = LevelFinding(None, ())
-        self.totals: TotalFigures | None = None
-        self.took_s = 0.0
-        self._context = context
-        self._session = context.session
-        self._plan = plan = context.session.spec.attest
-        self._digest = ""
-        self._before = before
-        self._kept = _kept(plan, before)
+    context: CycleContext
+    before: AttestOutcome | None
+    level: LevelFinding = field(default_factory=lambda: LevelFinding(None, ()))
+    totals: TotalFigures | None = None
+    took_s: float = 0.0
+    _digest: str = ""
+
+    def __post_init__(self) -> None:
+        """Find what is kept of before."""
+        self._session = self.context.session
+        self._plan = self._session.spec.attest
+        self._kept = _kept(self._plan, self.before)
 
     def run(self) -> AttestOutcome:
         """All cycles, until one can't be carried out; of a positive control until one has lost something.
@@ -156,11 +159,11 @@ class _Trial:
         return AttestOutcome(self._digest, tuple(outcomes))
 
     def _cycle(self, cycle: Cycle) -> CycleOutcome:
-        prepared = prepare_cycle(self._context, cycle)
+        prepared = prepare_cycle(self.context, cycle)
         if not self._digest:
             self._check_level(prepared)
         try:
-            outcome = run_cycle(self._context, cycle, prepared)
+            outcome = run_cycle(self.context, cycle, prepared)
             self.totals = self._session.worker.totals()
         finally:
             self._session.worker.finish(delete_topics=False)
@@ -178,7 +181,7 @@ class _Trial:
         settings = [*prepared.settings, *prepared.client_settings]
         self.level = checked_level(session.spec, session.subject.system, settings, session.deployment)
         self._digest = settings_digest(prepared.settings)
-        if self._before is not None and self._kept and self._before.settings_digest != self._digest:
+        if self.before is not None and self._kept and self.before.settings_digest != self._digest:
             name = session.spec.trial_id
             raise OtherwiseError(f"The settings now in force are not those that {name} was begun with.", START_ANEW)
 

@@ -63,6 +63,25 @@ def collectable(spec: LoadSpec) -> bool:
     return spec.late is None and not spec.faults
 
 
+def observed_of(spec: LoadSpec, known: Measuring, follower: Follower, steady_until_ns: int, drain_end: str) -> Observed:
+    """What is known of a trial by its controller and by its seconds, which are asked to be steady until an instant."""
+    return Observed(
+        started_at=known.started_at,
+        warmup_s=(known.from_mono_ns - known.begin_mono_ns) / 1e9,
+        unsteady=known.unsteady,
+        cold=known.cold,
+        jit_cpus=jit_cpus(follower.between(known.from_mono_ns, known.until_mono_ns)),
+        # Under a schedule rates and latencies change as they were meant to: no drift of the system's.
+        seconds=() if spec.schedule else tuple(follower.between(known.from_mono_ns, steady_until_ns)),
+        server_cpu_s=None,
+        drain_end=drain_end,
+        level=known.level,
+        disk=known.disk,
+        busy_consumers=follower.receiving.busy_consumers(),
+        window_end_backlogs=follower.receiving.window_end,
+    )
+
+
 def collect(
     spec: LoadSpec, record: Mapping[str, Any], driver: str, resources: RunResources, store: RunStore
 ) -> LoadResult | None:
@@ -122,24 +141,10 @@ def _result(
     follower.timeline.begin(MEASURE, known.from_mono_ns)
     follower.timeline.begin(DRAIN, known.until_mono_ns)
     follower.until_end()
-    seconds = follower.between(known.from_mono_ns, known.until_mono_ns)
-    observed = Observed(
-        started_at=known.started_at,
-        warmup_s=(known.from_mono_ns - known.begin_mono_ns) / 1e9,
-        unsteady=known.unsteady,
-        cold=known.cold,
-        warm_up=follower.between(0, known.from_mono_ns),
-        jit_cpus=jit_cpus(seconds),
-        seconds=() if spec.schedule else tuple(seconds),
-        server_cpu_s=None,
-        # Whether what is missing was lost, or on its way, nobody knows.
-        drain_end="limit" if _gaps(totals)[0] else "drained",
-        level=known.level,
-        disk=known.disk,
-        busy_consumers=follower.receiving.busy_consumers(),
-        window_end_backlogs=follower.receiving.window_end,
-    )
-    return make_result(spec, totals, observed)
+    # Whether what is missing was lost, or on its way, nobody knows.
+    drain_end = "limit" if _gaps(totals)[0] else "drained"
+    observed = observed_of(spec, known, follower, known.until_mono_ns, drain_end)
+    return make_result(spec, totals, replace(observed, warm_up=follower.between(0, known.from_mono_ns)))
 
 
 def _gaps(totals: TotalFigures) -> tuple[int, int]:

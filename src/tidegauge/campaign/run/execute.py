@@ -110,8 +110,7 @@ class StepLab:
         # What a fault leaves of servers is nothing to measure another trial on.
         spec = replace(spec, servers=Servers.FRESH) if spec.faults else spec
         self.begun.append(spec)
-        stale = self.recorded.stale(spec)
-        if stale:
+        if stale := self.recorded.stale(spec):
             self.observer(Note(stale))
         kept = self.recorded.result_of(spec)
         self._replaying = kept is not None

@@ -7,8 +7,8 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 from types import TracebackType
 from typing import Protocol
@@ -30,8 +30,8 @@ WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"
 class Timeline:
     """Phases by the instant (monotonic ns) at which each begins. Instants may be given ahead of their time."""
 
-    def __init__(self, phase: str, from_mono_ns: int) -> None:
-        self._marks = [(from_mono_ns, phase)]
+    def __init__(self) -> None:
+        self._marks = [(0, WARM_UP)]
 
     def begin(self, phase: str, at_mono_ns: int) -> None:
         """`phase` begins at an instant later than all given so far."""
@@ -40,12 +40,7 @@ class Timeline:
     def phase_of(self, figures: SecondFigures) -> str:
         """The phase in which the middle of a second lies."""
         middle_ns = (figures.from_mono_ns + figures.until_mono_ns) // 2
-        found = self._marks[0][1]
-        for at_mono_ns, phase in self._marks:
-            if middle_ns < at_mono_ns:
-                break
-            found = phase
-        return found
+        return [phase for at_mono_ns, phase in self._marks if at_mono_ns <= middle_ns][-1]
 
 
 KEPT_MAX = 4096
@@ -101,14 +96,11 @@ class SecondHistory:
 
     def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
         """The seconds that ended inside a span, one entry a second; of long trials neighbours share an entry."""
-        found = [
-            timed.point
-            for timed in self._kept
-            if from_mono_ns < timed.until_mono_ns <= until_mono_ns
-            for _ in range(self._stretch)
-        ]
-        rest = [timed.point for timed in self._waiting if from_mono_ns < timed.until_mono_ns <= until_mono_ns]
-        return found + rest
+
+        def inside(known: Sequence[TimedPoint]) -> list[SecondPoint]:
+            return [timed.point for timed in known if from_mono_ns < timed.until_mono_ns <= until_mono_ns]
+
+        return [point for point in inside(self._kept) for _ in range(self._stretch)] + inside(self._waiting)
 
 
 def _merged(timed: list[TimedPoint]) -> TimedPoint:
@@ -147,6 +139,7 @@ class SecondsSource(Protocol):
         ...
 
 
+@dataclass
 class Follower:
     """Follows a trial second by second: stores and shows each, and notices within a look (0.25 s) what has died.
 
@@ -155,39 +148,35 @@ class Follower:
     they grow is wanted, and says nothing about the system.
 
     As a context it stores what came last if the trial ends since a load generator was lost.
+
+    Attributes:
+        worker: watched from the beginning.
+        check: raises what must end the trial: a server gone, a disk full.
+        use: says what is being used, for whoever shows it.
+        begin_mono_ns: when the load begins.
     """
 
-    def __init__(
-        self,
-        spec: LoadSpec | ReadSpec,
-        worker: SecondsSource,
-        store: TrialStore,
-        observer: Observer,
-        check: Callable[[], None],
-        *,
-        use: Callable[[], UseNow | None] = lambda: None,
-        begin_mono_ns: int = 0,
-    ) -> None:
-        """Begin to watch `worker`. `check` raises what must end the trial: a server gone, a disk full.
+    spec: LoadSpec | ReadSpec
+    worker: SecondsSource
+    store: TrialStore
+    observer: Observer
+    check: Callable[[], None]
+    use: Callable[[], UseNow | None] = lambda: None
+    begin_mono_ns: int = 0
+    points: SecondHistory = field(default_factory=SecondHistory)
+    timeline: Timeline = field(default_factory=Timeline)
+    load: LoadSeconds = field(default_factory=LoadSeconds)
+    receiving: ReceivingTally = field(default_factory=ReceivingTally)
 
-        `use` says what is being used, for whoever shows it. `begin_mono_ns` is when the load begins.
-        """
-        self.points = SecondHistory()
-        self.timeline = Timeline(WARM_UP, 0)
-        late_readers = spec.late if isinstance(spec, LoadSpec) else None
-        late = frozenset(late_names(spec.workload.subscriptions, late_readers))
-        self.tally = PhaseTally(late, tails=len(late) < spec.workload.subscriptions)
-        self.load = LoadSeconds()
-        self.receiving = ReceivingTally()
-        self._spec = spec
-        self._store = store
-        self._observer = observer
-        self._check = check
-        self._use = use
-        self._seen_s = max(time.monotonic(), begin_mono_ns / 1e9)
+    def __post_init__(self) -> None:
+        """Begin to watch."""
+        late_readers = self.spec.late if isinstance(self.spec, LoadSpec) else None
+        late = frozenset(late_names(self.spec.workload.subscriptions, late_readers))
+        self.tally = PhaseTally(late, tails=len(late) < self.spec.workload.subscriptions)
+        self._seen_s = max(time.monotonic(), self.begin_mono_ns / 1e9)
         self._queue: queue.SimpleQueue[SecondFigures | BaseException | None] = queue.SimpleQueue()
         self._ended = False
-        self._thread = threading.Thread(target=self._read, args=(worker,), name="figures", daemon=True)
+        self._thread = threading.Thread(target=self._read, name="figures", daemon=True)
         self._thread.start()
 
     def __enter__(self) -> Follower:
@@ -209,10 +198,7 @@ class Follower:
 
     def until(self, mono_ns: int) -> None:
         """Follow until an instant of the monotonic clock. Raises `RunFailedError` when something has failed."""
-        while True:
-            left_s = (mono_ns - time.monotonic_ns()) / 1e9
-            if left_s <= 0:
-                return
+        while (left_s := (mono_ns - time.monotonic_ns()) / 1e9) > 0:
             self._look(min(left_s, _LOOK_S))
 
     def until_next_second(self, deadline_mono_ns: int) -> bool:
@@ -263,16 +249,16 @@ class Follower:
         """The seconds that ended inside a span."""
         return self.points.between(from_mono_ns, until_mono_ns)
 
-    def _read(self, worker: SecondsSource) -> None:
+    def _read(self) -> None:
         try:
-            for figures in worker.watch():
+            for figures in self.worker.watch():
                 self._queue.put(figures)
             self._queue.put(None)
         except BaseException as error:  # Handed to whoever follows.
             self._queue.put(error)
 
     def _look(self, timeout_s: float) -> None:
-        self._check()
+        self.check()
         try:
             item = self._queue.get(timeout=max(0.001, timeout_s))
         except queue.Empty:
@@ -282,23 +268,23 @@ class Follower:
         if item is None:
             self._ended = True
         elif isinstance(item, BaseException):
-            self._check()
+            self.check()
             raise item
         else:
             self._take(item)
 
     def _starved(self, message: str) -> GeneratorFailedError:
         hint = "The machine may be starved of CPU or memory; see the worker's log."
-        return GeneratorFailedError(message, hint, self._store.log_directory)
+        return GeneratorFailedError(message, hint, self.store.log_directory)
 
     def _keep(self, figures: SecondFigures) -> None:
         phase = self.timeline.phase_of(figures)
-        self._store.second(figures, phase)
+        self.store.second(figures, phase)
         if phase == MEASURE or phase in PHASES:
             self.receiving.take(figures, judged=phase in (MEASURE, BEFORE))
         if self.tally.late:
             self.tally.take(phase, figures)
-        if self._spec.faults:
+        if self.spec.faults:
             self.load.take(figures)
 
     def _take(self, figures: SecondFigures) -> None:
@@ -310,24 +296,24 @@ class Follower:
         p50_ms, p99_ms = live_ms(figures.response)
         end_to_end_ms = [live_ms(sub.end_to_end)[1] for sub in figures.subscriptions]
         moved, moved_bytes = figures.acked, figures.acked_bytes
-        if isinstance(self._spec, ReadSpec):
+        if isinstance(self.spec, ReadSpec):
             moved = sum(sub.received for sub in figures.subscriptions)
             moved_bytes = sum(sub.received_bytes for sub in figures.subscriptions)
         rate = moved / length_s
         # What a closed loop sends is due when it is sent.
-        delay_ms = live_ms(figures.delay)[1] if self._spec.most_msgs_per_s else None
+        delay_ms = live_ms(figures.delay)[1] if self.spec.most_msgs_per_s else None
         jit_cpus = figures.jit_ns / 1e9 / length_s
         point = SecondPoint(rate, p99_ms, backlog, backlogs, jit_cpus, delay_ms, p50_ms)
         self.points.append(TimedPoint(figures.until_mono_ns, point))
-        self._observer(
+        self.observer(
             SecondSeen(
-                trial_id=self._spec.trial_id,
+                trial_id=self.spec.trial_id,
                 msgs_per_s=rate,
                 mb_per_s=moved_bytes / length_s / 1e6,
                 response_p99_ms=p99_ms,
                 end_to_end_p99_ms=max((p99 for p99 in end_to_end_ms if p99 is not None), default=None),
                 backlog=max((sub.backlog for sub in figures.subscriptions), default=0),
-                use=self._use(),
+                use=self.use(),
                 workers=self._workers(figures, length_s),
             )
         )
@@ -336,7 +322,7 @@ class Follower:
         return tuple(
             WorkerSeen(
                 worker=own.worker,
-                offered_msgs_per_s=own.scheduled_msgs_per_s if self._spec.most_msgs_per_s else None,
+                offered_msgs_per_s=own.scheduled_msgs_per_s if self.spec.most_msgs_per_s else None,
                 msgs_per_s=own.acked / length_s,
                 received_msgs_per_s=own.received / length_s,
                 own_lag_ms_max=own.own_lag_ns_max / 1e6,

@@ -10,8 +10,8 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError, TidegaugeError
@@ -114,10 +114,9 @@ class Injector:
         if self._thread is not None:
             self._thread.join()
         if self.context.spec.faults:
-            try:
+            # An agent that is gone has lifted everything itself.
+            with suppress(TidegaugeError, OSError):
                 self.context.rig.lift_all()
-            except (TidegaugeError, OSError):
-                return  # An agent that is gone has lifted everything itself.
 
     def _run(self, from_ns: int) -> None:
         try:
@@ -154,8 +153,7 @@ class Injector:
         problem = "the servers name no leader"
         while True:
             try:
-                leaders = self.context.leaders()
-                if leaders:
+                if leaders := self.context.leaders():
                     return next(iter(leaders.values()))
             except RunFailedError as error:
                 problem = error.message
@@ -179,41 +177,40 @@ class Injector:
 
     def _impose(self, injected: Injected) -> int:
         """Put it in force. The instant (monotonic ns) at which that began, where the agent reports it, else 0."""
-        fault, rig, kind = injected.fault, self.context.rig, injected.fault.kind
+        fault, rig, kind, nodes = injected.fault, self.context.rig, injected.fault.kind, injected.nodes
+        links = self.context.links
         if kind is FaultKind.KILL:
-            self._down(injected.nodes)
-            rig.kill(self._processes(injected.nodes))
+            self._down(nodes)
+            rig.kill(self._processes(nodes))
         elif kind is FaultKind.PAUSE:
-            rig.pause(self._processes(injected.nodes))
+            rig.pause(self._processes(nodes))
         elif kind is FaultKind.POWER_CUT:
-            places = self._disks(injected.nodes)
-            self._down(injected.nodes)
+            places = self._disks(nodes)
+            self._down(nodes)
             # From the first thread that stands still, the load feels it.
-            return rig.cut_power(self._processes(injected.nodes), places).asked_ns
+            return rig.cut_power(self._processes(nodes), places).asked_ns
         elif kind is FaultKind.SLOW_DISK:
-            for place in self._disks(injected.nodes):
+            for place in self._disks(nodes):
                 rig.throttle_disk(place, fault.bytes_per_s, fault.ops_per_s)
         elif kind is FaultKind.HUNG_DISK:
-            for place in self._disks(injected.nodes):
+            for place in self._disks(nodes):
                 rig.hang_disk(place)
-        else:
-            self._disturb_network(fault, injected.nodes)
+        for number in nodes:
+            if kind is FaultKind.PACKET_LOSS:
+                rig.lose_packets(links[number], fault.share or 0.0)
+            elif kind is FaultKind.RATE_LIMIT:
+                rig.limit_rate(links[number], fault.bytes_per_s)
+            elif kind is FaultKind.PARTITION:
+                self._cut_off(number, fault)
         return 0
 
-    def _disturb_network(self, fault: Fault, nodes: Sequence[int]) -> None:
-        rig, links = self.context.rig, self.context.links
-        for number in nodes:
-            if fault.kind is FaultKind.PACKET_LOSS:
-                rig.lose_packets(links[number], fault.share or 0.0)
-            elif fault.kind is FaultKind.RATE_LIMIT:
-                rig.limit_rate(links[number], fault.bytes_per_s)
-            else:
-                others = [name for other, name in links.items() if other != number]
-                peers = [*(others if fault.peers in (SERVERS, EVERYBODY) else ())]
-                peers += [CLIENTS_LINK] if fault.peers in (CLIENTS, EVERYBODY) else []
-                own = [links[number]]
-                sources, targets = (peers, own) if fault.ways == INTO else (own, peers)
-                rig.partition(sources, targets, both_ways=fault.ways == BOTH)
+    def _cut_off(self, number: int, fault: Fault) -> None:
+        links = self.context.links
+        peers = [name for other, name in links.items() if other != number and fault.peers in (SERVERS, EVERYBODY)]
+        peers += [CLIENTS_LINK] if fault.peers in (CLIENTS, EVERYBODY) else []
+        own = [links[number]]
+        sources, targets = (peers, own) if fault.ways == INTO else (own, peers)
+        self.context.rig.partition(sources, targets, both_ways=fault.ways == BOTH)
 
     def _lift(self, injected: Injected) -> None:
         """Undo it. Raises `TidegaugeError`."""
@@ -325,28 +322,20 @@ def fault_results(
     from_ns, until_ns = window
     normal = normal_before(seconds, injected[0].begin_ns)
     lost = sum(sub.lost for sub in totals.subscriptions)
-    found = []
-    for injection, after in pairwise((*injected, None)):
-        if injection is None:
-            continue
-        next_ns = after.begin_ns if after else None
-        figures = disruption(seconds, normal, FaultSpan(injection.begin_ns, injection.lifted_ns, next_ns, until_ns))
-        found.append(
-            FaultResult(
-                fault=injection.fault,
-                nodes=injection.nodes,
-                from_s=(injection.begin_ns - from_ns) / 1e9,
-                until_s=(injection.lifted_ns - from_ns) / 1e9,
-                publish_gap_s=figures.publish_gap_s,
-                delivery_gap_s=figures.delivery_gap_s,
-                p99_before_ms=normal.p99_ms,
-                p99_worst_ms=figures.p99_worst_ms,
-                normal_after_s=figures.normal_after_s,
-                failed=figures.failed,
-                duplicated=figures.duplicated,
-                reordered=figures.reordered,
-                corrupt=figures.corrupt,
-                lost=lost if len(injected) == 1 or not lost else None,
-            )
+    nexts_ns = [*(injection.begin_ns for injection in injected[1:]), None]
+    spans = [
+        FaultSpan(injection.begin_ns, injection.lifted_ns, next_ns, until_ns)
+        for injection, next_ns in zip(injected, nexts_ns, strict=True)
+    ]
+    return tuple(
+        FaultResult(
+            fault=injection.fault,
+            nodes=injection.nodes,
+            from_s=(injection.begin_ns - from_ns) / 1e9,
+            until_s=(injection.lifted_ns - from_ns) / 1e9,
+            p99_before_ms=normal.p99_ms,
+            lost=lost if len(injected) == 1 or not lost else None,
+            **vars(disruption(seconds, normal, span)),
         )
-    return tuple(found)
+        for injection, span in zip(injected, spans, strict=True)
+    )

@@ -77,8 +77,7 @@ class Recorded:
         if known is None or self.stale(spec):
             return None
         before, now = plain(known.spec), plain(spec)
-        changed = _changed(before, now)
-        if changed:
+        if changed := _changed(before, now):
             differences = ", ".join(f"{name} was {before[name]} and is {now[name]} now" for name in changed)
             raise OtherwiseError(f"The trial {spec.trial_id} of this run was another one: {differences}.", START_ANEW)
         return known.result

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from tidegauge.campaign.run.telemetry import Sources, UseRecorder
 from tidegauge.campaign.run.workers import worker_evidence, worker_results
 from tidegauge.durability.levels import LEVELS
 from tidegauge.experiments.chasing import reads_sentence
+from tidegauge.hosts.ceilings_disk import device_number
 from tidegauge.hosts.fsync import Calm
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import WindowUse
@@ -37,7 +37,7 @@ from tidegauge.model.trial import (
     WorkerResult,
 )
 from tidegauge.model.use import Limiting, Seen
-from tidegauge.model.workload import Arrival
+from tidegauge.model.workload import Arrival, RateSchedule
 from tidegauge.numbers import rounded
 from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
 from tidegauge.statistics.figures import largest_times
@@ -64,10 +64,9 @@ def sources_of(session: Session) -> Sources:
 def device_of(place: Path) -> str:
     """ "254:0" of the device that holds a directory; "" where there is no such device, as under overlayfs."""
     try:
-        number = place.stat().st_dev
+        device = device_number(place)
     except OSError:
         return ""
-    device = f"{os.major(number)}:{os.minor(number)}"
     return device if Path(f"/sys/dev/block/{device}").exists() else ""
 
 
@@ -206,7 +205,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         control_cpu_s=observed.control_cpu_s,
         disk_fsync_ms=observed.disk.latency.mean_ms if observed.disk else None,
         catch_up=observed.catch_up,
-        records=_records(spec, totals, measured_s),
+        records=tuple(_records(spec.schedule, totals, measured_s)) if spec.schedule else (),
         faults=observed.faults,
         busy_consumer=next(iter(observed.busy_consumers), None),
         jit_cpus=observed.jit_cpus,
@@ -214,20 +213,13 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
     )
 
 
-def _records(spec: LoadSpec, totals: TotalFigures, measured_s: float) -> tuple[RecordResult, ...]:
+def _records(schedule: RateSchedule, totals: TotalFigures, measured_s: float) -> Iterator[RecordResult]:
     """One result for each record of the schedule that was in force for some of the window."""
-    if spec.schedule is None:
-        return ()
-    found = []
-    due = spec.schedule.due(measured_s)
-    for number, (name, (messages, seconds), figures) in enumerate(
-        zip(spec.schedule.records, due, totals.window.records, strict=False)
-    ):
-        if seconds <= 0:
-            continue
-        end_to_end = [summarise(sub.record_end_to_end[number]) for sub in totals.subscriptions]
-        found.append(
-            RecordResult(
+    records = zip(schedule.records, schedule.due(measured_s), totals.window.records, strict=False)
+    for number, (name, (messages, seconds), figures) in enumerate(records):
+        if seconds > 0:
+            end_to_end = [summarise(sub.record_end_to_end[number]) for sub in totals.subscriptions]
+            yield RecordResult(
                 name=name,
                 seconds=seconds,
                 offered_msgs_per_s=messages / seconds,
@@ -239,8 +231,6 @@ def _records(spec: LoadSpec, totals: TotalFigures, measured_s: float) -> tuple[R
                 delay=summarise(figures.delay),
                 end_to_end=largest_times(end_to_end) or NO_LATENCY,
             )
-        )
-    return tuple(found)
 
 
 def _evidence(
@@ -420,6 +410,7 @@ def read_result(
     received = sum(sub.window_received for sub in subs)
     read_bytes = sum(sub.received_bytes for sub in subs)
     corrupt = [f"{sub.corrupt} messages arrived damaged ({sub.name})" for sub in subs if sub.corrupt]
+    brief = f"everything was read within {read_s * 1e3:.0f} ms, too short for a rate that would hold for longer"
     nothing = [] if received else ["no message was received: the topics are empty, or nothing of them is kept for us"]
     validity = Validity.INVALID if nothing else Validity.DOUBTFUL if corrupt else Validity.VALID
     rate = received / read_s if received else 0.0
@@ -437,7 +428,7 @@ def read_result(
         ),
         validity=validity,
         reasons=(*nothing, *corrupt),
-        warnings=_warnings(read_s, received),
+        warnings=(brief,) if received and read_s < 1.0 else (),
         errors=totals.errors,
         worker_cpu_s=totals.window.worker_cpu_ns / 1e9,
         server_cpu_s=cpu_s[0],
@@ -447,9 +438,3 @@ def read_result(
         control_cpu_s=cpu_s[1],
         workers=worker_results(totals, read_s, scheduled=False),
     )
-
-
-def _warnings(read_s: float, received: int) -> tuple[str, ...]:
-    if not received or read_s >= 1.0:
-        return ()
-    return (f"everything was read within {read_s * 1e3:.0f} ms, too short for a rate that would hold for longer",)

@@ -65,11 +65,6 @@ class SharedServers:
         self.running = running
         self._cleanup = cleanup.pop_all()
 
-    def close_unless(self, wanted: str) -> None:
-        """End what is kept if it is not what is wanted next."""
-        if self.running is not None and self.running.wanted != wanted:
-            self.close()
-
     def close(self) -> None:
         """End what is kept. Does nothing without it."""
         self.running = None
@@ -314,8 +309,7 @@ def _register(session: Session, cleanup: ExitStack) -> None:
 
 def delete_topics(session: Session) -> None:
     """Delete topics on others' cluster and say what could not be deleted. Does nothing the second time."""
-    left = session.topics.delete(session.worker, session.subject.system.driver, session.deployment.connection)
-    if left:
+    if left := session.topics.delete(session.worker, session.subject.system.driver, session.deployment.connection):
         session.resources.observer(Note(left))
 
 

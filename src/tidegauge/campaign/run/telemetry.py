@@ -52,21 +52,24 @@ class _Window:
         return not self.until_ns or until_ns <= self.until_ns + _EDGE_NS
 
 
+@dataclass
 class UseRecorder:
     """One trial's recording. `latest` is the newest look, for whoever shows it."""
 
-    def __init__(self, sources: Sources, store: TrialStore, observer: Observer, servers: Sequence[str]) -> None:
-        self.latest: UseNow | None = None
-        self._sources = sources
-        self._store = store
-        self._observer = observer
-        self._servers = frozenset(servers)
-        self._lock = threading.Lock()
-        self._window = _Window()
-        self._ended = threading.Event()
-        self._problems: set[str] = set()
+    sources: Sources
+    store: TrialStore
+    observer: Observer
+    servers: Sequence[str]
+    latest: UseNow | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _window: _Window = field(default_factory=_Window)
+    _ended: threading.Event = field(default_factory=threading.Event)
+    _problems: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Begin to record."""
         loops: list[Callable[[], None]] = [self._follow_host]
-        if sources.endpoints and sources.metrics:
+        if self.sources.endpoints and self.sources.metrics:
             loops.append(self._follow_servers)
         self._threads = [threading.Thread(target=loop, name="telemetry", daemon=True) for loop in loops]
         for thread in self._threads:
@@ -90,7 +93,7 @@ class UseRecorder:
         for thread in self._threads:
             thread.join(_END_S_MAX)
         for problem in sorted(self._problems):
-            self._observer(Note(problem))
+            self.observer(Note(problem))
         self._problems.clear()
 
     # The host's agent
@@ -101,7 +104,7 @@ class UseRecorder:
             while True:
                 ended = self._ended.is_set()
                 # The first call begins the looking; what was kept from before this trial is no part of it.
-                samples = self._sources.host.samples(max(0, seen))
+                samples = self.sources.host.samples(max(0, seen))
                 for sample in samples if seen >= 0 else ():
                     self._take(sample)
                 seen = max([max(0, seen), *(sample.number for sample in samples)])
@@ -113,14 +116,14 @@ class UseRecorder:
             self._problems.add(f"What is used is no longer recorded: {error.message}")
 
     def _take(self, sample: Sample) -> None:
-        wanted = self._sources.devices
+        wanted = self.sources.devices
         sample = replace(
             sample,
             devices=tuple(
                 device for device in sample.devices if device.number in wanted or device.reads or device.writes
             ),
         )
-        self._store.sample(sample)
+        self.store.sample(sample)
         with self._lock:
             if self._window.holds(sample.from_mono_ns, sample.until_mono_ns):
                 self._window.tally.add(sample)
@@ -129,9 +132,9 @@ class UseRecorder:
     def _now(self, sample: Sample) -> UseNow:
         """One look as a few rates."""
         seconds, host = sample.length_s, sample.host
-        servers = [process for process in sample.processes if process.name in self._servers]
-        worker = [process for process in sample.processes if process.name not in self._servers]
-        wanted = self._sources.devices
+        servers = [process for process in sample.processes if process.name in self.servers]
+        worker = [process for process in sample.processes if process.name not in self.servers]
+        wanted = self.sources.devices
         devices = [device for device in sample.devices if not wanted or device.number in wanted]
         return UseNow(
             host_cpu_share=min(1.0, host.cpu_s / host.cpus / seconds),  # The kernel's clock ticks are coarse.
@@ -149,7 +152,7 @@ class UseRecorder:
 
     def _follow_servers(self) -> None:
         last: dict[str, tuple[int, Reported]] = {}
-        asked = list(self._sources.endpoints)
+        asked = list(self.sources.endpoints)
         while True:
             for endpoint in list(asked):
                 try:
@@ -168,14 +171,14 @@ class UseRecorder:
     def _ask(self, endpoint: Endpoint, last: dict[str, tuple[int, Reported]]) -> None:
         text = fetch(endpoint.url)
         now_ns = time.monotonic_ns()
-        now = read_text(text, self._sources.metrics)
+        now = read_text(text, self.sources.metrics)
         before_ns, before = last.get(endpoint.url, (0, None))
         last[endpoint.url] = (now_ns, now)
         if before is None:
             return
-        found = figures(before, now, max(1e-3, (now_ns - before_ns) / 1e9), self._sources.metrics)
+        found = figures(before, now, max(1e-3, (now_ns - before_ns) / 1e9), self.sources.metrics)
         rows = [MetricRow(before_ns, now_ns, endpoint.process, name, value) for name, value in found.items()]
-        self._store.metrics(rows)
+        self.store.metrics(rows)
         with self._lock:
             # A span of some seconds belongs to the window in which its middle lies.
             middle_ns = (before_ns + now_ns) // 2

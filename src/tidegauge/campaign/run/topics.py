@@ -19,10 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 
 from tidegauge.campaign.read.secrets import read_secrets
-from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError, UserError
+from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import procfs
 from tidegauge.hosts.locks import LockedRecord, try_lock
@@ -99,12 +98,6 @@ class TopicLedger:
             os.close(lock)
             raise
 
-    def __enter__(self) -> TopicLedger:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.close()
-
     @property
     def path(self) -> Path:
         """The record's file."""
@@ -158,17 +151,6 @@ class TopicLedger:
         except OSError as error:
             raise _unwritable(error) from error
         self.record = record
-
-
-def left_records() -> list[str]:
-    """Identifiers of all records, of living trials too. Raises `OSError`."""
-    return [path.stem for path in sorted(_directory().glob("*.json"))]
-
-
-def forget_record(record_id: str) -> None:
-    """Remove a record that can't be read. Never raises."""
-    with contextlib.suppress(OSError):
-        _files(record_id).remove()
 
 
 def worker_lives(record: TopicRecord) -> bool:
@@ -311,7 +293,7 @@ class BorrowedTopics(OwnTopics):
         record = self._ledger.record
         if not self._ledger.held or not (record.topics or record.kept):
             return ""
-        with self._ledger:
+        with contextlib.closing(self._ledger):
             try:
                 # Clients first: one that still sends would make its topic anew, and a group in use can't be deleted.
                 worker.finish(delete_topics=False)
@@ -384,7 +366,7 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool =
     `forget`: what can't be deleted is reported for the last time.
     """
     try:
-        records = left_records()
+        records = [path.stem for path in sorted(_directory().glob("*.json"))]
     except OSError as error:
         return Cleaned(remaining=(f"The records of topics on attached clusters can't be read: {error.strerror}.",))
     deleted: list[str] = []
@@ -395,11 +377,12 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool =
         except (OSError, ValueError) as error:
             remain.append(f"The record {record_id} of topics on an attached cluster can't be read: {error}.")
             if forget:
-                forget_record(record_id)
+                with contextlib.suppress(OSError):
+                    _files(record_id).remove()
             continue
         if ledger is None:
             continue
-        with ledger:
+        with contextlib.closing(ledger):
             if run is not None and ledger.record.run != str(run):
                 continue
             failure = _delete(ledger.record, tools)
@@ -427,14 +410,12 @@ def _delete(record: TopicRecord, tools: Tools) -> str:
             worker = tools.start_worker(host, system.driver, Path(logs))
             ending.callback(worker.close)
             delete_recorded(record, worker, system.driver, cluster.connection)
-    except (UserError, RunFailedError) as error:
-        return _why(error)
+    except UserError as error:
+        # The hint says what to set; it is worth more than a second look.
+        return f"{error.message} {error.hint}".strip()
+    except RunFailedError as error:
+        return error.message
     return ""
-
-
-def _why(error: TidegaugeError) -> str:
-    # A hint of one of our own errors says what to set; it is worth more than a second look.
-    return f"{error.message} {error.hint}".strip() if isinstance(error, UserError) else error.message
 
 
 def _deleted(record: TopicRecord) -> str:

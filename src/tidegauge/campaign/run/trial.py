@@ -21,11 +21,10 @@ from typing import TypeVar
 from tidegauge.attestation.record import carried, settings_digest
 from tidegauge.campaign.plan.fairness import InForce
 from tidegauge.campaign.run.catch_up import Chased, chase_backlog
-from tidegauge.campaign.run.collecting import Measuring, collectable
+from tidegauge.campaign.run.collecting import Measuring, collectable, observed_of
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
 from tidegauge.campaign.run.injection import fault_results
 from tidegauge.campaign.run.result import (
-    Observed,
     begin_recording,
     follow,
     generators_msgs_per_s,
@@ -55,7 +54,7 @@ from tidegauge.model.load import TotalFigures
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadResult, LoadSpec, MeasuredResult, ReadResult, ReadSpec, Servers, Spec, TrialSpec
 from tidegauge.model.workload import Arrival
-from tidegauge.statistics.steady import cold_because, jit_cpus, too_short_to_judge, unsteady_because
+from tidegauge.statistics.steady import cold_because, too_short_to_judge, unsteady_because
 from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import Deployment, System
 from tidegauge.systems.attached import AttachedCluster
@@ -157,9 +156,9 @@ def run_trial(
         RunFailedError: the worker ended, the disk is full, the agent is gone.
     """
     shared = shared or SharedServers()
-    if spec.servers is not Servers.SHARED:
+    others = shared.running is not None and shared.running.wanted != _wanted(spec, subject)
+    if others or spec.servers is not Servers.SHARED:
         shared.close()
-    shared.close_unless(_wanted(spec, subject))
     try:
         if isinstance(spec, ReadSpec):
             return _run_trial(spec, subject, resources, store, shared, measure=read_only)
@@ -301,7 +300,11 @@ def _followed(
     from_ns, until_ns = _window(follower, spec.measure_s, len(worker.processes))
     # With late readers the window ends when they are done, which nobody knows yet.
     worker.set_window(from_ns, until_ns if spec.late is None else 0)
-    _store_known(session, level, started_at, instants=(begin_ns, from_ns, until_ns), doubts=(unsteady, cold))
+    instants, number = (begin_ns, from_ns, until_ns), trial_number(session.store.directory)
+    known = Measuring(number, worker.processes, started_at, *instants, unsteady, cold, level, session.disk)
+    if collectable(spec):
+        # For a controller that comes later, if this one ends once the trial is measured.
+        session.store.measuring(known)
     session.use_window(from_ns, until_ns if spec.late is None else 0)
     follower.until(from_ns)
     cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
@@ -315,6 +318,7 @@ def _followed(
     else:
         chased = chase_backlog(session, follower, spec.late, from_ns, begin_ns)
         until_ns = chased.until_ns
+        known = replace(known, until_mono_ns=until_ns)
     cpu_after_s, control_after_s = session.server_cpu_s(), session.resources.control_cpu_s()
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.until_known(until_ns, patience_s=3.0)
@@ -325,45 +329,19 @@ def _followed(
     drain_end, totals = _drain(session, follower)
     worker.finish(delete_topics=spec.servers is Servers.SHARED and not spec.attached)
     follower.finish()
-    observed = Observed(
-        started_at=started_at,
-        warmup_s=(from_ns - begin_ns) / 1e9,
-        unsteady=unsteady,
-        cold=cold,
-        warm_up=warm_up,
-        jit_cpus=jit_cpus(follower.between(from_ns, until_ns)),
+    observed = replace(
         # What late readers do to the others is reported by phases: whether figures are steady is asked before them.
-        # Under a schedule rates and latencies change as they were meant to: no drift of the system's.
-        seconds=() if spec.schedule else tuple(follower.between(from_ns, chased.resumed_ns if chased else until_ns)),
+        observed_of(spec, known, follower, chased.resumed_ns if chased else until_ns, drain_end),
+        warm_up=warm_up,
         server_cpu_s=None if cpu_before_s is None or cpu_after_s is None else cpu_after_s - cpu_before_s,
-        drain_end=drain_end,
-        level=level,
         control_cpu_s=control_after_s - control_before_s,
-        disk=session.disk,
         catch_up=chased.found if chased else None,
-        busy_consumers=follower.receiving.busy_consumers(),
-        window_end_backlogs=follower.receiving.window_end,
         faults=fault_results(
             session.faults.injected if session.faults else (), follower.load.seconds, (from_ns, until_ns), totals
         ),
         generators_msgs_per_s=generators_msgs_per_s(session),
     )
     return make_result(spec, totals, observed), totals
-
-
-def _store_known(
-    session: Session[LoadSpec],
-    level: LevelFinding,
-    started_at: str,
-    *,
-    instants: tuple[int, int, int],
-    doubts: tuple[str, str],
-) -> None:
-    """For a controller that comes later, if this one ends once the trial is measured."""
-    if collectable(session.spec):
-        number = trial_number(session.store.directory)
-        known = Measuring(number, session.worker.processes, started_at, *instants, *doubts, level, session.disk)
-        session.store.measuring(known)
 
 
 def _await_faults(session: Session, follower: Follower) -> None:

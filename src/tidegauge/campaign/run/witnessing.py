@@ -107,8 +107,7 @@ def checked_level(spec: TrialSpec, system: System, settings: list[Setting], depl
 
 def check_witnesses(spec: TrialSpec, finding: LevelFinding) -> None:
     """Raise `LevelMismatchError` if what the servers were seen to do contradicts what their settings say."""
-    problem = disagreement(finding)
-    if problem:
+    if problem := disagreement(finding):
         raise LevelMismatchError(
             f"{spec.system} is not at durability level {spec.choice.level}: {problem}.",
             "This version or its configuration does not do what its settings say; ask for a level without local sync.",

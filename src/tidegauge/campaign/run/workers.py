@@ -15,27 +15,23 @@ def worker_results(totals: TotalFigures, measured_s: float, *, scheduled: bool) 
     workers = totals.workers
     started_ms = _after_the_first_ms([worker.started_mono_ns for worker in workers])
     stopped_ms = _after_the_first_ms([worker.stopped_mono_ns for worker in workers])
-    found = []
-    for number, worker in enumerate(workers):
-        window = worker.totals.window
-        received = sum(sub.window_received for sub in worker.totals.subscriptions)
-        found.append(
-            WorkerResult(
-                worker=number + 1,
-                process=worker.name,
-                offered_msgs_per_s=window.intended / measured_s if scheduled else None,
-                msgs_per_s=window.acked_within / measured_s,
-                received_msgs_per_s=received / measured_s,
-                response=summarise(window.response),
-                own_lag=summarise(window.own_lag),
-                cpu_s=window.worker_cpu_ns / 1e9,
-                cpu_wait_s=window.cpu_wait_ns / 1e9,
-                gc_pause_s=window.gc_pause_ns / 1e9,
-                started_ms=started_ms[number],
-                stopped_ms=stopped_ms[number],
-            )
+    return tuple(
+        WorkerResult(
+            worker=number + 1,
+            process=worker.name,
+            offered_msgs_per_s=window.intended / measured_s if scheduled else None,
+            msgs_per_s=window.acked_within / measured_s,
+            received_msgs_per_s=sum(sub.window_received for sub in worker.totals.subscriptions) / measured_s,
+            response=summarise(window.response),
+            own_lag=summarise(window.own_lag),
+            cpu_s=window.worker_cpu_ns / 1e9,
+            cpu_wait_s=window.cpu_wait_ns / 1e9,
+            gc_pause_s=window.gc_pause_ns / 1e9,
+            started_ms=started_ms[number],
+            stopped_ms=stopped_ms[number],
         )
-    return tuple(found)
+        for number, (worker, window) in enumerate((worker, worker.totals.window) for worker in workers)
+    )
 
 
 def _after_the_first_ms(instants_ns: Sequence[int]) -> list[float | None]:
