@@ -14,8 +14,8 @@ from tidegauge.campaign.run.telemetry import Sources, UseRecorder
 from tidegauge.campaign.run.workers import worker_evidence, worker_results
 from tidegauge.durability.levels import LEVELS
 from tidegauge.experiments.chasing import reads_sentence
-from tidegauge.hosts.ceilings_disk import device_number
 from tidegauge.hosts.fsync import Calm
+from tidegauge.hosts.loop_disk import device_number
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.faults import FaultResult
@@ -64,7 +64,7 @@ def sources_of(session: Session) -> Sources:
 def device_of(place: Path) -> str:
     """ "254:0" of the device that holds a directory; "" where there is no such device, as under overlayfs."""
     try:
-        device = device_number(place)
+        device = device_number(place.stat().st_dev)
     except OSError:
         return ""
     return device if Path(f"/sys/dev/block/{device}").exists() else ""
