@@ -11,7 +11,7 @@ from run_samples import latency, result, spec
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
-from tidegauge.model.workload import Workload
+from tidegauge.model.workload import Arrival, Workload
 from tidegauge.published.examine import Choice, examine, report
 from tidegauge.published.model import Bound, Claim, Factor, Growth, Operand, Ordering, Place, Report, Shape
 from tidegauge.published.observe import Measured
@@ -369,6 +369,26 @@ def throughput(system: str, rate: float, decided: bool = True, block: int = 0) -
 def sustained(kafka: float, pulsar: float, decided: bool = True) -> Measured:
     made = [throughput("kafka", kafka), throughput("pulsar", pulsar, decided)]
     return Measured(tuple(one for one, _ in made), (), tuple(one for _, one in made))
+
+
+def test_a_search_that_begins_in_a_closed_loop_is_of_one_setting() -> None:
+    run = sustained(40_000, 10_000)
+    loops = [
+        replace(spec, trial_id=spec.trial_id.replace("-s01", "-s00"), rate_rule="as fast as it goes", workload=closed)
+        for spec in run.specs
+        for closed in [replace(spec.workload, arrival=Arrival.CLOSED_LOOP)]
+    ]
+    assert judged(TWICE, replace(run, specs=(*loops, *run.specs))).verdict is CONFIRMED
+    poisson = [
+        replace(
+            spec,
+            trial_id=spec.trial_id.replace("-s01", "-p-s01"),
+            point={"arrival": "poisson"},
+            workload=replace(spec.workload, arrival=Arrival.POISSON),
+        )
+        for spec in run.specs
+    ]
+    assert "several settings of the run fit" in judged(TWICE, replace(run, specs=(*poisson, *run.specs))).reason
 
 
 TWICE = Factor(

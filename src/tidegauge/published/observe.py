@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidegauge.config.source import keys_of
 from tidegauge.config.workload import WorkloadFields
@@ -12,6 +12,7 @@ from tidegauge.fairness.check import Contender
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity
 from tidegauge.model.use import ROUND_TRIPS
+from tidegauge.model.workload import Arrival
 from tidegauge.published.figures import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Figure
 from tidegauge.published.model import Place
 from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
@@ -143,10 +144,15 @@ def _load(spec: TrialSpec, run: Measured) -> int:
 
 
 def _same(spec: TrialSpec) -> tuple[object, ...]:
-    """What must be the same for trials to be repeats of one another; of a point what is not in the trial itself."""
-    rate_rule = "" if spec.experiment == MAX_THROUGHPUT else spec.rate_rule
-    point = tuple((axis, value) for axis, value in spec.point.items() if axis not in _IN_TRIALS)
-    return spec.system, spec.choice, spec.nodes, repr(spec.workload), point, rate_rule
+    """What must be the same for trials to be repeats of one another; of a point what is not in the trial itself.
+
+    The trials of a search are at many rates, the first one in a closed loop.
+    """
+    searched = spec.experiment == MAX_THROUGHPUT
+    workload = replace(spec.workload, arrival=Arrival.CLOSED_LOOP) if searched else spec.workload
+    in_trials = _IN_TRIALS - {"arrival"} if searched else _IN_TRIALS
+    point = tuple((axis, value) for axis, value in spec.point.items() if axis not in in_trials)
+    return spec.system, spec.choice, spec.nodes, repr(workload), point, "" if searched else spec.rate_rule
 
 
 def _absent(place: Place, figure: Figure, run: Measured) -> str:
