@@ -43,7 +43,7 @@ format: .venv/.ready ## Put Python and Java into the project's format
 	.venv/bin/ruff format .
 	$(PYTHON) scripts/mvn.py -q -B -f worker/pom.xml -Pcheck spotless:apply
 
-fleet: .venv/.fleet-ready .tools/worker-built ## Everything for a host of a fleet (adds Ray, 200 MB): see "Many hosts" in the README
+fleet: .venv/.fleet-ready .tools/worker-built ## Everything for a host of a fleet (adds Ray, 200 MB): docs/reference.md, Fleets
 
 build: .tools/worker-built ## Python environment and worker, nothing run
 
