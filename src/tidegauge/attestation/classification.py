@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tidegauge.attestation.history import History, Longs
 from tidegauge.attestation.judging import Anomalies
-from tidegauge.attestation.reads import Read
+from tidegauge.attestation.reads import COLUMNS, Read
 from tidegauge.model.message import (
     BROKEN,
     CommittedPositions,
@@ -312,11 +313,5 @@ def _instead(sent: Sent, read: Read) -> Found | None:
 
 
 def _found(read: Read, place: int) -> Found:
-    return Found(
-        producer=int(read.producer[place]),
-        sequence=int(read.sequence[place]),
-        partition=int(read.partition[place]),
-        position=int(read.position[place]),
-        topic=int(read.topic[place]),
-        flags=Flag(int(read.flags[place])),
-    )
+    values: dict[str, Any] = {name: int(getattr(read, name)[place]) for name in COLUMNS}
+    return Found(**{**values, "flags": Flag(values["flags"])})

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,15 +93,8 @@ class History:
 
     def row(self, index: int) -> Sent:
         """One message."""
-        return Sent(
-            producer=int(self.producer[index]),
-            sequence=int(self.sequence[index]),
-            invoked_ns=int(self.invoked_ns[index]),
-            outcome=Outcome(int(self.outcome[index])),
-            resolved_ns=int(self.resolved_ns[index]),
-            partition=int(self.partition[index]),
-            position=int(self.position[index]),
-        )
+        values: dict[str, Any] = {name: int(getattr(self, name)[index]) for name in COLUMNS}
+        return Sent(**{**values, "outcome": Outcome(values["outcome"])})
 
     def acknowledged_between(self, from_ns: int, until_ns: int) -> int:
         """How many acknowledgements arrived in a stretch of time: those at risk in a cut that ends it."""

@@ -21,14 +21,7 @@ class Coordinate:
     classifier: str = ""
 
     def __str__(self) -> str:
-        parts = [
-            self.group,
-            self.artifact,
-            self.extension,
-            *([self.classifier] if self.classifier else []),
-            self.version,
-        ]
-        return ":".join(parts)
+        return ":".join(filter(None, (self.group, self.artifact, self.extension, self.classifier, self.version)))
 
     @property
     def path(self) -> str:
@@ -96,17 +89,15 @@ def pom_text(recipe: Recipe) -> str:
 
 
 def _dependency(coordinate: Coordinate, scope: str = "", exclusions: str = "") -> str:
-    parts = [
-        f"<groupId>{escape(coordinate.group)}</groupId>",
-        f"<artifactId>{escape(coordinate.artifact)}</artifactId>",
-        f"<version>{escape(coordinate.version)}</version>",
-        f"<type>{'pom' if scope == 'import' else escape(coordinate.extension)}</type>",
-    ]
-    if scope:
-        parts.append(f"<scope>{scope}</scope>")
-    if exclusions:
-        parts.append(f"<exclusions>{exclusions}</exclusions>")
-    return f"\n  <dependency>{''.join(parts)}</dependency>"
+    tags = {
+        "groupId": escape(coordinate.group),
+        "artifactId": escape(coordinate.artifact),
+        "version": escape(coordinate.version),
+        "type": "pom" if scope == "import" else escape(coordinate.extension),
+        "scope": scope,
+        "exclusions": exclusions,
+    }
+    return f"\n  <dependency>{''.join(f'<{tag}>{text}</{tag}>' for tag, text in tags.items() if text)}</dependency>"
 
 
 def _exclusion(pattern: str) -> str:

@@ -217,13 +217,8 @@ class Effort:
         shared_s = self.loopback_s + self.memory_s
         # Sustained writes keep their time: shorter ones would not be what they are called.
         factor = min(1.0, (seconds_max - shared_s) / (max(1, disks) * self.disk_s()))
-        return replace(
-            self,
-            write_s=self.write_s * factor,
-            read_s=self.read_s * factor,
-            sync_s=self.sync_s * factor,
-            files_s=self.files_s * factor,
-        )
+        shorter = {name: getattr(self, name) * factor for name in ("write_s", "read_s", "sync_s", "files_s")}
+        return replace(self, **shorter)
 
 
 THOROUGH = Effort(write_s=5.0, read_s=4.0, sync_s=2.0, files_s=2.0, loopback_s=3.0, memory_s=2.0, sustain_s=SUSTAINED_S)

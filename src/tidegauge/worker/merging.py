@@ -9,7 +9,7 @@ are. CPU time and memory are added up. `_rules` says it field by field.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import chain
 from operator import itemgetter
@@ -100,7 +100,7 @@ class SecondMerger:
         edge = max(waiting[0][0] for waiting in self._waiting if waiting)
         while True:
             later = edge
-            for waiting, ended in self._each():
+            for waiting, ended in zip(self._waiting, self._ended, strict=True):
                 own = next((each for each, _ in waiting if each >= edge), None)
                 if own is None and not ended:
                     return None
@@ -108,9 +108,6 @@ class SecondMerger:
             if later == edge:
                 return edge
             edge = later
-
-    def _each(self) -> Iterable[tuple[deque[tuple[int, SecondFigures]], bool]]:
-        return zip(self._waiting, self._ended, strict=True)
 
     def _merge(self, own: Sequence[tuple[int, Sequence[SecondFigures]]]) -> SecondFigures:
         """One second of what each worker had since the last."""

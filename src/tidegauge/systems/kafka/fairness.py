@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tidegauge.distribution.coordinates import is_before
 from tidegauge.fairness.case import (
     BY_DEFINITION,
@@ -44,20 +46,19 @@ def subscription_problem(kind: SubscriptionType, version: str, choice: LevelChoi
     return ""
 
 
-def subscription_hazard(case: Case) -> Hazard | None:
+def subscription_hazard(case: Case) -> Iterator[Hazard]:
     """What only Kafka does with subscriptions of the workload's type."""
-    if case.workload.subscription_type is not SubscriptionType.SHARED:
-        return None
-    return Hazard(
-        "shared-subscriptions",
-        f"has share groups: each partition has at most {SHARE_LOCKS:,} records under way for a group "
-        "(group.share.partition.max.record.locks), and what became of each is kept in an internal topic",
-        "systems share out a subscription's messages in different ways, with bounds of their own",
-        NO_FIGURE,
-        "KIP-932; documentation of Kafka 4.2",
-        "know it when comparing; several partitions raise the bound",
-        Severity.ADVICE,
-    )
+    if case.workload.subscription_type is SubscriptionType.SHARED:
+        yield Hazard(
+            "shared-subscriptions",
+            f"has share groups: each partition has at most {SHARE_LOCKS:,} records under way for a group "
+            "(group.share.partition.max.record.locks), and what became of each is kept in an internal topic",
+            "systems share out a subscription's messages in different ways, with bounds of their own",
+            NO_FIGURE,
+            "KIP-932; documentation of Kafka 4.2",
+            "know it when comparing; several partitions raise the bound",
+            Severity.ADVICE,
+        )
 
 
 NEVER = str(2**63 - 1)
@@ -111,112 +112,103 @@ def client_facts(case: Case) -> ClientFacts:
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
     rules = (_flush, _requests, _acks, _idempotence, _recompression, _waits, subscription_hazard)
-    return [hazard for rule in rules if (hazard := rule(case)) is not None]
+    return [hazard for rule in rules for hazard in rule(case)]
 
 
-def _flush(case: Case) -> Hazard | None:
+def _flush(case: Case) -> Iterator[Hazard]:
     """An fsync that the level does not ask for."""
-    if case.choice.level not in LEVELS_WITHOUT_FSYNC:
-        return None
     flushed = [
         (name, value)
         for name, value in (*case.server("broker", *FLUSH_OF_BROKER), *case.server("topic", *FLUSH_OF_TOPIC))
         if value not in ("", NEVER)
     ]
-    if not flushed:
-        return None
-    return Hazard(
-        "hidden-flush",
-        shown(flushed),
-        f"level {case.choice.level} needs no fsync, yet Kafka does some; the others leave it to the kernel",
-        "with an fsync per batch Kafka did a third to a fifth at batches of 1 and 10 KB (figure 2); with "
-        "flush.messages=1 publish p99 was 58.8 instead of 8.47 ms (tables 2-2, 2-4)",
-        f"{CONFLUENT_2020}; {STREAMNATIVE_2020}",
-        f"remove {' and '.join(name for name, _ in flushed)}, or compare at level 1 or 3",
-    )
+    if flushed and case.choice.level in LEVELS_WITHOUT_FSYNC:
+        yield Hazard(
+            "hidden-flush",
+            shown(flushed),
+            f"level {case.choice.level} needs no fsync, yet Kafka does some; the others leave it to the kernel",
+            "with an fsync per batch Kafka did a third to a fifth at batches of 1 and 10 KB (figure 2); with "
+            "flush.messages=1 publish p99 was 58.8 instead of 8.47 ms (tables 2-2, 2-4)",
+            f"{CONFLUENT_2020}; {STREAMNATIVE_2020}",
+            f"remove {' and '.join(name for name, _ in flushed)}, or compare at level 1 or 3",
+        )
 
 
-def _requests(case: Case) -> Hazard | None:
+def _requests(case: Case) -> Iterator[Hazard]:
     name = "max.in.flight.requests.per.connection"
     value = number(case.client("producer", name))
-    if value is None or value == REQUESTS:
-        return None
-    return Hazard(
-        "requests-in-flight",
-        f"{name}={value:g}",
-        f"Kafka's client limits batches under way by this, beside the limit on messages; its default is "
-        f"{REQUESTS}, the most with which a broker keeps the order of retried batches",
-        NO_FIGURE,
-        BY_DEFINITION,
-        f"remove {name} from the system's `producer`",
-    )
+    if value is not None and value != REQUESTS:
+        yield Hazard(
+            "requests-in-flight",
+            f"{name}={value:g}",
+            f"Kafka's client limits batches under way by this, beside the limit on messages; its default is "
+            f"{REQUESTS}, the most with which a broker keeps the order of retried batches",
+            NO_FIGURE,
+            BY_DEFINITION,
+            f"remove {name} from the system's `producer`",
+        )
 
 
-def _acks(case: Case) -> Hazard | None:
+def _acks(case: Case) -> Iterator[Hazard]:
     given = case.client("producer", "acks")
-    if given is None:
-        return None
-    acks = {"-1": "all", "1": "one"}.get(given, given)
+    acks = {"-1": "all", "1": "one"}.get(given or "", given)
     wanted = client_acks(case.choice, case.nodes)
     # On one node there is nobody else to wait for.
-    if acks == wanted or (case.nodes == 1 and acks in ("all", "one")):
-        return None
-    return Hazard(
-        "acks",
-        f"acks={given}",
-        f"level {case.choice.level} means acks={'all' if wanted == 'all' else '1'}: with acks={given} Kafka's "
-        "producer waits for something else than the other systems' do",
-        "publish p99 at 200,000 msg/s was 11.4 ms with acks=1 and 58.8 with acks=all (fsync), 3.06 and 8.47 "
-        "without; with acks=0 nothing is awaited at all",
-        f"{STREAMNATIVE_2020}, tables 2-2, 2-4",
-        "remove acks from the system's `producer`, and choose the `durability` that is meant",
-    )
+    same = acks == wanted or (case.nodes == 1 and acks in ("all", "one"))
+    if given is not None and not same:
+        yield Hazard(
+            "acks",
+            f"acks={given}",
+            f"level {case.choice.level} means acks={'all' if wanted == 'all' else '1'}: with acks={given} Kafka's "
+            "producer waits for something else than the other systems' do",
+            "publish p99 at 200,000 msg/s was 11.4 ms with acks=1 and 58.8 with acks=all (fsync), 3.06 and 8.47 "
+            "without; with acks=0 nothing is awaited at all",
+            f"{STREAMNATIVE_2020}, tables 2-2, 2-4",
+            "remove acks from the system's `producer`, and choose the `durability` that is meant",
+        )
 
 
-def _idempotence(case: Case) -> Hazard | None:
-    if case.client("producer", "enable.idempotence") != "false" or client_acks(case.choice, case.nodes) != "all":
-        return None
-    if case.client("producer", "acks") in ("1", "0"):
-        return None
-    return Hazard(
-        "idempotence",
-        "enable.idempotence=false",
-        "Kafka's client is idempotent by default, so the one measured is not the one that users run: a retry may "
-        "duplicate or reorder",
-        NO_FIGURE,
-        "Kafka's producer configuration",
-        "remove enable.idempotence from the system's `producer`",
-        Severity.ADVICE,
-    )
+def _idempotence(case: Case) -> Iterator[Hazard]:
+    off = case.client("producer", "enable.idempotence") == "false"
+    waits = client_acks(case.choice, case.nodes) == "all" and case.client("producer", "acks") not in ("1", "0")
+    if off and waits:
+        yield Hazard(
+            "idempotence",
+            "enable.idempotence=false",
+            "Kafka's client is idempotent by default, so the one measured is not the one that users run: a retry may "
+            "duplicate or reorder",
+            NO_FIGURE,
+            "Kafka's producer configuration",
+            "remove enable.idempotence from the system's `producer`",
+            Severity.ADVICE,
+        )
 
 
-def _recompression(case: Case) -> Hazard | None:
+def _recompression(case: Case) -> Iterator[Hazard]:
     codecs = {
         value
         for _, value in (*case.server("broker", "compression.type"), *case.server("topic", "compression.type"))
         if value not in ("", "producer")
     }
-    if not codecs:
-        return None
-    return Hazard(
-        "server-compression",
-        f"compression.type={'/'.join(sorted(codecs))} on its servers",
-        "the brokers compress again what producers sent: less for the disk, more for the CPU",
-        NO_FIGURE,
-        "Kafka's broker configuration",
-        "remove compression.type from the system's `settings`, or set the workload's `compression` for all",
-    )
+    if codecs:
+        yield Hazard(
+            "server-compression",
+            f"compression.type={'/'.join(sorted(codecs))} on its servers",
+            "the brokers compress again what producers sent: less for the disk, more for the CPU",
+            NO_FIGURE,
+            "Kafka's broker configuration",
+            "remove compression.type from the system's `settings`, or set the workload's `compression` for all",
+        )
 
 
-def _waits(case: Case) -> Hazard | None:
-    if case.choice.level not in LEVELS_WITH_COPIES:
-        return None
-    return Hazard(
-        "in-sync-replicas",
-        "acks=all waits for every replica that is in sync",
-        "the other systems wait for the second copy of three: Kafka waits for the slowest of all",
-        f"{NO_FIGURE} for this alone",
-        "Kafka's producer configuration",
-        "nothing to set: read Kafka's higher percentiles with it in mind",
-        Severity.ADVICE,
-    )
+def _waits(case: Case) -> Iterator[Hazard]:
+    if case.choice.level in LEVELS_WITH_COPIES:
+        yield Hazard(
+            "in-sync-replicas",
+            "acks=all waits for every replica that is in sync",
+            "the other systems wait for the second copy of three: Kafka waits for the slowest of all",
+            f"{NO_FIGURE} for this alone",
+            "Kafka's producer configuration",
+            "nothing to set: read Kafka's higher percentiles with it in mind",
+            Severity.ADVICE,
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tidegauge.fairness.case import (
     BY_DEFINITION,
     NO_FIGURE,
@@ -105,92 +107,86 @@ def _nodes(case: Case) -> tuple[Fact, Fact]:
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
     rules = (_check_delay, _switching, _channels, _group_wait, _bypass, _deduplication)
-    return [hazard for rule in rules if (hazard := rule(case)) is not None]
+    return [hazard for rule in rules for hazard in rule(case)]
 
 
-def _check_delay(case: Case) -> Hazard | None:
+def _check_delay(case: Case) -> Iterator[Hazard]:
     delay = next((value for _, value in case.server("broker", CHECK_DELAY) if number(value)), None)
-    if delay is None:
-        return None
-    return Hazard(
-        "new-entries-check",
-        f"{CHECK_DELAY}={delay}",
-        "a consumer that has read everything learns of a new message only at the next check",
-        f"up to {delay} ms more end-to-end latency",
-        f"Pulsar's broker.conf; {STREAMNATIVE_2020}, Pulsar's tuning: 0 instead of 10",
-        f"remove {CHECK_DELAY} from the system's `settings`: Tidegauge sets 0",
-    )
+    if delay is not None:
+        yield Hazard(
+            "new-entries-check",
+            f"{CHECK_DELAY}={delay}",
+            "a consumer that has read everything learns of a new message only at the next check",
+            f"up to {delay} ms more end-to-end latency",
+            f"Pulsar's broker.conf; {STREAMNATIVE_2020}, Pulsar's tuning: 0 instead of 10",
+            f"remove {CHECK_DELAY} from the system's `settings`: Tidegauge sets 0",
+        )
 
 
-def _switching(case: Case) -> Hazard | None:
+def _switching(case: Case) -> Iterator[Hazard]:
     value = number(case.client("producer", SWITCH))
-    if value is None or value >= 2 or case.workload.partitions < 2:
-        return None
-    return Hazard(
-        "partition-switch",
-        f"{SWITCH}={value:g}",
-        "the producer goes on to the next partition within the time that a batch has to fill, so batches are tiny",
-        NO_FIGURE,
-        f"{STREAMNATIVE_2020}, Pulsar's tuning: 2 instead of 1; the client's default is 10",
-        f"remove {SWITCH} from the system's `producer`",
-    )
+    if value is not None and value < 2 <= case.workload.partitions:
+        yield Hazard(
+            "partition-switch",
+            f"{SWITCH}={value:g}",
+            "the producer goes on to the next partition within the time that a batch has to fill, so batches are tiny",
+            NO_FIGURE,
+            f"{STREAMNATIVE_2020}, Pulsar's tuning: 2 instead of 1; the client's default is 10",
+            f"remove {SWITCH} from the system's `producer`",
+        )
 
 
-def _channels(case: Case) -> Hazard | None:
+def _channels(case: Case) -> Iterator[Hazard]:
     """On one node broker and bookie are one process that always takes one channel: nothing to choose."""
     counts = (value for _, value in case.server("broker", CHANNELS))
     few = next((value for value in counts if (number(value) or CHANNELS_PUBLISHED) < CHANNELS_PUBLISHED), None)
-    if case.nodes == 1 or few is None:
-        return None
-    return Hazard(
-        "bookie-channels",
-        f"{CHANNELS}={few}",
-        "all requests of a broker to a bookie go through so few connections and the threads behind them",
-        f"{NO_FIGURE} for this alone",
-        f"{STREAMNATIVE_2020}, Pulsar's tuning: {CHANNELS_PUBLISHED} instead of 16",
-        f"set {CHANNELS}: {CHANNELS_PUBLISHED} in the system's `settings` to repeat that report",
-        Severity.ADVICE,
-    )
+    if few is not None and case.nodes != 1:
+        yield Hazard(
+            "bookie-channels",
+            f"{CHANNELS}={few}",
+            "all requests of a broker to a bookie go through so few connections and the threads behind them",
+            f"{NO_FIGURE} for this alone",
+            f"{STREAMNATIVE_2020}, Pulsar's tuning: {CHANNELS_PUBLISHED} instead of 16",
+            f"set {CHANNELS}: {CHANNELS_PUBLISHED} in the system's `settings` to repeat that report",
+            Severity.ADVICE,
+        )
 
 
-def _group_wait(case: Case) -> Hazard | None:
+def _group_wait(case: Case) -> Iterator[Hazard]:
     wait = next((value for _, value in case.server("bookie", GROUP_WAIT) if (number(value) or 0) > 1), None)
-    if wait is None or case.choice.form == BYPASS:
-        return None
-    return Hazard(
-        "journal-group-wait",
-        f"{GROUP_WAIT}={wait}",
-        "the journal collects entries for so long before it writes them, beside the batches of the clients",
-        f"up to {wait} ms more publish latency at low rates",
-        f"BookKeeper's configuration; {STREAMNATIVE_2020} used 1",
-        f"remove {GROUP_WAIT} from the system's `settings`: Tidegauge sets 1",
-    )
+    if wait is not None and case.choice.form != BYPASS:
+        yield Hazard(
+            "journal-group-wait",
+            f"{GROUP_WAIT}={wait}",
+            "the journal collects entries for so long before it writes them, beside the batches of the clients",
+            f"up to {wait} ms more publish latency at low rates",
+            f"BookKeeper's configuration; {STREAMNATIVE_2020} used 1",
+            f"remove {GROUP_WAIT} from the system's `settings`: Tidegauge sets 1",
+        )
 
 
-def _bypass(case: Case) -> Hazard | None:
-    if case.choice.form != BYPASS:
-        return None
-    return Hazard(
-        "bypassed-journal",
-        f"form={BYPASS} (journalWriteData=false)",
-        "an acknowledged message is in the memory of processes only, and killing them loses it; the other systems "
-        "have written it to the page cache",
-        "catch-up reads of 3.5 GB/s with the journal bypassed, 1.7 with it",
-        f"{STREAMNATIVE_2020}, level 2",
-        "leave `form` out or name the form journal",
-        Severity.ADVICE,
-    )
+def _bypass(case: Case) -> Iterator[Hazard]:
+    if case.choice.form == BYPASS:
+        yield Hazard(
+            "bypassed-journal",
+            f"form={BYPASS} (journalWriteData=false)",
+            "an acknowledged message is in the memory of processes only, and killing them loses it; the other systems "
+            "have written it to the page cache",
+            "catch-up reads of 3.5 GB/s with the journal bypassed, 1.7 with it",
+            f"{STREAMNATIVE_2020}, level 2",
+            "leave `form` out or name the form journal",
+            Severity.ADVICE,
+        )
 
 
-def _deduplication(case: Case) -> Hazard | None:
-    if not any(value == "true" for _, value in case.server("broker", DEDUPLICATION)):
-        return None
-    return Hazard(
-        "deduplication",
-        f"{DEDUPLICATION}=true",
-        "the brokers keep and check the sequence of every producer, which is off by default",
-        NO_FIGURE,
-        BY_DEFINITION,
-        f"remove {DEDUPLICATION} from the system's `settings`, though Kafka's client does the like by default",
-        Severity.ADVICE,
-    )
+def _deduplication(case: Case) -> Iterator[Hazard]:
+    if any(value == "true" for _, value in case.server("broker", DEDUPLICATION)):
+        yield Hazard(
+            "deduplication",
+            f"{DEDUPLICATION}=true",
+            "the brokers keep and check the sequence of every producer, which is off by default",
+            NO_FIGURE,
+            BY_DEFINITION,
+            f"remove {DEDUPLICATION} from the system's `settings`, though Kafka's client does the like by default",
+            Severity.ADVICE,
+        )

@@ -172,13 +172,15 @@ def _tls(client: _Client, source: Source) -> TlsChoice | None:
 
 def _notes(client: _Client, managed: bool) -> list[str]:
     """What has no effect here, or another one."""
-    notes = []
-    if client.io_threads is not None:
-        notes.append("client.ioThreads has no effect here: the client has its own default, as for every run.")
-    if client.max_concurrent_lookup_requests is not None:
-        notes.append("client.maxConcurrentLookupRequests has no effect here: topics are opened before the load.")
-    if client.client_memory_limit_mb is not None:
-        notes.append("client.clientMemoryLimitMB has no effect here: the window of messages in flight bounds memory.")
+    notes = [
+        f"client.{key} has no effect here: {why}."
+        for key, value, why in (
+            ("ioThreads", client.io_threads, "the client has its own default, as for every run"),
+            ("maxConcurrentLookupRequests", client.max_concurrent_lookup_requests, "topics are opened before the load"),
+            ("clientMemoryLimitMB", client.client_memory_limit_mb, "the window of messages in flight bounds memory"),
+        )
+        if value is not None
+    ]
     if client.namespace_prefix or client.cluster_name:
         notes.append(
             "client.namespacePrefix and client.clusterName have no effect here: no tenant and no namespace is made, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tidegauge.distribution.coordinates import is_before
 from tidegauge.durability.levels import NODES_FOR_REPLICATION
@@ -47,20 +47,19 @@ def subscription_problem(kind: SubscriptionType, version: str, choice: LevelChoi
     return ""
 
 
-def subscription_hazard(case: Case) -> Hazard | None:
+def subscription_hazard(case: Case) -> Iterator[Hazard]:
     """What only RabbitMQ does with subscriptions of the workload's type."""
     workload = case.workload
-    if workload.subscription_type is not SubscriptionType.FAILOVER or workload.partitions == 1:
-        return None
-    return Hazard(
-        "failover-subscriptions",
-        "lets the consumer that came first to a queue be its active one, so one consumer may read all partitions",
-        "Kafka and Pulsar spread the partitions over the consumers of a failover subscription",
-        NO_FIGURE,
-        "documentation of RabbitMQ: single active consumer",
-        "know it when comparing, or leave out 'subscription-type', by which partitions are spread everywhere",
-        Severity.ADVICE,
-    )
+    if workload.subscription_type is SubscriptionType.FAILOVER and workload.partitions != 1:
+        yield Hazard(
+            "failover-subscriptions",
+            "lets the consumer that came first to a queue be its active one, so one consumer may read all partitions",
+            "Kafka and Pulsar spread the partitions over the consumers of a failover subscription",
+            NO_FIGURE,
+            "documentation of RabbitMQ: single active consumer",
+            "know it when comparing, or leave out 'subscription-type', by which partitions are spread everywhere",
+            Severity.ADVICE,
+        )
 
 
 LEVELS_WITHOUT_COPIES = (3, 4)
@@ -116,81 +115,76 @@ def _stream_facts(case: Case, facts: dict[Property, Fact]) -> None:
 
 def hazards(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
     """See `System.hazards`. `possible`: the levels and forms that this version can give in this shape."""
-    found = (
-        _automatic_acknowledgement(case),
-        _no_confirms(case),
-        _transient(case, possible),
-        _one_copy(case),
-        subscription_hazard(case),
-    )
-    return [hazard for hazard in found if hazard is not None]
+    return [
+        *_automatic_acknowledgement(case),
+        *_no_confirms(case),
+        *_transient(case, possible),
+        *_one_copy(case),
+        *subscription_hazard(case),
+    ]
 
 
-def _automatic_acknowledgement(case: Case) -> Hazard | None:
+def _automatic_acknowledgement(case: Case) -> Iterator[Hazard]:
     """Streams have no acknowledgements: a reader keeps its position, as in a log."""
     acknowledgement = case.client("consumer", "acknowledgement")
     if case.in_force is None and case.consumer.get(AUTO_ACK) == "true":
         acknowledgement = "automatic"
-    if acknowledgement is None or acknowledgement.startswith("manual"):
-        return None
-    return Hazard(
-        "automatic-acknowledgement",
-        f"acknowledgement={acknowledgement}",
-        "a message counts as consumed once it was written to the socket: RabbitMQ neither waits for the consumer "
-        "nor keeps what it has not handled",
-        f"{NO_FIGURE}; the report of 2020 had it on",
-        CONFLUENT_2020,
-        "let consumers acknowledge by hand, as Tidegauge's do",
-    )
+    if acknowledgement is not None and not acknowledgement.startswith("manual"):
+        yield Hazard(
+            "automatic-acknowledgement",
+            f"acknowledgement={acknowledgement}",
+            "a message counts as consumed once it was written to the socket: RabbitMQ neither waits for the consumer "
+            "nor keeps what it has not handled",
+            f"{NO_FIGURE}; the report of 2020 had it on",
+            CONFLUENT_2020,
+            "let consumers acknowledge by hand, as Tidegauge's do",
+        )
 
 
-def _no_confirms(case: Case) -> Hazard | None:
+def _no_confirms(case: Case) -> Iterator[Hazard]:
     confirms = case.client("producer", "publisher.confirms")
-    if confirms is None or confirms == "true":
-        return None
-    return Hazard(
-        "no-publisher-confirms",
-        f"publisher.confirms={confirms}",
-        "nothing shows when a message has arrived, so there is neither a level nor a response time",
-        NO_FIGURE,
-        "RabbitMQ's guide on publisher confirms",
-        "let producers ask for confirms, as Tidegauge's do",
-    )
+    if confirms not in (None, "true"):
+        yield Hazard(
+            "no-publisher-confirms",
+            f"publisher.confirms={confirms}",
+            "nothing shows when a message has arrived, so there is neither a level nor a response time",
+            NO_FIGURE,
+            "RabbitMQ's guide on publisher confirms",
+            "let producers ask for confirms, as Tidegauge's do",
+        )
 
 
-def _one_copy(case: Case) -> Hazard | None:
-    if case.nodes < NODES_FOR_REPLICATION or case.choice.level not in LEVELS_WITHOUT_COPIES:
-        return None
-    return Hazard(
-        "one-copy",
-        f"queue.members=1 on {case.nodes} nodes",
-        "RabbitMQ has no copies that nobody waits for: it writes each message once where the other systems write "
-        "it three times, two of them later",
-        NO_FIGURE,
-        "RabbitMQ's documentation of quorum queues and streams",
-        "nothing to set: compare at level 1 or 2 to have as many copies everywhere",
-        Severity.ADVICE,
-    )
+def _one_copy(case: Case) -> Iterator[Hazard]:
+    if case.nodes >= NODES_FOR_REPLICATION and case.choice.level in LEVELS_WITHOUT_COPIES:
+        yield Hazard(
+            "one-copy",
+            f"queue.members=1 on {case.nodes} nodes",
+            "RabbitMQ has no copies that nobody waits for: it writes each message once where the other systems write "
+            "it three times, two of them later",
+            NO_FIGURE,
+            "RabbitMQ's documentation of quorum queues and streams",
+            "nothing to set: compare at level 1 or 2 to have as many copies everywhere",
+            Severity.ADVICE,
+        )
 
 
-def _transient(case: Case, possible: Sequence[LevelChoice]) -> Hazard | None:
+def _transient(case: Case, possible: Sequence[LevelChoice]) -> Iterator[Hazard]:
     mode = case.client("producer", "delivery_mode") or ("" if form_of(case.choice).persistent else "1 (transient)")
-    if not mode or number(mode) == 2:
-        return None
     written = [
         choice.form for choice in possible if choice.level == case.choice.level and FORMS[choice.form].persistent
     ]
     forced = case.choice.level == 4 and not written
-    return Hazard(
-        "transient-messages",
-        f"delivery_mode={mode}",
-        "RabbitMQ need not write these messages at all, where the other systems write theirs",
-        f"{NO_FIGURE}; the report of 2020 had them transient",
-        CONFLUENT_2020,
-        "nothing to set: this version has no other way at this level"
-        if forced
-        else f"choose the form {' or '.join(written)}"
-        if written
-        else "choose another level: this version has no other way at this one",
-        Severity.ADVICE if forced else Severity.UNEQUAL,
-    )
+    if mode and number(mode) != 2:
+        yield Hazard(
+            "transient-messages",
+            f"delivery_mode={mode}",
+            "RabbitMQ need not write these messages at all, where the other systems write theirs",
+            f"{NO_FIGURE}; the report of 2020 had them transient",
+            CONFLUENT_2020,
+            "nothing to set: this version has no other way at this level"
+            if forced
+            else f"choose the form {' or '.join(written)}"
+            if written
+            else "choose another level: this version has no other way at this one",
+            Severity.ADVICE if forced else Severity.UNEQUAL,
+        )

@@ -340,13 +340,18 @@ def provision(version: str, report: Report) -> Distribution:
 def _in_place(directory: Path, source: str) -> Distribution:
     """A server that is there, taken as it is."""
     layout = find_layout(directory)
+    digest = cache.digest_of(cache.sums_of(layout.server))
+    return _distribution(layout.version, directory.absolute(), digest, source)
+
+
+def _distribution(version: str, directory: Path, digest: str, source: str) -> Distribution:
     return Distribution(
         system="rabbitmq",
-        version=layout.version,
-        directory=directory.absolute(),
+        version=version,
+        directory=directory,
         java_home=None,
         java_version="",
-        digest=cache.digest_of(cache.sums_of(layout.server)),
+        digest=digest,
         source=source,
     )
 
@@ -362,15 +367,7 @@ def _from_packages(version: str, report: Report) -> Distribution:
                 report(f"The cached files of rabbitmq {version} are not usable ({wrong[0]}): fetching them again.")
             _make(version, entry, report)
         digest, source = cache.digest_and_source(entry)
-    return Distribution(
-        system="rabbitmq",
-        version=version,
-        directory=entry / TREE,
-        java_home=None,
-        java_version="",
-        digest=digest,
-        source=source,
-    )
+    return _distribution(version, entry / TREE, digest, source)
 
 
 def _recipe(entry: Path) -> str:
