@@ -128,13 +128,9 @@ def _agreement(local_sync: bool, synced: int, messages: int) -> Agreement:
 
 
 def _words(synced: int, messages: int, needed: int, nodes: int) -> str:
-    if nodes == 1:
-        where = ""
-    else:
-        where = f" on at least {needed} of {nodes} nodes" if needed > 1 else f" on one of {nodes} nodes or more"
-    if synced == messages:
-        return f"each of {messages} acknowledgements came after an fsync{where}"
-    return f"{synced or 'none'} of {messages} acknowledgements came after an fsync{where}"
+    where = f" on at least {needed} of {nodes} nodes" if needed > 1 else f" on one of {nodes} nodes or more"
+    count = "each" if synced == messages else synced or "none"
+    return f"{count} of {messages} acknowledgements came after an fsync{where if nodes > 1 else ''}"
 
 
 def evidence_of(watch: Watch, messages: Sequence[AckedMessage]) -> Mapping[str, object]:

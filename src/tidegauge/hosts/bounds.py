@@ -8,7 +8,7 @@ import resource
 from pathlib import Path
 
 from tidegauge.hosts.cgroups import cgroup_limits
-from tidegauge.hosts.procfs import handles_available
+from tidegauge.hosts.procfs import bound_in, handles_available
 from tidegauge.hosts.storage import text_of
 from tidegauge.model.clients import UNBOUNDED, LoadBounds
 
@@ -23,7 +23,7 @@ def load_bounds(root: Path = Path("/")) -> LoadBounds:
 
 
 def _threads_left(root: Path) -> int:
-    of_kernel = min(_number(root / f"proc/sys/kernel/{name}") for name in ("pid_max", "threads-max"))
+    of_kernel = min(bound_in(root / f"proc/sys/kernel/{name}") for name in ("pid_max", "threads-max"))
     running = re.search(r"/(\d+) ", text_of(root / "proc/loadavg"))
     bounds = [of_kernel - (int(running[1]) if running else 0) - _RESERVED]
     # How many run already of what a cgroup or a user may have is not known here: a tenth is left to them.
@@ -39,10 +39,3 @@ def _ports(root: Path) -> int:
     found = text_of(root / "proc/sys/net/ipv4/ip_local_port_range").split()
     first_and_last = [int(number) for number in found if number.isdigit()]
     return max(0, first_and_last[1] - first_and_last[0] + 1 - _RESERVED) if len(first_and_last) == 2 else UNBOUNDED
-
-
-def _number(path: Path) -> int:
-    try:
-        return int(path.read_text())
-    except (OSError, ValueError):
-        return UNBOUNDED

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegauge.model.clients import UNBOUNDED
 from tidegauge.model.server import Handles
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -149,14 +150,15 @@ def handles_available(map_count: Path = MAP_COUNT) -> Handles:
     A bound that the kernel does not report is taken to be none.
     """
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return Handles(UNBOUNDED if files == resource.RLIM_INFINITY else files, bound_in(map_count))
+
+
+def bound_in(file: Path) -> int:
+    """The number that a file of the kernel holds; no bound if it holds none."""
     try:
-        maps = int(map_count.read_text())
+        return int(file.read_text())
     except (OSError, ValueError):
-        maps = UNBOUNDED
-    return Handles(UNBOUNDED if files == resource.RLIM_INFINITY else files, maps)
-
-
-UNBOUNDED = 1 << 62
+        return UNBOUNDED
 
 
 def threads_of(processes: Mapping[str, int]) -> dict[int, str]:

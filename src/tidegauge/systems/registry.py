@@ -23,10 +23,8 @@ VERSION = re.compile(r"\d[\w.\-+~]*")
 @cache
 def all_systems() -> dict[str, System]:
     """Every system by name. Raises `UserError` if an installed package does not bring what it says."""
-    found: dict[str, System] = {}
-    for package in _own_packages():
-        if (system := getattr(import_module(package), "SYSTEM", None)) is not None:
-            found[system.name] = system
+    own = (getattr(import_module(package), "SYSTEM", None) for package in _own_packages())
+    found: dict[str, System] = {system.name: system for system in own if system is not None}
     for point in extensions().values():
         if point.name in found:
             raise UserError(

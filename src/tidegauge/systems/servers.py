@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import socket
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -146,3 +147,12 @@ def ended_error(what: str, exit_code: int | None, cause: Cause | None, log_path:
     if cause is None:
         return StartFailedError(f"{what} {how}; its log does not say why.", "Look at the end of the log.", log_path)
     return StartFailedError(f"{what} {how}: {cause.summary} {cause.line}".rstrip(), cause.hint, log_path)
+
+
+def listens(address: str, port: int) -> bool:
+    """Whether somebody takes connections there."""
+    try:
+        socket.create_connection((address, port), timeout=1.0).close()
+    except OSError:
+        return False
+    return True

@@ -511,12 +511,9 @@ class _Progress:
 
     def _report(self) -> None:
         """The first phase that is not done everywhere, as far as its extent is known."""
-        sums = {}
-        for phase in (*_PHASES, ""):
-            known = [own[phase] for own in self._seen if phase in own]
-            sums[phase] = (sum(done for done, _ in known), sum(total for _, total in known))
         for phase in _PHASES:
-            done, total = sums[phase]
+            known = [own[phase] for own in self._seen if phase in own]
+            done, total = sum(done for done, _ in known), sum(total for _, total in known)
             if done < total:
                 self._on_progress(phase, done, total)
                 return

@@ -81,12 +81,7 @@ def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb
         producers_per_topic=workload.producers,
         subscriptions_per_topic=workload.subscriptions,
         consumers_per_subscription=workload.consumers,
-        payload=pb.Payload(
-            message_bytes=workload.payload.message_bytes,
-            random_share=workload.payload.random_share,
-            file=workload.payload.file,
-            pool_bodies=workload.payload.pool_bodies,
-        ),
+        payload=pb.Payload(**vars(workload.payload)),
         keys="NO_KEY" if workload.keys is Keys.NONE else workload.keys.name,
         distinct_keys=workload.distinct_keys,
         arrival=workload.arrival.name,
@@ -105,7 +100,7 @@ def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb
 
 
 def _share(share: Share | None) -> pb.Share | None:
-    return pb.Share(worker=share.worker, workers=share.workers) if share else None
+    return pb.Share(**vars(share)) if share else None
 
 
 def _schedule(schedule: RateSchedule | None) -> pb.RateSchedule | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +40,7 @@ from tidegauge.systems.pulsar.config import (
     shape_of,
 )
 from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment, endpoints
-from tidegauge.systems.servers import LOG_END_BYTES, ended_error
+from tidegauge.systems.servers import LOG_END_BYTES, ended_error, listens
 
 ZOOKEEPER, SETUP = "pulsar-zookeeper", "pulsar-setup"
 ZOOKEEPER_FLAGS = ("-Dzookeeper.admin.enableServer=false",)
@@ -226,8 +225,8 @@ def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
     main = (*ZOOKEEPER_FLAGS, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(configuration))
     deployment.start_process(_process(host, plan, ZOOKEEPER, memory, main, seat=plan.zookeeper_seat))
     waiting = replace(deployment, processes=(ZOOKEEPER,))
-    listens = partial(_listens, plan.zookeeper_seat.address, plan.zookeeper_port)
-    _await(waiting, "ZooKeeper did not listen", listens, ZOOKEEPER_S_MAX, plan.request.log_path(ZOOKEEPER))
+    ready = partial(listens, plan.zookeeper_seat.address, plan.zookeeper_port)
+    _await(waiting, "ZooKeeper did not listen", ready, ZOOKEEPER_S_MAX, plan.request.log_path(ZOOKEEPER))
 
 
 def _set_up(plan: Plan, deployment: PulsarDeployment) -> None:
@@ -273,7 +272,7 @@ def _start_brokers(plan: Plan, deployment: PulsarDeployment) -> None:
     for broker in plan.brokers:
         log_path = plan.request.log_path(broker.process)
         failure = f"{broker.process} did not listen"
-        _await(deployment, failure, partial(_listens, broker.seat.address, broker.admin_port), BROKERS_S_MAX, log_path)
+        _await(deployment, failure, partial(listens, broker.seat.address, broker.admin_port), BROKERS_S_MAX, log_path)
 
 
 def _start(
@@ -301,11 +300,3 @@ def _await(
                 log_path,
             )
         time.sleep(_POLL_S)
-
-
-def _listens(address: str, port: int) -> bool:
-    try:
-        socket.create_connection((address, port), timeout=1.0).close()
-    except OSError:
-        return False
-    return True

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from tidegauge.systems.rabbitmq.config import (
     rabbitmq_conf,
 )
 from tidegauge.systems.rabbitmq.level import form_of, leaders
-from tidegauge.systems.servers import Servers
+from tidegauge.systems.servers import Servers, listens
 
 METRICS: tuple[Metric, ...] = (
     Metric("ready_msgs", "messages that wait for a consumer", "rabbitmq_queue_messages_ready"),
@@ -290,19 +289,13 @@ def _server(layout: Layout, node: Node, name: str, environment: Mapping[str, str
 
 def _await_epmd(deployment: RabbitmqDeployment, mapper: Mapper) -> None:
     """A node that finds no port mapper ends at once. Raises `StartFailedError`."""
-    deadline_s = time.monotonic() + EPMD_S_MAX
+    deadline_s, log_path = time.monotonic() + EPMD_S_MAX, deployment.log_paths[mapper.name]
     while True:
         if not deployment.host.status(mapper.name).running:
-            raise StartFailedError(
-                "Erlang's port mapper (epmd) ended at once.", "Look at its log.", deployment.log_paths[mapper.name]
-            )
-        try:
-            socket.create_connection((mapper.seat.address, mapper.port), timeout=1.0).close()
+            raise StartFailedError("Erlang's port mapper (epmd) ended at once.", "Look at its log.", log_path)
+        if listens(mapper.seat.address, mapper.port):
             return
-        except OSError:
-            if time.monotonic() > deadline_s:
-                raise StartFailedError(
-                    f"Erlang's port mapper (epmd) did not listen within {EPMD_S_MAX:.0f} s.",
-                    log_path=deployment.log_paths[mapper.name],
-                ) from None
+        if time.monotonic() > deadline_s:
+            words = f"Erlang's port mapper (epmd) did not listen within {EPMD_S_MAX:.0f} s."
+            raise StartFailedError(words, log_path=log_path)
         time.sleep(0.02)
