@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from tidegauge.model.attest import Attestation
-from tidegauge.plain import typed
 
 Cell = str | int | float | None
 """A value of a finding's table: words, a number (of the unit that its head names), or nothing."""
@@ -146,5 +145,7 @@ def curve_details(full_rate_msgs_per_s: float, points: Sequence[CurvePoint]) -> 
 
 def _parts(kind: type[Part], stored: object) -> tuple[Part, ...]:
     """From the stored form. Keys of other versions are left out, and those that are missing keep their defaults."""
+    from tidegauge.plain import typed  # Help and plans show no findings, and need not wait for what reads them.
+
     listed = stored if isinstance(stored, (list, tuple)) else ()
     return tuple(typed(kind, content) for content in listed if isinstance(content, Mapping))

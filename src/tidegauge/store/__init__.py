@@ -25,16 +25,14 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
   data/                      server data while a trial runs; removed after it
 """
 
-from tidegauge.store.attestations import attestations_directory, known_attestations
+from tidegauge.store.attestations import known_attestations
 from tidegauge.store.details import TrialDetails, read_details
 from tidegauge.store.files import INDEX_NAME, REPORT_NAME, keep_published, write_crash_report, write_files, write_page
 from tidegauge.store.omb import OmbNames, keep_omb_files, write_omb_result
 from tidegauge.store.read import (
     UNFINISHED,
-    Session,
     StoredRun,
     StoredTrial,
-    environment_changes,
     find_run,
     list_runs,
     load_run,
@@ -52,14 +50,11 @@ __all__ = [
     "UNFINISHED",
     "OmbNames",
     "RunStore",
-    "Session",
     "StoredRun",
     "StoredTrial",
     "TrialDetails",
     "TrialStore",
-    "attestations_directory",
     "create_run",
-    "environment_changes",
     "find_run",
     "keep_omb_files",
     "keep_published",

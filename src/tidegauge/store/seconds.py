@@ -31,16 +31,20 @@ def _times(*series: str) -> dict[str, str]:
     return {f"{name}_{what}_ms": FLOAT for name in series for what in _STATISTICS}
 
 
+OF_GENERATOR: Mapping[str, str] = {
+    **dict.fromkeys(("own_lag_max_ms", "worker_cpu_s", "gc_pause_s"), FLOAT),
+    "heap_used_bytes": INT,
+    "busiest_consumer": TEXT,
+    **dict.fromkeys(("busiest_consumer_busy_s", "jit_s"), FLOAT),
+}
 COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(("second", "from_mono_ns", "until_mono_ns"), INT),
     "scheduled_msgs_per_s": FLOAT,
     **dict.fromkeys(("sent_msgs", "acked_msgs", "failed_msgs", "acked_bytes", "received_msgs", "received_bytes"), INT),
     **dict.fromkeys(("in_flight_msgs", "backlog_msgs", "duplicated_msgs", "reordered_msgs", "corrupt_msgs"), INT),
     **_times("response", "service", "delay", "end_to_end"),
-    **dict.fromkeys(("blocked_s", "own_lag_max_ms", "worker_cpu_s", "gc_pause_s"), FLOAT),
-    "heap_used_bytes": INT,
-    "busiest_consumer": TEXT,
-    **dict.fromkeys(("busiest_consumer_busy_s", "jit_s"), FLOAT),
+    "blocked_s": FLOAT,
+    **OF_GENERATOR,
 }
 """The type of each, but for the subscriptions and the phase, which come last."""
 
@@ -52,7 +56,7 @@ def columns() -> pa.Schema:
 
     of_subscription = {"name": TEXT, **dict.fromkeys(_COUNTED, INT), **_times("end_to_end")}
     subscriptions = pa.list_(pa.struct([pa.field(name, kind) for name, kind in of_subscription.items()]))
-    return parquet_schema(NAME, {**COLUMNS, "subscriptions": subscriptions, "phase": TEXT})
+    return parquet_schema("tidegauge.seconds/1", {**COLUMNS, "subscriptions": subscriptions, "phase": TEXT})
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ INT, FLOAT, TEXT = "int64", "float64", "string"
 """Types of columns, as pyarrow calls them."""
 
 
-def parquet_schema(name: str, columns: Mapping[str, Any]) -> pa.Schema:
+def parquet_schema(schema: str, columns: Mapping[str, Any]) -> pa.Schema:
     """Names and types of a table's columns. Made when first needed: plans and help do without pyarrow."""
     import pyarrow as pa
 
     fields = [pa.field(column, kind) for column, kind in columns.items()]
-    return pa.schema(fields, metadata={"tidegauge.schema": f"tidegauge.{name}/1"})
+    return pa.schema(fields, metadata={"tidegauge.schema": schema})
 
 
 class Table:

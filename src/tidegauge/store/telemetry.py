@@ -60,7 +60,9 @@ class TelemetryLog:
     def __init__(self, trial_directory: Path) -> None:
         self._directory = trial_directory / DIRECTORY
         self._tables = {
-            name: Table(self._directory, name, partial(parquet_schema, f"telemetry-{name}", columns), tuple(columns))
+            name: Table(
+                self._directory, name, partial(parquet_schema, f"tidegauge.telemetry-{name}/1", columns), tuple(columns)
+            )
             for name, columns in COLUMNS.items()
         }
 

@@ -19,24 +19,9 @@ if TYPE_CHECKING:
 NAME = "workers"
 WORKER = "worker"
 """The load generator's number, from 1."""
-COLUMNS = (
-    "second",
-    "from_mono_ns",
-    "until_mono_ns",
-    WORKER,
-    "scheduled_msgs_per_s",
-    "sent_msgs",
-    "acked_msgs",
-    "received_msgs",
-    "own_lag_max_ms",
-    "worker_cpu_s",
-    "gc_pause_s",
-    "heap_used_bytes",
-    "busiest_consumer",
-    "busiest_consumer_busy_s",
-    "jit_s",
-    "phase",
-)
+_OF_SECOND = ("second", "from_mono_ns", "until_mono_ns")
+_COUNTED = ("scheduled_msgs_per_s", "sent_msgs", "acked_msgs", "received_msgs")
+COLUMNS = (*_OF_SECOND, WORKER, *_COUNTED, *seconds.OF_GENERATOR, "phase")
 _LAST_BYTES = 512 * 1024
 """Of a growing table, read for its newest second: that of two thousand load generators."""
 
@@ -44,16 +29,14 @@ _LAST_BYTES = 512 * 1024
 def schema() -> pa.Schema:
     """Names and types."""
     known = {**seconds.COLUMNS, WORKER: INT, "phase": TEXT}
-    return parquet_schema(NAME, {name: known[name] for name in COLUMNS})
+    return parquet_schema("tidegauge.workers/1", {name: known[name] for name in COLUMNS})
 
 
 def rows(figures: SecondFigures, phase: str = "") -> list[dict[str, Any]]:
     """A row for each load generator that had anything of a second; [] where there is one only."""
     return [
         {
-            "second": figures.second,
-            "from_mono_ns": figures.from_mono_ns,
-            "until_mono_ns": figures.until_mono_ns,
+            **{name: getattr(figures, name) for name in _OF_SECOND},
             WORKER: own.worker,
             "scheduled_msgs_per_s": own.scheduled_msgs_per_s,
             "sent_msgs": own.sent,
