@@ -13,9 +13,11 @@ from tidegauge.statistics.histograms import Histogram, decode
 
 _BEYOND_MIN = 10
 
+_NINES = {"p99_ms": 99.0, "p999_ms": 99.9, "p9999_ms": 99.99}
+_PERCENTILES = {"p50_ms": 50.0, "p75_ms": 75.0, "p90_ms": 90.0, "p95_ms": 95.0, **_NINES}
+"""By the field of a `Latency`."""
 SAMPLES_MIN = {
-    percentile: math.ceil(round(_BEYOND_MIN / (1 - percentile / 100), 3))
-    for percentile in (50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99)
+    percentile: math.ceil(round(_BEYOND_MIN / (1 - percentile / 100), 3)) for percentile in _PERCENTILES.values()
 }
 """Samples needed for each percentile that is printed."""
 
@@ -25,18 +27,8 @@ def latency_summary(histogram: Histogram) -> Latency:
     count = histogram.count
     if not count:
         return NO_LATENCY
-    return Latency(
-        count=count,
-        mean_ms=histogram.mean_ns() / 1e6,
-        p50_ms=percentile_ms(histogram, 50.0),
-        p95_ms=percentile_ms(histogram, 95.0),
-        p99_ms=percentile_ms(histogram, 99.0),
-        p999_ms=percentile_ms(histogram, 99.9),
-        max_ms=histogram.max_ns() / 1e6,
-        p75_ms=percentile_ms(histogram, 75.0),
-        p90_ms=percentile_ms(histogram, 90.0),
-        p9999_ms=percentile_ms(histogram, 99.99),
-    )
+    percentiles = {field: percentile_ms(histogram, percentile) for field, percentile in _PERCENTILES.items()}
+    return Latency(count=count, mean_ms=histogram.mean_ns() / 1e6, max_ms=histogram.max_ns() / 1e6, **percentiles)
 
 
 def percentile_ms(histogram: Histogram, percentile: float) -> float | None:
