@@ -152,7 +152,7 @@ def make_index(runs_directory: Path, output: Path | None, out: Output) -> int:
     runs = list(reversed(store.list_runs(runs_directory)))
     rows = [index_row(run, _link(run.path, path.parent)) for run in runs]
     store.write_page(path, index_page(rows))
-    without = sum(not row.href for row in rows)
+    without = sum(not row["href"] for row in rows)
     note = f"{plural(without, 'run')} without a report: make one with tidegauge report RUN" if without else ""
     _written([path], out, note)
     return EXIT_GOOD

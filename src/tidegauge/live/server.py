@@ -13,7 +13,6 @@ import hmac
 import ipaddress
 import json
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
@@ -85,15 +84,10 @@ class Pages:
         parts = [unquote(part) for part in path.split("/") if part]
         if not parts:
             return _html(self._index())
-        if len(parts) == 2 and parts[0] in ("live", "report", "state"):
-            run = self._path(parts[1])
-            if run is not None:
-                kinds: dict[str, Callable[[Path], Answer]] = {
-                    "live": self._live,
-                    "report": self._report,
-                    "state": self._state,
-                }
-                return kinds[parts[0]](run)
+        kinds = {"live": self._live, "report": self._report, "state": self._state}
+        run = self._path(parts[1]) if len(parts) == 2 and parts[0] in kinds else None
+        if run is not None:
+            return kinds[parts[0]](run)
         return _refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
 
     def _path(self, name: str) -> Path | None:

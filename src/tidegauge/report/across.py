@@ -161,12 +161,7 @@ def markdown(comparison: RunComparison) -> str:
     lines += [f"- {escaped(_run(letter, comparison))}" for letter, _ in comparison.runs]
     lines += ["", f"**{escaped(_UNEQUAL)}** {escaped('; '.join(comparison.unequal))}"] if comparison.unequal else []
     rows = [
-        [
-            escaped(_title(pair, comparison)),
-            escaped(ratio.figure),
-            escaped(compare.times(ratio.comparison)),
-            _verdict(ratio),
-        ]
+        [*map(escaped, (_title(pair, comparison), ratio.figure, compare.times(ratio.comparison))), _verdict(ratio)]
         for pair in comparison.pairs
         for ratio in pair.ratios
     ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rich.console import RenderableType
 
-from tidegauge.model.tilt import Stage, Terms
+from tidegauge.model.tilt import Stage, Terms, Tilt
 from tidegauge.numbers import plural
 from tidegauge.plain import plain
 from tidegauge.report.layout import Paragraph, bullet
@@ -29,23 +29,23 @@ def headline(terms: Terms) -> str:
 
 def run_parts(terms: Terms) -> Iterable[RenderableType]:
     """What a run's report says before any figure."""
-    if terms.unequal:
-        yield Paragraph(headline(terms), style="bold red")
-        yield from (bullet(tilt.paragraph(), "red") for tilt in terms.unequal)
-    if terms.advice:
-        yield Paragraph("To know when comparing (--json adds amounts, sources and remedies):")
-        yield from (bullet(f"{tilt.rule}: {tilt.what}: {tilt.why}.") for tilt in terms.advice)
+    head = "To know when comparing (--json adds amounts, sources and remedies):"
+    return _parts(terms, headline(terms), head, lambda tilt: f"{tilt.rule}: {tilt.what}: {tilt.why}.")
 
 
 def plan_parts(terms: Terms) -> Iterable[RenderableType]:
     """What a plan says of the fairness of its comparison."""
+    verdict = "It will run, marked as unequal" if terms.allowed else "It is refused unless --allow-unequal is given"
+    return _parts(terms, f"{MARK} comparison. {verdict}:", "To know when comparing:", Tilt.paragraph)
+
+
+def _parts(terms: Terms, head: str, advice_head: str, advice: Callable[[Tilt], str]) -> Iterable[RenderableType]:
     if terms.unequal:
-        verdict = "It will run, marked as unequal" if terms.allowed else "It is refused unless --allow-unequal is given"
-        yield Paragraph(f"{MARK} comparison. {verdict}:", style="bold red")
+        yield Paragraph(head, style="bold red")
         yield from (bullet(tilt.paragraph(), "red") for tilt in terms.unequal)
     if terms.advice:
-        yield Paragraph("To know when comparing:")
-        yield from (bullet(tilt.paragraph()) for tilt in terms.advice)
+        yield Paragraph(advice_head)
+        yield from map(bullet, map(advice, terms.advice))
 
 
 def content(terms: Terms) -> dict[str, Any]:

@@ -144,16 +144,8 @@ def _published(run: StoredRun) -> list[str]:
         f"{claim.verdict.value.upper()}{marks}: {claim.text}: {claim.reason}{_contradiction(claim)}"
         for claim in run.published.claims
     ]
-    heading = f"### Published: {escaped(run.published.title)}"
-    return [
-        heading,
-        "",
-        f"Theirs: {escaped(run.published.hardware)}",
-        "",
-        f"{counts(run.published)}.",
-        "",
-        *_bullets(claims),
-    ]
+    heading, theirs = f"### Published: {escaped(run.published.title)}", f"Theirs: {escaped(run.published.hardware)}"
+    return [heading, "", theirs, "", f"{counts(run.published)}.", "", *_bullets(claims)]
 
 
 def _usage(run: StoredRun) -> list[str]:

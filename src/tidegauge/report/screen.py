@@ -30,7 +30,7 @@ from tidegauge.report.sweeps import swept
 from tidegauge.report.terminal import host_words, path_line
 from tidegauge.report.usage import limited_by
 from tidegauge.report.verdicts import ExperimentVerdict, verdicts
-from tidegauge.statistics.figures import FIGURES, Figure
+from tidegauge.statistics.figures import FIGURES
 from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.read import StoredRun
 
@@ -63,14 +63,10 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
         parts.append(Text(f"... {plural(len(answers) - EXPERIMENTS_MAX, 'more experiment')} in `show` and the report"))
     parts += [Text(""), *_advice(run, ended), *_next(run, ended, program)]
     if ended.end is not End.GOOD:
-        parts += ending_lines(ended, exit_code)
+        parts.append(Paragraph(f"Exit code {exit_code}: {_short(ended.why, 3)}", "bold red", "", "  "))
+        # Whole, to be copied.
+        parts.append(Text(f"  {ended.what}", "bold red", no_wrap=True, overflow="ignore"))
     return Group(*parts)
-
-
-def ending_lines(ended: Ending, exit_code: int) -> Iterable[RenderableType]:
-    """The last lines: the exit code and why, then what to do, whole to be copied."""
-    yield Paragraph(f"Exit code {exit_code}: {_short(ended.why, 3)}", "bold red", "", "  ")
-    yield Text(f"  {ended.what}", "bold red", no_wrap=True, overflow="ignore")
 
 
 def _head(run: StoredRun) -> Iterable[RenderableType]:
@@ -144,7 +140,8 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
 
     def column(head: str, name: str) -> Column:
         figure = FIGURES[name]
-        return Column(head, tuple(in_unit(_middle(block.usable(system), figure), figure.unit) for system in systems))
+        found = [compare.estimate_of(figure.of, block.usable(system)) for system in systems]
+        return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in found))
 
     def words(head: str, cell: Callable[[str], str]) -> ColumnGroup:
         return ColumnGroup.of("", Column(head, tuple(map(cell, systems)), words=True))
@@ -161,11 +158,6 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
     if len(list(table.lines(COLUMNS))) > 1:
         return replace(table, label_chars_max=_LABEL_CHARS_NARROW)
     return table
-
-
-def _middle(results: Sequence[MeasuredResult], figure: Figure) -> float | None:
-    found = compare.estimate_of(figure.of, results)
-    return found.value if found else None
 
 
 def _messages(results: Sequence[MeasuredResult]) -> str:
@@ -240,6 +232,3 @@ def _next(run: StoredRun, ended: Ending, program: str) -> Iterable[RenderableTyp
 def _short(words: str, lines: int = 2) -> str:
     """At most about so many lines: the whole of it is in the report."""
     return textwrap.shorten(words, lines * COLUMNS - 10, placeholder=" ...")
-
-
-__all__ = ["COLUMNS", "LINES_MAX", "ending_lines", "run_screen", "short_table"]

@@ -39,16 +39,10 @@ def asked(run: StoredRun) -> list[Asked]:
     """The tables of a run, and what its experiments found."""
     tables = blocks(run.results)
     several = [table.experiment for table in tables]
-    found = [
-        Asked(
-            table.experiment,
-            _where(table, several.count(table.experiment) > 1),
-            table.results[0].spec.point,
-            table.closed_loop,
-            results=table.results,
-        )
-        for table in tables
-    ]
+    found = []
+    for table in tables:
+        where = _where(table, several.count(table.experiment) > 1)
+        found.append(Asked(table.experiment, where, table.point, table.closed_loop, results=table.results))
     for (experiment, words), own in within.by_question(run.findings).items():
         where = f"{experiment} at {words}" if words else experiment
         found.append(Asked(experiment, where, own[0].point, False, findings=own))

@@ -38,11 +38,6 @@ def limited_by(results: Sequence[MeasuredResult]) -> Limiting | None:
     return max(alike, key=lambda limiting: limiting.share or 0.0)
 
 
-def cell(result: MeasuredResult) -> str:
-    """For a column."""
-    return result.limiting.summary if result.limiting else MISSING
-
-
 def sentence(result: MeasuredResult) -> str:
     """The evidence; "" where nothing was recorded. What was offered and came through needs none of its own."""
     limiting = result.limiting
@@ -197,15 +192,13 @@ def title(found: Sequence[Used]) -> str:
 
 def usage_table(found: Sequence[Used]) -> FigureTable | None:
     """Shares by disk, loopback, cost; None without any."""
-    groups = [*_limiting_groups(found), *_share_groups(found), *_cost_groups(found)]
+    limits = tuple(row.result.limiting.summary if row.result.limiting else MISSING for row in found)
+    groups = [*_share_groups(found), *_cost_groups(found)]
+    if any(row.result.limiting for row in found):
+        groups.insert(0, ColumnGroup.of("", Column("limited by", limits, words=True)))
     if not groups:
         return None
     return FigureTable("result", tuple(row.label for row in found), tuple(groups), label_chars_max=32)
-
-
-def _limiting_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
-    if any(row.result.limiting for row in found):
-        yield ColumnGroup.of("", Column("limited by", tuple(cell(row.result) for row in found), words=True))
 
 
 def _share_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -44,21 +43,6 @@ PERCENTILE_WORDS = {
     "max": "the longest wait of any message",
 }
 """What the heads of columns mean, for a reader's pointer."""
-
-
-@dataclass(frozen=True)
-class IndexRow:
-    """One run of an index page. `href`: its report, relative to the page; "" if it has none."""
-
-    name: str
-    href: str
-    started_at: str
-    status: str
-    systems: str
-    experiments: str
-    trials: str
-    answer: str
-    unequal: bool
 
 
 def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
@@ -107,7 +91,7 @@ def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
     )
 
 
-def index_page(rows: Sequence[IndexRow]) -> str:
+def index_page(rows: Sequence[Mapping[str, Any]]) -> str:
     """A table of many runs, the newest first, that a reader can sort."""
     return _render("index.html.j2", "index.js", rows=rows, looks=LOOKS)
 
@@ -130,20 +114,20 @@ def plots_of(run: StoredRun, details: Mapping[str, TrialDetails]) -> list[Plot]:
     return [*([picture] if picture else []), *(plot for section in sections(run, details) for plot in section.plots)]
 
 
-def index_row(run: StoredRun, href: str) -> IndexRow:
-    """A run as a line of an index."""
+def index_row(run: StoredRun, href: str) -> dict[str, Any]:
+    """A run as a line of an index. `href`: its report, relative to the page; "" if it has none."""
     systems = sorted({result.spec.system for result in run.results} or {spec.system for spec in run.planned})
-    return IndexRow(
-        name=run.path.name,
-        href=href,
-        started_at=run.started_at.replace("T", " ").replace("+00:00", " UTC"),
-        status=run.status,
-        systems=", ".join(systems),
-        experiments=", ".join(experiment_names(run)),
-        trials=f"{len(run.results)}/{max(len(run.planned), len(run.trials))}",
-        answer=answer(run).headline,
-        unequal=bool(run.terms.unequal),
-    )
+    return {
+        "name": run.path.name,
+        "href": href,
+        "started_at": run.started_at.replace("T", " ").replace("+00:00", " UTC"),
+        "status": run.status,
+        "systems": ", ".join(systems),
+        "experiments": ", ".join(experiment_names(run)),
+        "trials": f"{len(run.results)}/{max(len(run.planned), len(run.trials))}",
+        "answer": answer(run).headline,
+        "unequal": bool(run.terms.unequal),
+    }
 
 
 def _drawing(plot: Plot, drawings: Mapping[str, Drawing]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis as DrawnAxis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from tidegauge.numbers import trimmed
@@ -296,12 +296,7 @@ def _ticks(axes: Axes, plot: Plot) -> None:
     axes.grid(axis="y", color=GRID, lw=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(length=3)
-    if plot.y.scale is Scale.LOG:
-        _log_ticks(axes.yaxis, axes.get_ylim())
-    else:
-        axes.yaxis.set_major_locator(MaxNLocator(5))
-    highest = max(map(abs, axes.get_ylim()))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(plot.y, value, highest)))
+    _numbers(axes.yaxis, plot.y, axes.get_ylim(), MaxNLocator(5))
     if plot.x.form is Form.WORDS:
         axes.xaxis.set_major_locator(FixedLocator(list(range(len(plot.x.names)))))
         axes.set_xticklabels([_short_name(name) for name in plot.x.names])
@@ -312,22 +307,21 @@ def _ticks(axes: Axes, plot: Plot) -> None:
         last = axes.get_xlim()[1]
         # A label in the middle of the right edge would reach beyond it.
         ticks = [tick for tick in _PERCENTILE_TICKS if _to_nines(tick) <= 0.96 * _to_nines(last)]
-        axes.xaxis.set_major_locator(FixedLocator(ticks))
-    elif plot.x.scale is Scale.LOG:
-        _log_ticks(axes.xaxis, axes.get_xlim())
+        _numbers(axes.xaxis, plot.x, axes.get_xlim(), FixedLocator(ticks))
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        _numbers(axes.xaxis, plot.x, axes.get_xlim(), MaxNLocator(6, integer=True))
     axes.xaxis.set_minor_locator(NullLocator())
-    widest = max(map(abs, axes.get_xlim()))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(plot.x, value, widest)))
 
 
-def _log_ticks(axis: DrawnAxis, ends: tuple[float, float]) -> None:
-    """Powers of ten; where there would be fewer than three, 2 and 5 times them too."""
-    low, high = ends
-    few = math.log10(high / low) < 2.3
-    axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=9))
-    axis.set_minor_locator(NullLocator())
+def _numbers(drawn: DrawnAxis, axis: Axis, ends: tuple[float, float], locator: Locator) -> None:
+    """By a locator; of a logarithmic axis powers of ten and, where these would be fewer than three, 2 and 5 times."""
+    if axis.scale is Scale.LOG:
+        few = math.log10(ends[1] / ends[0]) < 2.3
+        drawn.set_minor_locator(NullLocator())
+        locator = LogLocator(10, subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=9)
+    drawn.set_major_locator(locator)
+    largest = max(map(abs, ends))
+    drawn.set_major_formatter(FuncFormatter(lambda value, _: _tick(axis, value, largest)))
 
 
 def _tick(axis: Axis, value: float, largest: float) -> str:
