@@ -133,32 +133,29 @@ def _trial(trial: store.StoredTrial | None) -> dict[str, Any] | None:
 def _workers(trial: store.StoredTrial, second: int | None) -> list[dict[str, Any]]:
     """Of several load generators each: in a second, or over the window of a trial that has a result."""
     if second is not None:
-        rows = worker_rows_of(trial.directory, second)
-        return [
-            {
-                "worker": row[WORKER],
-                "offered_msgs_per_s": row["scheduled_msgs_per_s"] or None,
-                **{name: _rate(row[f"{what}_msgs"], row) for name, what in _WORKER_RATES.items()},
-                "own_lag_max_ms": row["own_lag_max_ms"],
-            }
-            for row in rows
+        found = [
+            (row[WORKER], row["scheduled_msgs_per_s"] or None, _rates(row), row["own_lag_max_ms"])
+            for row in worker_rows_of(trial.directory, second)
         ]
-    if not isinstance(trial.result, MeasuredResult):
-        return []
+    else:
+        found = [
+            (
+                own.worker,
+                own.offered_msgs_per_s,
+                {name: getattr(own, name) for name in _WORKER_RATES},
+                own.own_lag.max_ms,
+            )
+            for own in (trial.result.workers if isinstance(trial.result, MeasuredResult) else ())
+        ]
     return [
-        {
-            "worker": own.worker,
-            "offered_msgs_per_s": own.offered_msgs_per_s,
-            **{name: getattr(own, name) for name in _WORKER_RATES},
-            "own_lag_max_ms": own.own_lag.max_ms,
-        }
-        for own in trial.result.workers
+        {"worker": worker, "offered_msgs_per_s": offered, **rates, "own_lag_max_ms": lag_ms}
+        for worker, offered, rates, lag_ms in found
     ]
 
 
-def _rate(msgs: int, row: Mapping[str, Any]) -> float:
+def _rates(row: Mapping[str, Any]) -> dict[str, float]:
     length_ns: int = row["until_mono_ns"] - row["from_mono_ns"]
-    return msgs * _NS_PER_S / max(1, length_ns)
+    return {name: row[f"{what}_msgs"] * _NS_PER_S / max(1, length_ns) for name, what in _WORKER_RATES.items()}
 
 
 def _with_use(

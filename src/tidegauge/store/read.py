@@ -203,7 +203,7 @@ def load_run(path: Path) -> StoredRun:
         campaign_path=str(head.get("campaign_path", "")),
         campaign_text=_text(path / "campaign.yaml"),
         planned=tuple(spec for spec in map(_spec, plan.get("trials", [])) if spec is not None),
-        trials=tuple(_trial(directory, alive) for directory in _trial_directories(path)),
+        trials=tuple(_trial(directory, alive) for directory in sorted((path / "trials").glob("*/"))),
         environment=environments[0],
         notes=tuple(map(str, head.get("notes") or ())),
         findings=all_readable(Finding, findings),
@@ -276,11 +276,6 @@ def run_directories(runs_directory: Path) -> list[Path]:
     return sorted(
         path for path in runs_directory.iterdir() if not path.name.startswith(".") and (path / "run.json").is_file()
     )
-
-
-def _trial_directories(path: Path) -> list[Path]:
-    trials = path / "trials"
-    return sorted(entry for entry in trials.iterdir() if entry.is_dir()) if trials.is_dir() else []
 
 
 def _trial(directory: Path, alive: bool) -> StoredTrial:

@@ -89,14 +89,8 @@ def _machine(run: StoredRun) -> list[Section]:
     notes = tuple(usage.notes(run, rows))
     if table is None and not notes:
         return []
-    title = usage.title(rows)
-    part = Part(
-        title=title,
-        words="",
-        plots=tuple(share_bars([row for row in rows if row.is_throughput][: usage.ROWS_MAX], "machine")),
-        tables=(table,) if table is not None else (),
-        notes=notes,
-    )
+    plots = tuple(share_bars([row for row in rows if row.is_throughput][: usage.ROWS_MAX], "machine"))
+    part = Part(usage.title(rows), "", plots, tables=(table,) if table is not None else (), notes=notes)
     return [Section("machine", "limits, ceilings, cost", (part,))]
 
 
@@ -133,17 +127,12 @@ def _left_out(points: int) -> Part:
 
 def _part(block: Block, details: Details, prefix: str) -> Part:
     chased = chase_plots(block, details, prefix)
+    plots = [*throughput_bars(block, prefix), *chased, *percentile_plots(block, details, prefix)]
+    plots += [] if chased else timelines(block, details, prefix, MAIN)
     return Part(
         title=load_words(block.results[0]),
         words=workload_words(block.results[0].spec.workload),
-        plots=on_one_scale(
-            [
-                *throughput_bars(block, prefix),
-                *chased,
-                *percentile_plots(block, details, prefix),
-                *([] if chased else timelines(block, details, prefix, MAIN)),
-            ]
-        ),
+        plots=on_one_scale(plots),
         more=tuple(timelines(block, details, prefix, (*USED, *RESOURCES))),
         tables=(
             *_split(figure_table(block)),
@@ -171,6 +160,7 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
     if confirmed is not None:
         more = [*percentile_plots(confirmed, details, prefix), *timelines(confirmed, details, prefix, MAIN)]
         more = [replace(plot, title=f"{plot.title} (confirmation)") for plot in more]
+    searched = search_plots(findings, run.results, prefix) if any(finding.goals for finding in findings) else []
     sentences = [
         Remark(f"{named(finding, findings, names_of(run))}: {sentence}", None if finding.decided else Validity.DOUBTFUL)
         for finding in findings
@@ -179,13 +169,7 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
     return Part(
         title="what was found",
         words="",
-        plots=on_one_scale(
-            [
-                *sustainable_bars(findings, prefix),
-                *(search_plots(findings, run.results, prefix) if any(finding.goals for finding in findings) else ()),
-                *load_plots(findings, prefix),
-            ]
-        ),
+        plots=on_one_scale([*sustainable_bars(findings, prefix), *searched, *load_plots(findings, prefix)]),
         more=on_one_scale(more),
         tables=(finding_table(findings, names_of(run)),) if any(finding.rows for finding in findings) else (),
         remarks=tuple(sentences),
