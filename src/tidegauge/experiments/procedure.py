@@ -91,10 +91,6 @@ class Lab(Protocol[Spec_contra, Result_co]):
         ...
 
 
-def _no_objection(_options: Fields, _earlier: Sequence[str]) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class Experiment(Generic[Options, Spec, Result]):
     """One kind of experiment, for one system in one block at a time (the plan interleaves systems).
@@ -115,7 +111,7 @@ class Experiment(Generic[Options, Spec, Result]):
     options: type[Options]
     plan: Callable[[Options, TrialSpec], tuple[Spec, ...]]
     run: Callable[[Options, tuple[Spec, ...], Lab[Spec, Result]], None]
-    objection: Callable[[Options, Sequence[str]], str] = _no_objection
+    objection: Callable[[Options, Sequence[str]], str] = lambda _options, _earlier: ""
 
 
 START_S = 10.0
