@@ -8,9 +8,11 @@ import com.sun.net.httpserver.HttpsConfigurator;
 import com.sun.net.httpserver.HttpsServer;
 import io.tidegauge.worker.api.AccessException;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -115,11 +117,34 @@ class HttpApiTest {
             "Pulsar's admin API at "
                 + base("http")
                 + " wants TLS: adminUrl must begin with https://");
-    stop();
-    serve(HttpServer.create(ANY, 0));
-    assertThatThrownBy(() -> get(api(null), base("https")))
-        .isInstanceOf(AccessException.class)
-        .hasMessageContaining("the server speaks no TLS at this port");
+    try (ServerSocket plain = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+      Thread answering = new Thread(() -> refuseRequests(plain));
+      answering.setDaemon(true);
+      answering.start();
+      assertThatThrownBy(() -> get(api(null), "https://127.0.0.1:" + plain.getLocalPort()))
+          .isInstanceOf(AccessException.class)
+          .hasMessageContaining("the server speaks no TLS at this port");
+    }
+  }
+
+  /**
+   * Answers whatever comes at once, as real servers do. The JDK's waits for the end of a line,
+   * which the random bytes that TLS begins with may or may not have.
+   */
+  private static void refuseRequests(ServerSocket plain) {
+    try {
+      while (true) {
+        try (Socket connection = plain.accept()) {
+          connection.getInputStream().read();
+          byte[] refusal = "HTTP/1.1 400 Bad Request\r\n\r\n".getBytes(StandardCharsets.UTF_8);
+          connection.getOutputStream().write(refusal);
+          connection.shutdownOutput();
+          connection.getInputStream().transferTo(OutputStream.nullOutputStream());
+        }
+      }
+    } catch (IOException e) {
+      // The test is over.
+    }
   }
 
   @Test
