@@ -24,10 +24,12 @@ import io.tidegauge.worker.engine.history.HistoryFile;
 import io.tidegauge.worker.engine.load.AckRecorders;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.load.Live;
+import io.tidegauge.worker.engine.load.LoadThreads;
 import io.tidegauge.worker.engine.load.Producer;
 import io.tidegauge.worker.engine.message.PayloadPool;
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -366,7 +368,7 @@ final class Setup implements AutoCloseable {
   List<EffectiveSetting> settings(int loadThreads) {
     List<EffectiveSetting> all = new ArrayList<>(driver.clientSettings());
     all.add(setting("load_threads", loadThreads));
-    all.add(setting("precision", percent(plan.variant().spinShareMax())));
+    all.add(setting("precision", percent(spinShare(loadThreads))));
     all.add(setting("in_flight_messages_max", slotsPerProducer));
     all.add(setting("receive_queue_messages", options.receiveQueueMessages()));
     all.add(setting("payload_pool_bodies", pool.size()));
@@ -374,8 +376,14 @@ final class Setup implements AutoCloseable {
     return all;
   }
 
+  private double spinShare(int loadThreads) {
+    int cpus = Runtime.getRuntime().availableProcessors();
+    return LoadThreads.spinShare(plan.variant().spinShareMax(), loadThreads, cpus);
+  }
+
   private static String percent(double share) {
-    return BigDecimal.valueOf(share).movePointRight(2).stripTrailingZeros().toPlainString() + "%";
+    BigDecimal rounded = BigDecimal.valueOf(share).setScale(4, RoundingMode.HALF_UP);
+    return rounded.movePointRight(2).stripTrailingZeros().toPlainString() + "%";
   }
 
   private static EffectiveSetting setting(String name, Object value) {

@@ -21,6 +21,11 @@ public final class LoadThreads {
   /** For each message a thread looks at all of its producers. */
   static final int PRODUCERS_EACH_MAX = 16;
 
+  /**
+   * All threads together spin away no more of the CPUs, so that clients and figures have theirs.
+   */
+  static final double SPIN_SHARE_OF_CPUS = 0.25;
+
   private final List<LoadThread> threads = new ArrayList<>();
   private final Heartbeat heartbeat = new Heartbeat();
 
@@ -29,7 +34,8 @@ public final class LoadThreads {
    * @param sharedMsgsPerSMax the highest total rate, of the whole trial; infinite where there is
    *     none, or a send may block
    * @param producersInTrial of all workers
-   * @param spinShareMax of the time, 0 to 1, that each thread may spin away while it waits
+   * @param spinShareMax of the time, 0 to 1, that each thread may spin away while it waits, as far
+   *     as the CPUs allow that to all ({@link #spinShare})
    */
   public LoadThreads(
       List<Producer> producers,
@@ -42,6 +48,7 @@ public final class LoadThreads {
     int messageBytes = context.pool().messageBytes();
     double msgsPerS = sharedMsgsPerSMax * producers.size() / Math.max(1, producersInTrial);
     int count = producers.isEmpty() ? 0 : countFor(producers.size(), msgsPerS, messageBytes);
+    double spinShare = spinShare(spinShareMax, count, Runtime.getRuntime().availableProcessors());
     // As many bodies as with one worker: which of them a message has must not depend on that.
     int countInTrial = countFor(producersInTrial, sharedMsgsPerSMax, messageBytes);
     for (int t = 0; t < count; t++) {
@@ -60,7 +67,7 @@ public final class LoadThreads {
               context.errors(),
               heartbeat,
               ownLagToleranceNs,
-              spinShareMax));
+              spinShare));
     }
   }
 
@@ -70,6 +77,12 @@ public final class LoadThreads {
     double needed =
         Math.max(Math.ceil(msgsPerS / each), Math.ceil(1.0 * producers / PRODUCERS_EACH_MAX));
     return (int) Math.max(1, Math.min(Math.min(producers, THREADS_MAX), needed));
+  }
+
+  /** What each of so many threads may spin away on so many CPUs; one alone has what it may have. */
+  public static double spinShare(double spinShareMax, int threads, int cpus) {
+    double together = Math.max(spinShareMax, SPIN_SHARE_OF_CPUS * cpus);
+    return Math.min(spinShareMax, together / Math.max(1, threads));
   }
 
   public int count() {

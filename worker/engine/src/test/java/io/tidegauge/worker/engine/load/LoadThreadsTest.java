@@ -25,4 +25,21 @@ class LoadThreadsTest {
   void asManyThreadsAsTheLoadNeeds(int producers, double msgsPerS, int bytes, int threads) {
     assertThat(LoadThreads.countFor(producers, msgsPerS, bytes)).isEqualTo(threads);
   }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0.05, 1, 2, 0.05",
+    "0.05, 10, 2, 0.05",
+    // 64 threads would spin away 3.2 CPUs of 2.
+    "0.05, 64, 2, 0.0078125",
+    "0.05, 64, 16, 0.05",
+    "1, 1, 2, 1",
+    "1, 4, 2, 0.25",
+    "1, 4, 16, 1",
+    "0, 64, 2, 0",
+    "0.05, 0, 2, 0.05",
+  })
+  void allTogetherLeaveCpusToOthers(double max, int threads, int cpus, double each) {
+    assertThat(LoadThreads.spinShare(max, threads, cpus)).isEqualTo(each);
+  }
 }
