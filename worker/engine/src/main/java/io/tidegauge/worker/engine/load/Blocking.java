@@ -10,6 +10,7 @@ final class Blocking {
   /** The load thread comes by at least this often unless it is kept from it. */
   private static final long COMES_BY_NS = 1_500_000;
 
+  private long parkNs = LoadThread.SLOT_PARK_NS;
   private long sinceNs;
   private long seenNs;
   private long keptNs;
@@ -18,6 +19,11 @@ final class Blocking {
   private long loadCpuWaitNs;
   private long ackCpuWaitNs;
   private long gcPauseNs;
+
+  /** For so long at most the load thread sleeps in between. */
+  void sleepsFor(long ns) {
+    parkNs = ns;
+  }
 
   boolean isActive() {
     return active;
@@ -32,13 +38,14 @@ final class Blocking {
   }
 
   /**
-   * The load thread looks whether it is over. It sleeps for at most a fraction of a millisecond in
-   * between, so a longer gap is time in which it did not run: no CPU, or the whole process stopped.
+   * The load thread looks whether it is over. It sleeps in between for a bounded time, mostly a
+   * fraction of a millisecond, so a longer gap is time in which it did not run: no CPU, or the
+   * whole process stopped.
    */
   void seen(long nowNs) {
     long gapNs = nowNs - seenNs;
-    if (gapNs > COMES_BY_NS) {
-      keptNs += gapNs - LoadThread.SLOT_PARK_NS;
+    if (gapNs > COMES_BY_NS - LoadThread.SLOT_PARK_NS + parkNs) {
+      keptNs += gapNs - parkNs;
     }
     seenNs = nowNs;
   }

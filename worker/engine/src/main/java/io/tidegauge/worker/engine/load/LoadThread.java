@@ -17,11 +17,17 @@ import java.util.concurrent.locks.LockSupport;
 public final class LoadThread implements Runnable {
   private static final long LONG_SEND_NS = 1_000_000;
   static final long SLOT_PARK_NS = 200_000;
-  private static final int SLOT_SPINS = 50;
+  private static final long SLOT_PARK_NS_MAX = 10_000_000;
+
+  /** Looks at one producer before a thread sleeps that has no free slot. */
+  private static final int SLOT_LOOKS = 50 * LoadThreads.PRODUCERS_EACH_MAX;
+
   private static final long NEVER = Long.MAX_VALUE;
   private static final long NOTHING = Long.MIN_VALUE;
 
   private final Producer[] producers;
+  private final int slotSpins;
+  private final long slotParkNs;
   private final Live live;
   private final Values values;
   private final ErrorLog errors;
@@ -52,6 +58,8 @@ public final class LoadThread implements Runnable {
       long ownLagToleranceNs,
       double spinShareMax) {
     this.producers = producers;
+    this.slotSpins = slotSpins(producers.length);
+    this.slotParkNs = slotParkNs(producers.length);
     this.live = live;
     this.values = values;
     this.errors = errors;
@@ -63,7 +71,23 @@ public final class LoadThread implements Runnable {
     thread.setDaemon(true);
     for (Producer p : producers) {
       p.runBy(thread, values == null ? 1 : values.count());
+      p.blocking.sleepsFor(slotParkNs);
     }
+  }
+
+  /** How often all producers are looked at before the thread sleeps. */
+  static int slotSpins(int producers) {
+    return Math.max(1, Math.min(50, SLOT_LOOKS / producers));
+  }
+
+  /**
+   * How long a thread sleeps at most while producers have no free slot. An outcome wakes it; what
+   * is seen later is only what it was kept from meanwhile. With more producers than usual there are
+   * many such threads, each with much to look at.
+   */
+  static long slotParkNs(int producers) {
+    int beyond = Math.max(0, producers - LoadThreads.PRODUCERS_EACH_MAX);
+    return Math.min(SLOT_PARK_NS_MAX, SLOT_PARK_NS * (1 + beyond / 4));
   }
 
   public void start() {
@@ -202,7 +226,7 @@ public final class LoadThread implements Runnable {
 
   /** Every producer that owes a message has all its messages in flight. */
   private void awaitSlot(long now, long due) {
-    for (int i = 0; i < SLOT_SPINS; i++) {
+    for (int i = 0; i < slotSpins; i++) {
       if (isAnySlotFree()) {
         return;
       }
@@ -217,7 +241,7 @@ public final class LoadThread implements Runnable {
       }
     }
     if (!isAnySlotFree()) {
-      LockSupport.parkNanos(Math.max(1, Math.min(SLOT_PARK_NS, due - now)));
+      LockSupport.parkNanos(Math.max(1, Math.min(slotParkNs, due - now)));
     }
     for (Producer p : producers) {
       p.stopWaiting();

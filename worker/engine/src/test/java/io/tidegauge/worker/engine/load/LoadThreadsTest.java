@@ -27,6 +27,13 @@ class LoadThreadsTest {
   }
 
   @ParameterizedTest
+  @CsvSource({"1, 50, 200000", "16, 50, 200000", "156, 5, 7200000", "10000, 1, 10000000"})
+  void aThreadWithManyProducersLooksLessOften(int producers, int spins, long parkNs) {
+    assertThat(LoadThread.slotSpins(producers)).isEqualTo(spins);
+    assertThat(LoadThread.slotParkNs(producers)).isEqualTo(parkNs);
+  }
+
+  @ParameterizedTest
   @CsvSource({
     "0.05, 1, 2, 0.05",
     "0.05, 10, 2, 0.05",

@@ -106,6 +106,19 @@ class OwnLagTest {
   }
 
   @Test
+  void aThreadOfManyProducersSleepsLonger() {
+    Blocking blocking = new Blocking();
+    blocking.sleepsFor(7_000_000);
+    blocking.begin(0);
+    blocking.seen(7_200_000);
+    blocking.seen(14_400_000);
+    assertThat(blocking.end(21_600_000, 0, 0, 0)).isEqualTo(21_600_000);
+    blocking.begin(100_000_000);
+    blocking.seen(207_000_000);
+    assertThat(blocking.end(207_000_000, 0, 0, 0)).isEqualTo(7_000_000);
+  }
+
+  @Test
   void anotherProducersSystemIsNoPause() {
     Blocking blocking = new Blocking();
     blocking.begin(0);
