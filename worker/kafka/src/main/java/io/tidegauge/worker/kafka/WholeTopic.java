@@ -10,14 +10,17 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
@@ -34,14 +37,22 @@ final class WholeTopic {
 
   private final ReadBackSpec spec;
   private final ReadBackSink sink;
-  private final Map<String, Object> settings;
+  private final Supplier<Consumer<byte[], byte[]>> clients;
   private final Map<TopicPartition, Long> counts = new HashMap<>();
   private String failure = "";
 
   WholeTopic(Connection connection, ReadBackSpec spec, ReadBackSink sink) {
+    this(() -> new KafkaConsumer<>(settings(connection)), spec, sink);
+  }
+
+  WholeTopic(Supplier<Consumer<byte[], byte[]>> clients, ReadBackSpec spec, ReadBackSink sink) {
+    this.clients = clients;
     this.spec = spec;
     this.sink = sink;
-    this.settings = connection.settingsFor(ConsumerConfig.configNames());
+  }
+
+  private static Map<String, Object> settings(Connection connection) {
+    Map<String, Object> settings = connection.settingsFor(ConsumerConfig.configNames());
     settings.put(ConsumerConfig.CLIENT_ID_CONFIG, "tg-read-back");
     settings.put(
         ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
@@ -53,6 +64,7 @@ final class WholeTopic {
     settings.put(ConsumerConfig.CHECK_CRCS_CONFIG, false);
     // Wherever an offset is not there, that is to be seen, not jumped over.
     settings.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "none");
+    return settings;
   }
 
   /**
@@ -65,28 +77,33 @@ final class WholeTopic {
     long behindUntilNs = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ReadBackSpec.BEHIND_MS);
     String missing = "";
     while (spec.leftMs() > 0) {
-      KafkaConsumer<byte[], byte[]> client = open();
+      Consumer<byte[], byte[]> client = open();
       try {
         Map<TopicPartition, Long> ends = ends(client);
         missing = notLed(client, broker);
-        if (missing.isEmpty() && (!isBehind(ends, spec) || System.nanoTime() > behindUntilNs)) {
+        if (missing.isEmpty() && isBehind(ends, spec) && System.nanoTime() <= behindUntilNs) {
+          missing = "its end did not show in time";
+        }
+        if (missing.isEmpty()) {
           List<PartitionRead> reads = read(client, ends);
           String lost = notLed(client, broker);
           return lost.isEmpty() ? reads : reads.stream().map(one -> one.doubted(lost)).toList();
         }
       } catch (KafkaException e) {
         DriverException failed = Failures.describe("read back " + spec.topic(), e);
-        if (broker == ANY_LEADER || !counts.isEmpty()) {
-          // What was found once would be found twice.
+        // Once something is known to be missing, the last question may have too little time left.
+        boolean late = e instanceof TimeoutException && !missing.isEmpty();
+        // What was found once would be found twice.
+        if (!counts.isEmpty() || broker == ANY_LEADER && !late) {
           throw failed;
         }
-        missing = failed.getMessage();
+        missing = late ? missing : failed.getMessage();
       } finally {
         client.close(CloseOptions.timeout(CLOSE_TIMEOUT));
       }
       Thread.sleep(POLL.toMillis());
     }
-    return spec.unread(missing.isEmpty() ? "its end did not show in time" : missing);
+    return spec.unread(missing.isEmpty() ? "no time was left to read it" : missing);
   }
 
   /**
@@ -98,8 +115,8 @@ final class WholeTopic {
         .anyMatch(end -> end.getValue() <= spec.lastOf(end.getKey().partition()));
   }
 
-  private KafkaConsumer<byte[], byte[]> open() {
-    KafkaConsumer<byte[], byte[]> client = new KafkaConsumer<>(settings);
+  private Consumer<byte[], byte[]> open() {
+    Consumer<byte[], byte[]> client = clients.get();
     client.assign(partitions());
     return client;
   }
@@ -110,12 +127,12 @@ final class WholeTopic {
         .toList();
   }
 
-  private Map<TopicPartition, Long> ends(KafkaConsumer<byte[], byte[]> client) {
+  private Map<TopicPartition, Long> ends(Consumer<byte[], byte[]> client) {
     return client.endOffsets(partitions(), Duration.ofMillis(Math.max(1, spec.leftMs())));
   }
 
   /** Which partition the client does not know to be led by a broker, in words; "" if none. */
-  private String notLed(KafkaConsumer<byte[], byte[]> client, int broker) {
+  private String notLed(Consumer<byte[], byte[]> client, int broker) {
     if (broker == ANY_LEADER) {
       return "";
     }
@@ -128,7 +145,7 @@ final class WholeTopic {
   }
 
   private List<PartitionRead> read(
-      KafkaConsumer<byte[], byte[]> client, Map<TopicPartition, Long> ends) {
+      Consumer<byte[], byte[]> client, Map<TopicPartition, Long> ends) {
     Duration left = Duration.ofMillis(Math.max(1, spec.leftMs()));
     Map<TopicPartition, Long> firsts = client.beginningOffsets(partitions(), left);
     firsts.forEach(client::seek);
@@ -137,7 +154,7 @@ final class WholeTopic {
   }
 
   /** What is past the end known at the beginning is not taken: the other partitions read alike. */
-  private void readTo(KafkaConsumer<byte[], byte[]> client, Map<TopicPartition, Long> ends) {
+  private void readTo(Consumer<byte[], byte[]> client, Map<TopicPartition, Long> ends) {
     try {
       while (spec.leftMs() > 0 && !areRead(client, ends)) {
         for (ConsumerRecord<byte[], byte[]> found : client.poll(POLL)) {
@@ -156,8 +173,7 @@ final class WholeTopic {
     }
   }
 
-  private static boolean areRead(
-      KafkaConsumer<byte[], byte[]> client, Map<TopicPartition, Long> ends) {
+  private static boolean areRead(Consumer<byte[], byte[]> client, Map<TopicPartition, Long> ends) {
     boolean all = true;
     for (Map.Entry<TopicPartition, Long> end : ends.entrySet()) {
       boolean read = client.position(end.getKey()) >= end.getValue();
@@ -170,7 +186,7 @@ final class WholeTopic {
   }
 
   private List<PartitionRead> reads(
-      KafkaConsumer<byte[], byte[]> client,
+      Consumer<byte[], byte[]> client,
       Map<TopicPartition, Long> firsts,
       Map<TopicPartition, Long> ends) {
     List<PartitionRead> all = new ArrayList<>();

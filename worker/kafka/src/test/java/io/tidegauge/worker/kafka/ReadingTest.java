@@ -1,17 +1,25 @@
 package io.tidegauge.worker.kafka;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.CommittedPosition;
 import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.PartitionRead;
+import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
 import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.consumer.MockConsumer;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.Test;
 
 /** Where reading begins and ends. */
@@ -34,6 +42,24 @@ class ReadingTest {
     assertThat(isBehind(0, -1)).isFalse();
   }
 
+  /** Where the last question has hardly any time left, what was answered before counts. */
+  @Test
+  void aLastQuestionThatComesTooLateLeavesWhatWasAnsweredBefore() throws Exception {
+    assertThat(read(1).get(0).why()).isEqualTo("its end did not show in time");
+    assertThatThrownBy(() -> read(0))
+        .isInstanceOf(DriverException.class)
+        .hasMessageContaining("9ms");
+  }
+
+  private static List<PartitionRead> read(int answers) throws Exception {
+    AtomicInteger left = new AtomicInteger(answers);
+    long deadlineNs = System.nanoTime() + 400_000_000L;
+    ReadBackSpec spec =
+        new ReadBackSpec("topic", 0, 1, Map.of(), "sub", true, Map.of(0, 1_000L), deadlineNs);
+    ReadBackSink nothing = (topic, partition, position, within, value) -> {};
+    return new WholeTopic(() -> new Late(left), spec, nothing).read(WholeTopic.ANY_LEADER);
+  }
+
   @Test
   void partitionsOfAPausedConsumerArePausedAsTheyCome() {
     assertThat(pausedAfterAssignment(true)).isTrue();
@@ -54,6 +80,24 @@ class ReadingTest {
         Map.of("topic-a", Map.of(0, 5L), "topic-b", Map.of(0, 7L));
     assertThat(KafkaDriver.positions("topic", List.of("a", "b"), committed::get))
         .containsExactly(new CommittedPosition(0, 0, 5), new CommittedPosition(1, 0, 7));
+  }
+
+  /** Answers where the log ends a few times, then is out of time. */
+  private static final class Late extends MockConsumer<byte[], byte[]> {
+    private final AtomicInteger answersLeft;
+
+    Late(AtomicInteger answersLeft) {
+      super("none");
+      this.answersLeft = answersLeft;
+    }
+
+    @Override
+    public Map<TopicPartition, Long> endOffsets(Collection<TopicPartition> all, Duration timeout) {
+      if (answersLeft.getAndDecrement() <= 0) {
+        throw new TimeoutException("Failed to get offsets by times in 9ms");
+      }
+      return Map.of(PARTITION, 1L);
+    }
   }
 
   /** Nothing is polled here. */
