@@ -6,6 +6,7 @@ import base64
 import math
 import random
 import struct
+import zlib
 from collections.abc import Iterable
 from functools import reduce
 
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegauge.statistics import histograms
-from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode, encode, merged
+from tidegauge.statistics.histograms import EMPTY, Histogram, add, compressed, decode, encode, merged
 from tidegauge.statistics.summary import latency_summary, live_ms, percentile_ms, summarise
 
 HOUR_NS = 3600 * 10**9
@@ -170,6 +171,25 @@ def test_what_is_encoded_is_decoded_as_it_was() -> None:
     coarse = Histogram(known.counts, unit_magnitude=10)
     assert decode(encode(coarse)).unit_magnitude == 10
     assert encode(EMPTY) == b""
+
+
+def stored(encoding: bytes) -> bytes:
+    """The same histogram as a worker sends it: in zlib's form, but not compressed."""
+    packed = zlib.compress(zlib.decompress(encoding[8:]), level=0)
+    return encoding[:4] + struct.pack(">I", len(packed)) + packed
+
+
+def test_what_a_worker_left_uncompressed_is_read_and_merged_and_becomes_smaller() -> None:
+    usual = encoded([7 * value**2 for value in range(1000)])
+    left = stored(usual)
+    assert len(left) > 1.2 * len(usual)
+    assert (decode(left).counts == decode(usual).counts).all()
+    assert (decode(merged([left, usual])).counts == 2 * decode(usual).counts).all()
+    assert len(compressed(left)) < 1.1 * len(usual)
+    assert (decode(compressed(left)).counts == decode(usual).counts).all()
+    assert compressed(usual) == usual
+    with pytest.raises(ValueError, match="not an encoded histogram"):
+        compressed(left[:-9])
 
 
 def test_what_cannot_be_merged_is_refused() -> None:

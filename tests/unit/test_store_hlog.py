@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,16 @@ def test_a_maximum_that_is_known_is_not_decoded_again(tmp_path: Path) -> None:
     first, second_line, third = (tmp_path / "x.hlog").read_text().splitlines()[4:]
     assert first == second_line
     assert third.split(",")[2] == "5.000"
+
+
+def test_what_a_worker_left_uncompressed_is_written_compressed(tmp_path: Path) -> None:
+    left = zlib.compress(zlib.decompress(encoded(5)[8:]), level=0)
+    log = IntervalLog(tmp_path / "x.hlog")
+    log.append(left, 0, 1_000_000_000)
+    log.close()
+    (line,) = (tmp_path / "x.hlog").read_text().splitlines()[4:]
+    assert base64.b64decode(line.split(",")[3])[8:10] == b"\x78\x9c"
+    assert [histogram.get_max_value() for histogram in _read(tmp_path / "x.hlog")] == [5]
 
 
 def test_an_encoding_without_its_frame_gets_one(tmp_path: Path) -> None:

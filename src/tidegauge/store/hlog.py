@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.statistics.histograms import Histogram, decode
+from tidegauge.statistics.histograms import Histogram, compressed, decode
 from tidegauge.store.files import LineFile
 
 NS_PER_MS = 1_000_000.0
@@ -52,7 +52,7 @@ class IntervalLog:
         if not encoded:
             return
         file = self._opened(from_mono_ns)
-        whole = framed(encoded)
+        whole = compressed(framed(encoded))
         text = base64.b64encode(whole).decode()
         largest = decode(whole).max_ns() / NS_PER_MS if max_ms is None else max_ms
         start_s = max(0, from_mono_ns - self._base_mono_ns) / 1e9

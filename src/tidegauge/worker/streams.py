@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import Future
@@ -24,8 +25,14 @@ _BATCH_BYTES_MAX = 1 << 16
 T = TypeVar("T")
 
 
+_GC_OBJECTS = 20_000
+"""Made between two collections of garbage: of what workers send nearly all goes without one. With Python's own 700, a
+thousand workers' seconds took an eighth more."""
+
+
 @functools.cache
 def _loop() -> asyncio.AbstractEventLoop:
+    gc.set_threshold(_GC_OBJECTS, 20, 20)
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="streams", daemon=True).start()
     return loop

@@ -2,11 +2,13 @@ package io.tidegauge.worker.engine.histogram;
 
 import java.nio.ByteBuffer;
 import java.util.Collection;
+import java.util.zip.Deflater;
 import org.HdrHistogram.Histogram;
 
 /**
- * Sums histograms and writes them in HdrHistogram's V2 compressed encoding. Not for several threads
- * at once.
+ * Sums histograms and writes them in HdrHistogram's V2 compressed encoding, in which they are left
+ * uncompressed: whoever keeps them may do that, off the measured path, and whoever adds up those of
+ * many need not undo it. Not for several threads at once.
  */
 public final class HistogramEncoder {
   private final Histogram histogram = new Histogram(1, LatencyHistogram.VALUE_MAX, 3);
@@ -60,7 +62,7 @@ public final class HistogramEncoder {
 
   private byte[] encoded() {
     buffer.clear();
-    int length = histogram.encodeIntoCompressedByteBuffer(buffer);
+    int length = histogram.encodeIntoCompressedByteBuffer(buffer, Deflater.NO_COMPRESSION);
     byte[] bytes = new byte[length];
     System.arraycopy(buffer.array(), 0, bytes, 0, length);
     return bytes;

@@ -35,6 +35,15 @@ class LatencyHistogramTest {
     assertThat(decode(new HistogramEncoder().encode(List.of(ours)))).isEqualTo(theirs);
   }
 
+  /** Compressing costs the host that is measured, and undoing it whoever adds up those of many. */
+  @Test
+  void whatIsSentIsNotCompressed() {
+    LatencyHistogram ours = new LatencyHistogram();
+    ours.record(1_000_000);
+    byte[] encoded = new HistogramEncoder().encode(List.of(ours));
+    assertThat(new byte[] {encoded[8], encoded[9]}).containsExactly(0x78, 0x01);
+  }
+
   @Test
   void sumsEqualTheSumOfHdrHistograms() throws Exception {
     LatencyHistogram a = new LatencyHistogram();
