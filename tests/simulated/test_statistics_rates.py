@@ -19,8 +19,15 @@ from campaign_doubles import result_of, spec_of
 from tidegauge.comparison.blocks import blocks
 from tidegauge.comparison.within import ratios
 from tidegauge.model.trial import LoadResult
-from tidegauge.statistics.intervals import figure_interval, paired_ratio, unpaired_ratio
-from tidegauge.statistics.verdict import Verdict, compare_paired, compare_unpaired, power
+from tidegauge.statistics.intervals import (
+    Verdict,
+    compare_paired,
+    compare_unpaired,
+    figure_interval,
+    paired_ratio,
+    power,
+    unpaired_ratio,
+)
 from tidegauge.statistics.within_trial import mean_within
 
 Noise = Callable[[random.Random], float]

@@ -22,7 +22,7 @@ from tidegauge.report.names import SystemNames
 from tidegauge.report.summary import run_summary
 from tidegauge.report.sweeps import in_order, labelled, swept
 from tidegauge.report.terminal import run_report
-from tidegauge.statistics.verdict import Verdict
+from tidegauge.statistics.intervals import Verdict
 
 
 def at(number: int, system: str = "kafka@4.3.1", scale: float = 1.0, **point: str) -> LoadResult:

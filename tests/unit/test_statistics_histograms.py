@@ -16,8 +16,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegauge.statistics import histograms
-from tidegauge.statistics.histograms import EMPTY, Histogram, add, compressed, decode, encode, merged
-from tidegauge.statistics.summary import latency_summary, live_ms, percentile_ms, summarise
+from tidegauge.statistics.histograms import (
+    EMPTY,
+    Histogram,
+    add,
+    compressed,
+    decode,
+    encode,
+    latency_summary,
+    live_ms,
+    merged,
+    percentile_ms,
+    summarise,
+)
 
 HOUR_NS = 3600 * 10**9
 

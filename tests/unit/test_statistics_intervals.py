@@ -9,22 +9,20 @@ import pytest
 from scipy import stats
 
 from tidegauge.statistics.intervals import (
+    BLOCKS_MAX,
     BOOTSTRAP_BLOCKS_MIN,
+    POWER,
     Interval,
     Method,
-    figure_interval,
-    paired_ratio,
-    unpaired_ratio,
-)
-from tidegauge.statistics.verdict import (
-    BLOCKS_MAX,
-    POWER,
     Verdict,
     blocks_needed,
     compare_paired,
     compare_unpaired,
+    figure_interval,
     judge,
+    paired_ratio,
     power,
+    unpaired_ratio,
 )
 
 KAFKA = {0: 10.0, 1: 10.4, 2: 9.5, 3: 10.9, 4: 9.9}

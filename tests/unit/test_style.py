@@ -144,7 +144,7 @@ def test_imports_between_packages_go_down_only() -> None:
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("model/x.py", "tidegauge.statistics.summary"),
+        ("model/x.py", "tidegauge.statistics.intervals"),
         ("numbers.py", "tidegauge.model.trial"),
         ("hosts/x.py", "tidegauge.fleet"),
         ("report/x.py", "tidegauge.campaign.plan.plan"),

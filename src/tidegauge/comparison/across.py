@@ -17,7 +17,7 @@ from tidegauge.published.examine import Choice, examine, report
 from tidegauge.published.observe import Measured
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.statistics.figures import Shown, compared, figures_found
-from tidegauge.statistics.verdict import NOISE_THRESHOLD
+from tidegauge.statistics.intervals import NOISE_THRESHOLD
 from tidegauge.store.read import StoredRun
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -11,8 +11,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words
 from tidegauge.plain import grouped
 from tidegauge.statistics.figures import Figure, FindingFigure, Shown, compared, figures_found
-from tidegauge.statistics.intervals import by_block
-from tidegauge.statistics.verdict import NOISE_THRESHOLD, Comparison, compare_paired, compare_unpaired
+from tidegauge.statistics.intervals import NOISE_THRESHOLD, Comparison, by_block, compare_paired, compare_unpaired
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from tidegauge.report.markdown import escaped, table
 from tidegauge.report.published import published_parts
 from tidegauge.report.summary import head
 from tidegauge.report.terminal import heading, host_words
-from tidegauge.statistics.verdict import Verdict
+from tidegauge.statistics.intervals import Verdict
 from tidegauge.store.read import StoredRun
 
 SETTINGS_SHOWN = 20

@@ -11,8 +11,15 @@ from tidegauge.comparison.within import Ratio
 from tidegauge.durability.levels import levels_equal
 from tidegauge.model.trial import MeasuredResult, point_words, with_form
 from tidegauge.numbers import factor, in_unit, percent, plural
-from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, figure_interval, geometric_mean
-from tidegauge.statistics.verdict import BLOCKS_MAX, Comparison, Verdict
+from tidegauge.statistics.intervals import (
+    BLOCKS_MAX,
+    BLOCKS_MIN,
+    CONFIDENCE,
+    Comparison,
+    Verdict,
+    figure_interval,
+    geometric_mean,
+)
 from tidegauge.store.read import StoredRun
 
 

@@ -17,9 +17,8 @@ from tidegauge.model.trial import Latency, MeasuredResult, TrialResult, point_wo
 from tidegauge.numbers import count, ms
 from tidegauge.plain import plain
 from tidegauge.report.layout import apart, headed
-from tidegauge.statistics.histograms import EMPTY, Histogram, add
+from tidegauge.statistics.histograms import EMPTY, Histogram, add, latency_summary
 from tidegauge.statistics.intervals import Interval
-from tidegauge.statistics.summary import latency_summary
 from tidegauge.statistics.within_trial import mean_within, percentile_within
 from tidegauge.store.details import TrialDetails, read_details, response_by_stretch, window_rows
 from tidegauge.store.read import StoredRun

@@ -28,8 +28,7 @@ from tidegauge.report.sweeps import swept
 from tidegauge.report.usage import limited_by
 from tidegauge.statistics.classify import NOT_KEPT_UP
 from tidegauge.statistics.figures import FIGURES, Shown, figures_found
-from tidegauge.statistics.intervals import CONFIDENCE
-from tidegauge.statistics.verdict import Verdict
+from tidegauge.statistics.intervals import CONFIDENCE, Verdict
 from tidegauge.store.read import StoredRun
 
 ONE_EACH = "measured once each: no evidence that the order would hold again"

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
 from tidegauge.model.trial import CatchUp, PhaseFigures
 from tidegauge.model.workload import BEFORE, DURING, PHASES, DeviceReads
-from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode
+from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode, latency_summary
 from tidegauge.statistics.steady import growth
-from tidegauge.statistics.summary import latency_summary
 
 
 @dataclass

@@ -21,9 +21,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegauge.statistics.histograms import Histogram, sum_of
+from tidegauge.statistics.histograms import SAMPLES_MIN, Histogram, sum_of
 from tidegauge.statistics.intervals import CONFIDENCE, Interval, Method, t_quantile
-from tidegauge.statistics.summary import SAMPLES_MIN
 
 SECONDS_MIN = 10
 _PIECES_MAX = 600
@@ -57,7 +56,7 @@ def percentile_within(
 ) -> Interval | None:
     """A percentile in ms of all seconds merged, with its interval within the trial.
 
-    None with fewer than ten seconds or too few samples for the percentile (`summary.SAMPLES_MIN`).
+    None with fewer than ten seconds or too few samples for the percentile (`histograms.SAMPLES_MIN`).
     """
     pieces = _thinned([second for second in seconds if second.count])
     whole = sum_of(pieces)

@@ -20,8 +20,8 @@ from tidegauge.model.load import SecondFigures
 from tidegauge.model.trial import LoadSpec, ReadSpec
 from tidegauge.model.workload import BEFORE, PHASES, late_names
 from tidegauge.statistics.catching_up import PhaseTally
+from tidegauge.statistics.histograms import live_ms
 from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
-from tidegauge.statistics.summary import live_ms
 from tidegauge.store.trial import TrialStore
 
 WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"

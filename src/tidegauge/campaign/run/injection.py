@@ -33,7 +33,7 @@ from tidegauge.model.faults import (
 from tidegauge.model.load import SecondFigures, TotalFigures
 from tidegauge.model.trial import TrialSpec
 from tidegauge.statistics.disruption import FaultSpan, LoadSecond, disruption, normal_before
-from tidegauge.statistics.summary import live_ms
+from tidegauge.statistics.histograms import live_ms
 from tidegauge.systems.api import Deployment
 
 LOOK_AHEAD_S = 1.5

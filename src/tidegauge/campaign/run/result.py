@@ -41,8 +41,8 @@ from tidegauge.model.workload import Arrival, RateSchedule
 from tidegauge.numbers import rounded
 from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
 from tidegauge.statistics.figures import largest_times
+from tidegauge.statistics.histograms import summarise
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, catching_up, drifts, growth, too_short_to_judge
-from tidegauge.statistics.summary import summarise
 from tidegauge.usage import connections_of
 
 MAJORITY = 2

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tidegauge.model.load import TotalFigures, worker_name
 from tidegauge.model.trial import WorkerResult
 from tidegauge.statistics.classify import WorkerEvidence
-from tidegauge.statistics.summary import summarise
+from tidegauge.statistics.histograms import summarise
 
 
 def worker_results(totals: TotalFigures, measured_s: float, *, scheduled: bool) -> tuple[WorkerResult, ...]:
