@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from tidegauge.attestation.history import COLUMNS, History, Sent
+from tidegauge.attestation.evidence import HISTORY_COLUMNS, History, Sent
 from tidegauge.attestation.judging import Anomalies, CutResult, at_stake
 
 
 def history_of(messages: Iterable[Sent], doubts: tuple[str, ...] = ()) -> History:
     """A history of these messages, in any order."""
     rows = sorted(messages, key=lambda message: (message.producer, message.sequence))
-    columns = {name: np.array([int(getattr(row, name)) for row in rows], dtype=np.int64) for name in COLUMNS}
+    columns = {name: np.array([int(getattr(row, name)) for row in rows], dtype=np.int64) for name in HISTORY_COLUMNS}
     return History(**columns, doubts=doubts)
 
 

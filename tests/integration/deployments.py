@@ -13,7 +13,7 @@ import psutil
 from live import await_ready
 from patience import Patience
 
-from tidegauge.attestation.reads import Read, load_read
+from tidegauge.attestation.evidence import Read, load_read
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.local import LocalHost
 from tidegauge.model.level import LevelChoice, LevelFinding

@@ -17,9 +17,8 @@ from loads import order_for
 from patience import Patience
 
 from tidegauge.attestation.classification import classify
-from tidegauge.attestation.history import History, read_history
+from tidegauge.attestation.evidence import History, Read, load_read, read_history
 from tidegauge.attestation.judging import Anomalies
-from tidegauge.attestation.reads import Read, load_read
 from tidegauge.errors import RunFailedError
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.message import CommittedPositions, Fate

@@ -15,8 +15,7 @@ import pytest
 from clusters import NODES, Cluster, cluster
 
 from tidegauge.attestation.classification import classify
-from tidegauge.attestation.history import History, read_history
-from tidegauge.attestation.reads import Read, last_positions, load_read
+from tidegauge.attestation.evidence import History, Read, last_positions, load_read, read_history
 from tidegauge.hosts.data_files import Message, find_copies
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.message import Fate

@@ -13,9 +13,9 @@ import numpy as np
 from campaign_doubles import FakeDeployment, FakeHost, FakeSystem, FakeWorker, Journal
 from wrong_servers import Honest
 
-from tidegauge.attestation import history, reads
-from tidegauge.attestation.history import HEADER
-from tidegauge.attestation.history import Kind as Record
+from tidegauge.attestation import evidence
+from tidegauge.attestation.evidence import HEADER
+from tidegauge.attestation.evidence import Kind as Record
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import CutReport
 from tidegauge.model.attest import AttestPlan
@@ -93,8 +93,10 @@ class Worker(FakeWorker):
         self.stopping.set()
         self.thread.join()
         assert self.order is not None
-        header = np.array([(history.MAGIC, history.RECORD.itemsize, 0, self.order.trial_id, 0)], dtype=HEADER)
-        rows = np.array(self.records, dtype=history.RECORD)
+        header = np.array(
+            [(evidence.HISTORY_MAGIC, evidence.HISTORY_RECORD.itemsize, 0, self.order.trial_id, 0)], dtype=HEADER
+        )
+        rows = np.array(self.records, dtype=evidence.HISTORY_RECORD)
         (Path(self.order.history_directory) / "producer-0.history").write_bytes(header.tobytes() + rows.tobytes())
         return 0
 
@@ -117,10 +119,10 @@ class Worker(FakeWorker):
         else:
             self.journal.note(f"read from node {node} up to {sorted(last.items())}")
             found = self.world.server.read("pass", node=node)
-        rows = np.zeros(len(found), dtype=reads.RECORD)
+        rows = np.zeros(len(found), dtype=evidence.READ_RECORD)
         for name in ("sequence", "position", "producer", "topic", "partition", "flags"):
             rows[name] = getattr(found, name)
-        header = np.array([(reads.MAGIC, reads.RECORD.itemsize, 0, order.trial_id, 0)], dtype=HEADER)
+        header = np.array([(evidence.READ_MAGIC, evidence.READ_RECORD.itemsize, 0, order.trial_id, 0)], dtype=HEADER)
         file.write_bytes(header.tobytes() + rows.tobytes())
         began_ns = time.monotonic_ns()
         return ReadBack(file, began_ns, began_ns, found.partitions)

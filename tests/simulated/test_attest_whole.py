@@ -19,7 +19,7 @@ from wrong_servers import (
     ReplicasPartInACut,
 )
 
-from tidegauge.attestation.history import Kind as Record
+from tidegauge.attestation.evidence import Kind as Record
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import attest_cycle
 from tidegauge.campaign.run.attesting import run_attestation

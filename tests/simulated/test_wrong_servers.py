@@ -23,9 +23,8 @@ from wrong_servers import (
 )
 
 from tidegauge.attestation.classification import classify
-from tidegauge.attestation.history import History
+from tidegauge.attestation.evidence import History, Read, last_positions
 from tidegauge.attestation.judging import Anomalies, Criteria, CutResult, Judgement, judge
-from tidegauge.attestation.reads import Read, last_positions
 from tidegauge.model.attest import Verdict
 from tidegauge.model.message import LOST, Fate
 

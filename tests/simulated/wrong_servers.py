@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from histories import history_of
 
-from tidegauge.attestation.history import History
-from tidegauge.attestation.reads import Read, read_of
+from tidegauge.attestation.evidence import History, Read, read_of
 from tidegauge.model.message import Flag, Found, Outcome, PartitionRead, Sent
 
 PARTITIONS = 2

@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegauge.attestation.classification import classify, moved_back
-from tidegauge.attestation.history import History, Kind, read_history
+from tidegauge.attestation.evidence import History, Kind, Read, read_history, read_of
 from tidegauge.attestation.judging import Anomalies
-from tidegauge.attestation.reads import Read, read_of
 from tidegauge.model.message import (
     LOST,
     CommittedPosition,

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from histories import history_of
 
-from tidegauge.attestation.history import Kind, read_history
-from tidegauge.attestation.reads import load_read
+from tidegauge.attestation.evidence import Kind, load_read, read_history
 from tidegauge.errors import RunFailedError
 from tidegauge.model.message import Flag, Outcome, PartitionRead, ReadBack, Sent
 

@@ -9,8 +9,8 @@ import pytest
 from histories import cut_result, history_of
 
 from tidegauge.attestation.classification import classify
+from tidegauge.attestation.evidence import read_of
 from tidegauge.attestation.judging import Anomalies, Criteria, CutResult, judge, loss_bound, why_not_counted
-from tidegauge.attestation.reads import read_of
 from tidegauge.model.attest import Verdict
 from tidegauge.model.message import Found, Outcome, PartitionRead, Sent
 

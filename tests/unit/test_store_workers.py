@@ -13,7 +13,7 @@ from worker_samples import second_of_several, several, totals_of_several, worker
 from tidegauge import store
 from tidegauge.statistics.histograms import decode
 from tidegauge.store.hlog import read_intervals
-from tidegauge.store.worker_seconds import COLUMNS, worker_rows_of
+from tidegauge.store.seconds import WORKER_COLUMNS, worker_rows_of
 
 REFERENCE = (Path(__file__).resolve().parents[2] / "docs/reference.md").read_text()
 
@@ -42,7 +42,7 @@ def test_each_second_of_each_is_a_row_with_the_columns_of_the_seconds(tmp_path: 
     assert {path.name for path in trial.directory.glob("workers*")} == {"workers.parquet", "workers.hlog"}
     schema = pq.read_schema(trial.directory / "workers.parquet")
     assert schema.metadata[b"tidegauge.schema"] == b"tidegauge.workers/1"
-    assert schema.names == list(COLUMNS)
+    assert schema.names == list(WORKER_COLUMNS)
 
 
 def test_the_windows_of_each_are_an_interval_log(tmp_path: Path) -> None:
@@ -94,4 +94,4 @@ def test_rows_of_the_newest_second_are_read_while_it_goes(tmp_path: Path) -> Non
 
 def test_the_table_is_documented() -> None:
     (sentence,) = re.findall(r"`workers\.parquet`.*?\n\n", REFERENCE, re.DOTALL)[-1:]
-    assert [name for name in COLUMNS if f"`{name}`" not in sentence] == []
+    assert [name for name in WORKER_COLUMNS if f"`{name}`" not in sentence] == []

@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidegauge.attestation.history import History, Longs
+from tidegauge.attestation.evidence import READ_COLUMNS, History, Longs, Read
 from tidegauge.attestation.judging import Anomalies
-from tidegauge.attestation.reads import COLUMNS, Read
 from tidegauge.model.message import (
     BROKEN,
     CommittedPositions,
@@ -313,5 +312,5 @@ def _instead(sent: Sent, read: Read) -> Found | None:
 
 
 def _found(read: Read, place: int) -> Found:
-    values: dict[str, Any] = {name: int(getattr(read, name)[place]) for name in COLUMNS}
+    values: dict[str, Any] = {name: int(getattr(read, name)[place]) for name in READ_COLUMNS}
     return Found(**{**values, "flags": Flag(values["flags"])})

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidegauge.attestation.history import History
+    from tidegauge.attestation.evidence import History
 
 
 @dataclass(frozen=True)

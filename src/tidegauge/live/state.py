@@ -14,9 +14,8 @@ from tidegauge.model.trial import LoadResult, MeasuredResult
 from tidegauge.plain import plain
 from tidegauge.report.html.answer import answer
 from tidegauge.report.summary import head
-from tidegauge.store.seconds import last_seconds
+from tidegauge.store.seconds import WORKER, last_seconds, worker_rows_of
 from tidegauge.store.telemetry import ROWS_MAX, last_use_rows, use_rows
-from tidegauge.store.worker_seconds import WORKER, worker_rows_of
 
 SECONDS_MAX = 240
 """Of the newest trial: what a chart on a page can show."""

@@ -40,9 +40,8 @@ from tidegauge.store.read import (
     run_directories,
 )
 from tidegauge.store.run import RunStore, create_run, resume_run
-from tidegauge.store.seconds import read_seconds
+from tidegauge.store.seconds import read_seconds, read_worker_seconds
 from tidegauge.store.trial import TrialStore
-from tidegauge.store.worker_seconds import read_worker_seconds
 
 __all__ = [
     "INDEX_NAME",

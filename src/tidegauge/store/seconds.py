@@ -2,6 +2,8 @@
 
 Units stand last in the names of the columns. Histograms are not in here but in the .hlog files; their p50, p99 and
 maximum are. Columns without "subscription" sum over subscriptions, `backlog_msgs` is the largest of them.
+
+Beside it a second table with a row for each of several load generators; none of a trial that one alone carried out.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from tidegauge.store.tables import FLOAT, INT, TEXT, last_lines, parquet_schema,
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 NAME = "seconds"
 _ROW_BYTES_MAX = 4096
@@ -161,3 +164,50 @@ def generator_row(of: SecondFigures | WorkerSecond) -> dict[str, Any]:
         "busiest_consumer_busy_s": of.busiest_consumer_busy_ns / 1e9,
         "jit_s": of.jit_ns / 1e9,
     }
+
+
+WORKERS = "workers"
+WORKER = "worker"
+"""The load generator's number, from 1."""
+_OF_SECOND = ("second", "from_mono_ns", "until_mono_ns")
+_COUNTED_OF_WORKER = ("scheduled_msgs_per_s", "sent_msgs", "acked_msgs", "received_msgs")
+WORKER_COLUMNS = (*_OF_SECOND, WORKER, *_COUNTED_OF_WORKER, *OF_GENERATOR, "phase")
+_LAST_BYTES = 512 * 1024
+"""Of a growing table, read for its newest second: that of two thousand load generators."""
+
+
+def worker_columns() -> pa.Schema:
+    """Names and types."""
+    known = {**COLUMNS, WORKER: INT, "phase": TEXT}
+    return parquet_schema("tidegauge.workers/1", {name: known[name] for name in WORKER_COLUMNS})
+
+
+def worker_rows(figures: SecondFigures, phase: str = "") -> list[dict[str, Any]]:
+    """A row for each load generator that had anything of a second; [] where there is one only."""
+    return [
+        {
+            **{name: getattr(figures, name) for name in _OF_SECOND},
+            WORKER: own.worker,
+            "scheduled_msgs_per_s": own.scheduled_msgs_per_s,
+            "sent_msgs": own.sent,
+            "acked_msgs": own.acked,
+            "received_msgs": own.received,
+            **generator_row(own),
+            "phase": phase,
+        }
+        for own in figures.workers
+    ]
+
+
+def read_worker_seconds(trial_directory: Path) -> list[dict[str, Any]]:
+    """All rows of load generators of a trial, finished or not, oldest first. Raises `OSError`, `ValueError`."""
+    return list(read_table(trial_directory, WORKERS))
+
+
+def worker_rows_of(trial_directory: Path, second: int) -> list[Mapping[str, Any]]:
+    """Those of one of the newest seconds of a trial that goes on; [] of any other."""
+    try:
+        newest = last_lines(trial_directory / f"{WORKERS}.jsonl", _LAST_BYTES)
+        return [row for row in newest if row["second"] == second]
+    except (OSError, ValueError):
+        return []

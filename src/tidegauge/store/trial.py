@@ -18,7 +18,7 @@ from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import TrialResult, TrialSpec
 from tidegauge.model.use import Sample
-from tidegauge.store import seconds, worker_seconds
+from tidegauge.store import seconds
 from tidegauge.store.files import (
     CYCLES_FILE,
     MEASURING_FILE,
@@ -70,7 +70,7 @@ class TrialStore:
         self._write_status("running", "", "")
         self._seconds = Table(directory, seconds.NAME, seconds.columns)
         self._seconds.begin()
-        self._workers = Table(directory, worker_seconds.NAME, worker_seconds.schema, worker_seconds.COLUMNS)
+        self._workers = Table(directory, seconds.WORKERS, seconds.worker_columns, seconds.WORKER_COLUMNS)
         self._telemetry = TelemetryLog(directory)
         self._logs = {
             name: IntervalLog(directory / f"{name}.hlog") for name in ("response", "service", "delay", "end-to-end")
@@ -86,7 +86,7 @@ class TrialStore:
             largest_ms = subscription_row["end_to_end_max_ms"]
             self._logs["end-to-end"].append(subscription.end_to_end, *span, subscription.name, largest_ms)
         # Before the second itself: whoever sees it finds the rows of all its load generators.
-        self._workers.append(worker_seconds.rows(figures, phase))
+        self._workers.append(seconds.worker_rows(figures, phase))
         self._seconds.append([row])
 
     def sample(self, sample: Sample) -> None:

@@ -56,7 +56,7 @@ class LoadOrder:
     """The last so many subscriptions of each topic do not read until they are resumed."""
     schedule: RateSchedule | None = None
     history_directory: str = ""
-    """Where each producer writes what it sent and what became of it (`tidegauge.attestation.history`); "" = nowhere.
+    """Where each producer writes what it sent and what became of it (`tidegauge.attestation.evidence`); "" = nowhere.
 
     Must exist, on this host, on a disk whose power is not cut."""
     outcome_timeout_s: float = 0.0

@@ -50,7 +50,7 @@ class ReadingWorker(Protocol):
             subscription: whose copy is read where each has one of its own ("sub-1"). It must not have consumed
                 anything: let the last subscription start paused and leave it so. Where messages are kept only as long
                 as a subscription needs them (Pulsar), it is the one that keeps them.
-            file: is made; must not exist yet. What it holds: `tidegauge.attestation.reads`.
+            file: is made; must not exist yet. What it holds: `tidegauge.attestation.evidence`.
             timeout_s: for all partitions together. What is not read by then is reported as not complete.
             node: whose copy is read, by number from 1, where a system lets clients choose (`System.serves_replicas`); 0
                 is whatever serves. Kafka's partitions are led by that node afterwards.

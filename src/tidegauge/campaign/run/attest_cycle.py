@@ -16,9 +16,8 @@ from typing import cast
 import numpy as np
 
 from tidegauge.attestation.classification import classify
-from tidegauge.attestation.history import History, Longs, read_history
+from tidegauge.attestation.evidence import History, Longs, Read, last_positions, load_read, read_history, read_of
 from tidegauge.attestation.judging import Anomalies, at_stake
-from tidegauge.attestation.reads import Read, last_positions, load_read, read_of
 from tidegauge.attestation.scenario import targets
 from tidegauge.campaign.run.session import Session, await_complete, await_ready
 from tidegauge.campaign.run.trial import load_order

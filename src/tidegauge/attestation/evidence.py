@@ -1,13 +1,18 @@
-"""Files of records that the worker writes as evidence: a header, then records of one size, little endian.
+"""Files of records that the worker writes as evidence, of what was sent and of what was found afterwards.
 
-A history is kept by the worker outside what is cut, one file a producer (docs/reference.md, "History files"). A message
-is *invoked* before its client is given it. Its outcome is *acknowledged*, *refused* (it surely was not stored), or
-*unknown*: its client gave it up, or nothing was reported before the worker ended. An unknown message may be there or
-not; both are fine.
+Each has a header, then records of one size, little endian (docs/reference.md, "History files" and "Read logs").
+
+A history is kept by the worker outside what is cut, one file a producer. A message is *invoked* before its client is
+given it. Its outcome is *acknowledged*, *refused* (it surely was not stored), or *unknown*: its client gave it up, or
+nothing was reported before the worker ended. An unknown message may be there or not; both are fine.
+
+A read log is what one pass over a trial's partitions found, read from their beginning: each message in the order in
+which it was delivered.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -17,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidegauge.errors import RunFailedError
-from tidegauge.model.message import Outcome, Sent
+from tidegauge.model.message import Found, Outcome, PartitionRead, ReadBack, Sent
 
 Longs = NDArray[np.int64]
 
@@ -45,13 +50,13 @@ def read_records(
     return header, np.frombuffer(data, layout, count=whole, offset=HEADER.itemsize), rest
 
 
-MAGIC = b"TGHIST01"
-RECORD = np.dtype(
+HISTORY_MAGIC = b"TGHIST01"
+HISTORY_RECORD = np.dtype(
     [("mono_ns", "<i8"), ("sequence", "<i8"), ("position", "<i8"), ("partition", "<i4"), ("kind", "u1"), ("_", "V3")]
 )
 """As `io.tidegauge.worker.engine.history.HistoryFile` writes it, little endian."""
 FILES = "producer-*.history"
-COLUMNS = ("producer", "sequence", "invoked_ns", "resolved_ns", "outcome", "partition", "position")
+HISTORY_COLUMNS = ("producer", "sequence", "invoked_ns", "resolved_ns", "outcome", "partition", "position")
 
 
 class Kind(IntEnum):
@@ -93,7 +98,7 @@ class History:
 
     def row(self, index: int) -> Sent:
         """One message."""
-        values: dict[str, Any] = {name: int(getattr(self, name)[index]) for name in COLUMNS}
+        values: dict[str, Any] = {name: int(getattr(self, name)[index]) for name in HISTORY_COLUMNS}
         return Sent(**{**values, "outcome": Outcome(values["outcome"])})
 
     def acknowledged_between(self, from_ns: int, until_ns: int) -> int:
@@ -143,13 +148,13 @@ def read_history(directory: Path, trial_id: int) -> History:
     parts = [_one_file(file, trial_id) for file in files]
     order = np.argsort(np.concatenate([part.producer for part in parts]), kind="stable")
 
-    columns = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in COLUMNS}
+    columns = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in HISTORY_COLUMNS}
     return History(**columns, doubts=tuple(doubt for part in parts for doubt in part.doubts))
 
 
 def _one_file(file: Path, trial_id: int) -> History:
     """The history of one producer, ordered by sequence."""
-    header, records, rest = read_records(file, "history", MAGIC, RECORD)
+    header, records, rest = read_records(file, "history", HISTORY_MAGIC, HISTORY_RECORD)
     if int(header["trial"]) != trial_id:
         raise RunFailedError(f"{file} is the history of trial {int(header['trial']):x}, not of {trial_id:x}.")
     doubts = [f"{file.name}: the last {rest} bytes are part of a record only, and left out"] if rest else []
@@ -188,3 +193,98 @@ def _outcomes(producer: int, records: NDArray[np.void], name: str, doubts: list[
         doubts=tuple(doubts),
         **columns,
     )
+
+
+READ_MAGIC = b"TGREAD01"
+READ_RECORD = np.dtype(
+    [
+        ("sequence", "<i8"),
+        ("position", "<i8"),
+        ("producer", "<u4"),
+        ("within", "<u4"),
+        ("topic", "<u4"),
+        ("partition", "<u4"),
+        ("flags", "<u4"),
+        ("_", "V4"),
+    ]
+)
+"""As `io.tidegauge.worker.engine.history.ReadLog` writes it, little endian."""
+READ_COLUMNS = ("producer", "sequence", "topic", "partition", "position", "flags")
+
+
+NEVER = (1 << 63) - 1
+"""Later than any instant."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """One pass: its messages in the order of delivery, and how far each partition was read. Columns as in `Found`.
+
+    Attributes:
+        name: which pass it is, for people: "first read", "second read", "read from node 2".
+        began_ns: when it began; what was acknowledged later it need not have found.
+    """
+
+    name: str
+    producer: Longs
+    sequence: Longs
+    topic: Longs
+    partition: Longs
+    position: Longs
+    flags: Longs
+    partitions: tuple[PartitionRead, ...]
+    began_ns: int = NEVER
+
+    def __len__(self) -> int:
+        """Messages found."""
+        return len(self.sequence)
+
+    @property
+    def intact(self) -> NDArray[np.bool_]:
+        """Which messages are this trial's and undamaged."""
+        intact: NDArray[np.bool_] = self.flags == 0
+        return intact
+
+    @property
+    def incomplete(self) -> tuple[PartitionRead, ...]:
+        """Partitions that were not read to their end: nothing can be said lost there."""
+        return tuple(p for p in self.partitions if not p.complete)
+
+
+def read_of(name: str, found: Iterable[Found], partitions: tuple[PartitionRead, ...] = ()) -> Read:
+    """A read of these messages, in this order; every partition of them complete unless `partitions` says otherwise."""
+    rows = list(found)
+    if not partitions:
+        places = sorted({(row.topic, row.partition) for row in rows})
+        partitions = tuple(
+            PartitionRead(t, p, sum((row.topic, row.partition) == (t, p) for row in rows), True) for t, p in places
+        )
+
+    def column(field: str) -> Longs:
+        return np.array([int(getattr(row, field)) for row in rows], dtype=np.int64)
+
+    return Read(name=name, partitions=partitions, began_ns=NEVER, **{field: column(field) for field in READ_COLUMNS})
+
+
+def last_positions(reads: Iterable[Read]) -> dict[tuple[int, int], int]:
+    """By topic and partition, the last position at which any of these reads found a message, damaged or not."""
+    last: dict[tuple[int, int], int] = {}
+    for read in reads:
+        for topic, partition in {(p.topic, p.partition) for p in read.partitions}:
+            there = read.position[(read.topic == topic) & (read.partition == partition)]
+            if len(there):
+                last[topic, partition] = max(int(there.max()), last.get((topic, partition), -1))
+    return last
+
+
+def load_read(name: str, read_back: ReadBack, trial_id: int) -> Read:
+    """The pass that a worker has made. Raises `RunFailedError` if its file is damaged or of another trial."""
+    header, records, rest = read_records(read_back.file, "read log", READ_MAGIC, READ_RECORD)
+    if int(header["trial"]) != trial_id:
+        raise RunFailedError(f"{read_back.file} was read for trial {int(header['trial']):x}, not for {trial_id:x}.")
+    body = records.nbytes + rest
+    expected = sum(p.messages for p in read_back.partitions) * READ_RECORD.itemsize
+    if body != expected:
+        raise RunFailedError(f"{read_back.file} has {body:,} bytes of records; the worker says it wrote {expected:,}.")
+    columns = {field: records[field].astype(np.int64) for field in READ_COLUMNS}
+    return Read(name=name, partitions=read_back.partitions, began_ns=read_back.began_mono_ns, **columns)
