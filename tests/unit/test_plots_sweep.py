@@ -16,7 +16,7 @@ from tidegauge.report.compare import estimate
 from tidegauge.report.plots.load import longest_axis, sweep_plots
 from tidegauge.report.plots.model import Plot
 from tidegauge.report.plots.timeline import began_ns, chase_plots
-from tidegauge.report.sweeps import swept
+from tidegauge.report.tables import swept
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredTrial
 

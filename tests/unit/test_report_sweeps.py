@@ -20,7 +20,7 @@ from tidegauge.report import compare, levels
 from tidegauge.report.findings import findings
 from tidegauge.report.names import SystemNames
 from tidegauge.report.summary import run_summary
-from tidegauge.report.sweeps import in_order, labelled, swept
+from tidegauge.report.tables import in_order, labelled, swept
 from tidegauge.report.terminal import run_report
 from tidegauge.statistics.intervals import Verdict
 

@@ -17,8 +17,8 @@ from tidegauge.report.html.page import report_page
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.schemas import json_schemas
 from tidegauge.report.summary import run_summary
+from tidegauge.report.tables import ROWS_MAX, worker_notes, workers_table
 from tidegauge.report.terminal import run_report
-from tidegauge.report.workers import ROWS_MAX, worker_notes, workers_table
 
 TABLE = """\
                          msg/s ---------------------   response, ms   own lag, ms

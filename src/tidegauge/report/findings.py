@@ -15,8 +15,7 @@ from tidegauge.model.trial import LoadResult, TrialSpec, point_words
 from tidegauge.numbers import MISSING, count, ms, short
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, apart, bullet
 from tidegauge.report.names import SystemNames
-from tidegauge.report.sweeps import LABEL_CHARS_MAX, in_order, labelled
-from tidegauge.report.tables import Form, reduced_group
+from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Form, in_order, labelled, reduced_group
 
 Figure = Callable[[FaultResult], float | None]
 
@@ -154,7 +153,7 @@ def finding_table(own: Sequence[Finding], names: SystemNames) -> FigureTable:
     points = [finding.point for finding in own for _ in finding.rows]
     label_head, labels = labelled(points, [who for who, _ in rows], "system")
     table = FigureTable(label_head, labels, tuple(groups))
-    return replace(table, label_chars_max=LABEL_CHARS_MAX) if any(points) else table
+    return replace(table, label_chars_max=SWEPT_LABEL_CHARS_MAX) if any(points) else table
 
 
 def _shown(cell: Cell) -> str:

@@ -28,7 +28,7 @@ from tidegauge.report.findings import planned_faults
 from tidegauge.report.layout import Column, Paragraph, WordTable, apart, headed
 from tidegauge.report.names import listed
 from tidegauge.report.published import published_plan
-from tidegauge.report.sweeps import in_order
+from tidegauge.report.tables import in_order
 from tidegauge.report.terminal import heading, workload_words
 from tidegauge.store.read import StoredRun
 

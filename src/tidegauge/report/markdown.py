@@ -15,8 +15,8 @@ from tidegauge.report.findings import named
 from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import names_of
 from tidegauge.report.published import counts, verdict_marks
+from tidegauge.report.tables import worker_notes, workers_table
 from tidegauge.report.terminal import host_words, load_words, workload_words
-from tidegauge.report.workers import worker_notes, workers_table
 from tidegauge.statistics.figures import Figure, Kind, Shown, figures_shown
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import Outcome

@@ -26,7 +26,7 @@ from tidegauge.report.findings import finding_table
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
 from tidegauge.report.names import SystemNames, names_of
 from tidegauge.report.published import counts
-from tidegauge.report.sweeps import swept
+from tidegauge.report.tables import swept
 from tidegauge.report.terminal import host_words, path_line
 from tidegauge.report.usage import limited_by
 from tidegauge.report.verdicts import ExperimentVerdict, verdicts

@@ -15,7 +15,7 @@ from tidegauge.model.workload import share_sizes
 from tidegauge.plain import plain
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.lists import ShownPlan
-from tidegauge.report.sweeps import in_order
+from tidegauge.report.tables import in_order
 from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.read import StoredRun, environment_changes
 

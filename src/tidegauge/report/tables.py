@@ -1,18 +1,30 @@
-"""The tables of a run: figures of each trial, of each step of a schedule, and remarks on them."""
+"""The tables of a run: figures of each trial, step of a schedule, load generator and point of a sweep, with remarks.
+
+Those of a sweep stand side by side: the swept values in the first columns, then the system.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
 
 from tidegauge.comparison.blocks import Block
-from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, RecordResult, Validity
+from tidegauge.model.trial import (
+    LoadResult,
+    MeasuredResult,
+    ReadResult,
+    RecordResult,
+    Validity,
+    WorkerResult,
+    point_words,
+)
 from tidegauge.model.workload import SubscriptionType
-from tidegauge.numbers import MISSING, count, in_unit, ms, plural
+from tidegauge.numbers import MISSING, count, in_unit, ms, plural, rounded, short
 from tidegauge.plain import grouped
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable
+from tidegauge.report.layout import BETWEEN_COLUMNS, Column, ColumnGroup, FigureTable
 from tidegauge.statistics.figures import FIGURES
 
 T = TypeVar("T")
@@ -201,3 +213,175 @@ def _own_settings(block: Block) -> list[str]:
             if settings:
                 notes.append(f"{system} has its own {kind} settings: {', '.join(settings)}.")
     return notes
+
+
+ROWS_MAX = 16
+"""Of one system; of more load generators those with the largest own lag are shown."""
+WORKER_LABEL_CHARS_MAX = 32
+
+WorkerFigure = Callable[[WorkerResult], float | None]
+OfWorker = Sequence[WorkerResult]
+"""One load generator, by its number, in all trials of a system."""
+
+
+def workers_table(block: Block) -> FigureTable | None:
+    """A row for each load generator of each system; None where trials had one only, and of a sweep, for want of room.
+
+    Of repeated trials rates, times and CPU are medians; lag, pauses and instants are the largest.
+    """
+    if block.point:
+        return None
+    rows = [
+        (f"{block.label(system)} {own[0].worker}", own)
+        for system in block.systems
+        for own in _workers_shown(block, system)
+    ]
+    if not rows:
+        return None
+
+    def group(head: str, form: Form, figures: Mapping[str, WorkerFigure], reduce: Reduce = median) -> ColumnGroup:
+        return reduced_group(head, [own for _, own in rows], form, figures, reduce)
+
+    rates: Mapping[str, WorkerFigure] = {
+        "offered": lambda w: w.offered_msgs_per_s,
+        "achieved": lambda w: w.msgs_per_s,
+        "received": lambda w: w.received_msgs_per_s,
+    }
+    lags: Mapping[str, WorkerFigure] = {
+        "p99": lambda w: w.own_lag.p99_ms,
+        "max": lambda w: w.own_lag.max_ms if w.own_lag.count else None,
+    }
+    used = (group("", short, {"CPU": lambda w: w.cpu_s}), group("", short, {"GC": lambda w: w.gc_pause_s}, max))
+    groups = (
+        group("msg/s", count, rates),
+        group("response, ms", ms, {"p50": lambda w: w.response.p50_ms, "p99": lambda w: w.response.p99_ms}),
+        group("own lag, ms", ms, lags, max),
+        ColumnGroup("used, s", tuple(column for part in used for column in part.columns), begins_table=True),
+        group("after the first, ms", _apart, {"started": lambda w: w.started_ms, "ended": lambda w: w.stopped_ms}, max),
+    )
+    labels = tuple(label for label, _ in rows)
+    return FigureTable("system, load generator", labels, groups, label_chars_max=WORKER_LABEL_CHARS_MAX)
+
+
+def _apart(apart_ms: float | None) -> str:
+    """Finer than that nobody stops a load generator."""
+    return MISSING if apart_ms is None else rounded(apart_ms, 2)
+
+
+def _workers_shown(block: Block, system: str) -> list[OfWorker]:
+    every = _by_number(shown(block, system))
+    late = sorted(every, key=lambda own: -max(worker.own_lag.max_ms for worker in own))[:ROWS_MAX]
+    return sorted(late, key=lambda own: own[0].worker)
+
+
+def _by_number(results: Sequence[MeasuredResult]) -> list[OfWorker]:
+    return list(grouped((worker.worker, worker) for result in results for worker in result.workers).values())
+
+
+def worker_notes(blocks: Sequence[Block]) -> list[str]:
+    """How far apart load generators began and ended at most, and what the table leaves out; [] where trials had one."""
+    notes = []
+    for system in dict.fromkeys(system for block in blocks for system in block.systems):
+        every = [own for block in blocks for own in _by_number(shown(block, system))]
+        workers = [worker for own in every for worker in own]
+        if not workers:
+            continue
+        several = max(worker.worker for worker in workers)
+        label = next(block.label(system) for block in blocks if system in block.systems)
+        who = f"{label}: the {several} load generators"
+        started = _apart(reduced(workers, lambda w: w.started_ms, max))
+        ended = _apart(reduced(workers, lambda w: w.stopped_ms, max))
+        if MISSING not in (started, ended):
+            notes.append(f"{who} began within {started} ms of each other and ended within {ended} ms.")
+        if several > ROWS_MAX and not blocks[0].point:
+            notes.append(f"{who} are too many for a table: it has the {ROWS_MAX} with the largest own lag, --json all.")
+    return notes
+
+
+Point = Mapping[str, str]
+
+SWEPT_LABEL_CHARS_MAX = 56
+"""Of the swept values and the system together."""
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z%]*)")
+_UNITS = {
+    "": 1.0, "b": 1.0, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "kb": 1e3, "mb": 1e6, "gb": 1e9,
+    "k": 1e3, "m": 60.0, "%": 0.01, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
+}  # fmt: skip
+
+
+def in_order(points: Sequence[Point]) -> list[Point]:
+    """Each point once, by its values: quantities by their size, other words by the alphabet, the first axis first."""
+    unique = {point_words(point): point for point in points}
+    numeric = {
+        axis: all(_size(point.get(axis, "")) is not None for point in unique.values())
+        for point in unique.values()
+        for axis in point
+    }
+
+    def key(point: Point) -> list[tuple[float, str]]:
+        return [(_size(value) or 0.0, "") if numeric[axis] else (0.0, value) for axis, value in point.items()]
+
+    return sorted(unique.values(), key=key)
+
+
+def _size(value: str) -> float | None:
+    """The quantity that a value begins with ("4" of "4 bypass"); None if it does not begin with one."""
+    match = _QUANTITY.match(value)
+    if match is None:
+        return None
+    factor = _UNITS.get(match[2].lower())
+    return None if factor is None else float(match[1]) * factor
+
+
+def labelled(points: Sequence[Point], labels: Sequence[str], head: str) -> tuple[str, tuple[str, ...]]:
+    """The head and the labels of a table whose rows are at these points: aligned columns of values, then `labels`.
+
+    A label has the form in which its system gives its level: it is no value of the systems beside it.
+    """
+    axes = list(dict.fromkeys(axis for point in points for axis in point))
+    rows = [[axis.rpartition(".")[2] for axis in axes] + [head]]
+    rows += [
+        [_value_shown(axis, point) for axis in axes] + [label] for point, label in zip(points, labels, strict=True)
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(axes) + 1)]
+    texts = [
+        BETWEEN_COLUMNS.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    return texts[0], tuple(texts[1:])
+
+
+def _value_shown(axis: str, point: Point) -> str:
+    """A value of a point in a row of one system."""
+    value = point.get(axis, "")
+    return value.partition(" ")[0] if axis == "durability" else value
+
+
+@dataclass(frozen=True)
+class Swept:
+    """One experiment at all points, by their order."""
+
+    experiment: str
+    blocks: tuple[Block, ...]
+
+    def table(self) -> FigureTable:
+        """One table of all points."""
+        table = figure_table(*self.blocks)
+        points = [block.point for block in self.blocks for _ in figure_rows(block)]
+        head, labels = labelled(points, table.labels, "system")
+        return FigureTable(head, labels, table.groups, SWEPT_LABEL_CHARS_MAX)
+
+
+def swept(blocks: Sequence[Block]) -> list[Swept]:
+    """The tables of a sweep's results. An experiment that the campaign lists several times gets one for each."""
+    found: dict[tuple[str, int], list[Block]] = {}
+    seen: dict[tuple[str, str], int] = {}
+    for block in blocks:
+        at = (block.experiment, point_words(block.point))
+        number = seen[at] = seen.get(at, -1) + 1
+        found.setdefault((block.experiment, number), []).append(block)
+    order = [point_words(point) for point in in_order([block.point for block in blocks])]
+    return [
+        Swept(name, tuple(sorted(own, key=lambda block: order.index(point_words(block.point)))))
+        for (name, _), own in found.items()
+    ]

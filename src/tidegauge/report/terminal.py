@@ -19,9 +19,16 @@ from tidegauge.report.findings import fault_notes, faults_table, findings
 from tidegauge.report.layout import Paragraph, apart, bullet, shown_path
 from tidegauge.report.names import names_of
 from tidegauge.report.published import published_parts
-from tidegauge.report.sweeps import Swept, swept
-from tidegauge.report.tables import figure_table, footnotes, records_table, remarks
-from tidegauge.report.workers import worker_notes, workers_table
+from tidegauge.report.tables import (
+    Swept,
+    figure_table,
+    footnotes,
+    records_table,
+    remarks,
+    swept,
+    worker_notes,
+    workers_table,
+)
 from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.read import StoredRun, environment_changes
 

@@ -24,7 +24,7 @@ from tidegauge.report import compare, distributions, fairness, levels
 from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
 from tidegauge.report.names import SystemNames, listed, names_of
-from tidegauge.report.sweeps import swept
+from tidegauge.report.tables import swept
 from tidegauge.report.usage import limited_by
 from tidegauge.statistics.classify import NOT_KEPT_UP
 from tidegauge.statistics.figures import FIGURES, Shown, figures_found

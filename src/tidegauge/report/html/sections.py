@@ -17,10 +17,18 @@ from tidegauge.report.plots.model import Plot, on_one_scale
 from tidegauge.report.plots.overview import share_bars, sustainable_bars, throughput_bars
 from tidegauge.report.plots.percentiles import percentile_plots
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, USED, chase_plots, timelines, trial_timelines
-from tidegauge.report.sweeps import Swept, swept
-from tidegauge.report.tables import Remark, figure_table, footnotes, records_table, remarks
+from tidegauge.report.tables import (
+    Remark,
+    Swept,
+    figure_table,
+    footnotes,
+    records_table,
+    remarks,
+    swept,
+    worker_notes,
+    workers_table,
+)
 from tidegauge.report.terminal import load_words, workload_words
-from tidegauge.report.workers import worker_notes, workers_table
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredRun
 

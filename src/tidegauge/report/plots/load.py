@@ -12,7 +12,7 @@ from tidegauge.numbers import count, ms
 from tidegauge.plain import grouped
 from tidegauge.report.compare import estimate_of
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
-from tidegauge.report.sweeps import Swept, in_order
+from tidegauge.report.tables import Swept, in_order
 from tidegauge.search.goals import Goal, Outcome, judge
 from tidegauge.statistics.figures import FIGURES, Figure
 

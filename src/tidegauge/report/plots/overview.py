@@ -15,7 +15,7 @@ from tidegauge.report.compare import Estimate, estimate
 from tidegauge.report.distributions import Within
 from tidegauge.report.plots.load import load_plots, sweep_plots
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Line, Mark, Plot, Scale, Series
-from tidegauge.report.sweeps import swept
+from tidegauge.report.tables import swept
 from tidegauge.report.usage import Used
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE
 from tidegauge.store.read import StoredRun
