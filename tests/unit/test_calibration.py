@@ -23,9 +23,8 @@ from tidegauge.campaign.plan.sizing import (
     sizing_warnings,
     workers_needed,
 )
-from tidegauge.campaign.run import calibrating
-from tidegauge.campaign.run.calibrating import run_calibrations
-from tidegauge.campaign.run.ceilings import SWITCH
+from tidegauge.campaign.run import ceilings as run_module
+from tidegauge.campaign.run.ceilings import SWITCH, run_calibrations
 from tidegauge.cli import doctor
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError, UserError
@@ -266,9 +265,8 @@ def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
     monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
     monkeypatch.delenv(SWITCH, raising=False)
     made = Case()
-    for module in (calibrating, calibration_kept):
-        monkeypatch.setattr(module, "subject", lambda: HERE)
-    monkeypatch.setattr(calibrating, "calibrate", made.measure)
+    monkeypatch.setattr(calibration_kept, "subject", lambda: HERE)
+    monkeypatch.setattr(run_module, "calibrate", made.measure)
     return made
 
 
@@ -295,7 +293,7 @@ class TestRun:
 
     def test_a_doubtful_one_says_so(self, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
         starved = calibration(one=Pace(1, 600_000.0, 0.8, cpu_wait_share=0.4))
-        monkeypatch.setattr(calibrating, "calibrate", lambda *_: [starved])
+        monkeypatch.setattr(run_module, "calibrate", lambda *_: [starved])
         case.known(trial(100_000))
         assert case.notes == [
             "On this host one load generator makes and checks 600,000 msg/s of 1 KiB (0.80 CPUs): DOUBTFUL, other work "

@@ -114,5 +114,5 @@ def test_that_it_can_not_be_kept_is_no_matter(case: Case, monkeypatch: pytest.Mo
     def full(_: Ceilings) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(ceilings, "keep", full)
+    monkeypatch.setattr(ceilings, "keep_ceilings", full)
     assert case.known() is not None

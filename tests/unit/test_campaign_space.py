@@ -15,8 +15,8 @@ from test_report_terminal import peak
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts import space
 from tidegauge.hosts.ceilings import Ceilings
-from tidegauge.hosts.ceilings_kept import keep
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
+from tidegauge.hosts.kept import keep_ceilings
 from tidegauge.hosts.memory import dirty_limit_bytes
 from tidegauge.hosts.space import (
     ASSUMED,
@@ -229,7 +229,7 @@ def test_a_plan_takes_what_was_measured_shortly_before(tmp_path: Path, monkeypat
     measured = known(3e8, 1e9)
     disk = replace(measured.disks[0], device=place_for(tmp_path)[1])
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    keep(replace(measured, measured_at=now, machine=machine_id(), disks=(disk,), load_average=0.0))
+    keep_ceilings(replace(measured, measured_at=now, machine=machine_id(), disks=(disk,), load_average=0.0))
     assert full_speed_known([tmp_path]) == FullSpeed(3e8, 0, 1e9)
     assert full_speed_known([Path("/proc/nothing")]) is ASSUMED
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tidegauge.cli.console import console
+from tidegauge.cli.output import console
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import probes
 from tidegauge.fleet.check import Wanted, check, disagreements, judged_clocks, missing, outside, rounds

@@ -16,7 +16,7 @@ import pytest
 from report_samples import ceilings
 
 from tidegauge.errors import UserError
-from tidegauge.hosts import ceilings_disk, ceilings_kept, ceilings_measure
+from tidegauge.hosts import ceilings_disk, ceilings_measure
 from tidegauge.hosts.ceilings import SYNC_BATCH_BYTES, SYNC_SMALL_BYTES, Ceilings, LoopbackCeiling
 from tidegauge.hosts.ceilings_disk import DiskMeasure, Stream, doubts_of, fades
 from tidegauge.hosts.ceilings_measure import (
@@ -34,7 +34,7 @@ from tidegauge.hosts.ceilings_measure import (
     sustained_refusal,
 )
 from tidegauge.hosts.clock import clock_quality
-from tidegauge.hosts.kept import SCHEMA
+from tidegauge.hosts.kept import SCHEMA, ceilings_path, fresh_ceilings, keep_ceilings, kept_ceilings
 from tidegauge.hosts.memory import waiting_bytes
 
 SHORT = Effort(write_s=0.05, read_s=0.05, sync_s=0.05, files_s=0.05, loopback_s=0.1, memory_s=0.0)
@@ -348,7 +348,7 @@ class TestKept:
     def fresh(
         self, *found: Ceilings, devices: tuple[str, ...] = ("254:0",), load_average: float = 0.0
     ) -> Ceilings | None:
-        return ceilings_kept.fresh(found, "boot/2", devices, NOW, load_average)
+        return fresh_ceilings(found, "boot/2", devices, NOW, load_average)
 
     def test_what_is_fresh_serves(self) -> None:
         assert self.fresh(kept(11)) == kept(11)
@@ -384,18 +384,18 @@ class TestKept:
 
     def test_written_and_read_back_without_those_of_other_machines(self) -> None:
         for measured in (kept(3, machine="other/2"), kept(2), kept(1)):
-            ceilings_kept.keep(measured)
-        assert ceilings_kept.read_kept() == [kept(1), kept(2)]
+            keep_ceilings(measured)
+        assert kept_ceilings() == [kept(1), kept(2)]
 
     @pytest.mark.parametrize("text", ["", "[]", '{"schema": 99, "kept": []}', '{"schema": 1, "kept": [{}]}'])
     def test_a_damaged_file_is_none(self, text: str) -> None:
-        ceilings_kept.keep(kept(1))
-        ceilings_kept.kept_path().write_text(text)
-        assert ceilings_kept.read_kept() == []
+        keep_ceilings(kept(1))
+        ceilings_path().write_text(text)
+        assert kept_ceilings() == []
 
     def test_the_file_says_its_schema(self) -> None:
-        ceilings_kept.keep(kept(1))
-        assert json.loads(ceilings_kept.kept_path().read_text())["schema"] == SCHEMA
+        keep_ceilings(kept(1))
+        assert json.loads(ceilings_path().read_text())["schema"] == SCHEMA
 
 
 def test_the_machine_is_another_after_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,11 @@ import pytest
 from run_samples import encoded, spec, totals
 
 from tidegauge.campaign.run.result import Observed, make_result, read_result
-from tidegauge.campaign.run.workers import worker_results
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import TotalFigures, WorkerTotals
 from tidegauge.model.trial import LoadResult, ReadSpec, Validity
 from tidegauge.model.workload import Arrival
-from tidegauge.worker.merging import merged_totals
+from tidegauge.worker.merging import merged_totals, worker_results
 
 MS = 1_000_000
 S = 1000 * MS

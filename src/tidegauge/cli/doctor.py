@@ -18,10 +18,10 @@ from tidegauge.hosts.abilities import abilities
 from tidegauge.hosts.advice import Bounds, advise
 from tidegauge.hosts.calibration import Calibration, size_class
 from tidegauge.hosts.ceilings import Ceilings
-from tidegauge.hosts.ceilings_kept import keep
 from tidegauge.hosts.ceilings_measure import THOROUGH, THOROUGH_S_MAX, measure, place_for
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
+from tidegauge.hosts.kept import keep_ceilings
 from tidegauge.model.workload import Payload
 from tidegauge.numbers import duration
 from tidegauge.report.doctor import Diagnosis, doctor_content, doctor_report
@@ -85,7 +85,7 @@ def _measured(disks: Sequence[Path], out: Output) -> _Measured:
                 "Check the disk (dmesg), or name another with --disk; --no-measure looks without measuring.",
             ) from error
         with contextlib.suppress(OSError):
-            keep(found)
+            keep_ceilings(found)
         return _calibrated(found, host, say)
 
 

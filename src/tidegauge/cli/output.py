@@ -22,6 +22,7 @@ EXIT_GOOD, EXIT_FAILED, EXIT_INVALID, EXIT_THRESHOLD, EXIT_REFUTED, EXIT_INTERRU
 
 
 NAME = "tidegauge"
+WIDTH_WITHOUT_TERMINAL = 100
 
 
 class Output:
@@ -34,15 +35,11 @@ class Output:
     @cached_property
     def results(self) -> Console:
         """Standard output."""
-        from tidegauge.cli.console import console
-
         return console(sys.stdout)
 
     @cached_property
     def errors(self) -> Console:
         """Standard error."""
-        from tidegauge.cli.console import console
-
         return console(sys.stderr)
 
     @cached_property
@@ -94,6 +91,22 @@ class Output:
                 stream.flush()
             except OSError:
                 give_up(stream)
+
+
+def console(stream: Any) -> Console:
+    """A console on a stream: as wide as its terminal, plain text, nothing coloured by itself.
+
+    Its reader may go away (`| head`, a closed terminal) without that being an error.
+    """
+    from rich.console import Console
+
+    class Quiet(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            give_up(self.file)
+
+    width = None if stream.isatty() else WIDTH_WITHOUT_TERMINAL
+    return Quiet(file=stream, width=width, markup=False, highlight=False, emoji=False)
 
 
 def give_up(stream: Any) -> None:

@@ -24,8 +24,7 @@ from tidegauge import store
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.read.fingerprint import meaning
 from tidegauge.campaign.read.published import examined
-from tidegauge.campaign.run.calibrating import run_calibrations
-from tidegauge.campaign.run.ceilings import run_ceilings
+from tidegauge.campaign.run.ceilings import run_calibrations, run_ceilings
 from tidegauge.campaign.run.execute import execute
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
 from tidegauge.campaign.run.topics import Cleaned, Tools, delete_leftover_topics

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.hosts.ceilings import Ceilings
-from tidegauge.hosts.ceilings_kept import fresh, read_kept
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
+from tidegauge.hosts.kept import fresh_ceilings, kept_ceilings
 from tidegauge.hosts.memory import dirty_limit_bytes
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.trial import LoadSpec, TrialSpec
@@ -120,7 +120,9 @@ def full_speed_known(places: Iterable[Path]) -> FullSpeed:
     """The same from what is known of earlier, for a plan: nothing is measured. Never raises for what it can't find."""
     try:
         devices = list(dict.fromkeys(place_for(place)[1] for place in places))
-        return full_speed(fresh(read_kept(), machine_id(), devices, datetime.now(UTC), os.getloadavg()[0]), devices)
+        return full_speed(
+            fresh_ceilings(kept_ceilings(), machine_id(), devices, datetime.now(UTC), os.getloadavg()[0]), devices
+        )
     except (OSError, UserError):
         return ASSUMED
 

@@ -1,4 +1,4 @@
-"""Whether a plan's load generators can hold its clients on this host, and how many of them, or of hosts, could.
+"""Whether a plan has work for each of its load generators, and whether they can hold its clients on this host.
 
 Each producer and consumer has a client with connections and threads of its own up to 1,000 of a kind in a load
 generator; more share these, where the system's client can serve several (`System.clients`). What each load generator
@@ -9,17 +9,17 @@ them need together by the host's threads and, for connections to one server, by 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.model import Campaign, WorkerChoice
 from tidegauge.campaign.plan.limits import partitions_of_node
 from tidegauge.campaign.plan.plan import Plan, Step
-from tidegauge.campaign.plan.workers import users_of
 from tidegauge.errors import UserError
 from tidegauge.model.clients import OWN_CLIENTS_MAX, ClientKind, ClientKinds, LoadBounds, Sharing
-from tidegauge.model.trial import TrialSpec
-from tidegauge.model.workload import WORKERS_MAX
+from tidegauge.model.trial import AttestSpec, TrialSpec
+from tidegauge.model.workload import WORKERS_MAX, Workload
 from tidegauge.numbers import plural
 from tidegauge.systems.api import System
 
@@ -175,3 +175,29 @@ def sharing_of(plan: Plan, find_system: Callable[[str], System]) -> Sharing:
     return Sharing(
         all(each.producer.users_max > 1 for each in kinds), all(each.consumer.users_max > 1 for each in kinds)
     )
+
+
+_ONE = "Leave 'count' of 'worker' out (--workers 1): one load generator does it."
+
+
+def check_workers(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path) -> None:
+    """Raise `UserError` if a trial can't be carried out by so many workers."""
+    if choice.count == 1:
+        return
+    at = f"{where}: worker.count: {choice.count} load generators"
+    for spec in trials:
+        if isinstance(spec, AttestSpec):
+            # The history of what was sent, and the reading back, are one worker's.
+            raise UserError(f"{at} can't carry out {spec.trial_id}: an attestation has one.", _ONE)
+    fewest = min(trials, key=lambda spec: sum(users_of(spec.workload)), default=None)
+    users = sum(users_of(fewest.workload)) if fewest is not None else 0
+    if fewest is not None and users < choice.count:
+        raise UserError(
+            f"{at} are more than {fewest.trial_id} has work for: its producers and consumers are {users} together.",
+            f"At most {users} would do; or take more topics, producers, subscriptions or consumers.",
+        )
+
+
+def users_of(workload: Workload) -> tuple[int, int]:
+    """All producers and all consumers of a workload, each of which is one worker's."""
+    return workload.topics * workload.producers, workload.topics * workload.subscriptions * workload.consumers

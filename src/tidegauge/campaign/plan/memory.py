@@ -33,8 +33,8 @@ from math import ceil
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
+from tidegauge.campaign.plan.clients import users_of
 from tidegauge.campaign.plan.contenders import label
-from tidegauge.campaign.plan.workers import users_of
 from tidegauge.errors import UserError
 from tidegauge.fairness.case import receive_queue_messages
 from tidegauge.hosts.memory import Machine

@@ -1,4 +1,7 @@
-"""What the machine can do at most, known before a run's first trial: measured now, or taken from shortly before."""
+"""What the machine and a load generator on it can do at most, known before a run's first trial.
+
+Measured now, or taken from shortly before; load generators only where the plan may ask for too much of them.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign
-from tidegauge.errors import UserError
+from tidegauge.campaign.plan.sizing import sizes_to_know, sizing_warnings
+from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.experiments.attest import NAME as ATTEST
 from tidegauge.fleet.api import Host
+from tidegauge.hosts.calibration import Calibration, size_class
 from tidegauge.hosts.ceilings import Ceilings, RunCeilings
-from tidegauge.hosts.ceilings_kept import age_s, fresh, keep, read_kept
 from tidegauge.hosts.ceilings_measure import BRIEF, machine_id, measure, place_for
+from tidegauge.hosts.kept import fresh_ceilings, keep_ceilings, kept_ceilings, seconds_since
 from tidegauge.model.events import Note, Observer, PhaseStarted
+from tidegauge.model.trial import TrialSpec
+from tidegauge.worker import calibration_kept
+from tidegauge.worker.calibration import calibrate, seconds_expected
 
 SWITCH = "TIDEGAUGE_CEILINGS"
 """Environment variable: "off" = runs don't measure the machine (many short runs in a script)."""
@@ -39,7 +47,7 @@ def run_ceilings(
         disks = [*data, *journals]
         devices = list(dict.fromkeys((*data_devices, *journal_devices)))
         now = datetime.now(UTC)
-        known = fresh(read_kept(), machine_id(), devices, now, os.getloadavg()[0])
+        known = fresh_ceilings(kept_ceilings(), machine_id(), devices, now, os.getloadavg()[0])
         ceilings = known or _measured(disks, len(devices), host, observer)
     except UserError as error:
         observer(Note(f"What the machine can do at most is not known: {error.message}"))
@@ -49,7 +57,7 @@ def run_ceilings(
         return None
     return RunCeilings(
         ceilings=ceilings,
-        age_s=age_s(known, now) if known else 0.0,
+        age_s=seconds_since(known.measured_at, now) if known else 0.0,
         reused=known is not None,
         data_devices=data_devices,
         journal_devices=journal_devices,
@@ -67,5 +75,41 @@ def _measured(disks: Sequence[Path], devices: int, host: Host, observer: Observe
     observer(PhaseStarted("", "ceilings", "what disk and loopback can do at most", BRIEF.seconds(devices)))
     ceilings = measure(disks, BRIEF, host.track_directory, lambda _what, _left_s: None)
     with contextlib.suppress(OSError):
-        keep(ceilings)
+        keep_ceilings(ceilings)
     return ceilings
+
+
+def run_calibrations(
+    trials: Sequence[TrialSpec], workers: int, host: Host, observer: Observer, load_average: float
+) -> tuple[Calibration, ...]:
+    """Those of the plan's message sizes: what is kept, and what fixed rates ask for and is not, measured now.
+
+    Says what it is, and where it is too little for so many load generators. Never raises but for interruptions.
+    """
+    kept = calibration_kept.known({size_class(trial.workload.payload.message_bytes) for trial in trials})
+    wanted = sizes_to_know(trials, workers)
+    missing = sorted({*wanted} - {calibration.message_bytes for calibration in kept})
+    off = os.environ.get(SWITCH, "").lower() == "off"
+    found = (*kept, *([] if off or not missing else _calibrated(missing, host, observer, load_average)))
+    for calibration in found:
+        if calibration.message_bytes in wanted:
+            doubt = ": DOUBTFUL, other work ran when that was measured" if calibration.doubtful else ""
+            observer(Note(f"On this host {calibration.sentence()}{doubt}."))
+    for warning in sizing_warnings(trials, workers, found):
+        observer(Note(warning))
+    return found
+
+
+def _calibrated(sizes: Sequence[int], host: Host, observer: Observer, load_average: float) -> list[Calibration]:
+    """Measure, and keep it for the next run. Nothing, and a note of why, if that fails."""
+    try:
+        expected_s = seconds_expected(len(sizes), calibration_kept.subject())
+        observer(PhaseStarted("", "calibrate", "what one load generator can make and check", expected_s))
+        found = calibrate(host, sizes, load_average)
+    except (TidegaugeError, OSError) as error:
+        why = error.message if isinstance(error, TidegaugeError) else f"{error.strerror or error}."
+        observer(Note(f"What one load generator can make and check is not known: {why}"))
+        return []
+    with contextlib.suppress(OSError):
+        calibration_kept.keep(found)
+    return found

@@ -1,17 +1,19 @@
 """A trial that was measured when its controller ended: its result, from what its load generators left.
 
 They write what they have once the measured window is over and their controller is gone; what only the controller knew
-was stored as the window began (`Measuring`). Both together are a result, by the same code as any other. It counts if
-producers had stopped, every message had its outcome, and every acknowledged one was received: DOUBTFUL at best, since
-nobody saw what servers and machine did until the end. Else it is INVALID, kept aside, and the trial made again. One
-that is INVALID for what its load generators did stands, as any result does.
+was stored as the window began (`Measuring`). Both together are a result, by the same code as any other, which merges
+figures of several that are still there, too. It counts if producers had stopped, every message had its outcome, and
+every acknowledged one was received: DOUBTFUL at best, since nobody saw what servers and machine did until the end. Else
+it is INVALID, kept aside, and the trial made again. One that is INVALID for what its load generators did stands, as any
+result does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
 from tidegauge.campaign.run.result import Observed, make_result
@@ -20,15 +22,17 @@ from tidegauge.errors import RunFailedError
 from tidegauge.hosts.fsync import Calm
 from tidegauge.model.events import Note, PhaseStarted
 from tidegauge.model.level import LevelFinding
-from tidegauge.model.load import TotalFigures
+from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts, worker_name
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
+from tidegauge.model.workload import Workload
 from tidegauge.numbers import plural
 from tidegauge.plain import typed
 from tidegauge.statistics.steady import jit_cpus
 from tidegauge.store.run import RunStore
 from tidegauge.store.trial import TrialStore
 from tidegauge.worker.api import LeftResults
-from tidegauge.worker.left import LeftFigures
+from tidegauge.worker.group import GroupMember, Put, WorkerGroup, pump
+from tidegauge.worker.sequences import Part
 
 COLLECTED = (
     "its controller ended before the trial did, and its figures are what its load generators had written by then"
@@ -166,3 +170,58 @@ def _judged(result: LoadResult, totals: TotalFigures, reason: str) -> LoadResult
     words = f"{COLLECTED} ({reason}); what servers and machine used is not known until its end"
     validity = Validity.DOUBTFUL if result.validity is Validity.VALID else result.validity
     return replace(result, validity=validity, reasons=(*result.reasons, words))
+
+
+@dataclass(frozen=True)
+class _LeftMember:
+    """The part of a `GroupMember` that knows what was measured."""
+
+    left: LeftResults
+    processes: tuple[str]
+    words: str
+    log_path: Path
+    facts: WorkerFacts
+    pids = ()
+
+    def watch(self, _from_second: int = 0) -> Iterator[SecondFigures]:
+        yield from self.left.seconds
+
+    def follow(self, put: Put[SecondFigures]) -> None:
+        pump(self.watch, put)
+
+    def totals(self) -> TotalFigures:
+        return self.left.totals
+
+    def sequences(self) -> Iterator[Part]:
+        yield from self.left.sequences
+
+
+class LeftFigures:
+    """What all workers of a trial measured together. Its calls are those of a `LoadWorker`."""
+
+    def __init__(
+        self,
+        left: Sequence[LeftResults],
+        workload: Workload,
+        processes: Sequence[str],
+        log_directory: Path,
+        facts: WorkerFacts,
+    ) -> None:
+        members = [
+            _LeftMember(each, (process,), worker_name(number, len(left)), log_directory / f"{process}.log", facts)
+            for number, (each, process) in enumerate(zip(left, processes, strict=True))
+        ]
+        # Nothing else of them is asked for.
+        several = cast("list[GroupMember]", members)
+        started = [each.started_mono_ns for each in left]
+        self._source: WorkerGroup | _LeftMember = members[0]
+        if len(members) > 1:
+            self._source = WorkerGroup.of_left(several, workload, started)
+
+    def watch(self, _from_second: int = 0) -> Iterator[SecondFigures]:
+        """See `LoadWorker.watch`. Raises `RunFailedError` if the seconds of several don't add up."""
+        yield from self._source.watch()
+
+    def totals(self) -> TotalFigures:
+        """See `LoadWorker.totals`."""
+        return self._source.totals()

@@ -11,7 +11,6 @@ from tidegauge.campaign.plan.sizing import known_rate_max
 from tidegauge.campaign.run.figures import Follower
 from tidegauge.campaign.run.session import Session, places
 from tidegauge.campaign.run.telemetry import Sources, UseRecorder
-from tidegauge.campaign.run.workers import worker_evidence, worker_results
 from tidegauge.durability.levels import LEVELS
 from tidegauge.experiments.chasing import reads_sentence
 from tidegauge.hosts.fsync import Calm
@@ -44,6 +43,7 @@ from tidegauge.statistics.figures import largest_times
 from tidegauge.statistics.histograms import summarise
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, catching_up, drifts, growth, too_short_to_judge
 from tidegauge.usage import connections_of
+from tidegauge.worker.merging import worker_evidence, worker_results
 
 MAJORITY = 2
 """Copies that a message must have where replication is synchronous."""
