@@ -12,7 +12,7 @@ import pytest
 from deployments import Ready, ready
 
 from tidegauge.campaign.run.witnessing import MESSAGES, WitnessContext, with_witness
-from tidegauge.durability.witness import disagreement
+from tidegauge.durability import disagreement
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding, SyncFinding

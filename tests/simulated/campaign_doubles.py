@@ -20,9 +20,8 @@ from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fairness.case import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.model.attest import AttestOutcome
-from tidegauge.model.clients import ClientKinds
 from tidegauge.model.finding import Finding
-from tidegauge.model.host import ProcessMemory
+from tidegauge.model.host import ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding, SyncFinding
 from tidegauge.model.load import (
     AckedMessage,

@@ -17,7 +17,7 @@ from tidegauge.campaign.run import trial, witnessing
 from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.campaign.run.trial import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
-from tidegauge.durability.witness import SyncCall, Watch
+from tidegauge.durability import SyncCall, Watch
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError

@@ -18,9 +18,9 @@ from tidegauge.campaign.plan.memory import worker_memory
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.run.session import TOPICS_READ_MAX, evenly
 from tidegauge.errors import UserError
-from tidegauge.hosts.bounds import load_bounds
+from tidegauge.hosts.facts import load_bounds
 from tidegauge.hosts.memory import Machine
-from tidegauge.model.clients import UNBOUNDED, ClientKind, LoadBounds, Sharing
+from tidegauge.model.host import UNBOUNDED, ClientKind, LoadBounds, Sharing
 from tidegauge.model.workload import ClientSettings, Workload
 from tidegauge.omb.files import read_workload, translate
 from tidegauge.systems import registry

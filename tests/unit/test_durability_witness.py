@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.durability.witness import (
+from tidegauge.durability import (
     SyncCall,
     Watch,
     copies_needed,

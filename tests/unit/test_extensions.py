@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tidegauge.distribution.extensions import driver_directory, extensions
-from tidegauge.durability.levels import LevelChoice
+from tidegauge.durability import LevelChoice
 from tidegauge.errors import UserError
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.systems import registry

@@ -18,7 +18,7 @@ from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Latency, LoadResult, SubscriptionResult
 from tidegauge.model.workload import LateReaders
-from tidegauge.published.figures import FIGURES as PUBLISHED
+from tidegauge.published.model import FIGURES as PUBLISHED
 from tidegauge.report.html.page import report_page
 from tidegauge.report.junit import run_junit
 from tidegauge.report.markdown import run_markdown

@@ -107,7 +107,7 @@ def test_an_error_in_the_block_leaves_nothing() -> None:
 
 def started_tracer() -> subprocess.Popen[bytes]:
     tracer = subprocess.Popen(
-        [sys.executable, "-P", "-m", "tidegauge.hosts.tracer"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-P", "-m", "tidegauge.hosts.tracefs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert tracer.stdin is not None
     assert tracer.stdout is not None
@@ -166,7 +166,7 @@ def test_without_root_the_reason_is_reported(monkeypatch: pytest.MonkeyPatch) ->
 def test_root_without_the_right_to_mount_is_reported() -> None:
     """As in a container: the tracer is root, but its bounding set lacks CAP_SYS_ADMIN."""
     tracer = subprocess.run(
-        ["setpriv", "--bounding-set", "-sys_admin", sys.executable, "-P", "-m", "tidegauge.hosts.tracer"],
+        ["setpriv", "--bounding-set", "-sys_admin", sys.executable, "-P", "-m", "tidegauge.hosts.tracefs"],
         input=json.dumps({"calls": ["fsync"], "processes": {}}) + "\n",
         capture_output=True,
         text=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegauge.durability.witness import SyncCall
+from tidegauge.durability import SyncCall
 from tidegauge.hosts.syscalls import parse_trace
 
 TEXT = """# tracer: nop

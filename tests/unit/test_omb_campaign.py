@@ -15,7 +15,7 @@ from run_samples import result, second, spec, totals
 from tidegauge import store
 from tidegauge.campaign.model import AUTO
 from tidegauge.campaign.plan.plan import make_plan
-from tidegauge.campaign.read.secrets import read_secrets
+from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.campaign.run.trial import load_order
 from tidegauge.campaign.run.witnessing import LevelMismatchError, checked_level
 from tidegauge.cli import omb as command

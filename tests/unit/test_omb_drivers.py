@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.campaign.read.secrets import read_secrets
+from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.omb.files import ReadDriver, read_driver, without_secrets

@@ -22,7 +22,7 @@ from tidegauge.campaign.plan.clients import check_clients
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.config.source import Source, read_source
 from tidegauge.errors import UserError
-from tidegauge.model.clients import LoadBounds
+from tidegauge.model.host import LoadBounds
 from tidegauge.model.workload import ClientSettings
 from tidegauge.omb.files import read_driver, read_workload, translate
 from tidegauge.omb.translate import translate_all

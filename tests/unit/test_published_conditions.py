@@ -17,8 +17,7 @@ from tidegauge.campaign.read.published import with_differences
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import LoadSpec
 from tidegauge.published.examine import report, report_names
-from tidegauge.published.figures import FIGURES
-from tidegauge.published.model import Condition, Planned, Servers
+from tidegauge.published.model import FIGURES, Condition, Planned, Servers
 
 Holds = Callable[[Campaign, Sequence[LoadSpec]], bool]
 

@@ -14,8 +14,7 @@ from tidegauge.errors import UserError
 from tidegauge.model.trial import CatchUp
 from tidegauge.model.workload import DeviceReads
 from tidegauge.published.examine import Question, published_rows, questions, read_report, report, report_names
-from tidegauge.published.figures import FIGURES
-from tidegauge.published.model import Claim, Operand
+from tidegauge.published.model import FIGURES, Claim, Operand
 
 ALL = [(name, claim) for name in report_names() for claim in report(name).claims]
 IDS = [f"{name}/{claim.id}" for name, claim in ALL]

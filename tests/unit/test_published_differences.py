@@ -18,8 +18,7 @@ from tidegauge.campaign.read.published import with_differences
 from tidegauge.model.workload import ClientSettings, LateReaders, Payload, ServerLimits, Workload
 from tidegauge.published.differences import differences
 from tidegauge.published.examine import report
-from tidegauge.published.figures import FIGURES
-from tidegauge.published.model import Planned, Report, Servers
+from tidegauge.published.model import FIGURES, Planned, Report, Servers
 
 
 def differs(path: Path, **overrides: Any) -> tuple[str, ...]:

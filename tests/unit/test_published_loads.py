@@ -26,8 +26,7 @@ from tidegauge.campaign.plan.plan import plan_campaign, reference
 from tidegauge.model.trial import LoadResult
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.published.examine import questions, report
-from tidegauge.published.figures import FIGURES, MAX_THROUGHPUT
-from tidegauge.published.model import Operand, Place
+from tidegauge.published.model import FIGURES, MAX_THROUGHPUT, Operand, Place
 from tidegauge.published.observe import Measured, fits
 
 AT_OWN_LEVELS = PULSAR_BELOW.model_copy(

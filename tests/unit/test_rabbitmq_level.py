@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegauge.durability.levels import level_of
+from tidegauge.durability import level_of
 from tidegauge.fairness.case import Case
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting

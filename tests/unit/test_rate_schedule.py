@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidegauge.config.rate_schedule import RAMP_RECORDS, ScheduleRule, parse_rate_or_schedule
-from tidegauge.config.units import Rate
+from tidegauge.config.units import RAMP_RECORDS, Rate, ScheduleRule, parse_rate_or_schedule
 from tidegauge.experiments.latency import EXPERIMENT, LatencyOptions
 from tidegauge.experiments.procedure import experiments
 from tidegauge.model.workload import RatePhase, RateSchedule

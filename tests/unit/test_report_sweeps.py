@@ -12,7 +12,7 @@ from run_samples import latency, result, spec, totals
 from tidegauge import store
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import blocks
-from tidegauge.durability.levels import levels_equal, levels_found
+from tidegauge.durability import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, Validity

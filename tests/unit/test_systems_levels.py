@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidegauge.durability.levels import LEVELS, level_named, level_of, levels_for_nodes
+from tidegauge.durability import LEVELS, level_named, level_of, levels_for_nodes
 from tidegauge.errors import UserError
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from tidegauge.durability.levels import level_named
+from tidegauge.durability import level_named
 from tidegauge.model.attest import AttestOutcome, CycleOutcome, Scenario, Verdict
 from tidegauge.model.message import LOST, Fate, PositionChange, Witness
 from tidegauge.numbers import plural

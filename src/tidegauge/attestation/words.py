@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from tidegauge.attestation.judging import Judged, judge_scenarios
-from tidegauge.durability.levels import describe_choice
+from tidegauge.durability import describe_choice
 from tidegauge.model.attest import (
     CLEAN,
     AttestOutcome,

@@ -53,7 +53,7 @@ from tidegauge.cli.options import (
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Output
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.model.attest import FileSystem, Scenario
-from tidegauge.published.scale import Scale
+from tidegauge.published import Scale
 
 RUN_EXAMPLE = (
     "Example: tidegauge run campaigns/quick.yaml --repeat 5; on clusters that run already: "

@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 import tidegauge
 from tidegauge.errors import UserError, nearest
 from tidegauge.model.workload import WORKERS_MAX
-from tidegauge.published.scale import Scale
+from tidegauge.published import Scale
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
 RunsDir = Annotated[Path, typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.")]

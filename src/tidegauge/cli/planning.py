@@ -17,17 +17,17 @@ from tidegauge.campaign.plan.limits import check_faults, check_handles
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, check_window, fitting, memory_needs
 from tidegauge.campaign.plan.plan import Plan, left_out_note, plan_campaign, plan_warnings
 from tidegauge.campaign.plan.sizing import sizes_to_know, sizing_warnings
+from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.read.published import with_differences
-from tidegauge.campaign.read.secrets import read_secrets
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
-from tidegauge.durability.levels import NODES_FOR_REPLICATION, level_named
+from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
 from tidegauge.fleet.agent_rig import refusals
 from tidegauge.hosts import fuse_disk
-from tidegauge.hosts.bounds import load_bounds
+from tidegauge.hosts.facts import load_bounds
 from tidegauge.hosts.memory import machine, memory_available
 from tidegauge.hosts.procfs import handles_available
 from tidegauge.hosts.space import FullSpeed, full_speed_known
@@ -35,7 +35,7 @@ from tidegauge.model.attest import FUSE_LABEL, FileSystem, Means, Scenario
 from tidegauge.model.events import Note
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.tilt import Terms
-from tidegauge.published.scale import BRIEF_WORDS, Scale
+from tidegauge.published import BRIEF_WORDS, Scale
 from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry

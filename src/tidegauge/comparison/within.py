@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegauge.comparison.blocks import Block
-from tidegauge.durability.levels import levels_equal
+from tidegauge.durability import levels_equal
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words
 from tidegauge.plain import grouped

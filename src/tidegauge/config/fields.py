@@ -9,14 +9,15 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
-from tidegauge.config.rate_schedule import ScheduleRule, parse_rate_or_schedule
 from tidegauge.config.units import (
     Backlog,
     Rate,
+    ScheduleRule,
     parse_absolute_rate,
     parse_backlog,
     parse_duration_s,
     parse_rate,
+    parse_rate_or_schedule,
     parse_share,
     parse_size_bytes,
 )

@@ -19,7 +19,7 @@ from tidegauge.attestation.record import Setup, attestation_of
 from tidegauge.attestation.scenario import impossible, plan_cycles
 from tidegauge.attestation.words import cells, sentences
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, duration_between, member_of, size_between
-from tidegauge.durability.levels import level_named
+from tidegauge.durability import level_named
 from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.attest import (

@@ -12,8 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from tidegauge.config.fields import RateOrSchedule
-from tidegauge.config.rate_schedule import ScheduleRule
-from tidegauge.config.units import Rate, round_to_two_digits
+from tidegauge.config.units import Rate, ScheduleRule, round_to_two_digits
 from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.peak import first_peaks
 from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, TrialOptions

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.model.clients import UNBOUNDED
+from tidegauge.model.host import UNBOUNDED
 from tidegauge.model.server import Handles
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")

@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, cast
 
-from tidegauge.durability.witness import SYNC_CALLS, SyncCall, Watch
+from tidegauge.durability import SYNC_CALLS, SyncCall, Watch
 from tidegauge.hosts.procfs import threads_of
 from tidegauge.hosts.tracefs import NoTraceError
 
@@ -127,7 +127,7 @@ def clean_traces() -> list[str]:
 def _tracer() -> Iterator[subprocess.Popen[bytes]]:
     """The recording process. Its input's end makes it clean up; a Ctrl-C reaches this process alone."""
     tracer = subprocess.Popen(
-        [sys.executable, "-P", "-m", "tidegauge.hosts.tracer"],
+        [sys.executable, "-P", "-m", "tidegauge.hosts.tracefs"],
         cwd="/",
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -1,8 +1,15 @@
-"""The kernel's trace buffers (tracefs) in a mount namespace of this process's own, and an instance in them. Root only.
+"""The kernel's trace buffers (tracefs), and the process that records system calls in an instance of them. Root only.
 
 Nothing of the host's own tracing is touched: an instance has buffers, clock, filters and events of its own. Mounts made
 here are seen by this process alone and vanish with it. An instance does not: it lives in the kernel until somebody
 removes its directory. So its name says which process made it, and whoever finds the name of a dead one removes it.
+
+`python -m tidegauge.hosts.tracefs` is a process of its own because a mount namespace is, and so that an instance
+outlives nobody: when its standard input ends, however its parent ended, it removes what it made and ends.
+
+Standard input: one line of JSON, {"calls": ["fsync", ...], "processes": {"a": 1}}, or {"clean": true}. It answers
+with a line, "ready" or "no REASON". Any further line makes it answer with everything recorded, and end. With "clean" it
+removes the instances that dead tracers left, and answers with their names, a line each.
 
 Source: Documentation/trace/ftrace.rst and events.rst of the kernel. Needs Linux 4.4 or newer (event-fork: 4.12).
 """
@@ -12,10 +19,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import json
 import os
+import signal
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import FrameType
 
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Identity, threads_of
@@ -155,3 +166,40 @@ def owner_of(name: str) -> Identity | None:
     pid, _, start = name.removeprefix(PREFIX).partition("-")
     ours = name.startswith(PREFIX) and pid.isdigit() and start.isdigit()
     return Identity(int(pid), int(start)) if ours else None
+
+
+def main() -> int:
+    """Carry out one order. 0 if it could be."""
+    signal.signal(signal.SIGTERM, _end)
+    line = sys.stdin.readline()
+    if not line:
+        return 0
+    order = json.loads(line)
+    try:
+        mount_privately()
+        if order.get("clean"):
+            _say("".join(f"{name}\n" for name in remove_abandoned(MOUNT_POINT)))
+            return 0
+        with instance(MOUNT_POINT, order["calls"], order["processes"]) as path:
+            _say("ready\n")
+            if sys.stdin.readline():
+                _say(recorded(path))
+    except NoTraceError as error:
+        _say(f"no {error}\n")
+        return 1
+    return 0
+
+
+def _say(text: str) -> None:
+    # A parent that died does not read any more; removing the instance must go on all the same.
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -15,8 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from tidegauge.campaign.read.attach import parse_attach
-from tidegauge.campaign.read.secrets import keep_in_memory
+from tidegauge.campaign.read.attach import keep_in_memory, parse_attach
 from tidegauge.config.fields import member_of
 from tidegauge.config.source import Source, read_source, validate
 from tidegauge.config.workload import COUNT_MAX

@@ -12,7 +12,7 @@ from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, W
 from tidegauge.campaign.read.overriding import with_memory
 from tidegauge.config.fields import option_of
 from tidegauge.config.source import Source, raise_problems
-from tidegauge.durability.levels import NODES_FOR_REPLICATION, level_named
+from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.procedure import experiments
 from tidegauge.hosts.memory import machine

@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.model.workload import Arrival, LateReaders
 from tidegauge.numbers import count, size
-from tidegauge.published.figures import CONFIRMATION, FIGURES, LATENCY, MAX_THROUGHPUT, MILLISECONDS
-from tidegauge.published.model import Planned, Report, family
+from tidegauge.published.model import (
+    CONFIRMATION,
+    FIGURES,
+    LATENCY,
+    MAX_THROUGHPUT,
+    MILLISECONDS,
+    Planned,
+    Report,
+    family,
+)
 
 _Value = int | float
 _MS_PER_S = 1000

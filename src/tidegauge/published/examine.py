@@ -10,11 +10,22 @@ from pathlib import Path
 
 from tidegauge.config.source import raise_problems, read_source, validate
 from tidegauge.errors import UserError, nearest
+from tidegauge.published import BRIEF_MARGIN, Scale
 from tidegauge.published.across import of_different_runs, unequal_terms, unlike, unlike_rates
-from tidegauge.published.figures import FIGURES
-from tidegauge.published.model import Bound, Claim, Factor, Growth, Operand, Ordering, Place, Report, Row, Shape
+from tidegauge.published.model import (
+    FIGURES,
+    Bound,
+    Claim,
+    Factor,
+    Growth,
+    Operand,
+    Ordering,
+    Place,
+    Report,
+    Row,
+    Shape,
+)
 from tidegauge.published.observe import Measured, Observed, observe, settings_of
-from tidegauge.published.scale import BRIEF_MARGIN, Scale
 from tidegauge.published.verdict import (
     ABOVE,
     BELOW,

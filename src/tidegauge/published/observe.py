@@ -13,8 +13,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity
 from tidegauge.model.use import ROUND_TRIPS
 from tidegauge.model.workload import Arrival
-from tidegauge.published.figures import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Figure
-from tidegauge.published.model import Place
+from tidegauge.published.model import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Figure, Place
 from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
 
 KEPT_UP_SHARE_MIN = 0.98

@@ -59,7 +59,7 @@ def ratio_of(
     """The ratio of two figures by block; None without a block that has both, each above 0.
 
     Args:
-        margin: factor by which single trials must differ before that counts (see `figures.Figure.margin`).
+        margin: factor by which single trials must differ before that counts (see `model.Figure.margin`).
         resolution: share by which a figure may be off alike in every block (see `statistics.intervals`).
     """
     ratios = [

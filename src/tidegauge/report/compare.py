@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.comparison.within import Ratio
-from tidegauge.durability.levels import levels_equal
+from tidegauge.durability import levels_equal
 from tidegauge.model.trial import MeasuredResult, point_words, with_form
 from tidegauge.numbers import factor, in_unit, percent, plural
 from tidegauge.statistics.intervals import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from tidegauge.durability.levels import LEVELS, as_asked, equal_at_point, levels_found, results_by_point
+from tidegauge.durability import LEVELS, as_asked, equal_at_point, levels_found, results_by_point
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
 from tidegauge.model.trial import TrialResult, point_words
 

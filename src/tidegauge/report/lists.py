@@ -21,8 +21,8 @@ from tidegauge.model.trial import AttestSpec, LoadSpec, TrialSpec
 from tidegauge.model.workload import Arrival, ShareSize, share_sizes
 from tidegauge.numbers import count, duration, gib, local_time, ms, plural, size
 from tidegauge.plain import grouped
+from tidegauge.published import BRIEF_MARK, Scale
 from tidegauge.published.examine import Choice
-from tidegauge.published.scale import BRIEF_MARK, Scale
 from tidegauge.report import fairness, levels
 from tidegauge.report.findings import planned_faults
 from tidegauge.report.layout import Column, Paragraph, WordTable, apart, headed

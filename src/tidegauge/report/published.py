@@ -9,8 +9,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tidegauge.numbers import MISSING, plural, precise
+from tidegauge.published import BRIEF_MARK, BRIEF_WORDS, Scale
 from tidegauge.published.examine import Choice, report
-from tidegauge.published.scale import BRIEF_MARK, BRIEF_WORDS, Scale
 from tidegauge.published.verdict import ClaimOutcome, Grade, PublishedOutcome, Side, Verdict
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet

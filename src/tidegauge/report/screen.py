@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tidegauge.attestation.record import CLAIMED_ONLY
 from tidegauge.comparison.blocks import Block, blocks
-from tidegauge.durability.levels import levels_found
+from tidegauge.durability import levels_found
 from tidegauge.model.trial import LoadResult, MeasuredResult, Validity, point_words
 from tidegauge.model.use import Limiting
 from tidegauge.model.workload import Workload

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import blocks
-from tidegauge.durability.levels import levels_equal, levels_found
+from tidegauge.durability import levels_equal, levels_found
 from tidegauge.experiments.procedure import seconds_expected as trial_seconds
 from tidegauge.model.tilt import Terms
 from tidegauge.model.trial import LoadSpec, TrialResult, TrialSpec

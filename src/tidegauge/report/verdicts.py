@@ -15,7 +15,7 @@ from math import floor, log10
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.comparison.within import Ratio
-from tidegauge.durability.levels import levels_equal, levels_found
+from tidegauge.durability import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, point_words
 from tidegauge.numbers import count, ms, plural, short

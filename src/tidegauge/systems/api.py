@@ -13,13 +13,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from tidegauge.durability.levels import NODES_FOR_REPLICATION, describe_choice, level_named
+from tidegauge.durability import NODES_FOR_REPLICATION, describe_choice, level_named
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fairness.case import Case, ClientFacts, Hazard, neutral_facts
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.abilities import Probe
-from tidegauge.model.clients import ClientKinds
-from tidegauge.model.host import ProcessMemory
+from tidegauge.model.host import ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Distribution, Handles, Setting, by_turns, node_disks
 from tidegauge.model.workload import SubscriptionType, Workload

@@ -17,7 +17,7 @@ from tidegauge.campaign.model import Campaign, WorkerChoice
 from tidegauge.campaign.plan.limits import partitions_of_node
 from tidegauge.campaign.plan.plan import Plan, Step
 from tidegauge.errors import UserError
-from tidegauge.model.clients import OWN_CLIENTS_MAX, ClientKind, ClientKinds, LoadBounds, Sharing
+from tidegauge.model.host import OWN_CLIENTS_MAX, ClientKind, ClientKinds, LoadBounds, Sharing
 from tidegauge.model.trial import AttestSpec, TrialSpec
 from tidegauge.model.workload import WORKERS_MAX, Workload
 from tidegauge.numbers import plural

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice
-from tidegauge.durability.levels import NODES_FOR_REPLICATION
+from tidegauge.durability import NODES_FOR_REPLICATION
 from tidegauge.errors import UserError, nearest
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import point_words

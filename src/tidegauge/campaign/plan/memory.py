@@ -38,8 +38,7 @@ from tidegauge.campaign.plan.contenders import label
 from tidegauge.errors import UserError
 from tidegauge.fairness.case import receive_queue_messages
 from tidegauge.hosts.memory import Machine
-from tidegauge.model.clients import NOT_SHARED, Sharing, clients_of
-from tidegauge.model.host import RESERVE_MB, MemoryAvailable, MemoryNeed, WorkerMemory
+from tidegauge.model.host import NOT_SHARED, RESERVE_MB, MemoryAvailable, MemoryNeed, Sharing, WorkerMemory, clients_of
 from tidegauge.model.trial import LoadSpec, Servers, TrialSpec, point_words
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload, share_sizes
 from tidegauge.numbers import plural

@@ -26,11 +26,11 @@ from tidegauge.errors import UserError, nearest
 from tidegauge.fairness.case import Case, Property
 from tidegauge.fairness.check import Contender
 from tidegauge.model.trial import TrialSpec
+from tidegauge.published import Scale
 from tidegauge.published.differences import differences
 from tidegauge.published.examine import Choice, claim_ids, examine, report, report_names
 from tidegauge.published.model import Planned, Servers
 from tidegauge.published.observe import Measured
-from tidegauge.published.scale import Scale
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.store.read import StoredRun
 from tidegauge.systems.registry import get as find_system

@@ -11,7 +11,7 @@ from tidegauge.campaign.plan.sizing import known_rate_max
 from tidegauge.campaign.run.figures import Follower
 from tidegauge.campaign.run.session import Session, places
 from tidegauge.campaign.run.telemetry import Sources, UseRecorder
-from tidegauge.durability.levels import LEVELS
+from tidegauge.durability import LEVELS
 from tidegauge.experiments.chasing import reads_sentence
 from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.loop_disk import device_number

@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tidegauge.campaign.read.secrets import read_secrets
+from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import procfs

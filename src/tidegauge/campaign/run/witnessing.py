@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from tidegauge.durability.witness import disagreement, evidence_of, judge, not_watched
+from tidegauge.durability import disagreement, evidence_of, judge, not_watched
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.syscalls import SyncWatch

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegauge.durability.levels import levels_found
+from tidegauge.durability import levels_found
 from tidegauge.model.attest import Attestation
 from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, ReadSubscription, TrialResult, Validity
 from tidegauge.model.use import Resource

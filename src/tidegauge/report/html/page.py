@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from tidegauge import __version__
 from tidegauge.numbers import local_time
-from tidegauge.published.scale import BRIEF_WORDS, Scale
+from tidegauge.published import BRIEF_WORDS, Scale
 from tidegauge.report import distributions, fairness, levels
 from tidegauge.report.html import disclosure
 from tidegauge.report.html.answer import answer

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 from tidegauge.errors import StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host
-from tidegauge.model.server import Setting
+from tidegauge.model.server import Setting, listed, value_of
 from tidegauge.systems.api import KEEPER, DeployRequest
 from tidegauge.systems.api import Node as Machine
 from tidegauge.systems.jvm import java_process, java_server, jvm_flags, log4j2_text, properties_text, quick_start_flags
@@ -22,7 +22,6 @@ from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, need
 from tidegauge.systems.logs import find_cause
 from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.servers import LOG_END_BYTES, Servers, ended_error
-from tidegauge.systems.settings import listed, value_of
 
 LOOPBACK_ADDRESS = "127.0.0.1"
 REPLICAS_OF_CLUSTER = 3

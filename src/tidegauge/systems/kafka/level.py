@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tidegauge.durability.levels import finding_of, level_of
+from tidegauge.durability import finding_of, level_of
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.server import Setting
-from tidegauge.systems.settings import scopes_of
+from tidegauge.model.server import Setting, scopes_of
 
 SYNC_TOPIC_SETTINGS: Mapping[str, str] = {"flush.messages": "1", "flush.ms": "0"}
 REPLICAS_FOR_MAJORITY = 2

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tidegauge.config.source import Source, validate
-from tidegauge.durability.levels import NODES_FOR_REPLICATION, level_of
+from tidegauge.durability import NODES_FOR_REPLICATION, level_of
 from tidegauge.errors import nearest
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, Compression

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
 from tidegauge.distribution.resolve import provision, provision_directory
-from tidegauge.durability.levels import levels_for_nodes
+from tidegauge.durability import levels_for_nodes
 from tidegauge.fleet.api import Host
-from tidegauge.model.clients import UNBOUNDED, ClientKind, ClientKinds
-from tidegauge.model.host import ProcessMemory
+from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.server import Distribution, Handles
+from tidegauge.model.server import Distribution, Handles, number_of
 from tidegauge.model.workload import Workload
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
@@ -22,7 +21,6 @@ from tidegauge.systems.kafka import fairness, level, zookeeper
 from tidegauge.systems.kafka.deployment import deploy, incomplete
 from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
 from tidegauge.systems.kafka.metrics import METRICS, fetch_agent
-from tidegauge.systems.settings import number_of
 
 DEFAULT_VERSION = "4.3.1"
 VERIFIED = ("4.3.1", "4.4.0", "3.9.2")

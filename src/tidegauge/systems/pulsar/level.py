@@ -15,10 +15,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.durability.levels import finding_of, level_of
+from tidegauge.durability import finding_of, level_of
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.server import Setting
-from tidegauge.systems.settings import listed, scopes_of, values_of
+from tidegauge.model.server import Setting, listed, scopes_of, values_of
 
 COPIES_MAX = 3
 MAJORITY_OF_3 = 2

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
 from tidegauge.distribution.resolve import provision, provision_directory
-from tidegauge.durability.levels import levels_for_nodes
+from tidegauge.durability import levels_for_nodes
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import Host
-from tidegauge.model.clients import UNBOUNDED, ClientKind, ClientKinds
-from tidegauge.model.host import ProcessMemory
+from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tidegauge.distribution.coordinates import is_before
-from tidegauge.durability.levels import NODES_FOR_REPLICATION
+from tidegauge.durability import NODES_FOR_REPLICATION
 from tidegauge.fairness.case import (
     CONFLUENT_2020,
     NO_FIGURE,

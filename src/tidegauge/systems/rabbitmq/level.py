@@ -15,12 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.distribution.coordinates import version_numbers
-from tidegauge.durability.levels import NODES_FOR_REPLICATION, finding_of, level_of
+from tidegauge.durability import NODES_FOR_REPLICATION, finding_of, level_of
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.server import Setting
+from tidegauge.model.server import Setting, listed, value_of
 from tidegauge.model.workload import Compression, Workload
 from tidegauge.systems.rabbitmq.config import has_streams
-from tidegauge.systems.settings import listed, value_of
 
 MAJORITY_OF_3 = 2
 STREAM_OF_ALL = 2

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field
 
 from tidegauge.config.source import Source, validate
-from tidegauge.durability.levels import NODES_FOR_REPLICATION
+from tidegauge.durability import NODES_FOR_REPLICATION
 from tidegauge.errors import nearest
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings

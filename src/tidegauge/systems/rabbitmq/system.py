@@ -9,10 +9,9 @@ from pathlib import Path
 from tidegauge.distribution.coordinates import version_numbers
 from tidegauge.fairness.case import Case, Hazard
 from tidegauge.fleet.api import Host
-from tidegauge.model.clients import UNBOUNDED, ClientKind, ClientKinds
-from tidegauge.model.host import ProcessMemory
+from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.server import Handles, Setting
+from tidegauge.model.server import Handles, Setting, number_of
 from tidegauge.model.workload import Workload
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
@@ -22,7 +21,6 @@ from tidegauge.systems.rabbitmq.config import find_server, version_of
 from tidegauge.systems.rabbitmq.deployment import METRICS, deploy
 from tidegauge.systems.rabbitmq.level import form_of
 from tidegauge.systems.rabbitmq.provision import DEBIAN_PACKAGES, DEFAULT_VERSION, provision
-from tidegauge.systems.settings import number_of
 
 RULES = AttachRules(
     keys=(

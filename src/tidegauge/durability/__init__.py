@@ -1,1 +1,0 @@
-"""Durability levels: what an acknowledgement promises. Pure."""
