@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.hosts.abilities import Ability, Probe, abilities
-from tidegauge.hosts.advice import Advice, Bounds, advise
+from tidegauge.hosts.abilities import Ability, Advice, Bounds, Probe, abilities, advise
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import HostFacts
 from tidegauge.systems.registry import all_systems

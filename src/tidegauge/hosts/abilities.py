@@ -1,16 +1,23 @@
-"""What this machine lets Tidegauge do, found by trying where trying changes nothing; what would be refused, and why."""
+"""What this machine lets Tidegauge do, what of its set-up spoils or bends measurements, and how to change either.
+
+Abilities are found by trying where trying changes nothing; what would be refused comes with the reason. Advice is pure:
+others read the facts.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network, slow_disk
+from tidegauge.hosts.clock import ClockQuality
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
+from tidegauge.model.host import HostFacts
+from tidegauge.numbers import rounded
 
 _COMMAND_S = 20.0
 
@@ -190,3 +197,219 @@ _PROBES = (
         "Boot with psi=1.",
     ),
 )
+
+
+FILES_WANTED = 100_000
+"""What Apache Kafka's documentation asks for: a broker keeps every segment of every partition open."""
+MAPS_WANTED = 262_144
+"""Two maps for each of Kafka's segments, by its documentation; the kernel's own default is 65,530."""
+_GOOD_SOURCES = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page")
+_POOR_SOURCES = ("hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit")
+_POOR_FILE_SYSTEMS = (
+    (("tmpfs", "ramfs"), "memory has no fsync: nothing on it is durable", "Use a disk: --data-dir."),
+    (
+        ("nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "9p", "virtiofs"),
+        "the network and the other side would be measured along",
+        "Use a local disk: --data-dir.",
+    ),
+    (
+        ("btrfs", "zfs", "bcachefs", "overlay", "fuse", "fuseblk"),
+        "it writes changes to a new place, or through another file system, which costs most where fsync is used",
+        "Use ext4 or xfs: --data-dir.",
+    ),
+)
+_SLOW_READ_NS = 200.0
+_ERROR_MS_MAX = 100.0
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing that was looked at.
+
+    Attributes:
+        subject: what it is, in a word or two.
+        found: how it is here, in words.
+        good: False where something should be changed, or at least be known.
+        why: why it matters to these measurements.
+        change: how to change it; "" where it is good.
+    """
+
+    subject: str
+    found: str
+    good: bool
+    why: str
+    change: str = ""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a process may have. `files`, `maps`: how many open files and memory maps; None = no bound."""
+
+    files: int | None
+    maps: int | None
+    swappiness: int | None = None
+
+
+def advise(host: HostFacts, clock: ClockQuality, bounds: Bounds) -> tuple[Advice, ...]:
+    """Everything about a machine, then each of its disks (those of `host.disks`)."""
+    found = [
+        _governor(host),
+        _swap(host, bounds),
+        _huge_pages(host),
+        _clock_source(clock),
+        _clock_error(clock),
+        _limits(host.cgroup_limits),
+        _files(bounds),
+        _maps(bounds),
+        _cpus(host),
+    ]
+    for facts in {facts.get("mount_point", path): facts for path, facts in host.disks.items()}.values():
+        found += _disk(facts)
+    return tuple(found)
+
+
+def _judged(subject: str, found: str, good: bool, why: str, change: str) -> Advice:
+    """`change` where it is not good."""
+    return Advice(subject, found, good, why, "" if good else change)
+
+
+def _governor(host: HostFacts) -> Advice:
+    why = "a CPU that is clocked down when idle answers late, and most so at low rates: latency looks worse than it is"
+    if not host.cpu_governor:
+        return Advice("CPU governor", "not shown (the hypervisor decides)", True, why)
+    good = host.cpu_governor == "performance"
+    return _judged("CPU governor", host.cpu_governor, good, why, "cpupower frequency-set -g performance")
+
+
+def _swap(host: HostFacts, bounds: Bounds) -> Advice:
+    why = "a swapped page of a broker or client costs milliseconds, at a moment that nobody chose"
+    if not host.swap_bytes:
+        return Advice("swap", "none", True, why)
+    eager = bounds.swappiness is None or bounds.swappiness > 1
+    swappiness = "unknown" if bounds.swappiness is None else str(bounds.swappiness)
+    found = f"{rounded(host.swap_bytes / (1 << 30))} GiB, swappiness {swappiness}"
+    return _judged("swap", found, not eager, why, "swapoff -a, or sysctl vm.swappiness=1")
+
+
+def _huge_pages(host: HostFacts) -> Advice:
+    found = host.transparent_huge_pages
+    why = "the kernel stops a process to make huge pages for it; Java asks for them itself where it wants them"
+    good = found in ("madvise", "never", "")
+    change = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
+    return _judged("transparent huge pages", found or "not there", good, why, change)
+
+
+def _clock_source(clock: ClockQuality) -> Advice:
+    why = "every message's times are read from it several times"
+    cost = f"a reading costs {clock.read_ns:.0f} ns, steps of {clock.step_ns} ns"
+    if clock.source == "tsc" and clock.tsc:
+        cost += f", {', '.join(clock.tsc)}"
+    good = clock.source not in _POOR_SOURCES and clock.read_ns < _SLOW_READ_NS
+    change = "Take a machine whose kernel can use the CPU's counter."
+    if better := [source for source in _GOOD_SOURCES if source in clock.available]:
+        change = f"echo {better[0]} > /sys/devices/system/clocksource/clocksource0/current_clocksource"
+    return _judged("clock source", f"{clock.source or 'unknown'}: {cost}", good, why, change)
+
+
+def _clock_error(clock: ClockQuality) -> Advice:
+    why = "on one machine only one clock is used, so its error does no harm; between machines it bounds what is known"
+    if clock.error_ms_max is None or clock.synchronised is None:
+        return Advice("clock error", "the kernel does not say", True, why)
+    bound = f"at most {rounded(clock.error_ms_max)} ms off, by the kernel"
+    if clock.synchronised:
+        good = clock.error_ms_max < _ERROR_MS_MAX
+        return _judged("clock error", f"kept in step, {bound}", good, why, "Wait, or use a nearer NTP server.")
+    return Advice("clock error", "nothing keeps it in step", False, why, "Run chrony or systemd-timesyncd.")
+
+
+def _limits(limits: Mapping[str, str]) -> Advice:
+    why = "servers and load share what the cgroup allows; a CPU quota stops all threads at once for many milliseconds"
+    in_force = [f"{name} {value}" for name, value in limits.items() if name not in ("version", "pids")]
+    version = f"cgroup {limits['version']}" if limits.get("version", "none") != "none" else "no cgroups"
+    if not in_force:
+        return Advice("cgroup limits", f"{version}, none set", True, why)
+    good = not {"cpus", "io", "memory_high_bytes"} & limits.keys()
+    change = "Give the container whole CPUs (a cpuset) instead of a quota, and no throttles."
+    return _judged("cgroup limits", f"{version}: {', '.join(in_force)}", good, why, change)
+
+
+def _files(bounds: Bounds) -> Advice:
+    why = "servers keep a file open for every segment of every partition; at the limit they fail"
+    good = bounds.files is None or bounds.files >= FILES_WANTED
+    found = "no limit" if bounds.files is None else f"{bounds.files:,} a process (hard limit)"
+    return _judged("open files", found, good, why, f"ulimit -Hn {FILES_WANTED}, or LimitNOFILE= of systemd")
+
+
+def _maps(bounds: Bounds) -> Advice:
+    why = "servers that map their logs need two maps for each segment; at the limit they fail"
+    good = bounds.maps is None or bounds.maps >= MAPS_WANTED
+    found = "no limit" if bounds.maps is None else f"{bounds.maps:,} a process"
+    return _judged("memory maps", found, good, why, f"sysctl vm.max_map_count={MAPS_WANTED}")
+
+
+def _cpus(host: HostFacts) -> Advice:
+    why = "servers and load run on the same CPUs here: with few of them they wait for each other"
+    good = host.cpus >= 4
+    found = f"{host.cpus} usable, {rounded(host.memory_bytes / (1 << 30))} GiB of memory"
+    change = "Mind the limiting resource of each result, or attach to servers on other machines."
+    return _judged("CPUs and memory", found, good, why, change)
+
+
+def _disk(facts: Mapping[str, str]) -> Iterator[Advice]:
+    if not facts:
+        return
+    at = facts.get("mount_point", "?")
+    yield _file_system(at, facts)
+    yield _mount_options(at, facts)
+    cache = facts.get("write_cache")
+    if cache:
+        why = "a write-back cache makes every fsync a flush of it; with write-through fsync is cheap, true or not"
+        good = "back" in cache or "through" in cache
+        yield Advice(f"write cache of {at}", cache, good, why)
+    if _turns(facts):
+        why = "it syncs some hundred times a second at most, and seeks between readers and writers"
+        yield Advice(f"kind of {at}", "a turning disk", False, why, "Use an SSD if production has one.")
+    scheduler = facts.get("scheduler")
+    if scheduler:
+        why = "bfq and kyber hold requests back to be fair to others; the choice bends latency"
+        good = "bfq" not in scheduler and "kyber" not in scheduler
+        device = facts.get("devices", "DEVICE").split(" on ")[-1]
+        yield _judged(
+            f"I/O scheduler of {at}", scheduler, good, why, f"echo none > /sys/block/{device}/queue/scheduler"
+        )
+
+
+def _turns(facts: Mapping[str, str]) -> bool:
+    """Whether any disk below turns. Of virtual ones (virtio, Xen) the kernel says so without knowing."""
+    virtual = all(name.startswith(("vd", "xvd")) for name in facts.get("devices", "").split(" on "))
+    turning = any(
+        rotational.rpartition(": ")[2].strip() == "1" for rotational in facts.get("rotational", "").split(";")
+    )
+    return turning and not virtual
+
+
+def _file_system(at: str, facts: Mapping[str, str]) -> Advice:
+    kind = facts.get("file_system", "unknown")
+    found = f"{kind} on {facts.get('devices') or facts.get('source', 'unknown')}"
+    for kinds, why, change in _POOR_FILE_SYSTEMS:
+        if kind in kinds:
+            return Advice(f"file system of {at}", found, False, why, change)
+    why = "fsync means different work on each; vendors test on xfs and ext4"
+    return Advice(f"file system of {at}", found, True, why)
+
+
+def _mount_options(at: str, facts: Mapping[str, str]) -> Advice:
+    options = [*facts.get("mount_options", "").split(","), *facts.get("file_system_options", "").split(",")]
+    shown = ",".join(dict.fromkeys(option for option in options if option)) or "not known"
+    why = (
+        "nobarrier makes fsync a promise that a power cut breaks, and data=writeback may show old data in files after "
+        "one; sync, data=journal and discard cost time"
+    )
+    unsafe = [option for option in options if option in ("nobarrier", "barrier=0", "data=writeback")]
+    slow = [option for option in options if option in ("sync", "data=journal")]
+    if worst := unsafe or slow:
+        return Advice(f"mount options of {at}", shown, False, why, f"Remount without {', '.join(worst)}.")
+    if "discard" in options:
+        change = "Run fstrim before measuring and mount without discard."
+        return Advice(f"mount options of {at}", shown, False, why, change)
+    return Advice(f"mount options of {at}", shown, True, why)

@@ -9,8 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.hosts.abilities import Ability
-from tidegauge.hosts.advice import Advice
+from tidegauge.hosts.abilities import Ability, Advice
 from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import SUSTAINED_S, Ceilings, DiskCeiling
 from tidegauge.hosts.clock import ClockQuality

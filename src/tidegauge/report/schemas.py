@@ -15,8 +15,7 @@ from pydantic_core import core_schema
 from typing_extensions import TypedDict, is_typeddict
 
 from tidegauge.errors import UserError, nearest
-from tidegauge.hosts.abilities import Ability
-from tidegauge.hosts.advice import Advice
+from tidegauge.hosts.abilities import Ability, Advice
 from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import Ceilings, RunCeilings
 from tidegauge.hosts.clock import ClockQuality
