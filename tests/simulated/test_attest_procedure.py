@@ -19,12 +19,12 @@ from wrong_servers import (
     LosesTheMiddle,
 )
 
+from tidegauge.attestation.evidence import Copy, Message
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import attest_cycle, attesting, session
 from tidegauge.campaign.run.attesting import run_attestation
 from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.hosts.data_files import Copy, Message
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import Act, AttestOutcome, AttestPlan, Cycle, FileSystem, Kind, Means, Role, Scenario
 from tidegauge.model.events import Event, PhaseProgress

@@ -16,13 +16,23 @@ from typing import cast
 import numpy as np
 
 from tidegauge.attestation.classification import classify
-from tidegauge.attestation.evidence import History, Longs, Read, last_positions, load_read, read_history, read_of
+from tidegauge.attestation.evidence import (
+    Copy,
+    History,
+    Longs,
+    Message,
+    Read,
+    find_copies,
+    last_positions,
+    load_read,
+    read_history,
+    read_of,
+)
 from tidegauge.attestation.judging import Anomalies, at_stake
 from tidegauge.attestation.scenario import targets
 from tidegauge.campaign.run.session import Session, await_complete, await_ready
 from tidegauge.campaign.run.trial import load_order
 from tidegauge.errors import StartFailedError
-from tidegauge.hosts.data_files import Copy, Message, find_copies
 from tidegauge.model.attest import CLEAN, Act, CutOutcome, Cycle, CycleOutcome, Kind, Means
 from tidegauge.model.message import LOST, CommittedPositions, Fate, Found
 from tidegauge.model.server import Setting
