@@ -17,7 +17,7 @@ from hdrh.histogram import HdrHistogram
 
 from tidegauge.campaign.run.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fairness.case import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
+from tidegauge.fairness import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.finding import Finding

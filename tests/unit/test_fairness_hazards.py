@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.fairness.case import Case
+from tidegauge.fairness import Case
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Severity

@@ -6,8 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.fairness.case import Case, Fact, Hazard, Property, normal_settings
-from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS, RULES, Contender, check
+from tidegauge.fairness import (
+    OWN_CLIENT_SETTINGS,
+    OWN_SERVER_SETTINGS,
+    RULES,
+    Case,
+    Contender,
+    Fact,
+    Hazard,
+    Property,
+    check,
+    normal_settings,
+)
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Severity, Stage, Terms, Tilt, new_among

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegauge.durability import level_of
-from tidegauge.fairness.case import Case
+from tidegauge.fairness import Case
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import ClientSettings, Compression, Workload

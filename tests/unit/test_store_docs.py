@@ -14,8 +14,7 @@ from tidegauge.cli.main import app
 from tidegauge.config.source import keys_of
 from tidegauge.config.workload import WorkloadFields
 from tidegauge.experiments.procedure import experiments
-from tidegauge.fairness.case import Property
-from tidegauge.fairness.check import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS
+from tidegauge.fairness import OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS, Property
 from tidegauge.model.use import Resource
 from tidegauge.statistics.figures import known_names
 from tidegauge.store.seconds import columns

@@ -175,7 +175,7 @@ NAMES = re.compile("kafka|pulsar|rabbit|bookie|bookkeeper", re.IGNORECASE)
 """Of systems, and of what only one of them is made of."""
 EXAMPLES = ("cli/", "campaign/plan/plan.py", "campaign/read/", "thresholds.py")
 """Where help and messages may name a system as an example."""
-REPORTS = ("published/", "fairness/")
+REPORTS = ("published/", "fairness.py")
 """Where published reports are spoken of."""
 
 

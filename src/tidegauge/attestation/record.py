@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegauge.attestation.judging import Judged
-from tidegauge.fairness.case import normal_settings
+from tidegauge.fairness import normal_settings
 from tidegauge.model.attest import FUSE_LABEL, Attestation, AttestOutcome, FileSystem, Means, Verdict
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting

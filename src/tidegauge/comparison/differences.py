@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from tidegauge.comparison.blocks import family
-from tidegauge.fairness.case import normal_settings, without_places
+from tidegauge.fairness import normal_settings, without_places
 from tidegauge.numbers import rounded, size
 from tidegauge.plain import Parts, differing, flatten, grouped, json_parts
 from tidegauge.store.details import Disclosed

@@ -11,8 +11,7 @@ import itertools
 from collections.abc import Collection, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 
-from tidegauge.fairness.case import Property
-from tidegauge.fairness.check import OWN_SERVER_SETTINGS, Contender, check
+from tidegauge.fairness import OWN_SERVER_SETTINGS, Contender, Property, check
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Severity, Stage
 from tidegauge.model.trial import LoadSpec, MeasuredResult, Spec, TrialSpec

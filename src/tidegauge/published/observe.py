@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from tidegauge.config.source import keys_of
 from tidegauge.config.workload import WorkloadFields
 from tidegauge.experiments.chasing import reads_sentence
-from tidegauge.fairness.check import Contender
+from tidegauge.fairness import Contender
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity
 from tidegauge.model.use import ROUND_TRIPS

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from tidegauge.durability import NODES_FOR_REPLICATION, describe_choice, level_named
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.fairness.case import Case, ClientFacts, Hazard, neutral_facts
+from tidegauge.fairness import Case, ClientFacts, Hazard, neutral_facts
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.abilities import Probe
 from tidegauge.model.host import ClientKinds, ProcessMemory

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan.plan import Plan
 from tidegauge.errors import UserError
-from tidegauge.fairness.case import Case, Fact, Property
-from tidegauge.fairness.check import Contender, check
+from tidegauge.fairness import Case, Contender, Fact, Property, check
 from tidegauge.model.events import Observer, UnequalFound
 from tidegauge.model.load import WorkerFacts
 from tidegauge.model.server import Setting

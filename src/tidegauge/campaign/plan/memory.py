@@ -36,7 +36,7 @@ from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.clients import users_of
 from tidegauge.campaign.plan.contenders import label
 from tidegauge.errors import UserError
-from tidegauge.fairness.case import receive_queue_messages
+from tidegauge.fairness import receive_queue_messages
 from tidegauge.hosts.memory import Machine
 from tidegauge.model.host import NOT_SHARED, RESERVE_MB, MemoryAvailable, MemoryNeed, Sharing, WorkerMemory, clients_of
 from tidegauge.model.trial import LoadSpec, Servers, TrialSpec, point_words

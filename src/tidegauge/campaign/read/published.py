@@ -23,8 +23,7 @@ from tidegauge.campaign.read.fingerprint import system_of
 from tidegauge.config.fields import Fields
 from tidegauge.config.source import Source, raise_problems, read_source, unknown_name, validate
 from tidegauge.errors import UserError, nearest
-from tidegauge.fairness.case import Case, Property
-from tidegauge.fairness.check import Contender
+from tidegauge.fairness import Case, Contender, Property
 from tidegauge.model.trial import TrialSpec
 from tidegauge.published import Scale
 from tidegauge.published.differences import differences

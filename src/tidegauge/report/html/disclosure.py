@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegauge.fairness.case import normal_settings
+from tidegauge.fairness import normal_settings
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult
 from tidegauge.numbers import count, duration, in_unit, plural
 from tidegauge.plain import Parts, flatten, grouped, json_parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegauge.distribution.coordinates import is_before
-from tidegauge.fairness.case import (
+from tidegauge.fairness import (
     BY_DEFINITION,
     CONFLUENT_2020,
     NO_FIGURE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidegauge.fairness.case import (
+from tidegauge.fairness import (
     BY_DEFINITION,
     NO_FIGURE,
     STREAMNATIVE_2020,

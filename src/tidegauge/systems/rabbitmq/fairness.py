@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tidegauge.distribution.coordinates import is_before
 from tidegauge.durability import NODES_FOR_REPLICATION
-from tidegauge.fairness.case import (
+from tidegauge.fairness import (
     CONFLUENT_2020,
     NO_FIGURE,
     Case,

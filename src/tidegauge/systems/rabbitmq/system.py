@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from tidegauge.distribution.coordinates import version_numbers
-from tidegauge.fairness.case import Case, Hazard
+from tidegauge.fairness import Case, Hazard
 from tidegauge.fleet.api import Host
 from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
