@@ -17,7 +17,7 @@ from tidegauge.report.html.page import report_page
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.schemas import json_schemas
 from tidegauge.report.summary import run_summary
-from tidegauge.report.tables import ROWS_MAX, worker_notes, workers_table
+from tidegauge.report.tables import WORKER_ROWS_MAX, worker_notes, workers_table
 from tidegauge.report.terminal import run_report
 
 TABLE = """\
@@ -76,7 +76,7 @@ def test_of_very_many_those_with_the_largest_lag_are_shown() -> None:
     late = tuple(replace(w, own_lag=latency(0.5)) if w.worker in (33, 40) else w for w in many.workers)
     table = workers_table(block(replace(many, workers=late)))
     assert table is not None
-    assert len(table.labels) == ROWS_MAX
+    assert len(table.labels) == WORKER_ROWS_MAX
     assert {"kafka@4.3.1 2", "kafka@4.3.1 33", "kafka@4.3.1 40"} <= set(table.labels)
     assert worker_notes([block(many)])[1].endswith("it has the 16 with the largest own lag, --json all.")
 

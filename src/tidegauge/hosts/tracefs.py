@@ -169,7 +169,7 @@ def owner_of(name: str) -> Identity | None:
 
 
 def main() -> int:
-    """Carry out one order. 0 if it could be."""
+    """Carry out one order from standard input. 0 if it could be."""
     signal.signal(signal.SIGTERM, _end)
     line = sys.stdin.readline()
     if not line:

@@ -215,7 +215,7 @@ def _own_settings(block: Block) -> list[str]:
     return notes
 
 
-ROWS_MAX = 16
+WORKER_ROWS_MAX = 16
 """Of one system; of more load generators those with the largest own lag are shown."""
 WORKER_LABEL_CHARS_MAX = 32
 
@@ -270,7 +270,7 @@ def _apart(apart_ms: float | None) -> str:
 
 def _workers_shown(block: Block, system: str) -> list[OfWorker]:
     every = _by_number(shown(block, system))
-    late = sorted(every, key=lambda own: -max(worker.own_lag.max_ms for worker in own))[:ROWS_MAX]
+    late = sorted(every, key=lambda own: -max(worker.own_lag.max_ms for worker in own))[:WORKER_ROWS_MAX]
     return sorted(late, key=lambda own: own[0].worker)
 
 
@@ -293,8 +293,10 @@ def worker_notes(blocks: Sequence[Block]) -> list[str]:
         ended = _apart(reduced(workers, lambda w: w.stopped_ms, max))
         if MISSING not in (started, ended):
             notes.append(f"{who} began within {started} ms of each other and ended within {ended} ms.")
-        if several > ROWS_MAX and not blocks[0].point:
-            notes.append(f"{who} are too many for a table: it has the {ROWS_MAX} with the largest own lag, --json all.")
+        if several > WORKER_ROWS_MAX and not blocks[0].point:
+            notes.append(
+                f"{who} are too many for a table: it has the {WORKER_ROWS_MAX} with the largest own lag, --json all."
+            )
     return notes
 
 
