@@ -70,7 +70,7 @@ def cost(result: MeasuredResult, price: Price) -> Cost | None:
     """What it costs to go on at the result's rate; None for an INVALID one, or one that moved nothing."""
     if result.validity is Validity.INVALID or result.msgs_per_s <= 0 or result.mb_per_s <= 0:
         return None
-    hosts = result.spec.nodes + 1 if result.spec.attached else 1
+    hosts = result.spec.nodes + 1 if result.spec.elsewhere else 1
     per_hour = hosts * price.per_host_hour
     return Cost(
         hosts=hosts,
@@ -120,8 +120,8 @@ class Share:
 
 
 def shares(result: MeasuredResult, known: RunCeilings) -> tuple[Share, ...]:
-    """Those of every ceiling that the result's load meets, disks first; () for servers that others run."""
-    if result.spec.attached:
+    """Those of every ceiling that the result's load meets, disks first; () for servers on other hosts."""
+    if result.spec.elsewhere:
         return ()
     seen = result.seen or NOTHING_SEEN
     found: list[Share | None] = []

@@ -2,81 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import psutil
 import pytest
+from fleet_hosts import NEEDS, Namespace, namespaces
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.root,
-    pytest.mark.skipif(
-        os.geteuid() != 0 or shutil.which("ip") is None or shutil.which("unshare") is None,
-        reason="hosts are network namespaces, and for those it takes root, ip and unshare",
-    ),
-]
+pytestmark = NEEDS
 AHEAD_S = 7200
 """So far is the monotonic clock of the second host ahead."""
-
-
-@dataclass(frozen=True)
-class Namespace:
-    """A host: a network and a state directory of its own. `enter` is what a command line begins with there."""
-
-    name: str
-    address: str
-    state: Path
-    enter: tuple[str, ...] = ()
-
-    def tidegauge(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        line = ["ip", "netns", "exec", self.name, *self.enter, sys.executable, "-m", "tidegauge.cli", *arguments]
-        env = {**os.environ, "TIDEGAUGE_STATE": str(self.state), "COLUMNS": "100"}
-        return subprocess.run(line, env=env, capture_output=True, text=True, timeout=240, check=False)
-
-    def json(self, *arguments: str) -> Any:
-        return json.loads(self.tidegauge(*arguments, "--json").stdout)
-
-
-def run(line: str) -> None:
-    subprocess.run(line.split(), check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Namespace]]:
     places = [tmp_path_factory.mktemp(f"host-{number}") for number in (1, 2)]
-    # A pid of this process keeps the names apart from those of other tests' namespaces.
-    made = [
-        Namespace(f"tgf{os.getpid()}-1", "10.213.7.1", places[0]),
-        Namespace(
-            f"tgf{os.getpid()}-2", "10.213.7.2", places[1], ("unshare", "--time", "--monotonic", str(AHEAD_S), "--fork")
-        ),
-    ]
-    try:
-        for host in made:
-            run(f"ip netns add {host.name}")
-        run(f"ip link add eth0 netns {made[0].name} type veth peer name eth0 netns {made[1].name}")
-        for host in made:
-            for line in (f"addr add {host.address}/24 dev eth0", "link set eth0 up", "link set lo up"):
-                run(f"ip -n {host.name} {line}")
+    ahead = ("unshare", "--time", "--monotonic", str(AHEAD_S), "--fork")
+    with namespaces(places, "10.213.7", [(), ahead]) as made:
         yield made
-    finally:
-        for host in made:
-            host.tidegauge("fleet", "down")
-            subprocess.run(["ip", "netns", "del", host.name], check=False, capture_output=True)
-
-
-def ray_processes(host: Namespace) -> list[int]:
-    """Processes in the host's network."""
-    pids = subprocess.run(["ip", "netns", "pids", host.name], check=True, capture_output=True, text=True).stdout.split()
-    return [int(pid) for pid in pids if psutil.pid_exists(int(pid))]
 
 
 def test_two_hosts_become_a_fleet_and_leave_nothing(hosts: list[Namespace], tmp_path: Path) -> None:
@@ -107,7 +49,7 @@ def test_two_hosts_become_a_fleet_and_leave_nothing(hosts: list[Namespace], tmp_
 
     for host in reversed(hosts):
         assert host.tidegauge("fleet", "down").returncode == 0
-        assert ray_processes(host) == []
+        assert host.processes == []
 
 
 def check(head: Namespace, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ The simulated worker lives on the real monotonic clock but its seconds are short
 from __future__ import annotations
 
 import base64
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -372,6 +373,9 @@ class FakeHost:
 
     def track_directory(self, path: Path) -> None:
         self.journal.note("tracked")
+
+    def remove_directory(self, path: Path) -> None:
+        shutil.rmtree(path, ignore_errors=True)
 
     def write(self, path: Path, text: str, mode: int | None = None) -> Path:
         raise AssertionError("not used")

@@ -17,7 +17,7 @@ import pytest
 from fleet_samples import read_number, runs, spec, wait_until
 
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet import local, registry
+from tidegauge.fleet import client, registry
 from tidegauge.fleet.agent import Ending
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Children
@@ -359,7 +359,7 @@ def test_the_end_of_a_log_is_read_whatever_it_holds(host: LocalHost, tmp_path: P
 def test_an_agent_that_does_not_answer_is_not_waited_for_for_ever(
     host: LocalHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "_ANSWER_S_MAX", 0.5)
+    monkeypatch.setattr(client, "_ANSWER_S_MAX", 0.5)
     os.kill(host.agent_pid, signal.SIGSTOP)
     try:
         with pytest.raises(RunFailedError, match=r"did not answer 'free_ports' within 0 s\.$"):
@@ -367,7 +367,7 @@ def test_an_agent_that_does_not_answer_is_not_waited_for_for_ever(
     finally:
         os.kill(host.agent_pid, signal.SIGCONT)
     # What comes too late is nobody's answer.
-    monkeypatch.setattr(local, "_ANSWER_S_MAX", 60.0)
+    monkeypatch.setattr(client, "_ANSWER_S_MAX", 60.0)
     assert len(host.free_ports(2)) == 2
 
 

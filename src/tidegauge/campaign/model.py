@@ -100,6 +100,7 @@ class Campaign:
     examines, `rates_at` at which values of a sweep's axes rates are found that all points take their shares of.
     `listed` are names and versions of the file's systems that have its durability, before options chose others.
     `retry` is how often a trial is made again whose load generators fail. `price` is that of a host for an hour.
+    `fleet` is the file of the fleet whose hosts its servers are started on; "" = they are started here.
     `notes` say in a sentence each what of the file has no effect, as was asked.
     """
 
@@ -128,11 +129,12 @@ class Campaign:
     notes: tuple[str, ...] = ()
     listed: tuple[tuple[str, str], ...] = ()
     retry: int = 0
+    fleet: str = ""
 
     @property
     def starts_servers(self) -> bool:
         """Whether any servers are started here, where the load generator runs; attached ones are elsewhere."""
-        return any(system.attach is None for point in self.each for system in point.campaign.systems)
+        return not self.fleet and any(system.attach is None for point in self.each for system in point.campaign.systems)
 
     @property
     def each(self) -> tuple[Point, ...]:

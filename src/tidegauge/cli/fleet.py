@@ -97,7 +97,7 @@ def status(*, as_json: Json = False) -> int:
     """Show which hosts are in the fleet, and which were lost."""
     from tidegauge.report.fleet import hosts_content, hosts_report
 
-    with _launcher("") as launcher:
+    with joined_fleet("") as (launcher, _):
         hosts = launcher.hosts()
     Output(as_json).show(hosts_report(hosts), hosts_content(hosts))
     return EXIT_GOOD if all(host.alive for host in hosts) else EXIT_FAILED
@@ -117,7 +117,7 @@ def check(file: FleetPath = None, *, as_json: Json = False) -> int:
     wanted = Wanted(
         dict(fleet.hosts_of_role), fleet.clock_s_max / 2 * 1e9, fleet.drift_ppm, fleet.network, JAVA_MAJOR_MIN
     )
-    with _launcher(fleet.address) as launcher:
+    with joined_fleet(fleet.address) as (launcher, _):
         found = examine(launcher, wanted, out.say)
     out.show(check_report(found), check_content(found))
     return EXIT_FAILED if found.problems else EXIT_GOOD
@@ -138,8 +138,11 @@ def down(*, as_json: Json = False) -> int:
 
 
 @contextlib.contextmanager
-def _launcher(address: str) -> Iterator[RayLauncher]:
-    """The fleet that this host is in. Raises `UserError` if it is in none, or in another than the file says."""
+def joined_fleet(address: str) -> Iterator[tuple[RayLauncher, str]]:
+    """The fleet that this host is in, and its address there.
+
+    Raises `UserError` if it is in none, or in another than the file says.
+    """
     from tidegauge.fleet import ray_node
     from tidegauge.fleet.ray_launcher import RayLauncher
 
@@ -155,7 +158,7 @@ def _launcher(address: str) -> Iterator[RayLauncher]:
         )
     launcher = RayLauncher(node.head, ray_node.environment())
     try:
-        yield launcher
+        yield launcher, node.address
     finally:
         launcher.close()
 

@@ -25,6 +25,7 @@ from tidegauge.cli.options import (
     DataDir,
     DirectMemory,
     DryRun,
+    Fleet,
     Heap,
     InFlight,
     Json,
@@ -134,6 +135,7 @@ def run(
     in_flight: InFlight = None,
     workers: Workers = None,
     attach: Attach = None,
+    fleet: Fleet = None,
     scale: ScaleOption = Scale.SHARES,
     dry_run: DryRun = False,
     live: Live = False,
@@ -151,6 +153,7 @@ def run(
         "in-flight": in_flight,
         "workers": workers,
         "attach": None if attach is None else str(attach.absolute()),
+        "fleet": None if fleet is None else str(fleet.absolute()),
         "scale": None if scale is Scale.SHARES else scale.value,
     }
     overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold, more=more)

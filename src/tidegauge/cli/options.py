@@ -55,6 +55,16 @@ Attach = Annotated[
         dir_okay=False,
     ),
 ]
+Fleet = Annotated[
+    Path | None,
+    typer.Option(
+        "--fleet",
+        metavar="FILE",
+        help="Start servers on the hosts of a fleet, one node each; the load comes from this host.",
+        exists=True,
+        dir_okay=False,
+    ),
+]
 InFlight = Annotated[
     int | None,
     typer.Option(

@@ -13,7 +13,7 @@ from typing import Any
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.clients import check_clients, check_workers, sharing_of
 from tidegauge.campaign.plan.fairness import UnequalError, wanted_tilts
-from tidegauge.campaign.plan.limits import check_faults, check_handles
+from tidegauge.campaign.plan.limits import check_faults, check_handles, machines_of
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, check_window, fitting, memory_needs
 from tidegauge.campaign.plan.plan import Plan, left_out_note, plan_campaign, plan_warnings
 from tidegauge.campaign.plan.sizing import sizes_to_know, sizing_warnings
@@ -26,6 +26,8 @@ from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
 from tidegauge.fleet.agent_rig import refusals
+from tidegauge.fleet.api import refusals_apart
+from tidegauge.fleet.file import read_fleet_file
 from tidegauge.hosts import fuse_disk
 from tidegauge.hosts.facts import load_bounds
 from tidegauge.hosts.memory import machine, memory_available
@@ -33,8 +35,10 @@ from tidegauge.hosts.procfs import handles_available
 from tidegauge.hosts.space import FullSpeed, full_speed_known
 from tidegauge.model.attest import FUSE_LABEL, FileSystem, Means, Scenario
 from tidegauge.model.events import Note
+from tidegauge.model.fleet import LOAD_ROLE, SERVER_ROLE
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.tilt import Terms
+from tidegauge.numbers import plural
 from tidegauge.published import BRIEF_WORDS, Scale
 from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.summary import plan_summary
@@ -171,6 +175,29 @@ class Ready:
             out.show(plan_list(self.shown_plan, self.full_speed(runs_directory), self.places(runs_directory)), {})
 
 
+def check_fleet(campaign: Campaign) -> tuple[str, ...]:
+    """Who runs where, in sentences. Raises `UserError` if the fleet that the file describes does not fit."""
+    fleet = read_fleet_file(Path(campaign.fleet))
+    wanted, needed = dict(fleet.hosts_of_role), machines_of(campaign, registry.get)
+    named = {choice.name for point in campaign.each for choice in point.campaign.experiments}
+    problem = ""
+    if NAME in named:
+        problem = "attestations cut the power of hosts, which is only done on this one"
+    elif any(system.attach is not None for point in campaign.each for system in point.campaign.systems):
+        problem = "it attaches to running clusters, whose servers are where they are"
+    elif wanted.get(SERVER_ROLE, needed) < needed:
+        problem = f"it needs {plural(needed, 'host')} for its servers, and the file has {wanted[SERVER_ROLE]}"
+    elif wanted.get(LOAD_ROLE, 1) > 1:
+        problem = "load generators run on this host only, and the file has several for them"
+    if problem:
+        raise UserError(
+            f"{campaign.source_path} can't be run on the fleet of {campaign.fleet}: {problem}.",
+            "Change the file, or leave out --fleet.",
+        )
+    role = f"{plural(needed, 'host')} of role {SERVER_ROLE}"
+    return (f"Servers are started on {role} of {campaign.fleet}, one node each; load generators here.",)
+
+
 def _there(directory: Path) -> Path:
     """The directory, or what it would be made in."""
     return next((ancestor for ancestor in (directory, *directory.absolute().parents) if ancestor.is_dir()), directory)
@@ -206,9 +233,10 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     """Check everything that can be checked before anything is started. Raises `UserError`."""
     # Mistakes in the campaign come before what this machine lacks.
     plan = plan_campaign(campaign)
-    check_faults(plan.trials, refusals)
+    check_faults(plan.trials, refusals_apart if campaign.fleet else refusals)
+    on_fleet = check_fleet(campaign) if campaign.fleet else ()
     check_handles(campaign, registry.get, handles_available())
-    if not dry_run:
+    if not dry_run and not campaign.fleet:
         check_means(campaign)
     check_window(plan.trials, campaign.worker, campaign.source_path)
     check_workers(plan.trials, campaign.worker, campaign.source_path)
@@ -224,7 +252,7 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     left_out = (
         *(left_out_note(system, reason) for system, reason in too_large.items()),
         *(Note(sentence) for sentence in (shortage, unfit) if sentence),
-        *(Note(sentence) for sentence in (*plan.left_out, *fitted.notes)),
+        *(Note(sentence) for sentence in (*plan.left_out, *fitted.notes, *(on_fleet if dry_run else ()))),
         *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == Scale.BRIEF else []),
     )
     terms = Terms.of(wanted_tilts(plan, registry.get), allow_unequal)

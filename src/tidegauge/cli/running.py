@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -43,6 +43,7 @@ from tidegauge.cli.planning import Ready, RunRequest
 from tidegauge.cli.reports import keep_report, live_page, prometheus
 from tidegauge.distribution.java import find_java_runtimes
 from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.fleet.api import Host
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts.ceilings import RunCeilings
@@ -59,6 +60,9 @@ from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import how_to_go_on
 from tidegauge.systems import registry
 from tidegauge.worker.launch import start_worker
+
+if TYPE_CHECKING:
+    from tidegauge.campaign.run.apart import Apart
 
 _PACKAGE = Path(tidegauge.__file__).parent
 
@@ -328,7 +332,7 @@ def run_prepared(
                 observer(note)
             run.environment(environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks]))
             try:
-                with LocalHost.open() as host:
+                with LocalHost.open() as host, _servers_apart(campaign, host, observer) as apart:
                     agents.append(host.agent_pid)
                     load_average = os.getloadavg()[0]
                     known = run_ceilings(campaign, data, run.journal_disks, host, observer)
@@ -338,7 +342,15 @@ def run_prepared(
                         observer(note)
                     paces = run_calibrations(ready.plan.trials, campaign.worker.count, host, observer, load_average)
                     execute(
-                        campaign, run, host, observer, recorded, plan=ready.plan, ceilings=known, calibrations=paces
+                        campaign,
+                        run,
+                        host,
+                        observer,
+                        recorded,
+                        plan=ready.plan,
+                        ceilings=known,
+                        calibrations=paces,
+                        apart=apart,
                     )
             finally:
                 # A worker that was killed could not delete its topics; another one can.
@@ -354,6 +366,25 @@ def run_prepared(
         run.finish("failed", f"{type(error).__name__}: {error}")
         return crashed(error, run.path)
     return None
+
+
+@contextlib.contextmanager
+def _servers_apart(campaign: Campaign, host: Host, observer: Observer) -> Iterator[Apart | None]:
+    """The hosts of the campaign's fleet, ready for servers; None without a fleet. Raises `TidegaugeError`."""
+    if not campaign.fleet:
+        yield None
+        return
+    # What fleets need is an extra of the package.
+    from tidegauge.campaign.run.apart import servers_apart
+    from tidegauge.cli.fleet import joined_fleet
+    from tidegauge.fleet.file import read_fleet_file
+
+    fleet = read_fleet_file(Path(campaign.fleet))
+    with (
+        joined_fleet(fleet.address) as (launcher, own_address),
+        servers_apart(campaign, fleet, launcher, host, own_address, observer=observer) as apart,
+    ):
+        yield apart
 
 
 def _topics_left(run: Path | None = None) -> list[Note]:

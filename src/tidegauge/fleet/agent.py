@@ -1,8 +1,9 @@
 """A host's agent: starts, follows and ends processes for a controller, and outlives it just long enough to clean up.
 
 Runs as `python -m tidegauge.fleet.agent LEASE_S AGENT_ID` in a session of its own and speaks `wire` on standard input
-and output. It ends everything it started when the controller asks for it, closes the pipe (or dies), or has not renewed
-its lease for LEASE_S seconds. One thread, asleep until something happens: it runs beside measurements.
+and output; with an ADDRESS as well, on a TLS connection that the controller makes to it there (see `fleet.listening`).
+It ends everything it started when the controller asks for it, closes the link (or dies), or has not renewed its lease
+for LEASE_S seconds. One thread, asleep until something happens: it runs beside measurements.
 """
 
 from __future__ import annotations
@@ -12,17 +13,18 @@ import selectors
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
-from tidegauge.fleet import agent_files, children, registry, wire
+from tidegauge.fleet import children, registry, wire
 from tidegauge.fleet.agent_rig import AgentRig
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Child, Children
-from tidegauge.fleet.registry import Ledger
+from tidegauge.fleet.link import READ_BYTES, Channel, Pipes
+from tidegauge.fleet.registry import Ledger, remove_directory
 from tidegauge.fleet.sampler import Sampler
 from tidegauge.fleet.wire import Message
 from tidegauge.hosts import cgroups, procfs
@@ -88,18 +90,67 @@ def _wake(members: list[Stat]) -> None:
         procfs.send_signal(stat.identity, signal.SIGCONT)
 
 
+_HINT = "Free space or permissions there, or choose another directory."
+_OWNERS_ONLY = 0o600
+_USUAL = 0o666
+"""What the umask leaves of it."""
+
+
+def write(path: Path, text: str, mode: int | None) -> None:
+    """See `Host.write`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # A secret is nobody else's at any moment.
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _USUAL if mode is None else _OWNERS_ONLY)
+        with os.fdopen(number, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(number)
+            if mode is not None:
+                os.fchmod(number, mode)
+    except OSError as error:
+        raise StartFailedError(f"{path} can't be written: {error.strerror}.", _HINT) from error
+
+
+def make_directories(paths: Sequence[Path]) -> None:
+    """See `Host.make_directories`."""
+    for path in paths:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StartFailedError(f"{path} can't be created: {error.strerror}.", _HINT) from error
+
+
+def read_end(path: Path, bytes_max: int) -> str:
+    """See `Host.read_end`."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - bytes_max))
+            return file.read(bytes_max).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+FILE_CALLS: dict[str, Callable[[Message], Any]] = {
+    "remove_directory": lambda m: remove_directory(Path(m["path"])),
+    "write": lambda m: write(Path(m["path"]), m["text"], m["mode"]),
+    "make_directories": lambda m: make_directories([Path(path) for path in m["paths"]]),
+    "read_end": lambda m: read_end(Path(m["path"]), int(m["bytes_max"])),
+}
+
+
 ABANDONED_GRACE_S = 5.0
 """Grace for processes whose controller is gone: nobody waits for a clean shutdown any more."""
-_READ_BYTES = 65536
 
 
 class Agent:
     """The agent's state and its event loop."""
 
-    def __init__(self, agent_id: str, lease_s: float, ledger: Ledger) -> None:
+    def __init__(self, agent_id: str, lease_s: float, ledger: Ledger, channel: Channel) -> None:
         self._children = Children(agent_id)
         self._sampler = Sampler(self._children)
         self._ledger = ledger
+        self._channel = channel
         self._rig = AgentRig(self._children, ledger)
         self._lease_s = lease_s
         self._lease_ends_s = time.monotonic() + lease_s
@@ -117,11 +168,13 @@ class Agent:
             "stop": self._stop,
             "signal": lambda _id, m: self._signal(m),
             "free_ports": lambda _id, m: self._ledger.take_ports(int(m["count"])),
+            "hold_ports": lambda _id, m: self._ledger.hold_ports([int(port) for port in m["ports"]]),
             "release_ports": lambda _id, m: self._ledger.release_ports(int(port) for port in m["ports"]),
             "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
+            "agent_cpu_s": lambda _id, _m: time.process_time(),
             "samples": lambda _id, m: [sample_to_json(sample) for sample in self._sampler.samples(int(m["after"]))],
             "shutdown": self._shutdown,
-            **{name: self._at_leisure(call) for name, call in (agent_files.CALLS | self._rig.calls).items()},
+            **{name: self._at_leisure(call) for name, call in (FILE_CALLS | self._rig.calls).items()},
         }
 
     def run(self) -> None:
@@ -132,10 +185,8 @@ class Agent:
         signal.signal(signal.SIGTERM, lambda *_: self._abandon())
         for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(ignored, signal.SIG_IGN)
-        os.set_blocking(0, False)
-        os.set_blocking(1, False)
-        self._selector.register(0, selectors.EVENT_READ, self._read)
-        self._selector.register(wakeups, selectors.EVENT_READ, lambda: os.read(wakeups, _READ_BYTES))
+        self._selector.register(self._channel.reads, selectors.EVENT_READ, self._transfer)
+        self._selector.register(wakeups, selectors.EVENT_READ, lambda: os.read(wakeups, READ_BYTES))
         while not (self._closing and not self._endings and self._swept()):
             for key, _events in self._selector.select(self._sleep_s()):
                 key.data()
@@ -158,20 +209,17 @@ class Agent:
 
     # Messages
 
-    def _read(self) -> None:
-        try:
-            data = os.read(0, _READ_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._selector.unregister(0)
-            self._abandon()
-            return
-        *lines, self._input = (self._input + data).split(b"\n")
-        for line in lines:
-            self._handle(wire.from_line(line))
+    def _transfer(self) -> None:
+        """Take what has come, and go on with what is to be sent."""
+        while (data := self._channel.read()) is not None:
+            if not data:
+                self._selector.unregister(self._channel.reads)
+                self._abandon()
+                return
+            *lines, self._input = (self._input + data).split(b"\n")
+            for line in lines:
+                self._handle(wire.from_line(line))
+        self._flush()
 
     def _handle(self, message: Message) -> None:
         if message["call"] == "renew":
@@ -196,16 +244,24 @@ class Agent:
     def _flush(self) -> None:
         """Write what fits; the rest when the controller reads again, so that a stopped one can't block us."""
         try:
-            self._output = self._output[os.write(1, self._output) :]
-        except BlockingIOError:
-            pass
+            while self._output and (taken := self._channel.write(self._output)):
+                self._output = self._output[taken:]
         except OSError:
             self._output = b""
-        watched = 1 in self._selector.get_map()
-        if self._output and not watched:
-            self._selector.register(1, selectors.EVENT_WRITE, self._flush)
-        elif watched and not self._output:
-            self._selector.unregister(1)
+        self._watch()
+
+    def _watch(self) -> None:
+        """Wait for what the controller sends, and for room if something is to be sent."""
+        channel, watched = self._channel, self._selector.get_map()
+        reading = selectors.EVENT_READ if channel.reads in watched else 0
+        writing = selectors.EVENT_WRITE if self._output else 0
+        if channel.reads == channel.writes:
+            if reading:
+                self._selector.modify(channel.reads, reading | writing, self._transfer)
+        elif writing and channel.writes not in watched:
+            self._selector.register(channel.writes, writing, self._transfer)
+        elif not writing and channel.writes in watched:
+            self._selector.unregister(channel.writes)
 
     # Calls
 
@@ -332,10 +388,16 @@ _LATER = object()
 
 
 def main(arguments: list[str]) -> None:
-    """Entry point: LEASE_S AGENT_ID."""
+    """Entry point: LEASE_S AGENT_ID [ADDRESS]."""
+    lease_s, agent_id, *address = arguments
+    channel: Channel = Pipes()
+    if address:
+        # What it takes is an extra of the package.
+        from tidegauge.fleet.listening import waited_for
+
+        channel = waited_for(address[0], agent_id, float(lease_s))
     children.become_subreaper()
-    agent_id = arguments[1]
-    Agent(agent_id, float(arguments[0]), Ledger.open(agent_id)).run()
+    Agent(agent_id, float(lease_s), Ledger.open(agent_id), channel).run()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where processes run, and disks and networks of nodes' own with what is done to them.
+"""Where processes run, disks and networks of nodes' own with what is done to them, and what starts things on hosts.
 
 Everything here is plain data, so that it can travel to an agent on another host. Most of the rig needs root:
 `Rig.refusals` says what can't be done here, and why. The agent undoes everything when its lease ends; if it is killed
@@ -7,11 +7,12 @@ itself, the next start of any command does.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
+from tidegauge.model.fleet import FleetHost
 from tidegauge.model.host import DiskCheck, FileSystem
 from tidegauge.model.use import Sample
 
@@ -19,6 +20,14 @@ Ability = Literal[
     "ext4", "xfs", "fuse", "power_cut", "slow_disk", "hung_disk", "network", "partition", "packet_loss", "rate_limit"
 ]
 """What a host may be unable to do. Kill, pause and resume can be done everywhere."""
+
+NOT_APART = "servers are on other hosts, and nothing but kill, pause, restart and rolling-restart can be done there"
+
+
+def refusals_apart() -> dict[Ability, str]:
+    """See `Rig.refusals`: of hosts of a fleet."""
+    return dict.fromkeys(get_args(Ability), NOT_APART)
+
 
 CLIENTS = "clients"
 """In a network's links, stands for everything that runs in the host's own network: workers, tools."""
@@ -247,6 +256,10 @@ class Host(Protocol):
         """A directory to remove when the lease ends without us having removed it (crash clean-up)."""
         ...
 
+    def remove_directory(self, path: Path) -> None:
+        """Remove a tracked directory with all it holds, as far as that goes. Never raises."""
+        ...
+
     def write(self, path: Path, text: str, mode: int | None = None) -> Path:
         """Write a file on the host, in UTF-8, with the folders above it. Returns `path`.
 
@@ -272,4 +285,36 @@ class Host(Protocol):
 
         The agent looks once a second for as long as somebody asks.
         """
+        ...
+
+
+class Remote(Protocol):
+    """An object that lives in a process of its own on a host."""
+
+    def call(self, method: str, *arguments: object, timeout_s: float) -> Any:
+        """Call a method and wait for its answer: plain data.
+
+        Raises `RunFailedError`, which names host and method, if the host or the process is gone or does not answer in
+        time, and what the method itself raised if that is a `TidegaugeError` or an `OSError`.
+        """
+        ...
+
+    def end(self) -> None:
+        """End its process. Never raises."""
+        ...
+
+
+class Launcher(Protocol):
+    """The hosts of a fleet. All methods may be called from any thread."""
+
+    def hosts(self) -> Sequence[FleetHost]:
+        """Every host that is in the fleet, or was and is lost, by address."""
+        ...
+
+    def start(self, host: FleetHost, kind: Callable[[], object]) -> Remote:
+        """Make an object of a class that the host's own installation has. Does not wait: the first call does."""
+        ...
+
+    def close(self) -> None:
+        """End what was started. Never raises."""
         ...

@@ -13,14 +13,13 @@ from statistics import median
 from typing import Any, TypeVar
 
 from tidegauge.errors import TidegaugeError
-from tidegauge.fleet.launcher import Launcher, Remote
+from tidegauge.fleet.api import Launcher, Remote
 from tidegauge.fleet.probes import Prober
 from tidegauge.fleet.ray_node import PROBE_PORT
-from tidegauge.model.fleet import DiskState, FleetCheck, FleetHost, HostState, Link
+from tidegauge.model.fleet import SERVER_ROLE, DiskState, FleetCheck, FleetHost, HostState, Link
 from tidegauge.numbers import plural
 from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offset, Pair, closed, offset_at, suspects
 
-SERVER_ROLE = "server"
 _EXCHANGES = 40
 _TRANSFER_S = 0.3
 _START_S_MAX = 60.0

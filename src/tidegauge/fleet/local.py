@@ -1,153 +1,58 @@
-"""The controller's side of an agent on this machine: its processes and its rig. The agent carries out each call."""
+"""The controller's side of an agent on this machine."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import Future
-from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Protocol, cast
-
-import psutil
+from typing import IO, cast
 
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet import registry, wire
-from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus
+from tidegauge.fleet import registry
+from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, AgentHost
+from tidegauge.fleet.link import READ_BYTES
 from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts import procfs
 from tidegauge.hosts.storage import state_directory
-from tidegauge.model.host import FileSystem
-from tidegauge.model.use import Sample, sample_from_json
 
 
-class Call(Protocol):
-    """Asks the agent and waits for its answer."""
+class _Pipe:
+    """`Link` to a process's standard input and output."""
 
-    def __call__(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
-        """Raises `RunFailedError`."""
-        ...
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._to_process = cast(IO[bytes], process.stdin)
+        self._from_process = cast(IO[bytes], process.stdout)
 
+    def send(self, data: bytes) -> None:
+        """See `Link.send`."""
+        left = memoryview(data)
+        while left:
+            left = left[self._to_process.write(left) :]
 
-class LocalRig:
-    """`Rig` on this machine. All methods may be called from any thread; the agent does one thing at a time."""
+    def receive(self) -> bytes:
+        """See `Link.receive`."""
+        try:
+            return self._from_process.read(READ_BYTES) or b""
+        except (OSError, ValueError):
+            return b""
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
-
-    def refusals(self) -> Mapping[Ability, str]:
-        """See `Rig.refusals`."""
-        refused: dict[Ability, str] = self._call("refusals")
-        return refused
-
-    def make_disk(self, place: Path, size_bytes: int, file_system: FileSystem = "ext4") -> None:
-        """See `Rig.make_disk`."""
-        self._call("make_disk", place=_plain(place), size_bytes=size_bytes, file_system=file_system)
-
-    def remove_disk(self, place: Path) -> None:
-        """See `Rig.remove_disk`."""
-        self._call("remove_disk", place=_plain(place))
-
-    def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
-        """See `Rig.cut_power`."""
-        return wire.cut_from_json(
-            self._call("cut_power", processes=list(processes), places=[_plain(place) for place in places])
-        )
-
-    def throttle_disk(self, place: Path, bytes_per_s: int | None = None, ops_per_s: int | None = None) -> None:
-        """See `Rig.throttle_disk`."""
-        self._call("throttle_disk", place=_plain(place), bytes_per_s=bytes_per_s, ops_per_s=ops_per_s)
-
-    def hang_disk(self, place: Path) -> None:
-        """See `Rig.hang_disk`."""
-        self._call("hang_disk", place=_plain(place))
-
-    def unhang_disk(self, place: Path) -> None:
-        """See `Rig.unhang_disk`."""
-        self._call("unhang_disk", place=_plain(place))
-
-    def kill(self, processes: Sequence[str]) -> None:
-        """See `Rig.kill`."""
-        self._call("kill", processes=list(processes))
-
-    def pause(self, processes: Sequence[str]) -> None:
-        """See `Rig.pause`."""
-        self._call("pause", processes=list(processes))
-
-    def resume(self, processes: Sequence[str]) -> None:
-        """See `Rig.resume`."""
-        self._call("resume", processes=list(processes))
-
-    def make_network(self, nodes: Sequence[str]) -> Network:
-        """See `Rig.make_network`."""
-        return wire.network_from_json(self._call("make_network", nodes=list(nodes)))
-
-    def remove_network(self) -> None:
-        """See `Rig.remove_network`."""
-        self._call("remove_network")
-
-    def partition(self, sources: Collection[str], targets: Collection[str], both_ways: bool = True) -> None:
-        """See `Rig.partition`."""
-        self._call("partition", sources=list(sources), targets=list(targets), both_ways=both_ways)
-
-    def heal(self) -> None:
-        """See `Rig.heal`."""
-        self._call("heal")
-
-    def lose_packets(self, node: str, share: float) -> None:
-        """See `Rig.lose_packets`."""
-        self._call("lose_packets", node=node, share=share)
-
-    def limit_rate(self, node: str, bytes_per_s: int | None) -> None:
-        """See `Rig.limit_rate`."""
-        self._call("limit_rate", node=node, bytes_per_s=bytes_per_s)
-
-    def lift_all(self) -> None:
-        """See `Rig.lift_all`."""
-        self._call("lift_all")
+    def close(self) -> None:
+        """See `Link.close`."""
+        with contextlib.suppress(OSError):
+            self._to_process.close()
 
 
-def _plain(place: Path) -> str:
-    """As the kernel names it: absolute and without links, so that both sides mean the same directory."""
-    return str(place.parent.resolve() / place.name)
-
-
-LEASE_S = 15.0
-_RENEWALS_PER_LEASE = 4
-_CLOSE_MARGIN_S = 60.0
-"""Beyond the longest grace: killing what hangs and removing directories takes time."""
-_ANSWER_S_MAX = 600.0
-"""Of any call: longer than the slowest, which makes a disk, and for which all others wait."""
-
-
-class LocalHost:
-    """`Host` on this machine: `with LocalHost.open() as host: ...`. Leaving the block ends every process.
-
-    All methods may be called from any thread. Two threads serve it: one renews the lease, one reads replies.
-    """
+class LocalHost(AgentHost):
+    """`Host` on this machine: `with LocalHost.open() as host: ...`. Leaving the block ends every process."""
 
     def __init__(self, agent_id: str, process: subprocess.Popen[bytes], name: str, lease_s: float) -> None:
-        self.name = name
-        self.rig = LocalRig(self._call)
         self.agent_id = agent_id
         self.agent_pid = process.pid
         self._process = process
-        self._to_agent = cast(IO[bytes], process.stdin)
-        self._write_lock = threading.Lock()
-        self._numbers = itertools.count(1)
-        self._waiting: dict[int, Future[Any]] = {}
-        self._waiting_lock = threading.Lock()
-        self._gone = False
-        self._closing = threading.Event()
-        self._grace_s_max = 0.0
-        threading.Thread(target=self._read_replies, name="agent-replies", daemon=True).start()
-        threading.Thread(target=self._renew, args=(lease_s,), name="agent-lease", daemon=True).start()
+        super().__init__(name, _Pipe(process), lease_s)
 
     @staticmethod
     def open(name: str = "", lease_s: float = LEASE_S) -> LocalHost:
@@ -191,60 +96,6 @@ class LocalHost:
     ) -> None:
         self.close()
 
-    def start(self, spec: ProcessSpec) -> ProcessStatus:
-        """See `Host.start`."""
-        self._grace_s_max = max(self._grace_s_max, spec.stop_grace_s)
-        return wire.status_from_json(self._call("start", spec=wire.spec_to_json(spec)))
-
-    def status(self, name: str) -> ProcessStatus:
-        """See `Host.status`."""
-        return wire.status_from_json(self._call("status", name=name))
-
-    def stop(self, name: str) -> ProcessStatus:
-        """See `Host.stop`."""
-        return wire.status_from_json(self._call("stop", name=name))
-
-    def signal(self, name: str, signal_number: int) -> None:
-        """See `Host.signal`."""
-        self._call("signal", name=name, signal=int(signal_number))
-
-    def free_ports(self, count: int) -> list[int]:
-        """See `Host.free_ports`."""
-        return [int(port) for port in self._call("free_ports", count=count)]
-
-    def release_ports(self, ports: Sequence[int]) -> None:
-        """See `Host.release_ports`."""
-        self._call("release_ports", ports=list(ports))
-
-    def track_directory(self, path: Path) -> None:
-        """See `Host.track_directory`."""
-        self._call("track_directory", path=str(path.absolute()))
-
-    def write(self, path: Path, text: str, mode: int | None = None) -> Path:
-        """See `Host.write`."""
-        self._call("write", path=str(path.absolute()), text=text, mode=mode)
-        return path
-
-    def make_directories(self, *paths: Path) -> None:
-        """See `Host.make_directories`."""
-        self._call("make_directories", paths=[str(path.absolute()) for path in paths])
-
-    def read_end(self, path: Path, bytes_max: int) -> str:
-        """See `Host.read_end`."""
-        return str(self._call("read_end", path=str(path.absolute()), bytes_max=bytes_max))
-
-    def agent_cpu_s(self) -> float:
-        """See `Host.agent_cpu_s`."""
-        try:
-            times = psutil.Process(self.agent_pid).cpu_times()
-        except psutil.Error as error:
-            raise self._agent_gone() from error
-        return float(times.user + times.system)
-
-    def samples(self, after: int) -> list[Sample]:
-        """See `Host.samples`."""
-        return [sample_from_json(sample) for sample in self._call("samples", after=after)]
-
     def close(self) -> list[str]:
         """End all processes and the agent, remove tracked directories. Never raises. Returns what could not be removed.
 
@@ -256,12 +107,11 @@ class LocalHost:
         notes: list[str] = []
         try:
             with contextlib.suppress(RunFailedError):
-                notes = self._call("shutdown", timeout_s=self._grace_s_max + _CLOSE_MARGIN_S)
+                notes = self._call("shutdown", timeout_s=self._grace_s_max + CLOSE_MARGIN_S)
         finally:
-            with contextlib.suppress(OSError):
-                self._to_agent.close()
+            self._link.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_CLOSE_MARGIN_S)
+            self._process.wait(CLOSE_MARGIN_S)
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait()
@@ -269,62 +119,7 @@ class LocalHost:
             notes += clean_leftovers()
         return notes
 
-    def _call(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
-        """Ask the agent and wait for its answer. Raises `RunFailedError`."""
-        timeout_s = _ANSWER_S_MAX if timeout_s is None else timeout_s
-        answer: Future[Any] = Future()
-        with self._waiting_lock:
-            if self._gone:
-                raise self._agent_gone()
-            number = next(self._numbers)
-            self._waiting[number] = answer
-        try:
-            self._write({"id": number, "call": call, **arguments})
-            return answer.result(timeout_s)
-        except TimeoutError as error:
-            raise RunFailedError(
-                f"The agent that holds this run's processes did not answer '{call}' within {timeout_s:.0f} s.",
-                "It may be stopped, or wait for a disk that does not answer. Its processes end with this command.",
-            ) from error
-        except OSError as error:
-            raise self._agent_gone() from error
-        finally:
-            with self._waiting_lock:
-                self._waiting.pop(number, None)
-
-    def _write(self, message: Mapping[str, object]) -> None:
-        line = memoryview(wire.to_line(message))
-        with self._write_lock:
-            while line:
-                line = line[self._to_agent.write(line) :]
-
-    def _renew(self, lease_s: float) -> None:
-        while not self._closing.wait(lease_s / _RENEWALS_PER_LEASE):
-            try:
-                self._write({"call": "renew"})
-            except (OSError, ValueError):
-                return
-
-    def _read_replies(self) -> None:
-        """Hand each reply to whom it is for, until the agent ends."""
-        with contextlib.suppress(ValueError):
-            for line in cast(IO[bytes], self._process.stdout):
-                message = wire.from_line(line)
-                with self._waiting_lock:
-                    answer = self._waiting.pop(int(message["id"]), None)
-                if answer is None:
-                    continue
-                if "error" in message:
-                    answer.set_exception(wire.error_from_json(message["error"]))
-                else:
-                    answer.set_result(message["result"])
-        with self._waiting_lock:
-            self._gone = True
-            waiting, self._waiting = list(self._waiting.values()), {}
-        for answer in waiting:
-            answer.set_exception(self._agent_gone())
-
-    def _agent_gone(self) -> RunFailedError:
+    def gone(self) -> RunFailedError:
         """The error that says so, with the last line of the agent's log if it left one."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5.0)
@@ -340,4 +135,11 @@ class LocalHost:
             f"The agent that holds this run's processes {how}{cause}.",
             "Its processes end with it. Run the same command again; what is left over is removed first.",
             log if lines else None,
+        )
+
+    def silent(self, call: str, timeout_s: float) -> RunFailedError:
+        """See `AgentHost.silent`."""
+        return RunFailedError(
+            f"The agent that holds this run's processes did not answer '{call}' within {timeout_s:.0f} s.",
+            "It may be stopped, or wait for a disk that does not answer. Its processes end with this command.",
         )

@@ -11,7 +11,7 @@ import random
 import secrets
 import shutil
 import socket
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -83,12 +83,12 @@ def find_free_ports(count: int, taken: Collection[int]) -> list[int]:
     return found
 
 
-def _can_bind(port: int) -> bool:
+def _can_bind(port: int, address: str = "127.0.0.1") -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # As servers do: an old connection in TIME_WAIT is no obstacle, a listener is.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((address, port))
         except OSError:
             return False
     return True
@@ -264,6 +264,14 @@ class Ledger:
             ports = find_free_ports(count, taken)
             self._write(replace(self._record, ports=(*self._record.ports, *ports)))
         return ports
+
+    def hold_ports(self, ports: Sequence[int]) -> list[int]:
+        """Take these ports, free at all addresses; returns those that can't be had. Raises `StartFailedError`."""
+        with locked(agents_directory() / "ports.lock"):
+            taken = set(self._record.ports).union(*(record.ports for record in all_records()))
+            held = [port for port in ports if port not in taken and _can_bind(port, "")]
+            self._write(replace(self._record, ports=(*self._record.ports, *held)))
+        return [port for port in ports if port not in held]
 
     def release_ports(self, ports: Iterable[int]) -> None:
         """Others may have these ports again. Raises `StartFailedError` if the record can't be written."""

@@ -102,7 +102,7 @@ ASSUMED = FullSpeed(2e9, measured=False)
 
 def is_open_ended(spec: TrialSpec) -> bool:
     """Whether its rate, and so what it writes, is not known before."""
-    return isinstance(spec, LoadSpec) and spec.msgs_per_s is None and not spec.attached
+    return isinstance(spec, LoadSpec) and spec.msgs_per_s is None and not spec.elsewhere
 
 
 def full_speed(ceilings: Ceilings | None, devices: Sequence[str]) -> FullSpeed:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+SERVER_ROLE = "server"
+LOAD_ROLE = "load"
+
 
 @dataclass(frozen=True)
 class FleetHost:

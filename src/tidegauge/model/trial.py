@@ -36,6 +36,7 @@ class TrialSpec:
         exploratory: a step towards a finding. Its figures are shown by the finding and not in tables of their own, and
             that it failed, lost messages or was INVALID is an answer to the question asked, not a defect of the run.
         attached: whether others run the cluster. `nodes` is then what it reported; in a plan, what the campaign says.
+        apart: whether its servers are started on other hosts than its load generator's, those of a fleet.
         copies: replicas of each topic that were asked for; 0 = as many as nodes, up to three.
         point: of the campaign's sweep, by axis as the campaign words it; empty without a sweep. Systems are compared
             within a point only.
@@ -54,8 +55,14 @@ class TrialSpec:
     servers: Servers = Servers.FRESH
     exploratory: bool = False
     attached: bool = False
+    apart: bool = False
     copies: int = 0
     point: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether servers are on other hosts than the load generator, whoever runs them."""
+        return self.attached or self.apart
 
     @property
     def shared(self) -> dict[str, Any]:

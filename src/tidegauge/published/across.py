@@ -25,7 +25,7 @@ _COMPARED_FIELDS = frozenset(
 """Of a workload, by `COMPARED` in words of its own."""
 _OF_TRIAL = (
     *("warmup_s_min", "warmup_s_max", "measure_s", "drain_s_max"),
-    *("servers", "attached", "copies", "limits", "schedule", "faults"),
+    *("servers", "attached", "apart", "copies", "limits", "schedule", "faults"),
 )
 _WORDS = {
     "warmup_s_min": "least warm-up (s)",

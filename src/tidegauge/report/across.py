@@ -212,7 +212,7 @@ def published_runs(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> Rend
         note = "A ratio is one of a single run where a run has both figures, else one of different runs."
         parts.append(Paragraph(note))
     parts += [Paragraph(f"DOUBTFUL: {doubt}", "yellow", "  ", "    ") for doubt in outcome.doubts]
-    host = host_words(runs[0].environment.get("host"))
+    host = host_words(runs[0])
     return Group(*parts, Text(""), *published_parts(outcome, host, any(run.terms.unequal for run in runs)))
 
 

@@ -237,7 +237,7 @@ def window_words(trials: Sequence[TrialSpec]) -> list[str]:
 def place_words(trials: Sequence[TrialSpec], places: Places) -> str:
     """Which node keeps its data where, of several places; "" of one."""
     data, journals = places
-    nodes = max((trial.nodes for trial in trials if not trial.attached), default=0)
+    nodes = max((trial.nodes for trial in trials if not trial.elsewhere), default=0)
     if not nodes or len({*data, *journals}) < 2:
         return ""
     each = [
@@ -253,7 +253,7 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: P
 
     `places`: of the servers' data, and of their journals; () = on one disk that is not looked at.
     """
-    known = [trial for trial in trials if trial.most_msgs_per_s and not trial.attached]
+    known = [trial for trial in trials if trial.most_msgs_per_s and not trial.elsewhere]
     unknown = [trial for trial in trials if is_open_ended(trial)]
     needs = []
     if known:

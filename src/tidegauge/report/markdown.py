@@ -68,7 +68,7 @@ def run_markdown(run: StoredRun) -> str:
     lines += _published(run)
     failed = [f"{trial.trial_id}: {trial.status_words}" for trial in run.trials if trial.result is None]
     lines += ["### Trials without a result", "", *_bullets(failed)] if failed else []
-    host = host_words(run.environment.get("host"))
+    host = host_words(run)
     lines += [escaped(host), ""] if host else []
     lines += [f"Run `{run.path.name.replace('`', '')}`, Tidegauge {escaped(run.tidegauge_version)}."]
     return "\n".join(lines) + "\n"

@@ -74,7 +74,7 @@ def _head(run: StoredRun) -> Iterable[RenderableType]:
     spoilt = Counter(result.validity for result in run.results if result.validity is not Validity.VALID)
     trials += "".join(f", {number} {validity.value.upper()}" for validity, number in spoilt.items())
     state = "" if run.status == "finished" else f", {run.status}"
-    host = host_words(run.environment.get("host")).removeprefix("Host: ")
+    host = host_words(run).removeprefix("Host: ")
     yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_short(host)}", "bold")
     found = levels_found(run.results)
     if not found:

@@ -54,7 +54,7 @@ def run_report(run: StoredRun) -> RenderableType:
     else:
         groups.append([Text("No trial has finished, so there are no figures.")])
     if run.published is not None:
-        host = host_words(run.environment.get("host"))
+        host = host_words(run)
         groups.append(published_parts(run.published, host, bool(run.terms.unequal)))
     return Group(*apart(*groups, _unfinished(run), _next(run)))
 
@@ -73,7 +73,7 @@ def _head(run: StoredRun) -> list[RenderableType]:
     trials = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials finished"
     state = f"Run {run.name}, started {local_time(run.started_at)}: {run.status}, {trials}."
     lines: list[RenderableType] = [Paragraph(state, style="bold")]
-    lines += [Paragraph(host, "", "", "  ") for host in [host_words(run.environment.get("host"))] if host]
+    lines += [Paragraph(host, "", "", "  ") for host in [host_words(run)] if host]
     lines += [Paragraph(f"Note: {note}", "", "", "  ") for note in run.notes]
     lines += [Paragraph(sentence, "", "", "  ") for sentence in session_words(run)]
     shown_below = any(trial.reason and trial.reason in run.reason for trial in run.trials)
@@ -104,8 +104,9 @@ def session_words(run: StoredRun) -> list[str]:
     return sentences
 
 
-def host_words(host: object) -> str:
-    """The host of a run in one sentence; "" where the run does not (yet) say."""
+def host_words(run: StoredRun) -> str:
+    """The host of a run in two sentences; "" where the run does not (yet) say."""
+    host = run.environment.get("host")
     if not isinstance(host, Mapping):
         return ""
     memory_bytes = host.get("memory_bytes")
@@ -118,7 +119,9 @@ def host_words(host: object) -> str:
     counted = plural(cpus, "CPU") if isinstance(cpus, int) else "? CPUs"
     processor = f"{counted} ({host.get('cpu_model') or 'unknown model'})"
     parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if systems else ""]
-    return f"Host: {', '.join(part for part in parts if part)}. Servers and clients ran on it together."
+    together = not run.planned or any(not spec.elsewhere for spec in run.planned)
+    where = "Servers and clients ran on it together." if together else "Clients ran on it, servers on other hosts."
+    return f"Host: {', '.join(part for part in parts if part)}. {where}"
 
 
 def _durability(results: Sequence[TrialResult]) -> list[RenderableType]:

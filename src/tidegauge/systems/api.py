@@ -46,17 +46,19 @@ class Node:
 
 @dataclass(frozen=True)
 class Seat:
-    """A node's place in a network of the nodes' own: its address, and its name there (`ProcessSpec.network_node`)."""
+    """A node's place in a network of the nodes' own: its address, and its name there (`ProcessSpec.network_node`).
+
+    `interface`: what has the address.
+    """
 
     address: str
     link: str
+    interface: str = "eth0"
 
 
 KEEPER = 0
 """The number of the seat of what belongs to no node, such as a ZooKeeper."""
-NODE_INTERFACE = "eth0"
-"""What a node in such a network has its address on."""
-LOOPBACK = Seat("127.0.0.1", "")
+LOOPBACK = Seat("127.0.0.1", "", "lo")
 """Where a node is without such a network: among everything else on the host."""
 
 

@@ -277,6 +277,7 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
         workload=_with_overrides(campaign, system),
         servers=campaign.deployment,
         attached=system.attach is not None,
+        apart=bool(campaign.fleet) and system.attach is None,
         copies=system.copies,
         point=point.values,
     )

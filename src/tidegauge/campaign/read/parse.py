@@ -110,10 +110,11 @@ class _CampaignFields(Fields):
     skip_impossible: bool = False
     deployment: ServersChoice = Servers.FRESH
     thresholds: Any = Field(default_factory=list)
+    fleet: str = ""
     price_per_host_hour: Annotated[Price | None, BeforeValidator(parse_price)] = None
 
 
-_SAME = {"name", "nodes", "repeat", "seed", "data_directory", "skip_impossible", "deployment", "retry"}
+_SAME = {"name", "nodes", "repeat", "seed", "data_directory", "skip_impossible", "deployment", "retry", "fleet"}
 """What a campaign has as it is written."""
 
 

@@ -7,7 +7,6 @@ a trial that was interrupted resumes after its last whole cycle, on servers of i
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -54,7 +53,7 @@ def run_attestation(
     with ExitStack() as cleanup:
         for place in places(store):
             resources.host.track_directory(place)
-            cleanup.callback(shutil.rmtree, place, ignore_errors=True)
+            cleanup.callback(resources.host.remove_directory, place)
         disks = _make_disks(spec, resources, store, cleanup)
         session = _open(spec, subject, resources, store, cleanup)
         _settle(disks)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.clients import sharing_of
@@ -23,7 +23,7 @@ from tidegauge.campaign.run.recorded import NOTHING, Recorded
 from tidegauge.campaign.run.session import RunResources, SharedServers, Subject
 from tidegauge.campaign.run.topics import attach
 from tidegauge.campaign.run.trial import failure_text, run_trial
-from tidegauge.campaign.run.witnessing import LevelMismatchError
+from tidegauge.campaign.run.witnessing import LevelMismatchError, watch_nothing
 from tidegauge.distribution.cache import Progress, cache_directory
 from tidegauge.errors import GeneratorFailedError, RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.procedure import seconds_expected
@@ -58,6 +58,9 @@ from tidegauge.systems.api import System
 from tidegauge.worker.api import LoadWorker
 from tidegauge.worker.archive import Archives
 from tidegauge.worker.launch import WorkerOptions, start_workers
+
+if TYPE_CHECKING:
+    from tidegauge.campaign.run.apart import Apart
 
 
 class RunState(Protocol):
@@ -284,8 +287,12 @@ def execute(
     plan: Plan,
     ceilings: RunCeilings | None = None,
     calibrations: Sequence[Calibration] = (),
+    apart: Apart | None = None,
 ) -> list[TrialResult]:
-    """Run a campaign as planned with the real systems, worker and host (see `run_plan`)."""
+    """Run a campaign as planned with the real systems, worker and host (see `run_plan`).
+
+    `host` is that of the load generators, and of the servers unless these are `apart`.
+    """
     archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
     workers = Workers(plan.trials, campaign.worker, machine(), sharing_of(plan, registry.get))
 
@@ -297,18 +304,21 @@ def execute(
         return start_workers(host, driver, logs, options, campaign.worker.count)
 
     resources = RunResources(
-        host,
+        apart.host if apart else host,
         start_worker,
         _dropper(observer),
         observer,
         # Of this process and of the agent.
         lambda: time.process_time() + host.agent_cpu_s(),
         _calmer(observer),
-        watch_syncs=watch_syncs,
+        # Processes of other hosts can't be watched here.
+        watch_syncs=watch_nothing if apart else watch_syncs,
         records_use=True,
         limits=LimitTools(cgroups.refusal, loop_disk.refusal, _mount_disk),
         ceilings=ceilings,
         calibrations=calibrations,
+        seats=apart.seats if apart else {},
+        provision_apart=apart.provision if apart else lambda _system, _version, _here: None,
         attestations=known_attestations,
     )
     return run_plan(campaign, plan, store, resources, registry.get, recorded=recorded)
@@ -375,7 +385,7 @@ def run_plan(
     """
     store.plan(plan.trials)
     try:
-        subjects = _provision(campaign, resources.observer, find_system, store.path)
+        subjects = _provision(campaign, resources, find_system, store.path)
         plan = plan.only(subjects)
         recorded.check_files({name: subject.distribution for name, subject in subjects.items()})
         store.plan(plan.trials)
@@ -412,13 +422,14 @@ def _nothing_found(run: _Run) -> RunFailedError:
 
 
 def _provision(
-    campaign: Campaign, observer: Observer, find_system: Callable[[str], System], run: Path
+    campaign: Campaign, resources: RunResources, find_system: Callable[[str], System], run: Path
 ) -> dict[str, Subject]:
     """The files of every system, fetched before the first trial so that no download runs beside a measurement.
 
     Of an attached cluster the secrets instead. An optional system whose files are not available is left out, with the
     reason. Raises `UserError` for any other, and for a secret that can't be read. `run` is the run's directory.
     """
+    observer = resources.observer
     subjects: dict[str, Subject] = {}
     unavailable: UserError | None = None
     wanted = {
@@ -436,6 +447,7 @@ def _provision(
             if not system.spaces_in_paths:
                 _check_spaces(system, campaign, run)
             distribution = system.provision(version, lambda text: observer(_heard(text)))
+            resources.provision_apart(system.name, version, distribution)
         except UserError as error:
             if not choice.optional:
                 raise

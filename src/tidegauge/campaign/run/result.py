@@ -52,7 +52,7 @@ MAJORITY = 2
 def sources_of(session: Session) -> Sources:
     """Where a trial's figures come from."""
     system, deployment = session.subject.system, session.deployment
-    devices = () if session.spec.attached else [device_of(place) for place in places(session.store)]
+    devices = () if session.spec.elsewhere else [device_of(place) for place in places(session.store)]
     return Sources(
         host=session.resources.host,
         endpoints=deployment.metrics_endpoints,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -32,7 +32,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import AttestSpec, LoadSpec, Spec, TrialSpec
 from tidegauge.store.trial import TrialStore
-from tidegauge.systems.api import Deployment, DeployRequest, System
+from tidegauge.systems.api import Deployment, DeployRequest, Seat, System
 from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadWorker
 
@@ -96,6 +96,8 @@ class RunResources:
     found in force. `ceilings` is what the machine can do at most; None if that is not known. `calibrations` are what
     load generators make, by message size, as far as that is known. `attestations` returns
     what is known of a system's version at a level with settings of a digest.
+    `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` gets what
+    system and version need on those, and compares it with what is here.
     `watch_syncs` records what servers sync to disk. `limits` limit what servers use. `records_use`:
     whether what servers, worker and host use is followed during trials.
     """
@@ -113,6 +115,8 @@ class RunResources:
     attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
     records_use: bool = False
     calibrations: Sequence[Calibration] = ()
+    seats: Mapping[int, Seat] = field(default_factory=dict)
+    provision_apart: Callable[[str, str, Distribution], None] = lambda _system, _version, _here: None
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,8 @@ class Session(Generic[Spec_co]):
         self.deployment.check_alive()
         if self.faults is not None:
             self.faults.check()
-        space.check_during(places(self.store), self.room)
+        if not self.spec.elsewhere:
+            space.check_during(places(self.store), self.room)
 
     def worker_runs(self) -> bool:
         """Whether every process of the load generator is up."""
@@ -218,7 +223,7 @@ def open_session(
     dropped = _drop_page_cache(spec, resources, store, running)
     store.page_cache(dropped.done, dropped.reason)
     resources.observer(PhaseStarted(spec.trial_id, "settle", "", None))
-    written = [] if spec.attached else _one_by_disk(_written(store))
+    written = [] if spec.elsewhere else _one_by_disk(_written(store))
     disk = _slowest([resources.calm_disk(place.parent) for place in written])
     store.distribution(subject.distribution)
     topics = topics_for(spec, subject.system, subject.attachment)
@@ -230,17 +235,17 @@ def open_session(
         _register(session, cleanup)
         return _with_nodes_reported(session)
     resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
-    limited, node_rig = Limited(resources.host), NO_RIG
+    limited, node_rig = Limited(resources.host), NodeRig(seats=resources.seats)
     if isinstance(spec, LoadSpec):
-        data = [] if spec.attached else _written(store)
+        data = [] if spec.elsewhere else _written(store)
         limited = limit_servers(spec, resources.host, resources.limits, data, cleanup)
         machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
-        node_rig = rig_nodes(spec, machines, resources.host, store, cleanup)
+        node_rig = rig_nodes(spec, machines, resources.host, store, cleanup) if not spec.apart else node_rig
     deployment = start_servers(spec, subject, limited.host, store, node_rig)
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
-    cache_dropped = None if spec.attached else dropped.done
+    cache_dropped = None if spec.elsewhere else dropped.done
     session = Session(
         spec, resources, store, subject, deployment, worker, topics, disk, cache_dropped, limited.problems, node_rig
     )
@@ -254,6 +259,8 @@ def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore
     """Empty this machine's page cache before servers start on it."""
     if spec.attached:
         return CacheDrop(False, "others run the servers, whose page cache is elsewhere")
+    if spec.apart:
+        return CacheDrop(False, "servers are on other hosts, whose page cache is left as it is")
     if running is not None:
         return CacheDrop(False, f"the servers of {running.trial_id} go on, and their logs are there")
     return resources.drop_page_cache([store.directory, *_written(store)])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -179,11 +178,11 @@ def _run_trial(
 ) -> Result:
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ExitStack() as cleanup:
-        if not spec.attached:
+        if not spec.elsewhere:
             space.check_before(spec, store.disks or (store.data_directory,), store.journal_disks)
         for place in places(store):
             resources.host.track_directory(place)
-            cleanup.callback(shutil.rmtree, place, ignore_errors=True)
+            cleanup.callback(resources.host.remove_directory, place)
         session = open_session(spec, subject, resources, store, running=shared.running, cleanup=cleanup)
         session.phase("prepare", "topics, producers, consumers")
         order, level = _prepare(session)

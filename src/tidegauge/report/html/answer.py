@@ -293,6 +293,8 @@ def _unsaid(run: StoredRun) -> tuple[str, ...]:
         setting = (
             "Servers that others run: not what else they did at the same time, nor what other settings would give."
         )
+    elif spec.apart:
+        setting = "Each node on a host of its own, the clients on another: not what other hosts or networks would give."
     else:
         nodes = "one node" if spec.nodes == 1 else f"{spec.nodes} nodes"
         setting = f"{nodes} of each system on one machine with the clients: nothing about hosts of their own"

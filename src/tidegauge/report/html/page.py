@@ -70,7 +70,7 @@ def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
         places=places,
         looks=LOOKS,
         words=WORDS,
-        host=host_words(run.environment.get("host")),
+        host=host_words(run),
         level_lines=levels.details(run.results),
         level_headline=levels.headline(run.results),
         witnesses=_witnesses(run, details),

@@ -6,7 +6,7 @@ import base64
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -269,9 +269,9 @@ def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files
             tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(files[node.number]))
             arguments = (*FORMAT_FLAGS, "-cp", f"{request.distribution.directory}/*", *tool)
             log_path, java_home = request.log_path(name), request.distribution.java_home
-            host.start(
-                java_process(name, java_home, arguments, cwd=request.data_directory, log_path=log_path, follow_gc=False)
-            )
+            cwd, link = request.data_directory, request.seat(node.number).link
+            spec = java_process(name, java_home, arguments, cwd=cwd, log_path=log_path, follow_gc=False)
+            host.start(replace(spec, network_node=link))
         deadline_s = time.monotonic() + FORMAT_S_MAX
         for name in names:
             _await_format(request, host, name, deadline_s)

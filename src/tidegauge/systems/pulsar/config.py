@@ -20,7 +20,7 @@ from tidegauge.distribution.coordinates import is_before
 from tidegauge.errors import UserError, nearest
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice
-from tidegauge.systems.api import LOOPBACK, NODE_INTERFACE, Seat
+from tidegauge.systems.api import LOOPBACK, Seat
 from tidegauge.systems.pulsar.level import journal_settings, quorum_settings
 
 BROKERS, LAYOUT, BOOKIE_SHARE = "brokers", "layout", "bookie-share"
@@ -195,7 +195,7 @@ def bookie_settings(http_port: int, write_cache_mb: str, read_cache_mb: str, sea
     """The settings of every bookie, alone or in a cluster."""
     return {
         # Without these two the bookie listens on every interface.
-        "listeningInterface": NODE_INTERFACE if seat.link else "lo",
+        "listeningInterface": seat.interface,
         "allowLoopback": "true",
         "ledgerStorageClass": "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage",
         "dbStorage_writeCacheMaxSizeMb": write_cache_mb,

@@ -1,0 +1,117 @@
+"""Who may speak to whom in a run: an authority of the run's own, whose key never leaves the controller.
+
+Hosts make their own keys and are sent certificates, so that nothing secret passes through the launcher. A controller
+may only ask and an agent only answer: another host's certificate opens no agent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import ssl
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+VALID = timedelta(days=30)
+"""Longer than any run."""
+_CLOCKS_APART = timedelta(days=1)
+"""Wall clocks of hosts may differ by so much."""
+
+
+class Authority:
+    """The run's authority, and the controller's own key and certificate."""
+
+    def __init__(self) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = _name("tidegauge run")
+        constraint = x509.BasicConstraints(ca=True, path_length=0)
+        own = self._certificate(self._name, self._key.public_key()).add_extension(constraint, critical=True)
+        self.certificate_pem = _text(own.sign(self._key, hashes.SHA256()))
+
+    def sign(self, request_pem: str, address: str) -> str:
+        """A certificate for the agent at an IPv4 address that made this request. Raises `ValueError` if it is none."""
+        request = x509.load_pem_x509_csr(request_pem.encode())
+        if not request.is_signature_valid:
+            raise ValueError("the request was not made by who holds its key")
+        names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.IPv4Address(address))])
+        usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+        builder = self._certificate(_name(address), request.public_key())
+        return _text(
+            builder.add_extension(names, critical=False)
+            .add_extension(usage, critical=True)
+            .sign(self._key, hashes.SHA256())
+        )
+
+    def controller_context(self) -> ssl.SSLContext:
+        """For the controller's connections to agents: checks their certificate and address, and shows its own."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+        builder = self._certificate(_name("controller"), key.public_key())
+        certificate = builder.add_extension(usage, critical=True).sign(self._key, hashes.SHA256())
+        context = _context(ssl.PROTOCOL_TLS_CLIENT, _key_text(key), _text(certificate), self.certificate_pem)
+        context.check_hostname = True
+        return context
+
+    def _certificate(self, subject: x509.Name, key: ec.EllipticCurvePublicKey | object) -> x509.CertificateBuilder:
+        now = datetime.now(UTC)
+        return (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._name)
+            .public_key(key)  # type: ignore[arg-type]
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - _CLOCKS_APART)
+            .not_valid_after(now + VALID)
+        )
+
+
+def make_request() -> tuple[str, str]:
+    """A host's new key, and the request for a certificate for it, both PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    request = x509.CertificateSigningRequestBuilder().subject_name(_name("agent")).sign(key, hashes.SHA256())
+    return _key_text(key), request.public_bytes(Encoding.PEM).decode()
+
+
+def agent_context(key_pem: str, certificate_pem: str, authority_pem: str) -> ssl.SSLContext:
+    """For an agent, which takes nobody but the run's controller. Raises `ssl.SSLError` for what does not fit."""
+    return _context(ssl.PROTOCOL_TLS_SERVER, key_pem, certificate_pem, authority_pem)
+
+
+def _context(protocol: ssl._SSLMethod, key_pem: str, certificate_pem: str, authority_pem: str) -> ssl.SSLContext:
+    context = ssl.SSLContext(protocol)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_verify_locations(cadata=authority_pem)
+    with _in_memory(key_pem + certificate_pem) as path:
+        context.load_cert_chain(path)
+    return context
+
+
+@contextlib.contextmanager
+def _in_memory(text: str) -> Iterator[str]:
+    """A file that is on no disk, since `ssl` reads keys from files alone."""
+    number = os.memfd_create("key")
+    try:
+        os.write(number, text.encode())
+        yield f"/proc/self/fd/{number}"
+    finally:
+        os.close(number)
+
+
+def _name(common: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
+
+
+def _text(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(Encoding.PEM).decode()
+
+
+def _key_text(key: ec.EllipticCurvePrivateKey) -> str:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()

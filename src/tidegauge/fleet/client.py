@@ -1,0 +1,260 @@
+"""The controller's side of an agent, whichever way leads to it. The agent carries out each call."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Protocol
+
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet import wire
+from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus
+from tidegauge.fleet.link import Link
+from tidegauge.model.host import FileSystem
+from tidegauge.model.use import Sample, sample_from_json
+
+
+class Call(Protocol):
+    """Asks the agent and waits for its answer."""
+
+    def __call__(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
+        """Raises `RunFailedError`."""
+        ...
+
+
+class AgentRigCalls:
+    """`Rig` of an agent's host. All methods may be called from any thread; the agent does one thing at a time."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def refusals(self) -> Mapping[Ability, str]:
+        """See `Rig.refusals`."""
+        refused: dict[Ability, str] = self._call("refusals")
+        return refused
+
+    def make_disk(self, place: Path, size_bytes: int, file_system: FileSystem = "ext4") -> None:
+        """See `Rig.make_disk`."""
+        self._call("make_disk", place=_plain(place), size_bytes=size_bytes, file_system=file_system)
+
+    def remove_disk(self, place: Path) -> None:
+        """See `Rig.remove_disk`."""
+        self._call("remove_disk", place=_plain(place))
+
+    def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
+        """See `Rig.cut_power`."""
+        return wire.cut_from_json(
+            self._call("cut_power", processes=list(processes), places=[_plain(place) for place in places])
+        )
+
+    def throttle_disk(self, place: Path, bytes_per_s: int | None = None, ops_per_s: int | None = None) -> None:
+        """See `Rig.throttle_disk`."""
+        self._call("throttle_disk", place=_plain(place), bytes_per_s=bytes_per_s, ops_per_s=ops_per_s)
+
+    def hang_disk(self, place: Path) -> None:
+        """See `Rig.hang_disk`."""
+        self._call("hang_disk", place=_plain(place))
+
+    def unhang_disk(self, place: Path) -> None:
+        """See `Rig.unhang_disk`."""
+        self._call("unhang_disk", place=_plain(place))
+
+    def kill(self, processes: Sequence[str]) -> None:
+        """See `Rig.kill`."""
+        self._call("kill", processes=list(processes))
+
+    def pause(self, processes: Sequence[str]) -> None:
+        """See `Rig.pause`."""
+        self._call("pause", processes=list(processes))
+
+    def resume(self, processes: Sequence[str]) -> None:
+        """See `Rig.resume`."""
+        self._call("resume", processes=list(processes))
+
+    def make_network(self, nodes: Sequence[str]) -> Network:
+        """See `Rig.make_network`."""
+        return wire.network_from_json(self._call("make_network", nodes=list(nodes)))
+
+    def remove_network(self) -> None:
+        """See `Rig.remove_network`."""
+        self._call("remove_network")
+
+    def partition(self, sources: Collection[str], targets: Collection[str], both_ways: bool = True) -> None:
+        """See `Rig.partition`."""
+        self._call("partition", sources=list(sources), targets=list(targets), both_ways=both_ways)
+
+    def heal(self) -> None:
+        """See `Rig.heal`."""
+        self._call("heal")
+
+    def lose_packets(self, node: str, share: float) -> None:
+        """See `Rig.lose_packets`."""
+        self._call("lose_packets", node=node, share=share)
+
+    def limit_rate(self, node: str, bytes_per_s: int | None) -> None:
+        """See `Rig.limit_rate`."""
+        self._call("limit_rate", node=node, bytes_per_s=bytes_per_s)
+
+    def lift_all(self) -> None:
+        """See `Rig.lift_all`."""
+        self._call("lift_all")
+
+
+def _plain(place: Path) -> str:
+    """As the kernel names it: absolute and without links, so that both sides mean the same directory."""
+    return str(place.parent.resolve() / place.name)
+
+
+LEASE_S = 15.0
+RENEWALS_PER_LEASE = 4
+CLOSE_MARGIN_S = 60.0
+"""Beyond the longest grace: killing what hangs and removing directories takes time."""
+_ANSWER_S_MAX = 600.0
+"""Of any call: longer than the slowest, which makes a disk, and for which all others wait."""
+
+
+class AgentHost:
+    """`Host` of one agent. All methods may be called from any thread.
+
+    Two threads serve it: one renews the lease, one reads replies.
+    """
+
+    def __init__(self, name: str, link: Link, lease_s: float) -> None:
+        self.name = name
+        self.rig = AgentRigCalls(self._call)
+        self._link = link
+        self._write_lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, Future[Any]] = {}
+        self._waiting_lock = threading.Lock()
+        self._is_gone = False
+        self._closing = threading.Event()
+        self._grace_s_max = 0.0
+        threading.Thread(target=self._read_replies, name="agent-replies", daemon=True).start()
+        threading.Thread(target=self._renew, args=(lease_s,), name="agent-lease", daemon=True).start()
+
+    def start(self, spec: ProcessSpec) -> ProcessStatus:
+        """See `Host.start`."""
+        self._grace_s_max = max(self._grace_s_max, spec.stop_grace_s)
+        return wire.status_from_json(self._call("start", spec=wire.spec_to_json(spec)))
+
+    def status(self, name: str) -> ProcessStatus:
+        """See `Host.status`."""
+        return wire.status_from_json(self._call("status", name=name))
+
+    def stop(self, name: str) -> ProcessStatus:
+        """See `Host.stop`."""
+        return wire.status_from_json(self._call("stop", name=name))
+
+    def signal(self, name: str, signal_number: int) -> None:
+        """See `Host.signal`."""
+        self._call("signal", name=name, signal=int(signal_number))
+
+    def free_ports(self, count: int) -> list[int]:
+        """See `Host.free_ports`."""
+        return [int(port) for port in self._call("free_ports", count=count)]
+
+    def release_ports(self, ports: Sequence[int]) -> None:
+        """See `Host.release_ports`."""
+        self._call("release_ports", ports=list(ports))
+
+    def track_directory(self, path: Path) -> None:
+        """See `Host.track_directory`."""
+        self._call("track_directory", path=str(path.absolute()))
+
+    def remove_directory(self, path: Path) -> None:
+        """See `Host.remove_directory`."""
+        with contextlib.suppress(RunFailedError):
+            self._call("remove_directory", path=str(path.absolute()))
+
+    def write(self, path: Path, text: str, mode: int | None = None) -> Path:
+        """See `Host.write`."""
+        self._call("write", path=str(path.absolute()), text=text, mode=mode)
+        return path
+
+    def make_directories(self, *paths: Path) -> None:
+        """See `Host.make_directories`."""
+        self._call("make_directories", paths=[str(path.absolute()) for path in paths])
+
+    def read_end(self, path: Path, bytes_max: int) -> str:
+        """See `Host.read_end`."""
+        return str(self._call("read_end", path=str(path.absolute()), bytes_max=bytes_max))
+
+    def agent_cpu_s(self) -> float:
+        """See `Host.agent_cpu_s`."""
+        return float(self._call("agent_cpu_s"))
+
+    def samples(self, after: int) -> list[Sample]:
+        """See `Host.samples`."""
+        return [sample_from_json(sample) for sample in self._call("samples", after=after)]
+
+    def lost(self) -> None:
+        """Called once when nothing comes from the agent any more, for whatever reason."""
+
+    @abstractmethod
+    def gone(self) -> RunFailedError:
+        """The error that says that the agent is gone, and why if that is known."""
+
+    @abstractmethod
+    def silent(self, call: str, timeout_s: float) -> RunFailedError:
+        """The error that says that the agent did not answer a call in time."""
+
+    def _call(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
+        """Ask the agent and wait for its answer. Raises `RunFailedError`."""
+        timeout_s = _ANSWER_S_MAX if timeout_s is None else timeout_s
+        answer: Future[Any] = Future()
+        with self._waiting_lock:
+            if self._is_gone:
+                raise self.gone()
+            number = next(self._numbers)
+            self._waiting[number] = answer
+        try:
+            self._write({"id": number, "call": call, **arguments})
+            return answer.result(timeout_s)
+        except TimeoutError as error:
+            raise self.silent(call, timeout_s) from error
+        except OSError as error:
+            raise self.gone() from error
+        finally:
+            with self._waiting_lock:
+                self._waiting.pop(number, None)
+
+    def _write(self, message: Mapping[str, object]) -> None:
+        with self._write_lock:
+            self._link.send(wire.to_line(message))
+
+    def _renew(self, lease_s: float) -> None:
+        while not self._closing.wait(lease_s / RENEWALS_PER_LEASE):
+            try:
+                self._write({"call": "renew"})
+            except (OSError, ValueError):
+                return
+
+    def _read_replies(self) -> None:
+        """Hand each reply to whom it is for, until the agent ends."""
+        begun = b""
+        while data := self._link.receive():
+            *lines, begun = (begun + data).split(b"\n")
+            for line in lines:
+                self._answer(wire.from_line(line))
+        self.lost()
+        with self._waiting_lock:
+            self._is_gone = True
+            waiting, self._waiting = list(self._waiting.values()), {}
+        for answer in waiting:
+            answer.set_exception(self.gone())
+
+    def _answer(self, message: wire.Message) -> None:
+        with self._waiting_lock:
+            answer = self._waiting.pop(int(message["id"]), None)
+        if answer is None:
+            return
+        if "error" in message:
+            answer.set_exception(wire.error_from_json(message["error"]))
+        else:
+            answer.set_result(message["result"])

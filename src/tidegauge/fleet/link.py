@@ -1,0 +1,130 @@
+"""What carries messages between a controller and an agent: pipes on one host, TLS from host to host."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import ssl
+import threading
+from typing import Protocol
+
+READ_BYTES = 65536
+_WAIT_S = 1.0
+
+
+class Link(Protocol):
+    """One end. `send` and `receive` may be called by two threads at the same time."""
+
+    def send(self, data: bytes) -> None:
+        """Send all of it; waits where the other end is slow. Raises `OSError` if it is gone."""
+        ...
+
+    def receive(self) -> bytes:
+        """What has come, at least one byte; waits for it. b"" if the other end is gone."""
+        ...
+
+    def close(self) -> None:
+        """The other end sees it. Never raises."""
+        ...
+
+
+class Channel(Protocol):
+    """The agent's end, for its one thread: nothing waits. `reads` and `writes`: descriptors to wait for."""
+
+    reads: int
+    writes: int
+
+    def read(self) -> bytes | None:
+        """What has come; None if nothing has, b"" if the other end is gone."""
+        ...
+
+    def write(self, data: bytes) -> int:
+        """How much of it was taken. Raises `OSError` if the other end is gone."""
+        ...
+
+
+class Pipes:
+    """`Channel` over standard input and output."""
+
+    def __init__(self) -> None:
+        self.reads, self.writes = 0, 1
+        for number in (0, 1):
+            os.set_blocking(number, False)
+
+    def read(self) -> bytes | None:
+        """See `Channel.read`."""
+        try:
+            return os.read(self.reads, READ_BYTES)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
+
+    def write(self, data: bytes) -> int:
+        """See `Channel.write`."""
+        try:
+            return os.write(self.writes, data)
+        except BlockingIOError:
+            return 0
+
+
+class Tls:
+    """`Channel` and `Link` over a connection whose handshake is done.
+
+    What OpenSSL keeps of a connection may be used by one thread at a time, so nothing waits while it is in use.
+    """
+
+    def __init__(self, connection: ssl.SSLSocket) -> None:
+        connection.setblocking(False)
+        self.reads = self.writes = connection.fileno()
+        self._connection = connection
+        self._use = threading.Lock()
+        self._order = threading.Lock()
+        self._closed = False
+
+    def read(self) -> bytes | None:
+        """See `Channel.read`."""
+        try:
+            with self._use:
+                return self._connection.recv(READ_BYTES)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return None
+        except (OSError, ValueError):
+            return b""
+
+    def write(self, data: bytes) -> int:
+        """See `Channel.write`."""
+        try:
+            with self._use:
+                return self._connection.send(data)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return 0
+        except ValueError as error:
+            raise OSError(0, "the connection is closed") from error
+
+    def send(self, data: bytes) -> None:
+        """See `Link.send`."""
+        with self._order:
+            while data:
+                taken = self.write(data)
+                data = data[taken:]
+                if not taken:
+                    select.select([], [self.writes], [], _WAIT_S)
+
+    def receive(self) -> bytes:
+        """See `Link.receive`."""
+        while not self._closed:
+            # First what OpenSSL has taken from the socket already.
+            data = self.read()
+            if data is not None:
+                return data
+            select.select([self.reads], [], [], _WAIT_S)
+        return b""
+
+    def close(self) -> None:
+        """See `Link.close`. The descriptor stays until this object goes: another thread may wait for it."""
+        self._closed = True
+        with contextlib.suppress(OSError), self._use:
+            self._connection.shutdown(socket.SHUT_RDWR)

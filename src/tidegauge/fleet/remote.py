@@ -1,0 +1,306 @@
+"""The controller's side of agents on other hosts, and many hosts as one."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tidegauge.errors import RunFailedError, StartFailedError
+from tidegauge.fleet.api import NOT_APART, Host, Launcher, ProcessSpec, ProcessStatus, refusals_apart
+from tidegauge.fleet.authority import Authority
+from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, RENEWALS_PER_LEASE, AgentHost, AgentRigCalls
+from tidegauge.fleet.link import Link
+from tidegauge.fleet.listening import AgentStarter, Listening, connected
+from tidegauge.model.fleet import FleetHost
+from tidegauge.model.use import Sample
+
+_START_S_MAX = 90.0
+_CONNECT_S_MAX = 10.0
+_HELLO_S_MAX = 60.0
+_UNHEARD_S_MAX = 10.0
+_LONG_CALLS = frozenset({"write", "make_directories", "remove_directory", "read_end", "kill", "pause", "shutdown"})
+_PORT_ROUNDS = 10
+_LOG_BYTES_MAX = 4 << 20
+"""Of the end of a log, brought to the run's directory when its process has ended."""
+
+
+class RemoteHost(AgentHost):
+    """`Host` of an agent on another host. Once it is lost, every call says so, with the host's address."""
+
+    def __init__(
+        self, host: FleetHost, listening: Listening, link: Link, lease_s: float, say: Callable[[str], None]
+    ) -> None:
+        self.host = host
+        self.interface = listening.interface
+        self._log = listening.log
+        self._say = say
+        self._busy: Counter[str] = Counter()
+        super().__init__(host.address, link, lease_s)
+
+    def close(self) -> list[str]:
+        """End all its processes and the agent. Never raises. Returns what could not be removed there."""
+        if self._closing.is_set():
+            return []
+        self._closing.set()
+        try:
+            notes = self._call("shutdown", timeout_s=self._grace_s_max + CLOSE_MARGIN_S)
+        except RunFailedError as error:
+            notes = [error.message]
+        self._link.close()
+        return [f"{self.name}: {note}" for note in notes]
+
+    def hold_ports(self, ports: Sequence[int]) -> list[int]:
+        """Take these ports for servers there; returns those that somebody has."""
+        return [int(port) for port in self._call("hold_ports", ports=list(ports))]
+
+    def lost(self) -> None:
+        """Say so at once: what waits for other hosts' servers meanwhile may take long."""
+        if not self._closing.is_set():
+            self._say(self.gone().message)
+
+    def _renew(self, lease_s: float) -> None:
+        """Renew the lease, and see that the agent lives: its host's kernel answers for one that is stopped."""
+        while not self._closing.wait(lease_s / RENEWALS_PER_LEASE):
+            try:
+                self._write({"call": "renew"})
+                super()._call("hello", timeout_s=_UNHEARD_S_MAX)
+            except (RunFailedError, OSError, ValueError):
+                if not any(self._busy.values()):
+                    self._link.close()
+                    return
+
+    def _call(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
+        """See `AgentHost._call`. Meanwhile an agent that does what may take long answers nobody else."""
+        with self._waiting_lock:
+            self._busy[call] += call in _LONG_CALLS
+        try:
+            return super()._call(call, timeout_s, **arguments)
+        finally:
+            with self._waiting_lock:
+                self._busy[call] -= call in _LONG_CALLS
+
+    def gone(self) -> RunFailedError:
+        """See `AgentHost.gone`."""
+        return RunFailedError(
+            f"The host {self.name} is lost: its agent can't be reached any more.",
+            f"Check that host and its network; what its agent says is in {self._log} there. Its servers end with "
+            "the agent, or when its lease runs out.",
+        )
+
+    def silent(self, call: str, timeout_s: float) -> RunFailedError:
+        """See `AgentHost.silent`."""
+        return RunFailedError(
+            f"The agent on {self.name} did not answer '{call}' within {timeout_s:.0f} s.",
+            "It may be stopped, or wait for a disk that does not answer. Its processes end when its lease runs out.",
+        )
+
+
+@contextlib.contextmanager
+def agents_on(
+    hosts: Sequence[FleetHost], launcher: Launcher, say: Callable[[str], None], lease_s: float = LEASE_S
+) -> Iterator[list[RemoteHost]]:
+    """An agent on each host, in this order; all end with the block.
+
+    `say`: told that a host is lost, at once, and what could not be removed.
+
+    Raises `StartFailedError` with the host's address if one can't be started.
+    """
+    authority = Authority()
+    opened: list[RemoteHost] = []
+    with ThreadPoolExecutor(max(1, len(hosts))) as pool:
+        try:
+            starting = [pool.submit(_open, host, launcher, authority, lease_s, say) for host in hosts]
+            for agent in starting:
+                # All are waited for, so that none is left behind because another one failed.
+                with contextlib.suppress(RunFailedError):
+                    opened.append(agent.result())
+            for agent in starting:
+                agent.result()
+            yield opened
+        finally:
+            for notes in pool.map(RemoteHost.close, opened):
+                for note in notes:
+                    say(note)
+
+
+def _open(
+    host: FleetHost, launcher: Launcher, authority: Authority, lease_s: float, say: Callable[[str], None]
+) -> RemoteHost:
+    starter = launcher.start(host, AgentStarter)
+    try:
+        request = starter.call("request", timeout_s=_START_S_MAX)
+        certificate = authority.sign(request, host.address)
+        listening = starter.call(
+            "start", certificate, authority.certificate_pem, lease_s, host.address, timeout_s=_START_S_MAX
+        )
+        link = connected(host.address, listening.port, authority.controller_context(), _CONNECT_S_MAX)
+    except OSError as error:
+        raise StartFailedError(
+            f"The agent on {host.address} can't be reached: {error}.",
+            "Let through the ports that `tidegauge fleet join` printed there.",
+        ) from error
+    finally:
+        starter.end()
+    agent = RemoteHost(host, listening, link, lease_s, say)
+    try:
+        agent._call("hello", timeout_s=_HELLO_S_MAX)
+    except BaseException:
+        agent.close()
+        raise
+    return agent
+
+
+@dataclass
+class _Place:
+    host: RemoteHost
+    samples_seen: int = -1
+
+
+class ManyHosts:
+    """`Host` of several: the controller's own, and one for each link, on which the nodes of that link run.
+
+    Files and directories are made on all of them, since a system does not say which node reads what. What is used on
+    other hosts is added to the controller's looks as it comes: their clocks are others.
+    """
+
+    def __init__(self, own: Host, by_link: Mapping[str, RemoteHost]) -> None:
+        self.name = own.name
+        self.rig = AgentRigCalls(self._on_rigs)
+        self._own = own
+        self._by_link = by_link
+        self._others = [_Place(host) for host in dict.fromkeys(by_link.values())]
+        self._of_process: dict[str, tuple[RemoteHost, ProcessSpec]] = {}
+        self._of_path: dict[str, RemoteHost] = {}
+        self._looking = threading.Lock()
+
+    def _host_of(self, process: str) -> Host:
+        return self._of_process[process][0] if process in self._of_process else self._own
+
+    def _on_rigs(self, call: str, timeout_s: float | None = None, **arguments: Any) -> Any:
+        """What is done to processes is done where they are. Disks and networks can't be made."""
+        if call == "refusals":
+            return refusals_apart()
+        if call in ("kill", "pause", "resume"):
+            for process in arguments["processes"]:
+                getattr(self._host_of(process).rig, call)([process])
+        elif call != "lift_all":
+            raise RunFailedError(f"{call} is not possible: {NOT_APART}.")
+        return None
+
+    def start(self, spec: ProcessSpec) -> ProcessStatus:
+        """See `Host.start`: on the host of the link that it names."""
+        host = self._by_link.get(spec.network_node)
+        if host is None:
+            self._of_process.pop(spec.name, None)
+            return self._own.start(spec)
+        spec = replace(spec, network_node="")
+        self._of_process[spec.name] = (host, spec)
+        self._of_path |= {path: host for path in (spec.log_path, spec.gc_log_path) if path}
+        return host.start(spec)
+
+    def status(self, name: str) -> ProcessStatus:
+        """See `Host.status`."""
+        return self._host_of(name).status(name)
+
+    def stop(self, name: str) -> ProcessStatus:
+        """See `Host.stop`. The end of its log is brought here."""
+        status = self._host_of(name).stop(name)
+        if name in self._of_process:
+            host, spec = self._of_process[name]
+            for log in (Path(path) for path in (spec.log_path, spec.gc_log_path) if path):
+                if not log.exists() and (text := host.read_end(log, _LOG_BYTES_MAX)):
+                    self._own.write(log, text)
+        return status
+
+    def signal(self, name: str, signal_number: int) -> None:
+        """See `Host.signal`."""
+        self._host_of(name).signal(name, signal_number)
+
+    def free_ports(self, count: int) -> list[int]:
+        """See `Host.free_ports`: free on all hosts."""
+        ports = self._own.free_ports(count)
+        asked = ports
+        for _ in range(_PORT_ROUNDS):
+            refused = {port for place in self._others for port in place.host.hold_ports(asked)}
+            if not refused:
+                return ports
+            self.release_ports(sorted(refused))
+            asked = self._own.free_ports(len(refused))
+            ports = [port for port in ports if port not in refused] + asked
+        raise StartFailedError(f"No {count} TCP ports are free on all hosts.")
+
+    def release_ports(self, ports: Sequence[int]) -> None:
+        """See `Host.release_ports`."""
+        self._own.release_ports(ports)
+        for place in self._others:
+            place.host.release_ports(ports)
+
+    def track_directory(self, path: Path) -> None:
+        """See `Host.track_directory`."""
+        self._own.track_directory(path)
+        for place in self._others:
+            place.host.track_directory(path)
+
+    def remove_directory(self, path: Path) -> None:
+        """See `Host.remove_directory`."""
+        self._own.remove_directory(path)
+        for place in self._others:
+            place.host.remove_directory(path)
+
+    def write(self, path: Path, text: str, mode: int | None = None) -> Path:
+        """See `Host.write`."""
+        for place in self._others:
+            place.host.write(path, text, mode)
+        return self._own.write(path, text, mode)
+
+    def make_directories(self, *paths: Path) -> None:
+        """See `Host.make_directories`."""
+        self._own.make_directories(*paths)
+        for place in self._others:
+            place.host.make_directories(*paths)
+
+    def read_end(self, path: Path, bytes_max: int) -> str:
+        """See `Host.read_end`: of a server's log, on the server's host."""
+        return self._of_path.get(str(path), self._own).read_end(path, bytes_max)
+
+    def agent_cpu_s(self) -> float:
+        """See `Host.agent_cpu_s`: of the agent on this host, which load generators share their CPUs with."""
+        return self._own.agent_cpu_s()
+
+    def samples(self, after: int) -> list[Sample]:
+        """See `Host.samples`. Whatever came from the other hosts since is in the last one."""
+        with self._looking:
+            found = self._own.samples(after)
+            news = [(place, self._news(place)) for place in self._others]
+            if not found:
+                return found
+            last = found[-1]
+            for place, samples in news:
+                place.samples_seen = max([place.samples_seen, *(sample.number for sample in samples)])
+                last = _with_others(last, place.host.name, samples)
+            return [*found[:-1], last]
+
+    @staticmethod
+    def _news(place: _Place) -> list[Sample]:
+        found = place.host.samples(max(0, place.samples_seen))
+        if place.samples_seen < 0:
+            # What was kept from before is no part of this.
+            place.samples_seen = max([0, *(sample.number for sample in found)])
+            return []
+        return found
+
+
+def _with_others(sample: Sample, host: str, others: Sequence[Sample]) -> Sample:
+    devices = [
+        replace(device, number=f"{host} {device.number}", name=f"{device.name} of {host}")
+        for other in others
+        for device in other.devices
+    ]
+    processes = [process for other in others for process in other.processes]
+    return replace(sample, processes=(*sample.processes, *processes), devices=(*sample.devices, *devices))

@@ -1,0 +1,88 @@
+"""A campaign whose servers are to be on a fleet: who runs where, and what is refused before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.plan.limits import machines_of
+from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.campaign.run.apart import difference
+from tidegauge.cli.planning import prepare
+from tidegauge.errors import UserError
+from tidegauge.model.server import Distribution
+from tidegauge.systems import registry
+
+PULSAR = ", {name: pulsar, shape: {brokers: 2, layout: tiered}}"
+CAMPAIGN = f"""\
+name: apart
+systems: [kafka{PULSAR}]
+durability: 1
+nodes: 3
+experiments:
+  - {{name: latency, rate: 1000, measure: 10s}}
+"""
+
+
+def parsed(tmp_path: Path, text: str = CAMPAIGN, fleet: str = "launcher: ray\n", **more: str) -> Campaign:
+    path, of_fleet = tmp_path / "apart.yaml", tmp_path / "fleet.yaml"
+    path.write_text(text)
+    of_fleet.write_text(fleet)
+    return parse_campaign(path, {"fleet": str(of_fleet), **more}, sorted(registry.all_systems()))
+
+
+def refused(campaign: Campaign) -> str:
+    with pytest.raises(UserError) as caught:
+        prepare(campaign, dry_run=True, allow_unequal=False)
+    return caught.value.message
+
+
+def test_a_plan_says_who_runs_where_and_takes_no_memory_here(tmp_path: Path) -> None:
+    campaign = parsed(tmp_path)
+    ready = prepare(campaign, dry_run=True, allow_unequal=True)
+    hosts = machines_of(campaign, registry.get)
+    assert hosts > 3
+    said = [note.text for note in ready.left_out]
+    assert (
+        f"Servers are started on {hosts} hosts of role server of {campaign.fleet}, one node each; load generators here."
+        in said
+    )
+    assert all(trial.apart and trial.elsewhere and not trial.attached for trial in ready.plan.trials)
+    assert all(not need.servers for need in ready.memory.needs)
+    here = parse_campaign(tmp_path / "apart.yaml", {}, sorted(registry.all_systems()))
+    assert not any(trial.apart for trial in prepare(here, dry_run=True, allow_unequal=True).plan.trials)
+
+
+def test_a_fleet_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    few = "launcher: ray\nroles: {servers: {label: {role: server}, count: 2}}\n"
+    assert "needs 5 hosts for its servers, and the file has 2" in refused(parsed(tmp_path, fleet=few))
+    many = "launcher: ray\nroles: {load: {label: {role: load}, count: 4}}\n"
+    assert "load generators run on this host only, and the file has several for them" in refused(
+        parsed(tmp_path, fleet=many)
+    )
+    nonsense = "launcher: ray\nroles: 7\n"
+    assert "fleet.yaml:2" in refused(parsed(tmp_path, fleet=nonsense))
+
+
+def test_what_is_not_done_on_other_hosts_is_refused(tmp_path: Path) -> None:
+    attest = CAMPAIGN.replace(PULSAR, "").replace("{name: latency, rate: 1000, measure: 10s}", "{name: attest}")
+    assert "attestations cut the power of hosts" in refused(parsed(tmp_path, attest))
+    cut = CAMPAIGN.replace(
+        "measure: 10s}", "measure: 10s, faults: [{kind: power-cut, target: 1, at: 2s, duration: 2s}]}"
+    )
+    assert "power-cut can't be made here: servers are on other hosts" in refused(parsed(tmp_path, cut))
+    kill = cut.replace("power-cut", "kill")
+    assert prepare(parsed(tmp_path, kill), dry_run=True, allow_unequal=True).plan.trials[0].faults
+
+
+def test_files_that_are_others_are_named() -> None:
+    here = Distribution("kafka", "4.3.1", Path("/cache/kafka"), Path("/jdk"), "17.0.15", "abc", "maven central")
+    assert difference(here, here) == ""
+    for name, value, words in (
+        ("digest", "def", "its digest is def instead of abc"),
+        ("java_version", "21.0.1", "its java version is 21.0.1 instead of 17.0.15"),
+        ("java_home", None, "its java home is none instead of /jdk"),
+    ):
+        assert difference(here, Distribution(**{**vars(here), name: value})) == words
