@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -59,13 +60,13 @@ class Authority:
         context.check_hostname = True
         return context
 
-    def _certificate(self, subject: x509.Name, key: ec.EllipticCurvePublicKey | object) -> x509.CertificateBuilder:
+    def _certificate(self, subject: x509.Name, key: CertificatePublicKeyTypes) -> x509.CertificateBuilder:
         now = datetime.now(UTC)
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
             .issuer_name(self._name)
-            .public_key(key)  # type: ignore[arg-type]
+            .public_key(key)
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - _CLOCKS_APART)
             .not_valid_after(now + VALID)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
+import subprocess
+import sys
 import threading
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -15,6 +18,7 @@ from tidegauge.errors import RunFailedError
 from tidegauge.fleet import wire
 from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus
 from tidegauge.fleet.link import Link
+from tidegauge.hosts import procfs
 from tidegauge.model.host import FileSystem
 from tidegauge.model.use import Sample, sample_from_json
 
@@ -116,6 +120,19 @@ CLOSE_MARGIN_S = 60.0
 """Beyond the longest grace: killing what hangs and removing directories takes time."""
 _ANSWER_S_MAX = 600.0
 """Of any call: longer than the slowest, which makes a disk, and for which all others wait."""
+
+
+def launch_of(agent_id: str, lease_s: float, *address: str) -> dict[str, Any]:
+    """How an agent's process is started, as arguments of `subprocess`. `address`: where it listens, if it does."""
+    return {
+        # -P: never import from the working directory.
+        "args": [sys.executable, "-P", "-m", "tidegauge.fleet.agent", str(lease_s), agent_id, *address],
+        "cwd": "/",
+        # The tools that it runs are known by it as its processes are: who cleans up after it ends them first.
+        "env": {**os.environ, procfs.MARKER: f"{agent_id}/agent"},
+        "stdout": subprocess.PIPE,
+        "start_new_session": True,
+    }
 
 
 class AgentHost:

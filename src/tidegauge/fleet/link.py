@@ -12,6 +12,8 @@ from typing import Protocol
 
 READ_BYTES = 65536
 _WAIT_S = 1.0
+_STALLED_S_MAX = 60.0
+"""The other end is busy for a while, or stopped: its kernel takes what comes until its buffers are full."""
 
 
 class Link(Protocol):
@@ -110,8 +112,8 @@ class Tls:
             while data:
                 taken = self.write(data)
                 data = data[taken:]
-                if not taken:
-                    select.select([], [self.writes], [], _WAIT_S)
+                if not taken and not select.select([], [self.writes], [], _STALLED_S_MAX)[1]:
+                    raise TimeoutError(f"nothing was taken for {_STALLED_S_MAX:g} s")
 
     def receive(self) -> bytes:
         """See `Link.receive`."""

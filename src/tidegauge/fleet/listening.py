@@ -20,10 +20,10 @@ import psutil
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet import registry
 from tidegauge.fleet.authority import agent_context, make_request
+from tidegauge.fleet.client import launch_of
 from tidegauge.fleet.link import Tls
 from tidegauge.fleet.ray_node import AGENT_PORTS
 from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.hosts import procfs
 
 _HANDSHAKE_S_MAX = 10.0
 _UNHEARD_MS_MAX = 10_000
@@ -55,19 +55,11 @@ class AgentStarter:
         """Start the agent, which waits for its controller as long as a lease. Raises `StartFailedError`."""
         agent_id = registry.new_agent_id()
         log_path = registry.log_path(agent_id)
-        with log_path.open("wb") as log:
-            started = subprocess.run(
-                [sys.executable, "-P", "-m", "tidegauge.fleet.agent", str(lease_s), agent_id, address],
-                cwd="/",
-                env={**os.environ, procfs.MARKER: f"{agent_id}/agent"},
-                # Not an argument: these are public.
-                input=json.dumps([self._key_pem, certificate_pem, authority_pem]).encode(),
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,
-                timeout=_START_S_MAX,
-                check=False,
-            )
+        with registry.open_log(agent_id) as log:
+            # Not an argument: these are public.
+            secret = json.dumps([self._key_pem, certificate_pem, authority_pem]).encode()
+            launch = launch_of(agent_id, lease_s, address)
+            started = subprocess.run(**launch, input=secret, stderr=log, timeout=_START_S_MAX, check=False)
         if started.returncode != 0:
             lines = log_path.read_text(errors="replace").strip().splitlines()
             raise StartFailedError(f"No agent could be started on {address}: {(lines or ['no reason given'])[-1]}")

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import subprocess
-import sys
 from types import TracebackType
 from typing import IO, cast
 
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet import registry
-from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, AgentHost
+from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, AgentHost, launch_of
 from tidegauge.fleet.link import READ_BYTES
 from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.hosts import procfs
-from tidegauge.hosts.storage import state_directory
 
 
 class _Pipe:
@@ -58,26 +54,9 @@ class LocalHost(AgentHost):
     def open(name: str = "", lease_s: float = LEASE_S) -> LocalHost:
         """Start an agent. Raises `StartFailedError` if it can't be. `name` is this machine's own by default."""
         agent_id = registry.new_agent_id()
-        try:
-            log = registry.log_path(agent_id).open("wb")
-        except OSError as error:
-            raise StartFailedError(
-                f"The state directory {state_directory()} can't be written ({error.strerror}).",
-                "Make it writable, or set TIDEGAUGE_STATE to another directory.",
-            ) from error
-        with log:
-            process = subprocess.Popen(
-                # -P: never import from the working directory.
-                [sys.executable, "-P", "-m", "tidegauge.fleet.agent", str(lease_s), agent_id],
-                cwd="/",
-                # The tools that it runs are known by it as its processes are: who cleans up after it ends them first.
-                env={**os.environ, procfs.MARKER: f"{agent_id}/agent"},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,
-                bufsize=0,
-            )
+        with registry.open_log(agent_id) as log:
+            launch = launch_of(agent_id, lease_s)
+            process: subprocess.Popen[bytes] = subprocess.Popen(**launch, stdin=subprocess.PIPE, stderr=log, bufsize=0)
         host = LocalHost(agent_id, process, name or socket.gethostname(), lease_s)
         try:
             host._call("hello", timeout_s=60.0)

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts import cgroups, loop_disk, procfs
@@ -145,6 +145,17 @@ def log_path(agent_id: str) -> Path:
     return agents_directory() / f"{agent_id}.log"
 
 
+def open_log(agent_id: str) -> IO[bytes]:
+    """A new agent's log, empty. Raises `StartFailedError`."""
+    try:
+        return log_path(agent_id).open("wb")
+    except OSError as error:
+        raise StartFailedError(
+            f"The state directory {state_directory()} can't be written ({error.strerror}).",
+            "Make it writable, or set TIDEGAUGE_STATE to another directory.",
+        ) from error
+
+
 def write(record: Record) -> None:
     """Replace the record on disk, all or nothing. Raises `OSError`."""
     locked_record(record.agent_id).write(SCHEMA, asdict(record))
@@ -266,7 +277,7 @@ class Ledger:
         return ports
 
     def hold_ports(self, ports: Sequence[int]) -> list[int]:
-        """Take these ports, free at all addresses; returns those that can't be had. Raises `StartFailedError`."""
+        """Reserve the ports that are free on every address; returns the others. Raises `StartFailedError`."""
         with locked(agents_directory() / "ports.lock"):
             taken = set(self._record.ports).union(*(record.ports for record in all_records()))
             held = [port for port in ports if port not in taken and _can_bind(port, "")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -40,7 +39,7 @@ class RemoteHost(AgentHost):
         self.interface = listening.interface
         self._log = listening.log
         self._say = say
-        self._busy: Counter[str] = Counter()
+        self._long_calls = 0
         super().__init__(host.address, link, lease_s)
 
     def close(self) -> list[str]:
@@ -71,19 +70,21 @@ class RemoteHost(AgentHost):
                 self._write({"call": "renew"})
                 super()._call("hello", timeout_s=_UNHEARD_S_MAX)
             except (RunFailedError, OSError, ValueError):
-                if not any(self._busy.values()):
+                if not self._long_calls:
                     self._link.close()
                     return
 
     def _call(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
         """See `AgentHost._call`. Meanwhile an agent that does what may take long answers nobody else."""
+        if call not in _LONG_CALLS:
+            return super()._call(call, timeout_s, **arguments)
         with self._waiting_lock:
-            self._busy[call] += call in _LONG_CALLS
+            self._long_calls += 1
         try:
             return super()._call(call, timeout_s, **arguments)
         finally:
             with self._waiting_lock:
-                self._busy[call] -= call in _LONG_CALLS
+                self._long_calls -= 1
 
     def gone(self) -> RunFailedError:
         """See `AgentHost.gone`."""
@@ -174,7 +175,8 @@ class ManyHosts:
         self.rig = AgentRigCalls(self._on_rigs)
         self._own = own
         self._by_link = by_link
-        self._others = [_Place(host) for host in dict.fromkeys(by_link.values())]
+        self._others = [_Place(host) for host in by_link.values()]
+        self._all: list[Host] = [own, *by_link.values()]
         self._of_process: dict[str, tuple[RemoteHost, ProcessSpec]] = {}
         self._of_path: dict[str, RemoteHost] = {}
         self._looking = threading.Lock()
@@ -237,33 +239,29 @@ class ManyHosts:
 
     def release_ports(self, ports: Sequence[int]) -> None:
         """See `Host.release_ports`."""
-        self._own.release_ports(ports)
-        for place in self._others:
-            place.host.release_ports(ports)
+        for host in self._all:
+            host.release_ports(ports)
 
     def track_directory(self, path: Path) -> None:
         """See `Host.track_directory`."""
-        self._own.track_directory(path)
-        for place in self._others:
-            place.host.track_directory(path)
+        for host in self._all:
+            host.track_directory(path)
 
     def remove_directory(self, path: Path) -> None:
         """See `Host.remove_directory`."""
-        self._own.remove_directory(path)
-        for place in self._others:
-            place.host.remove_directory(path)
+        for host in self._all:
+            host.remove_directory(path)
 
     def write(self, path: Path, text: str, mode: int | None = None) -> Path:
         """See `Host.write`."""
-        for place in self._others:
-            place.host.write(path, text, mode)
-        return self._own.write(path, text, mode)
+        for host in self._all:
+            host.write(path, text, mode)
+        return path
 
     def make_directories(self, *paths: Path) -> None:
         """See `Host.make_directories`."""
-        self._own.make_directories(*paths)
-        for place in self._others:
-            place.host.make_directories(*paths)
+        for host in self._all:
+            host.make_directories(*paths)
 
     def read_end(self, path: Path, bytes_max: int) -> str:
         """See `Host.read_end`: of a server's log, on the server's host."""
