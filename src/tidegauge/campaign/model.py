@@ -131,10 +131,14 @@ class Campaign:
     retry: int = 0
     fleet: str = ""
 
+    def starts_here(self, system: SystemChoice) -> bool:
+        """Whether a system's servers are started where the load generator runs; attached ones and a fleet's are not."""
+        return system.attach is None and not self.fleet
+
     @property
     def starts_servers(self) -> bool:
-        """Whether any servers are started here, where the load generator runs; attached ones are elsewhere."""
-        return not self.fleet and any(system.attach is None for point in self.each for system in point.campaign.systems)
+        """Whether any servers are started here."""
+        return any(self.starts_here(system) for point in self.each for system in point.campaign.systems)
 
     @property
     def each(self) -> tuple[Point, ...]:

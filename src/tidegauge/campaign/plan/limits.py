@@ -30,7 +30,7 @@ def check_handles(campaign: Campaign, find_system: Callable[[str], System], avai
     """Raise `UserError` with the figures where a server would need more than a process may have here."""
     for point in campaign.each:
         for choice in point.campaign.systems:
-            if choice.attach is None and not campaign.fleet:
+            if campaign.starts_here(choice):
                 _check(point.campaign, choice, find_system(choice.name), available)
 
 
@@ -194,9 +194,6 @@ def too_small(spec: TrialSpec, system: SystemChoice) -> str:
     )
 
 
-_DISKS_APART = "servers are on other hosts, and disks can't be made there"
-
-
 def limit_servers(spec: LoadSpec, host: Host, tools: LimitTools, places: Sequence[Path], cleanup: ExitStack) -> Limited:
     """Make what the trial's limits ask for. `places` are where servers write, one for each disk; empty directories."""
     limits = spec.limits
@@ -205,9 +202,7 @@ def limit_servers(spec: LoadSpec, host: Host, tools: LimitTools, places: Sequenc
     if spec.attached:
         return Limited(host, ("server-memory and disk have no effect on servers that others run",))
     problems = []
-    if limits.direct_io and (
-        why := _DISKS_APART if spec.apart else tools.disk_refusal() or _own_disks(spec, host, tools, places, cleanup)
-    ):
+    if limits.direct_io and (why := tools.disk_refusal() or _own_disks(spec, host, tools, places, cleanup)):
         problems.append(f"disk: direct-io could not be set ({why}), so the data is where it would be without it")
     if limits.memory_bytes is not None:
         if why := tools.memory_refusal():

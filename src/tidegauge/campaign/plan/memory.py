@@ -259,7 +259,7 @@ def memory_needs(campaign: Campaign, find_system: Callable[[str], System], worke
 def _need(point: Point, choice: SystemChoice, system: System, workers: Workers) -> MemoryNeed:
     campaign, name = point.campaign, label(choice, system)
     worker = workers.most(name, point.values)
-    if choice.attach is not None or campaign.fleet:
+    if not campaign.starts_here(choice):
         return MemoryNeed(name, (), worker, workers=workers.choice.count)
     servers = system.processes(
         choice.version or system.default_version, campaign.nodes, choice.heap_mb, choice.direct_memory_mb, choice.shape

@@ -27,7 +27,7 @@ from tidegauge.campaign.run.witnessing import LevelMismatchError, watch_nothing
 from tidegauge.distribution.cache import Progress, cache_directory
 from tidegauge.errors import GeneratorFailedError, RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.procedure import seconds_expected
-from tidegauge.fleet.api import Host
+from tidegauge.fleet.api import NOT_APART, Host
 from tidegauge.hosts import cgroups, loop_disk
 from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import RunCeilings
@@ -304,23 +304,30 @@ def execute(
         return start_workers(host, driver, logs, options, campaign.worker.count)
 
     resources = RunResources(
-        apart.host if apart else host,
+        host,
         start_worker,
         _dropper(observer),
         observer,
         # Of this process and of the agent.
         lambda: time.process_time() + host.agent_cpu_s(),
         _calmer(observer),
-        # Processes of other hosts can't be watched here.
-        watch_syncs=watch_nothing if apart else watch_syncs,
+        watch_syncs=watch_syncs,
         records_use=True,
         limits=LimitTools(cgroups.refusal, loop_disk.refusal, _mount_disk),
         ceilings=ceilings,
         calibrations=calibrations,
-        seats=apart.seats if apart else {},
-        provision_apart=apart.provision if apart else lambda _system, _version, _here: None,
         attestations=known_attestations,
     )
+    if apart is not None:
+        resources = replace(
+            resources,
+            host=apart.host,
+            # Processes of other hosts can't be watched here, and disks not be made there.
+            watch_syncs=watch_nothing,
+            limits=replace(resources.limits, disk_refusal=lambda: NOT_APART),
+            seats=apart.seats,
+            provision_apart=apart.provision,
+        )
     return run_plan(campaign, plan, store, resources, registry.get, recorded=recorded)
 
 

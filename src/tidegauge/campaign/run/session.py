@@ -235,12 +235,13 @@ def open_session(
         _register(session, cleanup)
         return _with_nodes_reported(session)
     resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
-    limited, node_rig = Limited(resources.host), NodeRig(seats=resources.seats)
+    limited, node_rig = Limited(resources.host), NO_RIG
     if isinstance(spec, LoadSpec):
         data = [] if spec.elsewhere else _written(store)
         limited = limit_servers(spec, resources.host, resources.limits, data, cleanup)
         machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
-        node_rig = rig_nodes(spec, machines, resources.host, store, cleanup) if not spec.apart else node_rig
+        node_rig = rig_nodes(spec, machines, resources.host, store, cleanup)
+    node_rig = replace(node_rig, seats=node_rig.seats or resources.seats)
     deployment = start_servers(spec, subject, limited.host, store, node_rig)
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
