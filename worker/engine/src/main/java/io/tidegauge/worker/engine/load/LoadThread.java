@@ -1,6 +1,5 @@
 package io.tidegauge.worker.engine.load;
 
-import io.tidegauge.worker.engine.figures.Counters;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.message.MessageHeader;
@@ -41,8 +40,8 @@ public final class LoadThread implements Runnable {
   private volatile boolean ended;
   private Producer lastSender;
 
-  /** When the last send began; {@link #NOTHING} once it was looked at. */
-  private final Counters lastSend = new Counters(1);
+  /** When the last send began, {@link #NOTHING} once it was looked at; the rest is not used. */
+  private final OwnCells mine = new OwnCells();
 
   /**
    * @param values null if every message in flight has an array of its own
@@ -66,7 +65,6 @@ public final class LoadThread implements Runnable {
     this.heartbeat = heartbeat;
     this.recorder = new LoadRecorder(ownLagToleranceNs);
     this.waiter = new Waiter(spinShareMax);
-    this.lastSend.set(0, NOTHING);
     this.thread = new Thread(this, name);
     thread.setDaemon(true);
     for (Producer p : producers) {
@@ -143,9 +141,9 @@ public final class LoadThread implements Runnable {
   /** Sends one message or waits a little. Returns false once nothing is left to do. */
   private boolean turn() {
     long now = System.nanoTime();
-    long sentNs = lastSend.own(0);
+    long sentNs = mine.lastSentNs;
     if (sentNs != NOTHING) {
-      lastSend.set(0, NOTHING);
+      mine.lastSentNs = NOTHING;
       if (now - sentNs > LONG_SEND_NS) {
         longSend(sentNs, now);
       }
@@ -205,7 +203,7 @@ public final class LoadThread implements Runnable {
     if (lastSender != p) {
       lastSender = p;
     }
-    lastSend.set(0, now);
+    mine.lastSentNs = now;
     try {
       p.client.send(slot);
     } catch (RuntimeException e) {

@@ -2,7 +2,6 @@ package io.tidegauge.worker.engine.load;
 
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.engine.check.SequenceSet;
-import io.tidegauge.worker.engine.figures.Counters;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.history.HistoryFile;
 import io.tidegauge.worker.engine.message.PayloadPool;
@@ -20,12 +19,6 @@ public final class Producer {
   public record Context(
       long trialId, PayloadPool pool, Live live, AckRecorders acks, ErrorLog errors) {}
 
-  // What changes with every message lies apart from what other threads read.
-  private static final int SENT = 0;
-  private static final int FREE_HERE = 1;
-  private static final int LAST_SENT_NS = 2;
-  private static final int BODY = 3;
-
   final int index;
   final MessageProducer client;
   private Schedule schedule;
@@ -40,7 +33,7 @@ public final class Producer {
   private final int wakeAt;
   private final SequenceSet failed = new SequenceSet(false);
   private final SequenceSet.Cursor failing = failed.cursor();
-  private final Counters mine = new Counters(4);
+  private final OwnCells mine = new OwnCells();
   private Thread loadThread;
   private volatile Thread waiter;
   private volatile AckRecorder lastAcker;
@@ -90,8 +83,7 @@ public final class Producer {
       // rest.
       freeHere[(slotCount - 1 - i + slotCount / 2) % slotCount] = slots[i];
     }
-    mine.set(FREE_HERE, slotCount);
-    mine.set(LAST_SENT_NS, Long.MIN_VALUE);
+    mine.freeHere = slotCount;
   }
 
   /**
@@ -111,38 +103,36 @@ public final class Producer {
    */
   void runBy(Thread thread, int bodies) {
     loadThread = thread;
-    mine.set(BODY, index % bodies);
+    mine.body = index % bodies;
   }
 
   /** The next message's body by number: it follows from producer and sequence alone. */
   int nextBody(int bodies) {
-    int body = (int) mine.own(BODY);
-    mine.set(BODY, body + 1 == bodies ? 0 : body + 1);
+    int body = (int) mine.body;
+    mine.body = body + 1 == bodies ? 0 : body + 1;
     return body;
   }
 
   /** A free message, or null. By the load thread only. */
   Slot take() {
-    int n = (int) mine.own(FREE_HERE);
-    if (n > 0) {
-      mine.set(FREE_HERE, n - 1);
-      return freeHere[n - 1];
+    if (mine.freeHere > 0) {
+      return freeHere[(int) --mine.freeHere];
     }
     return free.relaxedPoll();
   }
 
   boolean hasFree() {
-    return mine.own(FREE_HERE) > 0 || !free.isEmpty();
+    return mine.freeHere > 0 || !free.isEmpty();
   }
 
   private void release(Slot slot) {
     if (Thread.currentThread() == loadThread) {
-      int n = (int) mine.own(FREE_HERE);
+      int n = (int) mine.freeHere;
       if (freeHere[n] != slot) {
         // Mostly it is still there, and storing a reference costs more than looking.
         freeHere[n] = slot;
       }
-      mine.set(FREE_HERE, n + 1);
+      mine.freeHere = n + 1;
       return;
     }
     free.relaxedOffer(slot);
@@ -166,13 +156,13 @@ public final class Producer {
   }
 
   long nextSequence() {
-    return mine.own(SENT);
+    return mine.sent();
   }
 
   void sent(long sequence, long nowNs) {
-    mine.set(SENT, sequence + 1);
+    mine.setSent(sequence + 1);
     if (schedule == null) {
-      mine.set(LAST_SENT_NS, nowNs);
+      mine.lastSentNs = nowNs;
     } else {
       schedule.advance();
     }
@@ -188,7 +178,7 @@ public final class Producer {
    */
   long dueNs(RateProfile profile) {
     return schedule == null
-        ? Math.max(mine.own(LAST_SENT_NS), profile.startNs())
+        ? Math.max(mine.lastSentNs, profile.startNs())
         : schedule.nextNs(profile);
   }
 
@@ -241,7 +231,7 @@ public final class Producer {
 
   /** Messages sent so far: their sequences are 0 up to this. */
   public long sentCount() {
-    return mine.get(SENT);
+    return mine.sentAsSeen();
   }
 
   public int index() {
