@@ -13,7 +13,8 @@ python=""
 for candidate in "${BASE_PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
   [ -n "$candidate" ] && command -v "$candidate" >/dev/null 2>&1 || continue
   if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-    python=$(command -v "$candidate")
+    # Not a wrapper such as pyenv's, which uv takes for another Python each time, and makes .venv anew.
+    python=$("$candidate" -c 'import sys; print(sys.executable)')
     break
   fi
 done
