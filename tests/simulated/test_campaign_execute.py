@@ -290,7 +290,7 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
     asked: list[WorkerOptions] = []
     counts: list[int] = []
 
-    def start(host: Any, driver: str, log_directory: Path, options: WorkerOptions, count: int) -> Any:
+    def start(host: Any, driver: str, log_directory: Path, options: WorkerOptions, count: int, **_: Any) -> Any:
         asked.append(options)
         counts.append(count)
         return scene.start_worker(host, driver, log_directory)

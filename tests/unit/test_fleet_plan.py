@@ -59,11 +59,27 @@ def test_a_fleet_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     few = "launcher: ray\nroles: {servers: {label: {role: server}, count: 2}}\n"
     assert "needs 5 hosts for its servers, and the file has 2" in refused(parsed(tmp_path, fleet=few))
     many = "launcher: ray\nroles: {load: {label: {role: load}, count: 4}}\n"
-    assert "load generators run on this host only, and the file has several for them" in refused(
-        parsed(tmp_path, fleet=many)
-    )
-    nonsense = "launcher: ray\nroles: 7\n"
-    assert "fleet.yaml:2" in refused(parsed(tmp_path, fleet=nonsense))
+    assert "4 load generators are more than 0001-latency-pulsar has work for" in refused(parsed(tmp_path, fleet=many))
+    with pytest.raises(UserError, match=r"fleet\.yaml:2: roles: '7'"):
+        parsed(tmp_path, fleet="launcher: ray\nroles: 7\n")
+
+
+def test_the_fleets_load_hosts_have_the_load_generators(tmp_path: Path) -> None:
+    fleet = "launcher: ray\nroles: {load: {label: {role: load}, count: 2, workers-per-host: 2}}\n"
+    four = f"{CAMPAIGN}workload: {{producers: 2, consumers: 2, partitions: 2}}\n"
+    campaign = parsed(tmp_path, four, fleet=fleet)
+    assert (campaign.worker.count, campaign.worker.hosts, campaign.worker.on_one_host) == (4, 2, 2)
+    ready = prepare(campaign, dry_run=True, allow_unequal=True)
+    assert {trial.load_hosts for trial in ready.plan.trials} == {2}
+    assert all(need.worker_mb == 0 for need in ready.memory.needs), "none of it is here"
+    assert any("4 load generators on 2 hosts of role load" in note.text for note in ready.left_out)
+    with pytest.raises(UserError, match=r"worker\.count: '3': the hosts of .* have 4 load generators"):
+        parsed(tmp_path, four + "worker: {count: 3}\n", fleet=fleet)
+    with pytest.raises(UserError, match="workers-per-host: is for hosts with the label 'load'"):
+        parsed(
+            tmp_path,
+            fleet="launcher: ray\nroles: {s: {label: {role: server}, count: 5, workers-per-host: 2}}\n",
+        )
 
 
 def test_what_is_not_done_on_other_hosts_is_refused(tmp_path: Path) -> None:

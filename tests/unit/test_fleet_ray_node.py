@@ -30,7 +30,8 @@ def test_the_head_and_a_joiner_have_fixed_ports_and_nothing_that_ray_would_choos
     for line in (head, joiner):
         assert {"--block", "--num-cpus=0", "--min-worker-port=7100", "--max-worker-port=7199"} <= set(line)
         assert not any(TOKEN in part for part in line)
-    assert ray_node.firewall(head=True) == ["6379", "7001 to 7008", "7100 to 7199", "7200 to 7219"]
+    ports = ["6379", "7001 to 7008", "7100 to 7199", "7200 to 7299", "7201 to 7219/udp"]
+    assert ray_node.firewall(head=True) == ports
     assert "6379" not in ray_node.firewall(head=False)
     settings = ray_node.environment("mark")
     assert settings["RAY_AUTH_MODE"] == "token"

@@ -210,7 +210,7 @@ def test_a_host_without_the_address_is_named() -> None:
 @pytest.fixture
 def many(agents: list[RemoteHost]) -> Iterator[ManyHosts]:
     with LocalHost.open() as own:
-        yield ManyHosts(own, {"server-1": agents[0], "server-2": agents[1]})
+        yield ManyHosts(own, {"server-1": agents[0], "server-2": agents[1]}, {})
 
 
 def on(tmp_path: Path, name: str, link: str, command: str = "sleep 1000") -> Any:
@@ -274,10 +274,10 @@ def test_too_few_hosts_are_refused() -> None:
 
     lost = FleetHost("127.0.0.4", "server", "c", alive=False)
     load = FleetHost("127.0.0.5", "load", "d")
-    assert chosen([*HOSTS, lost, load], "127.0.0.5", 2) == HOSTS
+    assert chosen([*HOSTS, lost, load], "server", 2, not_on="127.0.0.5") == HOSTS
     with pytest.raises(UserError, match=r"needs 3 hosts for its servers, and the fleet has 2 of role server"):
-        chosen([*HOSTS, lost, load], "127.0.0.5", 3)
+        chosen([*HOSTS, lost, load], "server", 3)
     with pytest.raises(UserError, match="has 1 of role server beside this one"):
-        chosen(HOSTS, "127.0.0.2", 2)
+        chosen(HOSTS, "server", 2, not_on="127.0.0.2")
     with pytest.raises(UserError, match=r"has 0 of role server beside this one in 10\.0\.0\.0/8"):
-        chosen(HOSTS, "127.0.0.5", 1, IPv4Network("10.0.0.0/8"))
+        chosen(HOSTS, "server", 1, IPv4Network("10.0.0.0/8"), not_on="127.0.0.5")

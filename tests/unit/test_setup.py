@@ -29,7 +29,7 @@ from tidegauge.errors import UserError
 from tidegauge.hosts.memory import machine
 from tidegauge.model.host import MemoryAvailable
 from tidegauge.systems import registry
-from tidegauge.worker import launch
+from tidegauge.worker import site
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -375,11 +375,8 @@ class TestJdk:
 def test_native_libraries_are_not_unpacked_where_they_cannot_be_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tracked: list[Path] = []
-    host = SimpleNamespace(track_directory=tracked.append)
     monkeypatch.setenv("TIDEGAUGE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(launch.tempfile, "gettempdir", lambda: str(tmp_path))
-    assert launch._scratch_directory(host).parent == tmp_path
-    monkeypatch.setattr(launch.os, "statvfs", lambda _place: SimpleNamespace(f_flag=os.ST_NOEXEC))
-    assert launch._scratch_directory(host).parent == tmp_path / "cache/scratch"
-    assert len(tracked) == 2
+    monkeypatch.setattr(site.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert site.Installation().find("null").scratch == tmp_path
+    monkeypatch.setattr(site.os, "statvfs", lambda _place: SimpleNamespace(f_flag=os.ST_NOEXEC))
+    assert site.Installation().find("null").scratch == tmp_path / "cache/scratch"

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 from fleet_samples import read_number, wait_until
 
+from tidegauge.distribution.java import JavaRuntime
 from tidegauge.errors import GeneratorFailedError, RunFailedError, StartFailedError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.local import LocalHost
@@ -23,6 +24,7 @@ from tidegauge.model.workload import Workload
 from tidegauge.worker import client as client_module
 from tidegauge.worker.api import LoadOrder, NoAnswerError
 from tidegauge.worker.client import GrpcWorker, WorkerProcess
+from tidegauge.worker.site import Installed, Site
 
 Connect = Callable[[str], GrpcWorker]
 
@@ -32,6 +34,11 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHost]
     monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
     with LocalHost.open() as host:
         yield host
+
+
+def here(host: LocalHost) -> Site:
+    """A place of which nothing matters but how it is reached."""
+    return Site(host, Installed(JavaRuntime(Path("/"), "25", 25), (), Path("/"), Path("/")))
 
 
 @pytest.fixture
@@ -54,7 +61,7 @@ def connect(host: LocalHost, tmp_path: Path) -> Iterator[Connect]:
             )
         )
         port = read_number(scratch / "port")
-        worker = GrpcWorker(WorkerProcess(host, "worker", port, secret, tmp_path / "worker.log", scratch))
+        worker = GrpcWorker(WorkerProcess(host, here(host), "worker", port, secret, tmp_path / "worker.log", scratch))
         opened.append(worker)
         return worker
 
@@ -93,7 +100,9 @@ def test_a_wrong_secret_is_refused(host: LocalHost, connect: Connect, tmp_path: 
     connect("good")
     port = read_number(tmp_path / "scratch" / "port")
     with pytest.raises(RunFailedError, match="the secret is wrong"):
-        GrpcWorker(WorkerProcess(host, "worker", port, "guess", tmp_path / "worker.log", tmp_path / "scratch"))
+        GrpcWorker(
+            WorkerProcess(host, here(host), "worker", port, "guess", tmp_path / "worker.log", tmp_path / "scratch")
+        )
 
 
 def test_probe_in_seconds_and_its_failure_in_one_line(connect: Connect) -> None:

@@ -27,7 +27,7 @@ from tidegauge.model.workload import (
     SubscriptionType,
     Workload,
 )
-from tidegauge.worker import launch, messages
+from tidegauge.worker import launch, messages, site
 from tidegauge.worker.api import LoadOrder, Share
 from tidegauge.worker.archive import worker_class_path
 from tidegauge.worker.client import cause_from_log, memory_exhausted
@@ -114,6 +114,17 @@ class RefusingHost:
     def track_directory(self, path: Path) -> None:
         self._call("track")
 
+    def make_directories(self, *paths: Path) -> None:
+        for path in paths:
+            path.mkdir()
+
+    def remove_directory(self, path: Path) -> None:
+        if path.exists():
+            path.rmdir()
+
+    def read_end(self, path: Path, bytes_max: int) -> str:
+        return ""
+
     def start(self, spec: ProcessSpec) -> ProcessStatus:
         self._call("start")
         return self.status(spec.name)
@@ -132,8 +143,8 @@ class RefusingHost:
 def test_a_worker_that_does_not_start_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: str, calls: list[str]
 ) -> None:
-    monkeypatch.setattr(launch.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(launch, "worker_class_path", lambda _driver: [tmp_path / "x.jar"])
+    monkeypatch.setattr(site.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(site, "worker_class_path", lambda _driver: [tmp_path / "x.jar"])
     host: Any = RefusingHost(fails_at)
     with pytest.raises(RunFailedError):
         launch.start_worker(host, "null", tmp_path)
@@ -142,7 +153,8 @@ def test_a_worker_that_does_not_start_leaves_nothing(
 
 
 def test_several_workers_are_named_with_their_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "worker_class_path", lambda _driver: [tmp_path / "x.jar"])
+    monkeypatch.setattr(site.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(site, "worker_class_path", lambda _driver: [tmp_path / "x.jar"])
     host: Any = RefusingHost("")
     host.name = "load-7"
     with pytest.raises(RunFailedError, match=r"^Load generator 1 of 2 on load-7 ended while starting"):
@@ -322,13 +334,13 @@ def test_settings_keep_whether_a_default_is_known() -> None:
     ("convert", "message", "plain", "absent"),
     [
         (messages.second_of, pb.SecondFigures, SecondFigures, {"workers"}),
-        (messages.totals_of, pb.TotalFigures, TotalFigures, {"seconds", "workers"}),
+        (messages.totals_of, pb.TotalFigures, TotalFigures, {"seconds", "workers", "clocks"}),
         (lambda m: messages.totals_of(pb.TotalFigures(window=m)).window, pb.WindowFigures, WindowFigures, set()),
         (
             lambda m: messages.totals_of(pb.TotalFigures(subscriptions=[m])).subscriptions[0],
             pb.SubscriptionTotals,
             SubscriptionTotals,
-            set(),
+            {"end_to_end_low", "end_to_end_high"},
         ),
     ],
 )

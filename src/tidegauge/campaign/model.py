@@ -65,12 +65,19 @@ class WorkerChoice:
             (`worker_memory`).
         precision: share of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
         count: workers that carry out each trial together. Memory is that of each.
+        hosts: of a fleet, that the workers are on, the same number on each; 0 = on this host.
     """
 
     heap_mb: int = 0
     direct_memory_mb: int = 0
     precision: float = 0.05
     count: int = 1
+    hosts: int = 0
+
+    @property
+    def on_one_host(self) -> int:
+        """Workers of each host that has any."""
+        return self.count // max(1, self.hosts)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,8 @@ class Campaign:
     examines, `rates_at` at which values of a sweep's axes rates are found that all points take their shares of.
     `listed` are names and versions of the file's systems that have its durability, before options chose others.
     `retry` is how often a trial is made again whose load generators fail. `price` is that of a host for an hour.
-    `fleet` is the file of the fleet whose hosts its servers are started on; "" = they are started here.
+    `fleet` is the file of the fleet on whose hosts its servers are started, and its load generators if the file has
+    hosts for them; "" = all are here.
     `notes` say in a sentence each what of the file has no effect, as was asked.
     """
 

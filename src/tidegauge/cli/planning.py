@@ -187,15 +187,19 @@ def check_fleet(campaign: Campaign) -> tuple[str, ...]:
         problem = "it attaches to running clusters, whose servers are where they are"
     elif wanted.get(SERVER_ROLE, needed) < needed:
         problem = f"it needs {plural(needed, 'host')} for its servers, and the file has {wanted[SERVER_ROLE]}"
-    elif wanted.get(LOAD_ROLE, 1) > 1:
-        problem = "load generators run on this host only, and the file has several for them"
+    elif fleet.load_hosts and any(point.campaign.workload.payload.file for point in campaign.each):
+        problem = "its payload file is on this host, and load generators are on others"
     if problem:
         raise UserError(
             f"{campaign.source_path} can't be run on the fleet of {campaign.fleet}: {problem}.",
             "Change the file, or leave out --fleet.",
         )
     role = f"{plural(needed, 'host')} of role {SERVER_ROLE}"
-    return (f"Servers are started on {role} of {campaign.fleet}, one node each; load generators here.",)
+    load = "load generators here"
+    if fleet.load_hosts:
+        places = f"{plural(fleet.load_hosts, 'host')} of role {LOAD_ROLE}"
+        load = f"{plural(campaign.worker.count, 'load generator')} on {places}"
+    return (f"Servers are started on {role} of {campaign.fleet}, one node each; {load}.",)
 
 
 def _there(directory: Path) -> Path:

@@ -46,6 +46,7 @@ from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.fleet.api import Host
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.ceilings_measure import place_for
 from tidegauge.hosts.facts import host_facts
@@ -340,7 +341,7 @@ def run_prepared(
                         run.ceilings(known)
                     for note in _room_notes(ready, known, [*data, *run.journal_disks]):
                         observer(note)
-                    paces = run_calibrations(ready.plan.trials, campaign.worker.count, host, observer, load_average)
+                    paces = _paces(ready, host, observer, load_average)
                     execute(
                         campaign,
                         run,
@@ -368,8 +369,14 @@ def run_prepared(
     return None
 
 
+def _paces(ready: Ready, host: Host, observer: Observer, load_average: float) -> Sequence[Calibration]:
+    """What load generators can make on this host; nothing is known of others."""
+    worker = ready.campaign.worker
+    return () if worker.hosts else run_calibrations(ready.plan.trials, worker.count, host, observer, load_average)
+
+
 @contextlib.contextmanager
-def _servers_apart(campaign: Campaign, host: Host, observer: Observer) -> Iterator[Apart | None]:
+def _servers_apart(campaign: Campaign, host: LocalHost, observer: Observer) -> Iterator[Apart | None]:
     """The hosts of the campaign's fleet, ready for servers; None without a fleet. Raises `TidegaugeError`."""
     if not campaign.fleet:
         yield None

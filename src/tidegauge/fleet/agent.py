@@ -23,6 +23,7 @@ from tidegauge.fleet import children, registry, wire
 from tidegauge.fleet.agent_rig import AgentRig
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Child, Children
+from tidegauge.fleet.clock_probe import ClockSocket, burst_to_json
 from tidegauge.fleet.link import READ_BYTES, Channel, Pipes
 from tidegauge.fleet.registry import Ledger, remove_directory
 from tidegauge.fleet.sampler import Sampler
@@ -161,6 +162,7 @@ class Agent:
         self._input = b""
         self._output = b""
         self._selector = selectors.DefaultSelector()
+        self._clocks: ClockSocket | None = None
         self._calls: dict[str, Callable[[int, Message], Any]] = {
             "hello": lambda _id, _m: {"protocol": wire.PROTOCOL_VERSION, "pid": os.getpid()},
             "start": lambda _id, m: self._start(m),
@@ -173,6 +175,8 @@ class Agent:
             "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
             "agent_cpu_s": lambda _id, _m: time.process_time(),
             "samples": lambda _id, m: [sample_to_json(sample) for sample in self._sampler.samples(int(m["after"]))],
+            "clock_listen": lambda _id, m: self._listen_to_clocks(m),
+            "clock_burst": lambda _id, m: self._clock_burst(m),
             "shutdown": self._shutdown,
             **{name: self._at_leisure(call) for name, call in (FILE_CALLS | self._rig.calls).items()},
         }
@@ -293,6 +297,17 @@ class Agent:
             return cgroups.make_group(name, spec.memory_bytes_max)
         except OSError as error:
             raise StartFailedError(f"{spec.name} can't be limited in its memory: {error.strerror}.") from error
+
+    def _listen_to_clocks(self, message: Message) -> int:
+        """Answer questions for this host's time from now on, at the port that is returned."""
+        self._clocks = ClockSocket(message["address"], message["ports"], bytes.fromhex(message["secret"]))
+        self._selector.register(self._clocks, selectors.EVENT_READ, self._clocks.answer)
+        return self._clocks.port
+
+    def _clock_burst(self, message: Message) -> Message:
+        if self._clocks is None:
+            raise RunFailedError("This agent was not asked to know of clocks.")
+        return burst_to_json(self._clocks, message["peers"])
 
     def _signal(self, message: Message) -> None:
         child = self._child(message)

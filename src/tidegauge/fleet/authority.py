@@ -52,13 +52,17 @@ class Authority:
 
     def controller_context(self) -> ssl.SSLContext:
         """For the controller's connections to agents: checks their certificate and address, and shows its own."""
+        context = _context(ssl.PROTOCOL_TLS_CLIENT, *self.controller_keys(), self.certificate_pem)
+        context.check_hostname = True
+        return context
+
+    def controller_keys(self) -> tuple[str, str]:
+        """A new key of the controller's, and its certificate, PEM."""
         key = ec.generate_private_key(ec.SECP256R1())
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
         builder = self._certificate(_name("controller"), key.public_key())
         certificate = builder.add_extension(usage, critical=True).sign(self._key, hashes.SHA256())
-        context = _context(ssl.PROTOCOL_TLS_CLIENT, _key_text(key), _text(certificate), self.certificate_pem)
-        context.check_hostname = True
-        return context
+        return _key_text(key), _text(certificate)
 
     def _certificate(self, subject: x509.Name, key: CertificatePublicKeyTypes) -> x509.CertificateBuilder:
         now = datetime.now(UTC)

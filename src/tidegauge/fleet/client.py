@@ -21,6 +21,7 @@ from tidegauge.fleet.link import Link
 from tidegauge.hosts import procfs
 from tidegauge.model.host import FileSystem
 from tidegauge.model.use import Sample, sample_from_json
+from tidegauge.statistics.clocks import Exchange
 
 
 class Call(Protocol):
@@ -118,6 +119,7 @@ LEASE_S = 15.0
 RENEWALS_PER_LEASE = 4
 CLOSE_MARGIN_S = 60.0
 """Beyond the longest grace: killing what hangs and removing directories takes time."""
+_BURST_S_MAX = 10.0
 _ANSWER_S_MAX = 600.0
 """Of any call: longer than the slowest, which makes a disk, and for which all others wait."""
 
@@ -209,6 +211,21 @@ class AgentHost:
     def samples(self, after: int) -> list[Sample]:
         """See `Host.samples`."""
         return [sample_from_json(sample) for sample in self._call("samples", after=after)]
+
+    def clock_listen(self, address: str, ports: Sequence[int], secret: str) -> int:
+        """Answer other agents' questions for this host's time. The UDP port, the first of these that is free.
+
+        Raises `StartFailedError` if none is.
+        """
+        return int(self._call("clock_listen", address=address, ports=list(ports), secret=secret))
+
+    def clock_burst(self, peers: Sequence[tuple[str, int]]) -> tuple[list[Exchange | None], bool]:
+        """The tightest of some exchanges with each of these, None without an answer; and whether this clock is slewed.
+
+        Asks these addresses and ports for their time.
+        """
+        found = self._call("clock_burst", timeout_s=_BURST_S_MAX, peers=[list(peer) for peer in peers])
+        return [stamps and Exchange(*stamps) for stamps in found["exchanges"]], bool(found["slewed"])
 
     def lost(self) -> None:
         """Called once when nothing comes from the agent any more, for whatever reason."""

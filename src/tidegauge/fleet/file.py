@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.config.fields import Duration, Fields, duration_between
 from tidegauge.config.source import Source, raise_problems, read_source, validate
+from tidegauge.model.fleet import LOAD_ROLE
 from tidegauge.statistics.clocks import DRIFT_PPM
 
 WHAT = "fleet"
@@ -24,6 +25,7 @@ class FleetFile:
     Attributes:
         address: the head's "host:port"; "" = that of the fleet which this host is in ("auto").
         hosts_of_role: how many hosts each role needs, by the label `role` that they joined with.
+        workers_per_host: load generators on each host of the role "load".
         network: in which every host's address lies; None = not said.
         clock_s_max: how wide the bounds of two hosts' offset may be, from the lower to the upper.
     """
@@ -33,6 +35,12 @@ class FleetFile:
     network: ipaddress.IPv4Network | None = None
     drift_ppm: float = DRIFT_PPM
     clock_s_max: float = CLOCK_S_MAX
+    workers_per_host: int = 1
+
+    @property
+    def load_hosts(self) -> int:
+        """Hosts that load generators are started on; 0 = none, but here."""
+        return dict(self.hosts_of_role).get(LOAD_ROLE, 0)
 
 
 def head_address(value: str) -> str:
@@ -68,6 +76,7 @@ class _LabelFields(Fields):
 class _RoleFields(Fields):
     label: _LabelFields
     count: int = Field(ge=1, le=1000)
+    workers_per_host: int = Field(default=1, ge=1, le=100)
 
 
 class _ClockFields(Fields):
@@ -91,6 +100,10 @@ def read_fleet_file(path: Path) -> FleetFile:
         by_label: dict[str, str] = {}
         for name, role in fields.roles.items():
             first = by_label.setdefault(role.label.role, name)
+            if role.workers_per_host != 1 and role.label.role != LOAD_ROLE:
+                source.complain(
+                    ("roles", name, "workers-per-host"), f"is for hosts with the label '{LOAD_ROLE}', not others"
+                )
             if first != name:
                 source.complain(
                     ("roles", name, "label", "role"), f"'{role.label.role}' is the label of '{first}' already"
@@ -104,4 +117,5 @@ def read_fleet_file(path: Path) -> FleetFile:
         # Of each clock in the file, of a pair here.
         2 * fields.clock.drift_ppm,
         fields.clock.width_max,
+        next((role.workers_per_host for role in fields.roles.values() if role.label.role == LOAD_ROLE), 1),
     )

@@ -46,7 +46,9 @@ _PROCESS_PORTS = (7100, 7199)
 PROBE_PORT = 7200
 """Where a check's exchanges and transfers arrive."""
 AGENT_PORTS = range(7201, 7220)
-"""Where agents listen, the first that is free: one for each run that uses the host."""
+"""Where agents listen, the first that is free: one for each run that uses the host. On UDP they answer for clocks."""
+WORKER_PORTS = range(7220, 7300)
+"""Where load generators listen for a controller on another host."""
 OBJECT_STORE_BYTES = 80_000_000
 """Close to the least that Ray accepts: files go through it piece by piece."""
 
@@ -97,7 +99,8 @@ def firewall(head: bool) -> list[str]:
         *([str(HEAD_PORT)] if head else []),
         f"{numbers[0]} to {_METRICS_OF_HEAD}",
         f"{_PROCESS_PORTS[0]} to {_PROCESS_PORTS[1]}",
-        f"{PROBE_PORT} to {AGENT_PORTS[-1]}",
+        f"{PROBE_PORT} to {WORKER_PORTS[-1]}",
+        f"{AGENT_PORTS[0]} to {AGENT_PORTS[-1]}/udp",
     ]
 
 

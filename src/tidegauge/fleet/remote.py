@@ -104,15 +104,20 @@ class RemoteHost(AgentHost):
 
 @contextlib.contextmanager
 def agents_on(
-    hosts: Sequence[FleetHost], launcher: Launcher, say: Callable[[str], None], lease_s: float = LEASE_S
+    hosts: Sequence[FleetHost],
+    launcher: Launcher,
+    say: Callable[[str], None],
+    lease_s: float = LEASE_S,
+    authority: Authority | None = None,
 ) -> Iterator[list[RemoteHost]]:
     """An agent on each host, in this order; all end with the block.
 
-    `say`: told that a host is lost, at once, and what could not be removed.
+    `authority`: the run's, if it certifies others too. `say`: told that a host is lost, at once, and what could not be
+    removed.
 
     Raises `StartFailedError` with the host's address if one can't be started.
     """
-    authority = Authority()
+    authority = authority or Authority()
     opened: list[RemoteHost] = []
     with ThreadPoolExecutor(max(1, len(hosts))) as pool:
         try:
@@ -164,19 +169,21 @@ class _Place:
 
 
 class ManyHosts:
-    """`Host` of several: the controller's own, and one for each link, on which the nodes of that link run.
+    """`Host` of several: the controller's own, and one for each link, on which the processes of that link run.
 
-    Files and directories are made on all of them, since a system does not say which node reads what. What is used on
-    other hosts is added to the controller's looks as it comes: their clocks are others.
+    Files and directories are made on all hosts of servers, since a system does not say which node reads what; those of
+    `loads` have load generators only. What is used on other hosts is added to the controller's looks as it comes: their
+    clocks are others.
     """
 
-    def __init__(self, own: Host, by_link: Mapping[str, RemoteHost]) -> None:
+    def __init__(self, own: Host, servers: Mapping[str, RemoteHost], loads: Mapping[str, RemoteHost]) -> None:
         self.name = own.name
         self.rig = AgentRigCalls(self._on_rigs)
         self._own = own
-        self._by_link = by_link
-        self._others = [_Place(host) for host in by_link.values()]
-        self._all: list[Host] = [own, *by_link.values()]
+        self._by_link = {**servers, **loads}
+        self._others = [_Place(host) for host in self._by_link.values()]
+        self._servers = list(servers.values())
+        self._all: list[Host] = [own, *self._servers]
         self._of_process: dict[str, tuple[RemoteHost, ProcessSpec]] = {}
         self._of_path: dict[str, RemoteHost] = {}
         self._looking = threading.Lock()
@@ -229,7 +236,7 @@ class ManyHosts:
         ports = self._own.free_ports(count)
         asked = ports
         for _ in range(_PORT_ROUNDS):
-            refused = {port for place in self._others for port in place.host.hold_ports(asked)}
+            refused = {port for host in self._servers for port in host.hold_ports(asked)}
             if not refused:
                 return ports
             self.release_ports(sorted(refused))

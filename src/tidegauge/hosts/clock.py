@@ -81,17 +81,49 @@ class _Timex(ctypes.Structure):
         ("maxerror", ctypes.c_long),
         ("esterror", ctypes.c_long),
         ("status", ctypes.c_int),
+        ("constant", ctypes.c_long),
+        ("precision", ctypes.c_long),
+        ("tolerance", ctypes.c_long),
+        ("time", ctypes.c_long * 2),
+        ("tick", ctypes.c_long),
         ("room", ctypes.c_char * 256),
     )
 
 
+_TICK_US = 10_000
+_PPM_OF_TICK_US = 100
+_STA_NANO = 0x2000
+_SHIFT_PLL = 2
+SLEWED_PPM = 50.0
+"""Faster than that a clock is not corrected in the long run, but set."""
+
+
+def is_slewed() -> bool:
+    """Whether the kernel lets its clocks, the monotonic one too, run much faster or slower for a while, to set them.
+
+    By a longer tick (as chrony does) or by its own loop (kernel/time/ntp.c, `ntp_update_offset`). The correction of a
+    clock's usual error does not count. False where the kernel does not say. Never raises.
+    """
+    _, found = _adjtimex()
+    offset_us = abs(found.offset) / (1000 if found.status & _STA_NANO else 1)
+    # Each second so much of what is left is corrected.
+    loop_ppm = offset_us / 2.0 ** (_SHIFT_PLL + found.constant)
+    tick_ppm = abs(found.tick - _TICK_US) * _PPM_OF_TICK_US if found.tick else 0
+    return bool(max(loop_ppm, tick_ppm) > SLEWED_PPM)
+
+
 def _kernel_says() -> tuple[bool | None, float | None]:
-    """Whether the wall clock is kept in step, and its greatest error in ms, by adjtimex(2), which changes nothing."""
-    found = _Timex()
-    try:
-        state = ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(found))
-    except (OSError, AttributeError):
-        return None, None
+    """Whether the wall clock is kept in step, and its greatest error in ms."""
+    state, found = _adjtimex()
     if state < 0:
         return None, None
     return state != _TIME_ERROR and not found.status & _STA_UNSYNC, found.maxerror / 1e3
+
+
+def _adjtimex() -> tuple[int, _Timex]:
+    """Its answer, negative if there is none, and what it found; changes nothing."""
+    found = _Timex()
+    try:
+        return int(ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(found))), found
+    except (OSError, AttributeError):
+        return -1, found

@@ -94,7 +94,7 @@ class ProcessMemory:
 class MemoryNeed:
     """What the trials of one system need at most, MiB. `servers` are (), and `nodes` 0, where others run them.
 
-    `worker` is what each of the `workers` needs that carry out a trial together.
+    `worker` is what each of the `workers` needs that carry out a trial together, 0 of them where they are on others.
     """
 
     system: str
@@ -128,7 +128,8 @@ class MemoryNeed:
         processes = " + ".join(map(str, self.servers))
         servers = f"{self.servers_mb:,} for {processes}, " if self.servers else "its servers are others', "
         workers = "the load generator" if self.workers == 1 else f"{self.workers} load generators"
-        return f"{self.whole}: {servers}{self.worker_mb:,} for {workers}, {self.reserve_mb:,} in reserve"
+        load = f"{self.worker_mb:,} for {workers}, " if self.workers else "its load generators on other hosts, "
+        return f"{self.whole}: {servers}{load}{self.reserve_mb:,} in reserve"
 
 
 @dataclass(frozen=True)

@@ -106,12 +106,47 @@ class SecondFigures:
 
 
 @dataclass(frozen=True)
+class ClockBound:
+    """By how much the clock of load generator `other` was ahead of that of `one`, by numbers from 1, on two hosts.
+
+    It lies between `low_ns` and `high_ns` in all of the measured window (CLOCK_MONOTONIC; `statistics.clocks`).
+    """
+
+    one: int
+    other: int
+    low_ns: float
+    high_ns: float
+
+    @property
+    def half_width_us(self) -> float:
+        """How far the truth can be from the middle."""
+        return (self.high_ns - self.low_ns) / 2e3
+
+
+@dataclass(frozen=True)
+class ApartLatency:
+    """End to end of what one worker received in the window from the producers of another, which is on another host.
+
+    By clocks as they were estimated to be apart when the trial began. `before`: by how much messages were received
+    before they were intended by that. Encoded as above; `worker` is the other's number, from 0.
+    """
+
+    worker: int
+    end_to_end: bytes
+    before: bytes
+
+
+@dataclass(frozen=True)
 class SubscriptionTotals:
     """One subscription over the whole trial; `end_to_end` and `window_received` over the measured window.
 
     `record_end_to_end` is that of each record of a schedule. The four from `first_received_mono_ns` on matter where
     nothing was sent: first and last receipt in the window (0 = none), messages of an earlier trial whose checksums were
     verified, bytes received. Examples: "producer 0 sequence 17".
+
+    Of messages that cross hosts `end_to_end` has the most likely times, and `end_to_end_low` and `end_to_end_high` the
+    least and the most that they can have been, together with all others; b"" where nothing does. `apart`: see there, of
+    what one worker received.
     """
 
     name: str
@@ -136,6 +171,9 @@ class SubscriptionTotals:
     duplicated_examples: tuple[str, ...] = ()
     reordered_examples: tuple[str, ...] = ()
     corrupt_examples: tuple[str, ...] = ()
+    apart: tuple[ApartLatency, ...] = ()
+    end_to_end_low: bytes = b""
+    end_to_end_high: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -189,6 +227,7 @@ class TotalFigures:
     gc_pause_ns: int
     resident_bytes: int
     workers: tuple[WorkerTotals, ...] = ()
+    clocks: tuple[ClockBound, ...] = ()
 
 
 @dataclass(frozen=True)

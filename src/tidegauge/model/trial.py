@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from tidegauge.model.attest import AttestOutcome, AttestPlan
 from tidegauge.model.faults import Fault, FaultResult
 from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.load import ClockBound
 from tidegauge.model.use import Limiting, Seen
 from tidegauge.model.workload import DeviceReads, LateReaders, RateSchedule, ServerLimits, Workload
 
@@ -37,6 +38,7 @@ class TrialSpec:
             that it failed, lost messages or was INVALID is an answer to the question asked, not a defect of the run.
         attached: whether others run the cluster. `nodes` is then what it reported; in a plan, what the campaign says.
         apart: whether its servers are started on other hosts than its load generator's, those of a fleet.
+        load_hosts: of the fleet, on which its load generators are; 0 = on the host that ran it.
         copies: replicas of each topic that were asked for; 0 = as many as nodes, up to three.
         point: of the campaign's sweep, by axis as the campaign words it; empty without a sweep. Systems are compared
             within a point only.
@@ -56,6 +58,7 @@ class TrialSpec:
     exploratory: bool = False
     attached: bool = False
     apart: bool = False
+    load_hosts: int = field(default=0, metadata={"if_any": True})
     copies: int = 0
     point: Mapping[str, str] = field(default_factory=dict)
 
@@ -203,6 +206,9 @@ class SubscriptionResult(SubscriptionCounts):
     `backlog` is what was left after the drain, `window_end_backlog` what waited when the measured window ended; None
     where that was not seen. `backlog_growth` is None where the window was too short. Examples are of the first few:
     "producer 0 sequence 17".
+
+    Where messages go from host to host, `end_to_end_low` and `end_to_end_high` are what clocks allow at least and at
+    most, and of `end_to_end`, the middle, percentiles that are not known to a tenth are None; both None on one clock.
     """
 
     end_to_end: Latency
@@ -217,6 +223,8 @@ class SubscriptionResult(SubscriptionCounts):
     duplicated_examples: tuple[str, ...] = ()
     reordered_examples: tuple[str, ...] = ()
     corrupt_examples: tuple[str, ...] = ()
+    end_to_end_low: Latency | None = field(default=None, metadata={"if_any": True})
+    end_to_end_high: Latency | None = field(default=None, metadata={"if_any": True})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -445,6 +453,7 @@ class LoadResult(MeasuredResult):
         faults: one for each of the spec's, in their order.
         busy_consumer: the load generator's consumer that had no time left most often; None if each always had some.
         jit_cpus: CPUs that the load generator's JIT compiler took on average over the window; None if nobody looked.
+        clocks: how well those of load generators on several hosts were known; () on one host, and then not written.
     """
 
     spec: LoadSpec
@@ -465,6 +474,7 @@ class LoadResult(MeasuredResult):
     faults: tuple[FaultResult, ...] = ()
     busy_consumer: BusyConsumer | None = None
     jit_cpus: float | None = None
+    clocks: tuple[ClockBound, ...] = field(default=(), metadata={"if_any": True})
 
     @property
     def lost(self) -> int:

@@ -293,11 +293,30 @@ def worker_notes(blocks: Sequence[Block]) -> list[str]:
         ended = _apart(reduced(workers, lambda w: w.stopped_ms, max))
         if MISSING not in (started, ended):
             notes.append(f"{who} began within {started} ms of each other and ended within {ended} ms.")
+        if across := _across_clocks([result for block in blocks for result in shown(block, system)]):
+            notes.append(f"{who} are on several hosts: {across}.")
         if several > WORKER_ROWS_MAX and not blocks[0].point:
             notes.append(
                 f"{who} are too many for a table: it has the {WORKER_ROWS_MAX} with the largest own lag, --json all."
             )
     return notes
+
+
+def _across_clocks(results: Sequence[MeasuredResult]) -> str:
+    """How well their clocks were known, and so the times of messages that went from one to another; "" on one host."""
+    loads = [result for result in results if isinstance(result, LoadResult) and result.clocks]
+    if not loads:
+        return ""
+    within_us = max(clock.half_width_us for result in loads for clock in result.clocks)
+    bounds = [
+        (sub.end_to_end_low.p99_ms, sub.end_to_end_high.p99_ms)
+        for result in loads
+        for sub in result.subscriptions
+        if sub.end_to_end_low and sub.end_to_end_high and sub.end_to_end_high.p99_ms is not None
+    ]
+    worst = max(bounds, key=lambda bound: bound[1] or 0.0, default=None)
+    p99 = f"; the largest end-to-end p99 lies between {ms(worst[0])} and {ms(worst[1])} ms" if worst else ""
+    return f"how far their clocks are apart is known to within {rounded(within_us, 2)} us either way{p99}"
 
 
 Point = Mapping[str, str]

@@ -121,6 +121,8 @@ def host_words(run: StoredRun) -> str:
     parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if systems else ""]
     together = not run.planned or any(not spec.elsewhere for spec in run.planned)
     where = "Servers and clients ran on it together." if together else "Clients ran on it, servers on other hosts."
+    if any(spec.load_hosts for spec in run.planned):
+        where = "Servers and clients ran on other hosts."
     return f"Host: {', '.join(part for part in parts if part)}. {where}"
 
 

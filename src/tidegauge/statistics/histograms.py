@@ -129,6 +129,34 @@ def add(one: Histogram, other: Histogram) -> Histogram:
     return Histogram(counts, one.unit_magnitude)
 
 
+def less(whole: Histogram, part: Histogram) -> Histogram:
+    """The samples of a histogram without those of another that it contains."""
+    counts = whole.counts.copy()
+    counts[: part.counts.size] -= part.counts
+    return Histogram(counts, whole.unit_magnitude)
+
+
+def moved(histogram: Histogram, by_ns: float, *, mirrored: bool = False) -> Histogram:
+    """Every sample later by `by_ns`, which may be negative; what falls below 0 is 0.
+
+    Args:
+        mirrored: samples are how far times lie below 0.
+    """
+    used = np.flatnonzero(histogram.counts)
+    if not used.size:
+        return EMPTY
+    values = histogram.highest_ns(used)
+    places = _index_of(np.maximum(0, (-values if mirrored else values) + round(by_ns)))
+    return Histogram(np.bincount(places, weights=histogram.counts[used]).astype(np.int64))
+
+
+def _index_of(values_ns: Counts) -> Counts:
+    """The buckets that values of at least 0 belong to, of a histogram whose finest bucket is 1 ns."""
+    half_magnitude = 10
+    shift = np.maximum(0, np.frexp(values_ns.astype(np.float64))[1].astype(np.int64) - 1 - half_magnitude)
+    return (shift << half_magnitude) + (values_ns >> shift)
+
+
 def sum_of(histograms: Iterable[Histogram]) -> Histogram:
     """The samples of all. ValueError if their finest buckets differ."""
     return reduce(add, histograms, EMPTY)
@@ -299,10 +327,10 @@ def _buckets(indexes: NDArray[np.int64], unit_magnitude: int) -> tuple[Counts, C
 _BEYOND_MIN = 10
 
 _NINES = {"p99_ms": 99.0, "p999_ms": 99.9, "p9999_ms": 99.99}
-_PERCENTILES = {"p50_ms": 50.0, "p75_ms": 75.0, "p90_ms": 90.0, "p95_ms": 95.0, **_NINES}
+PERCENTILES = {"p50_ms": 50.0, "p75_ms": 75.0, "p90_ms": 90.0, "p95_ms": 95.0, **_NINES}
 """By the field of a `Latency`."""
 SAMPLES_MIN = {
-    percentile: math.ceil(round(_BEYOND_MIN / (1 - percentile / 100), 3)) for percentile in _PERCENTILES.values()
+    percentile: math.ceil(round(_BEYOND_MIN / (1 - percentile / 100), 3)) for percentile in PERCENTILES.values()
 }
 """Samples needed for each percentile that is printed."""
 
@@ -312,7 +340,7 @@ def latency_summary(histogram: Histogram) -> Latency:
     count = histogram.count
     if not count:
         return NO_LATENCY
-    percentiles = {field: percentile_ms(histogram, percentile) for field, percentile in _PERCENTILES.items()}
+    percentiles = {field: percentile_ms(histogram, percentile) for field, percentile in PERCENTILES.items()}
     return Latency(count=count, mean_ms=histogram.mean_ns() / 1e6, max_ms=histogram.max_ns() / 1e6, **percentiles)
 
 

@@ -32,6 +32,8 @@ class Share:
 
     worker: int
     workers: int
+    clock_ahead_ns: tuple[int, ...] = ()
+    """By how much the clock of each worker's host is ahead of this one's, 0 = the same; () = all are on one clock."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 import signal
 import socket
 import threading
@@ -38,6 +37,7 @@ from tidegauge.worker.archive import LOAD_S_MIN, WRITING_S_MAX, Archive
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
 from tidegauge.worker.messages import NOWHERE, Positions
+from tidegauge.worker.site import Site
 from tidegauge.worker.streams import Streams
 
 _TAIL_BYTES = 16_384
@@ -57,6 +57,11 @@ def cause_from_log(path: Path) -> str:
             text = file.read().decode(errors="replace")
     except OSError:
         return ""
+    return cause_in(text)
+
+
+def cause_in(text: str) -> str:
+    """The same of the end of a log."""
     lines = [line.strip() for line in map(printable, text.splitlines()) if line.strip() and not _is_noise(line)]
     causes = [line for line in lines if _CAUSE.search(line)] or lines
     return causes[-1][:_LINE_CHARS_MAX] if causes else ""
@@ -110,6 +115,7 @@ class WorkerProcess:
     """A worker process that was started: where it listens, and where it lives."""
 
     host: Host
+    site: Site
     name: str
     port: int
     secret: str
@@ -126,6 +132,15 @@ class WorkerProcess:
     """What messages call it: "load generator 2 of 3 on HOST" where there are several."""
     answer_s_max: float = 30.0
     """How long it may take to answer what takes no time by itself."""
+
+    def cause_from_log(self) -> str:
+        """See `cause_from_log`: of a log that may be on another host."""
+        if not self.site.tls:
+            return cause_from_log(self.log_path)
+        try:
+            return cause_in(self.site.files.read_end(self.log_path, _TAIL_BYTES))
+        except RunFailedError:
+            return ""  # The host is gone.
 
     @property
     def subject(self) -> str:
@@ -144,13 +159,20 @@ class GrpcWorker:
         self.words = process.words
         self.log_path = process.log_path
         self._metadata = ((_SECRET_KEY, process.secret),)
-        address = f"127.0.0.1:{process.port}"
-        self._channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
-        self._streams = Streams(address, _CHANNEL_OPTIONS, self._metadata)
+        address = f"{process.site.address}:{process.port}"
+        credentials: Any = None
+        if process.site.tls is None:
+            self._channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
+        else:
+            tls = process.site.tls
+            credentials = grpc.ssl_channel_credentials(tls.authority, tls.key, tls.certificate)
+            self._channel = grpc.secure_channel(address, credentials, options=_CHANNEL_OPTIONS)
+        self._streams = Streams(address, _CHANNEL_OPTIONS, self._metadata, credentials)
         self._stub: Any = WorkerStub(self._channel)  # type: ignore[no-untyped-call]
         self._closing = threading.Event()
         self._started_s = 0.0
         self._load_s = 0.0
+        self.clock_ahead_ns = 0
         self._hold: Any = None
         try:
             reply = self._ask("Handshake", pb.HandshakeRequest(protocol_version=PROTOCOL_VERSION))
@@ -188,7 +210,8 @@ class GrpcWorker:
             timeout_ms=round(timeout_s * 1e3),
         )
         reply = self._ask("Witness", request, _PREPARE_S)
-        return tuple(AckedMessage(m.sent_mono_ns, m.acked_mono_ns) for m in reply.messages)
+        ahead_ns = self.clock_ahead_ns
+        return tuple(AckedMessage(m.sent_mono_ns - ahead_ns, m.acked_mono_ns - ahead_ns) for m in reply.messages)
 
     def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
         """See `LoadWorker.describe`."""
@@ -243,17 +266,23 @@ class GrpcWorker:
 
     def start_at(self, at_mono_ns: int) -> int:
         """See `GroupMember.start_at`."""
-        started: int = self._ask("Start", pb.StartRequest(at_mono_ns=at_mono_ns)).started_mono_ns
+        request = pb.StartRequest(at_mono_ns=self._there(at_mono_ns))
+        started: int = self._ask("Start", request).started_mono_ns
         self._started_s = time.monotonic()
-        return started
+        return started - self.clock_ahead_ns
 
     def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
         """See `LoadWorker.set_rate`."""
-        self._ask("SetRate", pb.SetRateRequest(msgs_per_s=msgs_per_s, at_mono_ns=at_mono_ns))
+        self._ask("SetRate", pb.SetRateRequest(msgs_per_s=msgs_per_s, at_mono_ns=self._there(at_mono_ns)))
 
     def set_window(self, from_mono_ns: int, until_mono_ns: int) -> None:
         """See `LoadWorker.set_window`."""
+        from_mono_ns, until_mono_ns = self._there(from_mono_ns), self._there(until_mono_ns)
         self._ask("SetWindow", pb.SetWindowRequest(from_mono_ns=from_mono_ns, until_mono_ns=until_mono_ns))
+
+    def _there(self, mono_ns: int) -> int:
+        """An instant of the controller's clock on the worker's; 0 means none."""
+        return mono_ns + self.clock_ahead_ns if mono_ns else 0
 
     def pause_consumers(self, subscriptions: list[str]) -> None:
         """See `LoadWorker.pause_consumers`."""
@@ -268,7 +297,7 @@ class GrpcWorker:
         call = self._stub.Watch(pb.WatchRequest(from_second=from_second), metadata=self._metadata)
         try:
             for message in call:
-                yield messages.second_of(message)
+                yield self._second(message)
         except grpc.RpcError as error:
             if not self._closing.is_set():
                 raise self._failure("Watch", error) from error
@@ -284,7 +313,10 @@ class GrpcWorker:
             else:
                 put(self._failure("Watch", error) if isinstance(error, grpc.RpcError) else error)
 
-        self._streams.follow("Watch", pb.WatchRequest(), lambda message: put(messages.second_of(message)), ended)
+        self._streams.follow("Watch", pb.WatchRequest(), lambda message: put(self._second(message)), ended)
+
+    def _second(self, message: pb.SecondFigures) -> SecondFigures:
+        return messages.second_here(messages.second_of(message), self.clock_ahead_ns)
 
     def stop_producers(self, grace_s: float) -> int:
         """See `LoadWorker.stop_producers`."""
@@ -294,11 +326,12 @@ class GrpcWorker:
         """See `GroupMember.stop`."""
         request = pb.StopProducersRequest(grace_ms=round(grace_s * 1e3))
         reply = self._ask("StopProducers", request, grace_s + self._call_s)
-        return reply.unresolved, reply.stopped_mono_ns
+        stopped_mono_ns = reply.stopped_mono_ns
+        return reply.unresolved, stopped_mono_ns - self.clock_ahead_ns if stopped_mono_ns else 0
 
     def totals(self) -> TotalFigures:
         """See `LoadWorker.totals`."""
-        return messages.totals_of(self._ask("Totals", pb.TotalsRequest()))
+        return messages.totals_here(messages.totals_of(self._ask("Totals", pb.TotalsRequest())), self.clock_ahead_ns)
 
     def counts(self) -> TotalFigures:
         """See `LoadWorker.counts`: of one worker all of it is exact."""
@@ -314,7 +347,9 @@ class GrpcWorker:
             raise self._closed("Sequences") from error
 
     def left_results(self, trial_id: int, share: Share | None = None) -> list[LeftResults]:
-        """See `LoadWorker.left_results`."""
+        """See `LoadWorker.left_results`. Of another host's none: nobody knows any more what its instants mean here."""
+        if self._process.site.tls:
+            return []
         request = messages.left_results_request(trial_id, share)
         call = self._stub.LeftResults(request, timeout=_PREPARE_S, metadata=self._metadata)
         try:
@@ -393,7 +428,7 @@ class GrpcWorker:
         self._channel.close()
         with contextlib.suppress(RunFailedError):
             self._process.host.stop(self._process.name)
-        shutil.rmtree(self._process.scratch, ignore_errors=True)
+        self._process.site.files.remove_directory(self._process.scratch)
 
     def _end_recording(self, *, writes: bool) -> None:
         """End a JVM that records for an archive, and keep what it writes if that is worth having."""
@@ -485,7 +520,8 @@ class GrpcWorker:
         if code == grpc.StatusCode.PERMISSION_DENIED:
             return AccessRefusedError(details, "", log)
         if code == grpc.StatusCode.UNKNOWN:  # An error that the worker did not expect: only its log says which.
-            return RunFailedError(f"{subject} failed in {call}: {cause_from_log(log) or details}", "See its log.", log)
+            cause = self._process.cause_from_log()
+            return RunFailedError(f"{subject} failed in {call}: {cause or details}", "See its log.", log)
         return RunFailedError(details or f"{subject} refused {call} ({code.name}).", "", log)
 
     def _is_gone(self, doubt_s: float) -> bool:
@@ -493,7 +529,7 @@ class GrpcWorker:
         deadline_s = time.monotonic() + doubt_s
         while True:
             try:
-                socket.create_connection(("127.0.0.1", self._process.port), timeout=2.0).close()
+                socket.create_connection((self._process.site.address, self._process.port), timeout=2.0).close()
             except TimeoutError:
                 return False  # Stopped or starved, but there.
             except OSError:
@@ -506,7 +542,7 @@ class GrpcWorker:
         """The error that says how the worker ended."""
         status = _await_end(self._process)
         log = self._process.log_path
-        cause = cause_from_log(log)
+        cause = self._process.cause_from_log()
         exhausted = memory_exhausted(cause)
         if exhausted:
             return self._out_of_memory(exhausted, call)

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tidegauge.errors import GeneratorFailedError, RunFailedError
-from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts, WorkerTotals
+from tidegauge.model.load import SecondFigures, TotalFigures, WindowFigures, WorkerFacts, WorkerTotals
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import Workload, share_sizes
+from tidegauge.statistics.clocks import Offset
+from tidegauge.worker.across import across_clocks
 from tidegauge.worker.api import (
     LeftResults,
     LoadOrder,
@@ -58,9 +60,27 @@ T = TypeVar("T")
 Put = Callable[[T | BaseException | None], bool]
 
 
+class MemberClocks(Protocol):
+    """The clocks of a group whose members are on several hosts. Calls raise `RunFailedError`, which names a bad clock.
+
+    Members are given by their numbers, from 0.
+    """
+
+    def ahead_ns(self) -> Sequence[int]:
+        """By how much each member's clock is ahead of the controller's now, as far as that is known."""
+
+    def same(self, one: int, other: int) -> bool:
+        """Whether two members have the same clock."""
+
+    def between(self, from_ns: int, until_ns: int) -> Mapping[tuple[int, int], Offset]:
+        """Of each two without the same clock, the second's minus the first's in all of a span of the controller's."""
+
+
 class GroupMember(LoadWorker, ReadingWorker, Protocol):
     """What a group needs of each worker. All instants are of the controller's clock."""
 
+    clock_ahead_ns: int
+    """By how much its own is ahead of that, as its group says for each trial."""
     words: str
     """ "load generator 2 of 3 on HOST"."""
     log_path: Path
@@ -98,8 +118,10 @@ class WorkerGroup:
     Whoever has ended or did not answer is remembered and not asked again when a trial is cleaned up: the others do it.
     """
 
-    def __init__(self, members: Sequence[GroupMember]) -> None:
+    def __init__(self, members: Sequence[GroupMember], clocks: MemberClocks | None = None) -> None:
+        """`clocks`: theirs, if they are on other hosts than this one."""
         self._members = tuple(members)
+        self._clocks = clocks
         self._first = members[0]
         self.facts: WorkerFacts = members[0].facts
         self.processes = tuple(name for member in members for name in member.processes)
@@ -147,7 +169,10 @@ class WorkerGroup:
         self._workload, self._final = order.workload, None
         self._started = self._stopped = [0] * count
         self._begin_ns = self._window_from_ns = 0
-        orders = [replace(order, share=Share(number, count)) for number in range(count)]
+        if self._clocks is not None:
+            for member, ahead_ns in zip(self._members, self._clocks.ahead_ns(), strict=True):
+                member.clock_ahead_ns = ahead_ns
+        orders = [replace(order, share=self._share(number)) for number in range(count)]
         progress = _Progress(count, on_progress)
         have_topics = [size.topics > 0 for size in share_sizes(order.workload, count)]
         self._on_all(
@@ -161,6 +186,21 @@ class WorkerGroup:
             "Prepare", lambda number, member: member.prepare(orders[number], progress.of(number)), _PREPARE_S_MAX
         )
         return list({(setting.scope, setting.name): setting for own in reversed(found) for setting in own}.values())
+
+    def _share(self, number: int) -> Share:
+        count, clocks = len(self._members), self._clocks
+        if clocks is None:
+            return Share(number, count)
+        own_ns = self._members[number].clock_ahead_ns
+        return Share(
+            number,
+            count,
+            # 0 says that it is the same clock.
+            tuple(
+                0 if clocks.same(number, other) else member.clock_ahead_ns - own_ns or 1
+                for other, member in enumerate(self._members)
+            ),
+        )
 
     def start(self, in_s: float = 0.1) -> int:
         """See `LoadWorker.start`: all at one instant, far enough ahead for all to have been asked before it.
@@ -301,6 +341,7 @@ class WorkerGroup:
         if not producers:
             self._final = before
             return merged_totals(self._named(before))
+        bounds = self._clock_bounds(before[0].window)
         names = [f"sub-{number}" for number in range(workload.subscriptions)]
         wanted = threading.Event()
         wanted.set()
@@ -312,7 +353,16 @@ class WorkerGroup:
         after = self._totals_of_each()
         check_counts(before, counts, after)
         self._final = after
-        return merged_totals(self._named(after), counts)
+        merged = merged_totals(self._named(after), counts)
+        if not bounds:
+            return merged
+        return across_clocks(merged, after, bounds, [member.clock_ahead_ns for member in self._members])
+
+    def _clock_bounds(self, window: WindowFigures) -> Mapping[tuple[int, int], Offset]:
+        """Over the window; none on one clock."""
+        if self._clocks is None or not window.until_mono_ns:
+            return {}
+        return self._clocks.between(window.from_mono_ns, window.until_mono_ns)
 
     def counts(self) -> TotalFigures:
         """See `LoadWorker.counts`."""

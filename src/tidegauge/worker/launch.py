@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import secrets
-import shutil
-import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
-from tidegauge.distribution.cache import cache_directory, make_directory
-from tidegauge.distribution.java import JavaRuntime, find_java
+from tidegauge.distribution.java import JavaRuntime
 from tidegauge.fleet.api import Host, ProcessSpec
-from tidegauge.hosts.storage import results_directory
 from tidegauge.model.load import worker_name
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST, LoadWorker, WorkerStartError
-from tidegauge.worker.archive import JAVA_MAJOR_MIN, Archives, worker_class_path
-from tidegauge.worker.client import GrpcWorker, WorkerProcess, cause_from_log
-from tidegauge.worker.group import WorkerGroup
+from tidegauge.worker.archive import Archives
+from tidegauge.worker.client import GrpcWorker, WorkerProcess
+from tidegauge.worker.group import MemberClocks, WorkerGroup
+from tidegauge.worker.site import Installation, Site
 
 MAIN_CLASS = "io.tidegauge.worker.app.Main"
 JAVA_MAJOR_BOUNDED_COPIES = 25
 _POLL_S = 0.05
+_START_S_MAX = 60.0
+_STOP_GRACE_S = 5.0
+_TIMER_SLACK_NS = 1
+"""Lets a sleeping load thread wake within microseconds of its schedule (Linux default 50,000)."""
+_PORT_CHARS_MAX = 16
 _OPENED = ("java.base/java.nio", "java.base/sun.nio.ch", "java.base/jdk.internal.misc", "java.base/java.lang")
 
 
@@ -32,7 +37,6 @@ class WorkerOptions:
     """How the worker's JVM is set up. Sizes in MiB; `jvm_flags` come last and so win.
 
     Attributes:
-        timer_slack_ns: 1 lets a sleeping load thread wake within microseconds of its schedule (Linux default 50,000).
         spin_share_max: of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
         archives: where it finds, or leaves, what JVMs learnt about its code; None = it learns anew.
         records_archive: whether it leaves what it learnt, if nothing is there.
@@ -41,9 +45,6 @@ class WorkerOptions:
     heap_mb: int = HEAP_MB_LEAST
     direct_memory_mb: int = DIRECT_MEMORY_MB_LEAST
     jvm_flags: tuple[str, ...] = ()
-    stop_grace_s: float = 5.0
-    start_timeout_s: float = 60.0
-    timer_slack_ns: int = 1
     spin_share_max: float = 0.05
     archives: Archives | None = None
     records_archive: bool = True
@@ -55,23 +56,41 @@ _ANSWER_S_MAX = 10.0
 """Of one of several workers: the others wait for it."""
 
 
+class WorkerHosts(MemberClocks, Protocol):
+    """Other hosts than this one, for workers."""
+
+    def sites(self, driver: str) -> Sequence[Site]:
+        """Of each worker with a driver. Raises `RunFailedError` if a host has not what this one has."""
+
+
 def start_workers(
-    host: Host, driver: str, log_directory: Path, options: WorkerOptions | None = None, count: int = 1
+    host: Host,
+    driver: str,
+    log_directory: Path,
+    options: WorkerOptions | None = None,
+    count: int = 1,
+    *,
+    elsewhere: WorkerHosts | None = None,
 ) -> LoadWorker:
-    """Start so many workers, of which all that are there act as one. Raises as `start_worker` does, and ends those."""
-    if count == 1:
+    """Start so many workers, of which all that are there act as one. Raises as `start_worker` does, and ends those.
+
+    `elsewhere`: the hosts on which they are started, instead of this one.
+    """
+    if count == 1 and elsewhere is None:
         return start_worker(host, driver, log_directory, options)
     options = options or WorkerOptions()
+    sites = elsewhere.sites(driver) if elsewhere else [None] * count
     started: list[GrpcWorker] = []
     with contextlib.ExitStack() as undo:
-        for number in range(count):
+        for number, site in enumerate(sites):
             # Each would write the same archive.
             own = options if number == 0 else replace(options, records_archive=False)
-            words = f"{worker_name(number, count)} on {host.name}"
-            started.append(start_worker(host, driver, log_directory, own, f"{ONE}-{number + 1}", words=words))
+            words = f"{worker_name(number, count)} on {site.address if site else host.name}"
+            name = f"{ONE}-{number + 1}"
+            started.append(start_worker(host, driver, log_directory, own, name, words=words, site=site))
             undo.callback(started[-1].close)
         undo.pop_all()
-    return WorkerGroup(started)
+    return WorkerGroup(started, elsewhere)
 
 
 def start_worker(
@@ -82,42 +101,46 @@ def start_worker(
     name: str = ONE,
     *,
     words: str = WorkerProcess.words,
+    site: Site | None = None,
 ) -> GrpcWorker:
     """Start a worker with one driver and shake hands with it. `words` is what messages call it.
 
     Raises `UserError` if it is not built or there is no Java for it, `StartFailedError` with the cause from its log.
     """
     options = options or WorkerOptions()
-    jars = worker_class_path(driver)
-    java = find_java("The load generator", JAVA_MAJOR_MIN)
-    scratch = _scratch_directory(host)
-    archive = options.archives.of(java, driver) if options.archives else None
+    site = site or Site(host, Installation().find(driver))
+    installed = site.installed
+    scratch = installed.scratch / f"tidegauge-worker-{secrets.token_hex(8)}"
+    archive = options.archives.of(installed.java, driver) if options.archives and not site.tls else None
     if archive is not None and not archive.exists and not options.records_archive:
         archive = None
     secret = secrets.token_hex(16)
     log_path = log_directory / f"{name}.log"
-    flags = [*jvm_flags(java, options, scratch), *(archive.flags(scratch) if archive else ())]
-    argv = (str(java.executable), *flags, "-cp", os.pathsep.join(map(str, jars)), MAIN_CLASS)
+    flags = [*jvm_flags(installed.java, options, scratch), *(archive.flags(scratch) if archive else ())]
+    argv = (str(installed.java.executable), *flags, "-cp", os.pathsep.join(map(str, installed.jars)), MAIN_CLASS)
     spec = ProcessSpec(
         name=name,
-        argv=(*argv, "--port-file", str(scratch / "port"), "--results", str(results_directory())),
+        argv=(*argv, "--port-file", str(scratch / "port"), "--results", str(installed.results), *_listen(site)),
         env=_environment(),
         cwd=str(scratch),
         log_path=str(log_path),
-        stdin_text=secret + "\n",
-        stop_grace_s=options.stop_grace_s,
-        timer_slack_ns=options.timer_slack_ns,
+        stdin_text="".join(f"{line}\n" for line in (secret, *_keys(site))),
+        stop_grace_s=_STOP_GRACE_S,
+        timer_slack_ns=_TIMER_SLACK_NS,
+        network_node=site.link,
     )
     with contextlib.ExitStack() as undo:
-        undo.callback(shutil.rmtree, scratch, ignore_errors=True)
+        # It goes in every case: here, when the worker closes, or by the agent.
+        undo.callback(site.files.remove_directory, scratch)
+        site.files.track_directory(scratch)
+        site.files.make_directories(scratch, *([log_directory] if site.tls else []))
         host.start(spec)
         undo.callback(host.stop, name)
-        subject = words[:1].upper() + words[1:]
-        port = _await_port(host, name, scratch / "port", log_path, options.start_timeout_s, subject=subject)
         process = WorkerProcess(
             host,
+            site,
             name,
-            port,
+            0,
             secret,
             log_path,
             scratch,
@@ -127,24 +150,23 @@ def start_worker(
             words=words,
             answer_s_max=WorkerProcess.answer_s_max if name == ONE else _ANSWER_S_MAX,
         )
-        worker = GrpcWorker(process)
+        worker = GrpcWorker(replace(process, port=_await_port(process)))
         undo.pop_all()
     return worker
 
 
-def _scratch_directory(host: Host) -> Path:
-    """A directory of the worker's own, which goes in every case: here, when the worker closes, or by the agent."""
-    place = Path(tempfile.gettempdir())
-    if os.statvfs(place).f_flag & os.ST_NOEXEC:
-        # Clients unpack native libraries into it, such as zstd's, which could not be loaded from there.
-        place = make_directory(cache_directory() / "scratch")
-    scratch = Path(tempfile.mkdtemp(prefix="tidegauge-worker-", dir=place))
-    try:
-        host.track_directory(scratch)
-    except BaseException:
-        shutil.rmtree(scratch, ignore_errors=True)
-        raise
-    return scratch
+def _listen(site: Site) -> tuple[str, ...]:
+    if site.tls is None:
+        return ()
+    return ("--listen", f"{site.address}:{site.tls.ports[0]}-{site.tls.ports[-1]}")
+
+
+def _keys(site: Site) -> list[str]:
+    """What a worker that is reached from another host reads behind its secret."""
+    if site.tls is None:
+        return []
+    key, certificate = site.tls.new_server()
+    return [base64.b64encode(pem).decode() for pem in (key.encode(), certificate.encode(), site.tls.authority)]
 
 
 def _environment() -> dict[str, str]:
@@ -180,21 +202,23 @@ def jvm_flags(java: JavaRuntime, options: WorkerOptions, scratch: Path) -> list[
     return [*flags, *options.jvm_flags]
 
 
-def _await_port(host: Host, name: str, port_file: Path, log_path: Path, timeout_s: float, *, subject: str) -> int:
+def _await_port(process: WorkerProcess) -> int:
     """The port the worker listens on, once it does. Raises `WorkerStartError`."""
-    deadline_s = time.monotonic() + timeout_s
+    deadline_s = time.monotonic() + _START_S_MAX
     while True:
-        text = port_file.read_text().strip() if port_file.exists() else ""
+        text = process.site.files.read_end(process.scratch / "port", _PORT_CHARS_MAX).strip()
         if text:
             return int(text)
-        status = host.status(name)
+        status = process.host.status(process.name)
         if not status.running:
-            cause = cause_from_log(log_path) or "its log is empty"
+            cause = process.cause_from_log() or "its log is empty"
             raise WorkerStartError(
-                f"{subject} ended while starting (exit code {status.exit_code}): {cause}", "", log_path
+                f"{process.subject} ended while starting (exit code {status.exit_code}): {cause}", "", process.log_path
             )
         if time.monotonic() > deadline_s:
             raise WorkerStartError(
-                f"{subject} was not ready within {timeout_s:.0f} s.", "Is the machine busy?", log_path
+                f"{process.subject} was not ready within {_START_S_MAX:.0f} s.",
+                "Is the machine busy?",
+                process.log_path,
             )
         time.sleep(_POLL_S)

@@ -301,8 +301,10 @@ _SUBSCRIPTION = _rules(
     duplicated_examples=_examples,
     reordered_examples=_examples,
     corrupt_examples=_examples,
+    # Whose they are is only known of one worker's (`worker.across`).
+    apart=lambda _found: (),
 )
-_TOTALS = _rules(TotalFigures, window=_window, gc_pause_ns=max)
+_TOTALS = _rules(TotalFigures, window=_window, gc_pause_ns=max, clocks=lambda _found: ())
 
 
 def _errors(parts: Sequence[TotalFigures]) -> tuple[tuple[str, str, int], ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tidegauge.model.load import (
+    ApartLatency,
     ReceivedSequences,
     RecordFigures,
     SecondFigures,
@@ -178,7 +179,7 @@ second_of: Callable[[pb.SecondFigures], SecondFigures] = reader(
 """One second of a trial."""
 totals_of: Callable[[pb.TotalFigures], TotalFigures] = reader(
     TotalFigures,
-    without=("workers",),
+    without=("workers", "clocks"),
     window=reader(WindowFigures, records=_each(reader(RecordFigures))),
     subscriptions=_each(
         reader(
@@ -188,6 +189,8 @@ totals_of: Callable[[pb.TotalFigures], TotalFigures] = reader(
             duplicated_examples=tuple,
             reordered_examples=tuple,
             corrupt_examples=tuple,
+            apart=_each(reader(ApartLatency)),
+            without=("end_to_end_low", "end_to_end_high"),
         )
     ),
     errors=_each(attrgetter("where", "message", "count")),
@@ -197,6 +200,32 @@ positions_of: Callable[[pb.CommittedPositionsReply], CommittedPositions] = reade
     CommittedPositions, positions=_each(reader(CommittedPosition))
 )
 """How far subscriptions had come."""
+
+
+def second_here(figures: SecondFigures, ahead_ns: int) -> SecondFigures:
+    """A second of a worker whose clock is ahead of the controller's, on the controller's."""
+    if not ahead_ns:
+        return figures
+    return replace(
+        figures, from_mono_ns=figures.from_mono_ns - ahead_ns, until_mono_ns=figures.until_mono_ns - ahead_ns
+    )
+
+
+def totals_here(totals: TotalFigures, ahead_ns: int) -> TotalFigures:
+    """The same of totals. An instant of 0 is not known."""
+    if not ahead_ns:
+        return totals
+    window = _shifted(totals.window, -ahead_ns, "from_mono_ns", "until_mono_ns")
+    receipts = ("first_received_mono_ns", "last_received_mono_ns")
+    subscriptions = tuple(_shifted(sub, -ahead_ns, *receipts) for sub in totals.subscriptions)
+    return replace(totals, window=window, subscriptions=subscriptions)
+
+
+def _shifted(figures: T, by_ns: int, *instants: str) -> T:
+    moved = {name: at + by_ns for name in instants if (at := getattr(figures, name))}
+    return replace(figures, **moved)  # type: ignore[type-var]  # a dataclass
+
+
 _sent_of = reader(SentSequences)
 _received_of = reader(ReceivedSequences)
 

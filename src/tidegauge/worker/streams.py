@@ -45,12 +45,21 @@ def _begin(work: Coroutine[Any, Any, T]) -> Future[T]:
 class Streams:
     """The streams of one worker, over a connection of their own. Errors are gRPC's. May be used from any thread."""
 
-    def __init__(self, address: str, options: Sequence[tuple[str, int]], metadata: tuple[tuple[str, str], ...]) -> None:
+    def __init__(
+        self,
+        address: str,
+        options: Sequence[tuple[str, int]],
+        metadata: tuple[tuple[str, str], ...],
+        credentials: Any = None,
+    ) -> None:
         self._metadata = metadata
-        self._channel, self._stub = _begin(self._open(address, options)).result()
+        self._channel, self._stub = _begin(self._open(address, options, credentials)).result()
 
-    async def _open(self, address: str, options: Sequence[tuple[str, int]]) -> tuple[Any, Any]:
-        channel = grpc.aio.insecure_channel(address, options=options)
+    async def _open(self, address: str, options: Sequence[tuple[str, int]], credentials: Any) -> tuple[Any, Any]:
+        if credentials is None:
+            channel = grpc.aio.insecure_channel(address, options=options)
+        else:
+            channel = grpc.aio.secure_channel(address, credentials, options=options)
         return channel, WorkerStub(channel)  # type: ignore[no-untyped-call]
 
     def hold(self, request: object, every_s: float) -> Future[None]:

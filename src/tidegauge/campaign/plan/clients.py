@@ -130,7 +130,7 @@ def _check(step: Step, campaign: Campaign, system: System, bounds: LoadBounds) -
     if short := load.of_each(workers, bounds):
         who = "the load generator" if workers == 1 else f"each of {workers} load generators"
         raise UserError(f"{need}: {who} {short}.", _advice(load, bounds))
-    if short := load.of_all(workers, bounds):
+    if short := load.of_all(campaign.worker.on_one_host, bounds):
         raise UserError(f"{need}: {plural(workers, 'load generator')} would have {short}.", _advice(load, bounds))
     if step.system.attach is None:
         trial = step.trials[0]

@@ -260,11 +260,16 @@ def _need(point: Point, choice: SystemChoice, system: System, workers: Workers) 
     campaign, name = point.campaign, label(choice, system)
     worker = workers.most(name, point.values)
     if not campaign.starts_here(choice):
-        return MemoryNeed(name, (), worker, workers=workers.choice.count)
+        return MemoryNeed(name, (), worker, workers=_here(workers.choice))
     servers = system.processes(
         choice.version or system.default_version, campaign.nodes, choice.heap_mb, choice.direct_memory_mb, choice.shape
     )
-    return MemoryNeed(name, tuple(servers), worker, nodes=campaign.nodes, workers=workers.choice.count)
+    return MemoryNeed(name, tuple(servers), worker, nodes=campaign.nodes, workers=_here(workers.choice))
+
+
+def _here(choice: WorkerChoice) -> int:
+    """Workers on this host; what a fleet's hosts have is not known before they are asked."""
+    return 0 if choice.hosts else choice.count
 
 
 def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:

@@ -278,6 +278,7 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
         servers=campaign.deployment,
         attached=system.attach is not None,
         apart=bool(campaign.fleet) and system.attach is None,
+        load_hosts=campaign.worker.hosts,
         copies=system.copies,
         point=point.values,
     )

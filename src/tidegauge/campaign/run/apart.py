@@ -1,4 +1,4 @@
-"""Servers on hosts of a fleet, each node on one of its own; the load is generated on this host."""
+"""Servers on hosts of a fleet, each node on one of its own; load generators on others of its hosts, or on this one."""
 
 from __future__ import annotations
 
@@ -6,20 +6,29 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from ipaddress import IPv4Address, IPv4Network
+from itertools import permutations
+from typing import Any
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import machines_of
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Host, Launcher
+from tidegauge.fleet.authority import Authority, make_request
+from tidegauge.fleet.client import AgentHost
+from tidegauge.fleet.clocks import HERE, ClockError, FleetClocks
 from tidegauge.fleet.file import FleetFile
-from tidegauge.fleet.remote import ManyHosts, agents_on
+from tidegauge.fleet.ray_node import AGENT_PORTS, WORKER_PORTS
+from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
 from tidegauge.model.events import Note, Observer
-from tidegauge.model.fleet import SERVER_ROLE, FleetHost
+from tidegauge.model.fleet import LOAD_ROLE, SERVER_ROLE, FleetHost
 from tidegauge.model.server import Distribution
 from tidegauge.numbers import plural
+from tidegauge.statistics.clocks import Offset
 from tidegauge.systems import registry
 from tidegauge.systems.api import KEEPER, Seat
+from tidegauge.worker.site import Installation, Installed, Site, Tls
 
 _FETCH_S_MAX = 1800.0
 
@@ -34,76 +43,219 @@ class Provisioner:
 
 @dataclass(frozen=True)
 class Apart:
-    """Where servers are started.
+    """Where servers are started, and load generators.
 
     Attributes:
         host: all hosts as one.
         seats: of each node, by number, and of what belongs to none.
         provision: gets a system's version on every host. Raises `RunFailedError` if the files there are others.
+        load: None where load generators are on this host.
     """
 
     host: Host
     seats: Mapping[int, Seat]
     provision: Callable[[str, str, Distribution], None]
+    load: LoadHosts | None = None
+
+
+class LoadHosts:
+    """The hosts of load generators, each with as many; and their clocks (see `worker.group.MemberClocks`).
+
+    Load generator n is on host n modulo their number, so that neighbours in a trial's order are on several hosts.
+    """
+
+    def __init__(
+        self,
+        agents: Sequence[RemoteHost],
+        each: int,
+        clocks: FleetClocks,
+        installed: Callable[[FleetHost, str], Installed],
+        authority: Authority,
+    ) -> None:
+        self._agents = agents
+        self._hosts = [number % len(agents) for number in range(each * len(agents))]
+        self._clocks = clocks
+        self._installed = installed
+        self._authority = authority
+        self._key, self._certificate = authority.controller_keys()
+
+    def sites(self, driver: str) -> list[Site]:
+        """Of each load generator with a driver. Raises `RunFailedError` if a host has other ones than this one."""
+        return [self._site(driver, number) for number in self._hosts]
+
+    def _site(self, driver: str, number: int) -> Site:
+        agent = self._agents[number]
+        address = agent.host.address
+
+        def new_server() -> tuple[str, str]:
+            key, request = make_request()
+            return key, self._authority.sign(request, address)
+
+        tls = Tls(
+            self._authority.certificate_pem.encode(),
+            self._key.encode(),
+            self._certificate.encode(),
+            new_server,
+            WORKER_PORTS,
+        )
+        return Site(agent, self._installed(agent.host, driver), address, load_link(number), tls)
+
+    def ahead_ns(self) -> list[int]:
+        """See `MemberClocks.ahead_ns`."""
+        ahead_ns = self._clocks.ahead_ns()
+        return [ahead_ns[host] for host in self._hosts]
+
+    def same(self, one: int, other: int) -> bool:
+        """See `MemberClocks.same`."""
+        return self._hosts[one] == self._hosts[other]
+
+    def between(self, from_ns: int, until_ns: int) -> dict[tuple[int, int], Offset]:
+        """See `MemberClocks.between`."""
+        bounds = self._clocks.bounds(from_ns, until_ns)
+        names = [self._agents[host].host.address for host in self._hosts]
+        return {
+            (one, other): bounds[names[one], names[other]]
+            for one, other in permutations(range(len(names)), 2)
+            if not self.same(one, other)
+        }
+
+
+def load_link(number: int) -> str:
+    """What the processes of a load host name as theirs; by its number from 0."""
+    return f"load-{number + 1}"
 
 
 def chosen(
-    hosts: Sequence[FleetHost], own_address: str, count: int, network: IPv4Network | None = None
+    hosts: Sequence[FleetHost], role: str, count: int, network: IPv4Network | None = None, *, not_on: str = ""
 ) -> list[FleetHost]:
-    """Hosts for the servers, one for each node, never the load generator's. Raises `UserError` if there are too few."""
+    """So many hosts of a role, in the order of their addresses. Raises `UserError` if there are too few.
+
+    `not_on`: the address of one that does not count.
+    """
     fit = [
         host
         for host in hosts
         if host.alive
-        and host.role == SERVER_ROLE
-        and host.address != own_address
+        and host.role == role
+        and host.address != not_on
         and (network is None or IPv4Address(host.address) in network)
     ]
     if len(fit) < count:
+        whose = "servers" if role == SERVER_ROLE else "load generators"
         raise UserError(
-            f"The campaign needs {plural(count, 'host')} for its servers, and the fleet has {len(fit)} of role "
-            f"{SERVER_ROLE} beside this one{f' in {network}' if network else ''}.",
-            f"tidegauge fleet join ADDRESS --role {SERVER_ROLE} on each; tidegauge fleet status says what there is.",
+            f"The campaign needs {plural(count, 'host')} for its {whose}, and the fleet has {len(fit)} of role "
+            f"{role}{' beside this one' if not_on else ''}{f' in {network}' if network else ''}.",
+            f"tidegauge fleet join ADDRESS --role {role} on each; tidegauge fleet status says what there is.",
         )
     return fit[:count]
 
 
 @contextlib.contextmanager
 def servers_apart(
-    campaign: Campaign, fleet: FleetFile, launcher: Launcher, own: Host, own_address: str, *, observer: Observer
+    campaign: Campaign, fleet: FleetFile, launcher: Launcher, own: AgentHost, own_address: str, *, observer: Observer
 ) -> Iterator[Apart]:
-    """Agents on the hosts for a campaign's servers; with the block everything on them ends.
+    """Agents on the hosts for a campaign's servers and load generators; with the block everything on them ends.
 
     Raises `UserError` if there are too few hosts, `StartFailedError` if an agent can't be started on one.
     """
-    hosts = chosen(launcher.hosts(), own_address, machines_of(campaign, registry.get), fleet.network)
-    with agents_on(hosts, launcher, lambda text: observer(Note(text))) as agents:
+    there = launcher.hosts()
+    count = machines_of(campaign, registry.get)
+    hosts = chosen(there, SERVER_ROLE, count, fleet.network, not_on=own_address)
+    load_hosts = chosen(there, LOAD_ROLE, fleet.load_hosts, fleet.network)
+    authority = Authority()
+
+    def say(text: str) -> None:
+        observer(Note(text))
+
+    with contextlib.ExitStack() as ends:
+        agents = ends.enter_context(agents_on([*hosts, *load_hosts], launcher, say, authority=authority))
+        servers, loads = agents[:count], agents[count:]
         seats = {
             number: Seat(agent.host.address, f"server-{number}", agent.interface)
-            for number, agent in enumerate(agents, 1)
+            for number, agent in enumerate(servers, 1)
         }
-        by_link = {seat.link: agent for seat, agent in zip(seats.values(), agents, strict=True)}
+        by_link = {seat.link: agent for seat, agent in zip(seats.values(), servers, strict=True)}
         # What belongs to no node is on the host of the first.
         seats[KEEPER] = seats[1]
-        placed = ", ".join(f"node {number} on {agent.host.address}" for number, agent in enumerate(agents, 1))
-        observer(
-            Note(
-                f"Servers: {placed}; load generator here. On those hosts neither syncs nor what disk and network can "
-                "do at most are looked at, and the page cache is left as it is."
+        load: LoadHosts | None = None
+        if loads:
+            clocks = FleetClocks(
+                own, own_address, [(agent, agent.host.address) for agent in loads], fleet.drift_ppm, AGENT_PORTS
             )
+            ends.callback(clocks.close)
+            _check_width(clocks, fleet.clock_s_max)
+            load = LoadHosts(loads, fleet.workers_per_host, clocks, _installed_on(launcher), authority)
+        say(_placed(servers, loads, fleet.workers_per_host))
+        yield Apart(
+            ManyHosts(own, by_link, {load_link(number): agent for number, agent in enumerate(loads)}),
+            seats,
+            lambda *wanted: _provision(hosts, launcher, *wanted),
+            load,
         )
-        yield Apart(ManyHosts(own, by_link), seats, lambda *wanted: _provision(hosts, launcher, *wanted))
+
+
+def _placed(servers: Sequence[RemoteHost], loads: Sequence[RemoteHost], each: int) -> str:
+    nodes = ", ".join(f"node {number} on {agent.host.address}" for number, agent in enumerate(servers, 1))
+    generators = "load generator here"
+    if loads:
+        which = f"{each} on each of" if each > 1 else "one on each of"
+        generators = f"load generators: {which} {', '.join(agent.host.address for agent in loads)}"
+    return (
+        f"Servers: {nodes}; {generators}. On those hosts neither syncs nor what disk and network can do at most are "
+        "looked at, and the page cache is left as it is."
+    )
+
+
+def _check_width(clocks: FleetClocks, width_s_max: float) -> None:
+    """Raise `ClockError` if two load hosts' clocks are not known as well as the fleet file wants."""
+    ahead_s = clocks.widths_s()
+    pair, width_s = max(ahead_s.items(), key=lambda item: item[1])
+    if width_s > width_s_max:
+        who = " and ".join("this host" if name == HERE else name for name in pair)
+        raise ClockError(
+            f"How far the clocks of {who} are apart is known within {width_s * 1e6:,.0f} us only, and the fleet file "
+            f"wants {width_s_max * 1e6:,.0f} us.",
+            "The network between them may be busy; or raise 'width-max' of 'clock' in the file.",
+        )
+
+
+def _installed_on(launcher: Launcher) -> Callable[[FleetHost, str], Installed]:
+    """What a host has for workers with a driver, asked once. Raises `RunFailedError` if it is not what is here."""
+
+    @cache
+    def found(host: FleetHost, driver: str) -> Installed:
+        here = Installation().with_digest(driver)
+        there: Installed = _on(launcher, host, Installation, "with_digest", driver)
+        if there.digest != here.digest:
+            raise RunFailedError(
+                f"The load generator on {host.address} is not the same as here.",
+                "Give all hosts the same Tidegauge; in a checkout, the same commit and `make build`.",
+            )
+        if there.java.version != here.java.version:
+            raise RunFailedError(
+                f"The load generator on {host.address} would run on Java {there.java.version}, here on "
+                f"{here.java.version}.",
+                "Give all hosts the same Java.",
+            )
+        return there
+
+    return found
+
+
+def _on(launcher: Launcher, host: FleetHost, kind: Callable[[], object], method: str, *arguments: object) -> Any:
+    """What an object on a host answers. Raises `RunFailedError` with the host's address if it can't."""
+    remote = launcher.start(host, kind)
+    try:
+        return remote.call(method, *arguments, timeout_s=_FETCH_S_MAX)
+    except UserError as error:
+        raise RunFailedError(f"{host.address}: {error.message}", error.hint) from error
+    finally:
+        remote.end()
 
 
 def _provision(hosts: Sequence[FleetHost], launcher: Launcher, system: str, version: str, here: Distribution) -> None:
     def on(host: FleetHost) -> Distribution:
-        remote = launcher.start(host, Provisioner)
-        try:
-            found: Distribution = remote.call("provision", system, version, timeout_s=_FETCH_S_MAX)
-        except UserError as error:
-            raise RunFailedError(f"{host.address}: {error.message}", error.hint) from error
-        finally:
-            remote.end()
+        found: Distribution = _on(launcher, host, Provisioner, "provision", system, version)
         return found
 
     with ThreadPoolExecutor(len(hosts)) as pool:

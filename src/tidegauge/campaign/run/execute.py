@@ -291,7 +291,7 @@ def execute(
 ) -> list[TrialResult]:
     """Run a campaign as planned with the real systems, worker and host (see `run_plan`).
 
-    `host` is that of the load generators, and of the servers unless these are `apart`.
+    `host` is that of load generators and servers, unless these are `apart`.
     """
     archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
     workers = Workers(plan.trials, campaign.worker, machine(), sharing_of(plan, registry.get))
@@ -301,7 +301,9 @@ def execute(
         options = WorkerOptions(
             memory.heap_mb, memory.direct_memory_mb, spin_share_max=campaign.worker.precision, archives=archives
         )
-        return start_workers(host, driver, logs, options, campaign.worker.count)
+        return start_workers(
+            host, driver, logs, options, campaign.worker.count, elsewhere=apart.load if apart else None
+        )
 
     resources = RunResources(
         host,

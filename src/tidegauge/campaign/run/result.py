@@ -43,6 +43,7 @@ from tidegauge.statistics.figures import largest_times
 from tidegauge.statistics.histograms import summarise
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, catching_up, drifts, growth, too_short_to_judge
 from tidegauge.usage import connections_of
+from tidegauge.worker.across import clock_warnings, end_to_end_times
 from tidegauge.worker.merging import worker_evidence, worker_results
 
 MAJORITY = 2
@@ -193,7 +194,12 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         subscriptions=subscriptions,
         validity=verdict.validity,
         reasons=verdict.reasons,
-        warnings=(*verdict.warnings, *_disk_warnings(observed.disk), *_late_warnings(spec, observed.catch_up)),
+        warnings=(
+            *verdict.warnings,
+            *_disk_warnings(observed.disk),
+            *_late_warnings(spec, observed.catch_up),
+            *clock_warnings(subscriptions, by_phases=bool(spec.schedule or spec.late)),
+        ),
         errors=totals.errors,
         worker_cpu_s=window.worker_cpu_ns / 1e9,
         server_cpu_s=observed.server_cpu_s,
@@ -210,6 +216,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         busy_consumer=next(iter(observed.busy_consumers), None),
         jit_cpus=observed.jit_cpus,
         workers=workers,
+        clocks=totals.clocks,
     )
 
 
@@ -286,7 +293,7 @@ def _subscription(sub: SubscriptionTotals, observed: Observed) -> SubscriptionRe
     loss_is_known = observed.drain_end != "limit"
     return SubscriptionResult(
         name=sub.name,
-        end_to_end=summarise(sub.end_to_end),
+        **end_to_end_times(sub),
         received=sub.received,
         backlog=sub.backlog,
         lost=sub.lost if loss_is_known else 0,

@@ -294,7 +294,8 @@ def _unsaid(run: StoredRun) -> tuple[str, ...]:
             "Servers that others run: not what else they did at the same time, nor what other settings would give."
         )
     elif spec.apart:
-        setting = "Each node on a host of its own, the clients on another: not what other hosts or networks would give."
+        clients = f"on {plural(spec.load_hosts, 'other')}" if spec.load_hosts > 1 else "on another"
+        setting = f"Each node on a host of its own, the clients {clients}: not what other hosts or networks would give."
     else:
         nodes = "one node" if spec.nodes == 1 else f"{spec.nodes} nodes"
         setting = f"{nodes} of each system on one machine with the clients: nothing about hosts of their own"

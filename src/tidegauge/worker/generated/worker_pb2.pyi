@@ -323,12 +323,14 @@ class PrepareRequest(_message.Message):
     def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
 
 class Share(_message.Message):
-    __slots__ = ("worker", "workers")
+    __slots__ = ("worker", "workers", "clock_ahead_ns")
     WORKER_FIELD_NUMBER: _ClassVar[int]
     WORKERS_FIELD_NUMBER: _ClassVar[int]
+    CLOCK_AHEAD_NS_FIELD_NUMBER: _ClassVar[int]
     worker: int
     workers: int
-    def __init__(self, worker: _Optional[int] = ..., workers: _Optional[int] = ...) -> None: ...
+    clock_ahead_ns: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, worker: _Optional[int] = ..., workers: _Optional[int] = ..., clock_ahead_ns: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class CreateTopicsReply(_message.Message):
     __slots__ = ()
@@ -579,7 +581,7 @@ class RecordFigures(_message.Message):
     def __init__(self, intended: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_within: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ...) -> None: ...
 
 class SubscriptionTotals(_message.Message):
-    __slots__ = ("name", "received", "unique", "backlog", "lost", "duplicated", "reordered", "corrupt", "corrupt_unattributed", "foreign", "negative_latency", "end_to_end", "window_received", "lost_examples", "record_end_to_end", "first_received_mono_ns", "last_received_mono_ns", "verified", "received_bytes", "duplicated_examples", "reordered_examples", "corrupt_examples")
+    __slots__ = ("name", "received", "unique", "backlog", "lost", "duplicated", "reordered", "corrupt", "corrupt_unattributed", "foreign", "negative_latency", "end_to_end", "window_received", "lost_examples", "record_end_to_end", "first_received_mono_ns", "last_received_mono_ns", "verified", "received_bytes", "duplicated_examples", "reordered_examples", "corrupt_examples", "apart")
     NAME_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_FIELD_NUMBER: _ClassVar[int]
     UNIQUE_FIELD_NUMBER: _ClassVar[int]
@@ -602,6 +604,7 @@ class SubscriptionTotals(_message.Message):
     DUPLICATED_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
     REORDERED_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
     CORRUPT_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    APART_FIELD_NUMBER: _ClassVar[int]
     name: str
     received: int
     unique: int
@@ -624,7 +627,18 @@ class SubscriptionTotals(_message.Message):
     duplicated_examples: _containers.RepeatedScalarFieldContainer[str]
     reordered_examples: _containers.RepeatedScalarFieldContainer[str]
     corrupt_examples: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., unique: _Optional[int] = ..., backlog: _Optional[int] = ..., lost: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., corrupt_unattributed: _Optional[int] = ..., foreign: _Optional[int] = ..., negative_latency: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., window_received: _Optional[int] = ..., lost_examples: _Optional[_Iterable[str]] = ..., record_end_to_end: _Optional[_Iterable[bytes]] = ..., first_received_mono_ns: _Optional[int] = ..., last_received_mono_ns: _Optional[int] = ..., verified: _Optional[int] = ..., received_bytes: _Optional[int] = ..., duplicated_examples: _Optional[_Iterable[str]] = ..., reordered_examples: _Optional[_Iterable[str]] = ..., corrupt_examples: _Optional[_Iterable[str]] = ...) -> None: ...
+    apart: _containers.RepeatedCompositeFieldContainer[ApartLatency]
+    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., unique: _Optional[int] = ..., backlog: _Optional[int] = ..., lost: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., corrupt_unattributed: _Optional[int] = ..., foreign: _Optional[int] = ..., negative_latency: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., window_received: _Optional[int] = ..., lost_examples: _Optional[_Iterable[str]] = ..., record_end_to_end: _Optional[_Iterable[bytes]] = ..., first_received_mono_ns: _Optional[int] = ..., last_received_mono_ns: _Optional[int] = ..., verified: _Optional[int] = ..., received_bytes: _Optional[int] = ..., duplicated_examples: _Optional[_Iterable[str]] = ..., reordered_examples: _Optional[_Iterable[str]] = ..., corrupt_examples: _Optional[_Iterable[str]] = ..., apart: _Optional[_Iterable[_Union[ApartLatency, _Mapping]]] = ...) -> None: ...
+
+class ApartLatency(_message.Message):
+    __slots__ = ("worker", "end_to_end", "before")
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    END_TO_END_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
+    worker: int
+    end_to_end: bytes
+    before: bytes
+    def __init__(self, worker: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., before: _Optional[bytes] = ...) -> None: ...
 
 class ErrorCount(_message.Message):
     __slots__ = ("where", "message", "count")

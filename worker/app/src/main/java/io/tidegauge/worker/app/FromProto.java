@@ -45,7 +45,11 @@ final class FromProto {
             schedule(r.getSchedule()),
             r.getHistoryDirectory(),
             r.hasSpinShareMax() ? r.getSpinShareMax() : TrialPlan.Variant.SPIN_SHARE_MAX,
-            r.hasShare() ? new Share(r.getShare().getWorker(), r.getShare().getWorkers()) : null));
+            r.hasShare() ? share(r.getShare()) : null));
+  }
+
+  private static Share share(io.tidegauge.worker.proto.Share s) {
+    return new Share(s.getWorker(), s.getWorkers(), s.getClockAheadNsList());
   }
 
   private static SubscriptionType subscriptionType(PrepareRequest r) {

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import io.tidegauge.worker.engine.SequencesSink;
 import io.tidegauge.worker.engine.figures.ErrorLog;
+import io.tidegauge.worker.proto.ApartLatency;
 import io.tidegauge.worker.proto.EffectiveSetting;
 import io.tidegauge.worker.proto.ErrorCount;
 import io.tidegauge.worker.proto.ReceivedSequences;
@@ -156,6 +157,15 @@ final class ToProto {
         .setLastReceivedMonoNs(s.others().lastReceivedNs())
         .setVerified(s.others().verified())
         .setReceivedBytes(s.others().receivedBytes())
+        .addAllApart(s.apart().stream().map(ToProto::apart).toList())
+        .build();
+  }
+
+  private static ApartLatency apart(io.tidegauge.worker.engine.figures.ApartLatency a) {
+    return ApartLatency.newBuilder()
+        .setWorker(a.worker())
+        .setEndToEnd(bytes(a.endToEnd()))
+        .setBefore(bytes(a.before()))
         .build();
   }
 

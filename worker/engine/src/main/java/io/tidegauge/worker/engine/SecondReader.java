@@ -119,7 +119,7 @@ final class SecondReader {
       String n = s.name();
       List<LatencyHistogram> endToEnd = new ArrayList<>();
       for (ReceiveRecorder r : s.recorders()) {
-        r.endToEnd().addAll(endToEnd);
+        r.addEndToEnd(endToEnd);
       }
       long unique = s.sum(ReceiveRecorder.UNIQUE);
       all.add(

@@ -17,6 +17,7 @@ import io.tidegauge.worker.engine.check.CheckContext;
 import io.tidegauge.worker.engine.check.ConsumerChecker;
 import io.tidegauge.worker.engine.check.ForeignChecker;
 import io.tidegauge.worker.engine.check.Order;
+import io.tidegauge.worker.engine.check.OtherClocks;
 import io.tidegauge.worker.engine.check.ReceivingThreads;
 import io.tidegauge.worker.engine.check.Subscription;
 import io.tidegauge.worker.engine.figures.ErrorLog;
@@ -297,7 +298,18 @@ final class Setup implements AutoCloseable {
                   new Keys.Rule(plan.keys(), Math.max(1, plan.distinctKeys()), plan.seed()));
           default -> Order.byPartition(producers, topics.get(t).partitions());
         };
-    return new ConsumerChecker(subscription, context, t * producers, producers, order);
+    return new ConsumerChecker(
+        subscription, context, t * producers, producers, order, clocks(t * producers, producers));
+  }
+
+  private OtherClocks clocks(int first, int producers) {
+    Share share = plan.share();
+    if (share.aheadNs().isEmpty()) {
+      return OtherClocks.NONE;
+    }
+    int[] workers = IntStream.range(first, first + producers).map(share::workerOf).toArray();
+    return new OtherClocks(
+        workers, IntStream.of(workers).mapToLong(share.aheadNs()::get).toArray());
   }
 
   private void createClients() throws DriverException {

@@ -1,9 +1,11 @@
 package io.tidegauge.worker.engine;
 
+import io.tidegauge.worker.engine.check.ApartRecorder;
 import io.tidegauge.worker.engine.check.Examples;
 import io.tidegauge.worker.engine.check.Losses;
 import io.tidegauge.worker.engine.check.ReceiveRecorder;
 import io.tidegauge.worker.engine.check.Subscription;
+import io.tidegauge.worker.engine.figures.ApartLatency;
 import io.tidegauge.worker.engine.figures.Foreign;
 import io.tidegauge.worker.engine.figures.RecordFigures;
 import io.tidegauge.worker.engine.figures.SubscriptionTotals;
@@ -18,6 +20,8 @@ import io.tidegauge.worker.engine.load.LoadThreads;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * Adds up everything known about a trial. Only reads: any number of them may be used at any time.
@@ -157,7 +161,7 @@ final class TotalsReader {
     long lost = Math.max(0, missing - unattributed);
     List<LatencyHistogram> endToEnd = new ArrayList<>();
     for (ReceiveRecorder r : s.recorders()) {
-      r.endToEnd().addInside(window.epoch(), endToEnd);
+      r.addEndToEnd(window.epoch(), endToEnd);
     }
     return new SubscriptionTotals(
         s.name(),
@@ -178,7 +182,30 @@ final class TotalsReader {
         s.reordered().all(),
         s.corrupt().all(),
         recordEndToEnd(s, window),
+        apart(s, window.epoch()),
         foreign(s));
+  }
+
+  /** By the workers on other hosts that messages came from. */
+  private List<ApartLatency> apart(Subscription s, int epoch) {
+    Map<Integer, List<ApartRecorder>> byWorker = new TreeMap<>();
+    for (ReceiveRecorder r : s.recorders()) {
+      for (ApartRecorder of : r.apart()) {
+        byWorker.computeIfAbsent(of.worker(), worker -> new ArrayList<>()).add(of);
+      }
+    }
+    List<ApartLatency> all = new ArrayList<>();
+    byWorker.forEach(
+        (worker, recorders) -> {
+          List<LatencyHistogram> after = new ArrayList<>();
+          List<LatencyHistogram> before = new ArrayList<>();
+          for (ApartRecorder of : recorders) {
+            of.after().addInside(epoch, after);
+            of.before().addInside(epoch, before);
+          }
+          all.add(new ApartLatency(worker, encoder.encode(after), encoder.encode(before)));
+        });
+    return all;
   }
 
   private List<byte[]> recordEndToEnd(Subscription s, Window window) {

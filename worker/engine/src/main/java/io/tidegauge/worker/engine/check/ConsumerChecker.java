@@ -27,18 +27,31 @@ public final class ConsumerChecker implements MessageSink {
   private final int producersFrom;
   private final SequenceSet.Cursor[] cursors;
   private final Order order;
+  private final OtherClocks clocks;
 
-  /**
-   * @param producersFrom number of the first producer of the consumer's topic
-   * @param producers producers of that topic
-   * @param order what the subscription promises
-   */
+  /** Of producers whose clock is this host's. */
   public ConsumerChecker(
       Subscription subscription,
       CheckContext context,
       int producersFrom,
       int producers,
       Order order) {
+    this(subscription, context, producersFrom, producers, order, OtherClocks.NONE);
+  }
+
+  /**
+   * @param producersFrom number of the first producer of the consumer's topic
+   * @param producers producers of that topic
+   * @param order what the subscription promises
+   * @param clocks those of the producers
+   */
+  public ConsumerChecker(
+      Subscription subscription,
+      CheckContext context,
+      int producersFrom,
+      int producers,
+      Order order,
+      OtherClocks clocks) {
     this.subscription = subscription;
     this.window = context.window();
     this.errors = context.errors();
@@ -47,6 +60,7 @@ public final class ConsumerChecker implements MessageSink {
     this.producersFrom = producersFrom;
     this.cursors = new SequenceSet.Cursor[producers];
     this.order = order;
+    this.clocks = clocks;
     this.recorder = new ReceiveRecorder(context.threads());
     subscription.add(recorder);
   }
@@ -73,7 +87,7 @@ public final class ConsumerChecker implements MessageSink {
       subscription.corrupt().add(producersFrom + producer, sequence);
     }
     if (cursor(producer).add(sequence)) {
-      recorder.unique(window.get(), MessageHeader.intendedNs(array, offset), receivedMonoNs);
+      unique(producer, MessageHeader.intendedNs(array, offset), receivedMonoNs);
       if (!order.keeps(producer, partition, sequence)) {
         recorder.count(ReceiveRecorder.REORDERED);
         subscription.reordered().add(producersFrom + producer, sequence);
@@ -81,6 +95,15 @@ public final class ConsumerChecker implements MessageSink {
     } else {
       recorder.count(ReceiveRecorder.DUPLICATED);
       subscription.duplicated().add(producersFrom + producer, sequence);
+    }
+  }
+
+  private void unique(int producer, long intendedNs, long receivedNs) {
+    long aheadNs = clocks.aheadNs(producer);
+    if (aheadNs == 0) {
+      recorder.unique(window.get(), intendedNs, receivedNs);
+    } else {
+      recorder.uniqueApart(window.get(), intendedNs - aheadNs, receivedNs, clocks.worker(producer));
     }
   }
 

@@ -5,6 +5,9 @@ import io.tidegauge.worker.engine.figures.Recorder;
 import io.tidegauge.worker.engine.figures.Records;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.figures.WindowedHistogram;
+import io.tidegauge.worker.engine.histogram.LatencyHistogram;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /** What one consumer counted. Written by the consumer's thread. */
 public final class ReceiveRecorder extends Recorder {
@@ -29,6 +32,11 @@ public final class ReceiveRecorder extends Recorder {
   private final Counters counters = new Counters(SIZE);
   private final WindowedHistogram endToEnd = new WindowedHistogram();
   private final Handovers handovers;
+
+  /** Of other hosts, as their first messages come. */
+  private final List<ApartRecorder> apart = new CopyOnWriteArrayList<>();
+
+  private ApartRecorder lastApart;
   private volatile Records records = Records.of(Window.NONE, 0, 0);
 
   ReceiveRecorder(ReceivingThreads threads) {
@@ -48,12 +56,8 @@ public final class ReceiveRecorder extends Recorder {
   /** A message seen for the first time. */
   void unique(Window latest, long intendedNs, long receivedNs) {
     Window window = adopt(latest);
-    boolean measured = window.contains(intendedNs);
+    boolean measured = counted(window, intendedNs);
     long latencyNs = receivedNs - intendedNs;
-    counters.add(UNIQUE, 1);
-    if (measured) {
-      counters.add(WINDOW_RECEIVED, 1);
-    }
     if (latencyNs < 0) {
       counters.add(NEGATIVE_LATENCY, 1);
       latencyNs = 0;
@@ -62,6 +66,47 @@ public final class ReceiveRecorder extends Recorder {
     if (measured && window.schedule() != null) {
       records.record(records.at(intendedNs), 0, latencyNs);
     }
+  }
+
+  /**
+   * The same of one that a worker on another host sent.
+   *
+   * @param intendedNs on this host's clock, as far as the other is known
+   */
+  void uniqueApart(Window latest, long intendedNs, long receivedNs, int worker) {
+    Window window = adopt(latest);
+    boolean measured = counted(window, intendedNs);
+    long latencyNs = receivedNs - intendedNs;
+    of(worker, window).record(measured, latencyNs);
+    if (measured && window.schedule() != null) {
+      records.record(records.at(intendedNs), 0, Math.max(0, latencyNs));
+    }
+  }
+
+  private boolean counted(Window window, long intendedNs) {
+    boolean measured = window.contains(intendedNs);
+    counters.add(UNIQUE, 1);
+    if (measured) {
+      counters.add(WINDOW_RECEIVED, 1);
+    }
+    return measured;
+  }
+
+  private ApartRecorder of(int worker, Window window) {
+    ApartRecorder found = lastApart;
+    if (found != null && found.worker() == worker) {
+      return found;
+    }
+    found = null;
+    for (ApartRecorder known : apart) {
+      found = known.worker() == worker ? known : found;
+    }
+    if (found == null) {
+      found = new ApartRecorder(worker, window);
+      apart.add(found);
+    }
+    lastApart = found;
+    return found;
   }
 
   /** A message that others made has arrived: it belongs to the window by its receipt. */
@@ -81,6 +126,7 @@ public final class ReceiveRecorder extends Recorder {
     counters.set(FIRST_RECEIVED_NS, 0);
     counters.set(LAST_RECEIVED_NS, 0);
     endToEnd.begin(next.epoch());
+    apart.forEach(each -> each.begin(next));
     records = Records.of(next, 0, 1);
   }
 
@@ -98,7 +144,20 @@ public final class ReceiveRecorder extends Recorder {
     return counters.get(counter);
   }
 
-  public WindowedHistogram endToEnd() {
-    return endToEnd;
+  /** Adds all of its end-to-end times that are not negative to histograms to be summed. */
+  public void addEndToEnd(List<LatencyHistogram> to) {
+    endToEnd.addAll(to);
+    apart.forEach(each -> each.after().addAll(to));
+  }
+
+  /** The same of the window of this epoch. */
+  public void addEndToEnd(int windowEpoch, List<LatencyHistogram> to) {
+    endToEnd.addInside(windowEpoch, to);
+    apart.forEach(each -> each.after().addInside(windowEpoch, to));
+  }
+
+  /** Of workers on other hosts, each by itself. */
+  public List<ApartRecorder> apart() {
+    return apart;
   }
 }

@@ -7,6 +7,7 @@ import java.util.List;
  * measured window.
  *
  * @param recordEndToEnd of each record of a schedule
+ * @param apart by worker on another host that sent the messages
  */
 public record SubscriptionTotals(
     String name,
@@ -27,4 +28,5 @@ public record SubscriptionTotals(
     List<String> reorderedExamples,
     List<String> corruptExamples,
     List<byte[]> recordEndToEnd,
+    List<ApartLatency> apart,
     Foreign others) {}

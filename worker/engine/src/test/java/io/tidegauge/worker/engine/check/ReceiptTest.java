@@ -47,7 +47,7 @@ class ReceiptTest {
     assertThat(recorder.get(ReceiveRecorder.NEGATIVE_LATENCY)).isEqualTo(1);
     assertThat(recorder.get(ReceiveRecorder.WINDOW_RECEIVED)).isEqualTo(2);
     List<LatencyHistogram> parts = new ArrayList<>();
-    recorder.endToEnd().addInside(1, parts);
+    recorder.addEndToEnd(1, parts);
     ByteBuffer encoded = ByteBuffer.wrap(new HistogramEncoder().encode(parts));
     Histogram latencies = Histogram.decodeFromCompressedByteBuffer(encoded, 1);
     assertThat(latencies.getTotalCount()).isEqualTo(2);

@@ -1,0 +1,204 @@
+"""Bounds of how far the clocks of a run's hosts are apart, kept up while trials run.
+
+Each half second the controller's agent asks every host for its time, and each host every other (`fleet.clock_probe`).
+What that proves of an instant, by exchanges before and after it and over all ways through the hosts, is what
+`statistics.clocks` says. Estimates are only what hosts begin by: what these are off by is in the bounds.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from tidegauge.errors import GeneratorFailedError, RunFailedError
+from tidegauge.fleet.client import AgentHost
+from tidegauge.fleet.clock_probe import SECRET_BYTES
+from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offset, Pair, closed, offset_at, suspects
+
+EVERY_S = 0.5
+_LOOK_S = 0.25
+"""The bounds are worked out for instants that far apart; between two of them clocks drift."""
+_NEAR_S = 3.0
+"""Older and newer exchanges say nothing more."""
+_FIRST_ROUNDS = 4
+_KEPT = 50_000
+"""Of a pair: some seven hours."""
+_RESOLUTION_NS = 2
+"""A nanosecond of each of two readings."""
+SLEWED_PPM = 1000.0
+"""Of a pair while a clock of it is being set (see `hosts.clock.is_slewed`)."""
+HERE = "here"
+
+
+class ClockError(GeneratorFailedError):
+    """Clocks are not what they were assumed to be, or not known: what was measured across them is void."""
+
+
+@dataclass
+class _Measured:
+    """What exchanges of one pair proved, in their order."""
+
+    offsets: list[Offset] = field(default_factory=list)
+    asked_ns: list[float] = field(default_factory=list)
+
+    def add(self, exchange: Exchange) -> None:
+        self.offsets.append(exchange.offset(_RESOLUTION_NS))
+        self.asked_ns.append(exchange.asked_ns)
+        if len(self.offsets) > _KEPT:
+            del self.offsets[: _KEPT // 10], self.asked_ns[: _KEPT // 10]
+
+    def at(self, time_ns: float, drift_ppm: float) -> Offset | None:
+        """What they say of one of the asker's instants; None if none of them is near."""
+        near_ns = _NEAR_S * 1e9
+        first, end = bisect_left(self.asked_ns, time_ns - near_ns), bisect_right(self.asked_ns, time_ns + near_ns)
+        return offset_at(time_ns, self.offsets[first:end], drift_ppm) if first < end else None
+
+
+class FleetClocks:
+    """The clocks of some hosts and this one's. May be used from any thread.
+
+    `addresses` are those that the hosts' agents answer at, in their order.
+    """
+
+    def __init__(
+        self, own: AgentHost, own_address: str, hosts: Sequence[tuple[AgentHost, str]], drift_ppm: float, ports: range
+    ) -> None:
+        """Begin to ask. Raises `RunFailedError` if an agent can't, `ClockError` if a host does not answer."""
+        secret = secrets.token_hex(SECRET_BYTES)
+        # A controller only asks.
+        own.clock_listen(own_address, [0], secret)
+        self.names = [HERE, *(address for _, address in hosts)]
+        self._agents = [own, *(agent for agent, _ in hosts)]
+        ports_there = [agent.clock_listen(address, ports, secret) for agent, address in hosts]
+        self._answer_at = [("", 0), *zip([address for _, address in hosts], ports_there, strict=True)]
+        self._drift_ppm = drift_ppm
+        self._measured: dict[Pair, _Measured] = {pair: _Measured() for pair in combinations(self.names, 2)}
+        self._slewed_ns = dict.fromkeys(self.names, float("-inf"))
+        """When each clock was last seen to be set, on this host's."""
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._pool = ThreadPoolExecutor(len(self._agents), thread_name_prefix="clocks")
+        for _ in range(_FIRST_ROUNDS):
+            self._round()
+        for pair, measured in self._measured.items():
+            if not measured.offsets:
+                self._pool.shutdown()
+                raise ClockError(
+                    f"The clock of {pair[1]} can't be asked from {_host(pair[0])}.",
+                    f"Let UDP through between load hosts, ports {ports[0]} to {ports[-1]}; fleet join printed them.",
+                )
+        self._thread = threading.Thread(target=self._follow, name="clocks", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ask no more. What was measured stays."""
+        self._ended.set()
+        self._thread.join()
+        self._pool.shutdown()
+
+    def ahead_ns(self) -> list[int]:
+        """By how much each host's clock is ahead of this one's now: the middle of its bounds. Raises `ClockError`."""
+        bounds = self._at(time.monotonic_ns())
+        return [round((bounds[HERE, name].low_ns + bounds[HERE, name].high_ns) / 2) for name in self.names[1:]]
+
+    def widths_s(self) -> dict[Pair, float]:
+        """How far apart the bounds of each two are now. Raises `ClockError`."""
+        found = self._at(time.monotonic_ns())
+        return {pair: (offset.high_ns - offset.low_ns) / 1e9 for pair, offset in found.items()}
+
+    def bounds(self, from_ns: int, until_ns: int) -> Mapping[Pair, Offset]:
+        """Of each two, by the names of `names`, what the second's clock minus the first's was in all of a span.
+
+        The span is of this host's clock. Raises `ClockError` if clocks contradict each other, with whose it is, or if
+        they were not asked in all of it.
+        """
+        step_ns = _LOOK_S * 1e9
+        looks = [from_ns + step_ns * number for number in range(int((until_ns - from_ns) / step_ns) + 2)]
+        found = [self._at(look_ns) for look_ns in looks]
+        return {
+            pair: Offset(
+                min(bounds[pair].low_ns for bounds in found) - self._between_ns(pair, from_ns),
+                max(bounds[pair].high_ns for bounds in found) + self._between_ns(pair, from_ns),
+                from_ns,
+                until_ns,
+            )
+            for pair in found[0]
+        }
+
+    def _between_ns(self, pair: Pair, from_ns: float) -> float:
+        """How far two clocks drift from an instant that was looked at to the middle between it and the next."""
+        return self._ppm(pair, from_ns) / 1e6 * _LOOK_S * 1e9 / 2
+
+    def _ppm(self, pair: Pair, from_ns: float) -> float:
+        """By how much two clocks may drift from an instant of this host's clock on."""
+        slewed = any(self._slewed_ns[name] >= from_ns - _NEAR_S * 1e9 for name in pair)
+        return max(SLEWED_PPM, self._drift_ppm) if slewed else self._drift_ppm
+
+    def _at(self, time_ns: float) -> dict[Pair, Offset]:
+        with self._lock:
+            known = {name: self._known((HERE, name), time_ns, time_ns) for name in self.names[1:]}
+            ahead_ns = {name: (offset.low_ns + offset.high_ns) / 2 for name, offset in known.items()}
+            # What a host proved of another one is dated by its own clock.
+            direct = {
+                pair: known[pair[1]] if pair[0] == HERE else self._known(pair, time_ns + ahead_ns[pair[0]], time_ns)
+                for pair in self._measured
+            }
+        try:
+            return closed(direct)
+        except ClockContradictionError as error:
+            bad = suspects(direct)
+            whose = f"that of {' or '.join(map(_host, bad))} is wrong" if bad else "more than one is wrong"
+            raise ClockError(
+                f"The clocks of the load hosts contradict each other: {whose}. One was set, or runs too fast or slow.",
+                "Look at what keeps time there (chronyc tracking); 'drift-ppm' of the fleet file is what a clock may "
+                "be off by.",
+            ) from error
+
+    def _known(self, pair: Pair, asker_ns: float, here_ns: float) -> Offset:
+        """What exchanges of a pair say of an instant, given by the asker's clock and by this host's."""
+        first, other = pair
+        try:
+            found = self._measured[pair].at(asker_ns, self._ppm(pair, here_ns))
+        except ClockContradictionError as error:
+            raise ClockError(
+                f"The clock of {_host(other)} or of {_host(first)} was set, or runs too fast or slow: {error}.",
+                "Look at what keeps time there (chronyc tracking).",
+            ) from error
+        if found is None:
+            raise ClockError(
+                f"{_host(other)} did not answer for {_NEAR_S:g} s when {_host(first)} asked for its time.",
+                "Its agent, or the network, was too busy.",
+            )
+        return found
+
+    def _follow(self) -> None:
+        while not self._ended.wait(EVERY_S):
+            self._round()
+
+    def _round(self) -> None:
+        """Each host asks those after it; the last one, nobody: of it only how its clock is kept matters."""
+        asked = [(number, self._pool.submit(self._burst, number)) for number in range(len(self._agents))]
+        for number, burst in asked:
+            try:
+                exchanges, slewed = burst.result()
+            except RunFailedError:
+                continue  # It is lost, which the trial itself meets; or late, which shows in the bounds.
+            with self._lock:
+                if slewed:
+                    self._slewed_ns[self.names[number]] = time.monotonic_ns()
+                for other, exchange in zip(self.names[number + 1 :], exchanges, strict=True):
+                    if exchange is not None:
+                        self._measured[self.names[number], other].add(exchange)
+
+    def _burst(self, number: int) -> tuple[Sequence[Exchange | None], bool]:
+        return self._agents[number].clock_burst(self._answer_at[number + 1 :])
+
+
+def _host(name: str) -> str:
+    return "this host" if name == HERE else name

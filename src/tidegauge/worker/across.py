@@ -1,0 +1,133 @@
+"""End-to-end latency of messages that go from host to host, whose clocks are known within bounds. Pure.
+
+A consumer subtracts the intended time, put on its own clock by how far the other was estimated to be ahead. If the
+other's clock was really ahead by something in [low, high], the latency is what it found plus something in
+[low - estimate, high - estimate]: so every percentile lies between that of all latencies at their least and that of all
+at their most, whatever the clocks did in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from typing import Any
+
+from tidegauge.model.load import ClockBound, SubscriptionTotals, TotalFigures
+from tidegauge.model.trial import Latency, SubscriptionResult
+from tidegauge.numbers import ms
+from tidegauge.statistics.clocks import Offset
+from tidegauge.statistics.histograms import PERCENTILES, Histogram, decode, encode, less, moved, sum_of, summarise
+
+CLOCK_SHARE_MAX = 0.10
+"""Of an end-to-end time, by which it may be wrong since it was measured with two clocks, to be given at all."""
+
+Bounds = Mapping[tuple[int, int], Offset]
+"""Of each two workers, by number from 0, on hosts of their own: the second's clock minus the first's in the window."""
+
+
+def across_clocks(
+    together: TotalFigures, each: Sequence[TotalFigures], bounds: Bounds, ahead_ns: Sequence[int]
+) -> TotalFigures:
+    """The totals of all workers, with end-to-end times as clocks allow them, and how well these are known.
+
+    Args:
+        each: of every worker by itself.
+        ahead_ns: by how much each one's clock was taken to be ahead of the controller's.
+    """
+    # By receiver and sender: how much further the sender's clock was ahead than it was taken to be.
+    errors = {
+        (one, other): replace(
+            offset,
+            low_ns=offset.low_ns - (ahead_ns[other] - ahead_ns[one]),
+            high_ns=offset.high_ns - (ahead_ns[other] - ahead_ns[one]),
+        )
+        for (one, other), offset in bounds.items()
+    }
+    clocks = tuple(
+        ClockBound(one + 1, other + 1, offset.low_ns, offset.high_ns)
+        for (one, other), offset in sorted(bounds.items(), key=itemgetter(0))
+        if one < other
+    )
+    subscriptions = tuple(
+        _bounded(
+            merged,
+            [next((own for own in totals.subscriptions if own.name == merged.name), None) for totals in each],
+            errors,
+        )
+        for merged in together.subscriptions
+    )
+    return replace(together, subscriptions=subscriptions, clocks=clocks)
+
+
+def _bounded(
+    merged: SubscriptionTotals, each: Sequence[SubscriptionTotals | None], errors: Bounds
+) -> SubscriptionTotals:
+    same, low, middle, high = [], [], [], []
+    impossible = 0
+    for receiver, own in enumerate(each):
+        if own is None:
+            continue
+        apart = [(part.worker, decode(part.end_to_end), decode(part.before)) for part in own.apart]
+        same.append(less(decode(own.end_to_end), sum_of(after for _, after, _ in apart)))
+        for sender, after, before in apart:
+            error = errors[receiver, sender]
+            low.append(_moved(after, before, error.low_ns))
+            middle.append(_moved(after, before, (error.low_ns + error.high_ns) / 2))
+            high.append(_moved(after, before, error.high_ns))
+            impossible += _below(before, error.high_ns)
+    if not low:
+        return merged
+    return replace(
+        merged,
+        end_to_end=encode(sum_of([*same, *middle])),
+        end_to_end_low=encode(sum_of([*same, *low])),
+        end_to_end_high=encode(sum_of([*same, *high])),
+        # Not even the bounds explain them: a clock is not what it was assumed to be.
+        negative_latency=merged.negative_latency + impossible,
+    )
+
+
+def _moved(after: Histogram, before: Histogram, by_ns: float) -> Histogram:
+    return sum_of([moved(after, by_ns), moved(before, by_ns, mirrored=True)])
+
+
+def _below(before: Histogram, by_ns: float) -> int:
+    """How many are still received before they were intended when all are later by so much."""
+    return round(before.share_above(max(0, round(by_ns))) * before.count)
+
+
+def end_to_end_times(sub: SubscriptionTotals) -> dict[str, Latency]:
+    """The end-to-end times of a `SubscriptionResult`, and their bounds where they cross clocks."""
+    middle = summarise(sub.end_to_end)
+    if not sub.end_to_end_low and not sub.end_to_end_high:
+        return {"end_to_end": middle}
+    low, high = summarise(sub.end_to_end_low), summarise(sub.end_to_end_high)
+    unknown: dict[str, Any] = dict.fromkeys(_not_known(middle, low, high))
+    return {"end_to_end": replace(middle, **unknown), "end_to_end_low": low, "end_to_end_high": high}
+
+
+def _not_known(middle: Latency, low: Latency, high: Latency) -> list[str]:
+    """Percentiles that clocks leave more than a tenth of room on either side."""
+    return [
+        name
+        for name in PERCENTILES
+        if (most := getattr(high, name)) is not None
+        and (most - getattr(low, name)) / 2 > CLOCK_SHARE_MAX * getattr(middle, name)
+    ]
+
+
+def clock_warnings(subscriptions: Sequence[SubscriptionResult], *, by_phases: bool) -> Iterator[str]:
+    """Which end-to-end times clocks are not known well enough for, with their bounds."""
+    across = [(sub, sub.end_to_end_low, sub.end_to_end_high) for sub in subscriptions]
+    crossing = [(sub, low, high) for sub, low, high in across if low and high]
+    for sub, low, high in crossing:
+        bounds = [
+            f"p{percentile:g} {ms(getattr(low, name))} to {ms(getattr(high, name))} ms"
+            for name, percentile in PERCENTILES.items()
+            if getattr(sub.end_to_end, name) is None and getattr(high, name) is not None
+        ]
+        if bounds:
+            yield f"end-to-end times of {sub.name} are only known within bounds: {', '.join(bounds)}"
+    if crossing and by_phases:
+        yield "end-to-end times of phases are by clocks as they were when the trial began"

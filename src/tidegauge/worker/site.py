@@ -1,0 +1,93 @@
+"""Where a worker is started: what is installed there, and how its controller reaches it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tidegauge.distribution.cache import cache_directory, make_directory
+from tidegauge.distribution.java import JavaRuntime, find_java
+from tidegauge.fleet.api import Host
+from tidegauge.hosts.storage import results_directory
+from tidegauge.worker.archive import JAVA_MAJOR_MIN, worker_class_path
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """What a host has for workers with one driver.
+
+    Attributes:
+        jars: their class path, and `digest` of what is in it.
+        scratch: under which workers may have directories with programs in them.
+        results: where workers leave what they measured.
+    """
+
+    java: JavaRuntime
+    jars: tuple[Path, ...]
+    scratch: Path
+    results: Path
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class Tls:
+    """Mutual TLS with a worker on another host; PEM.
+
+    Attributes:
+        authority: of the run.
+        key, certificate: the controller's own.
+        new_server: makes a key for a worker, and its certificate.
+        ports: which workers may listen at.
+    """
+
+    authority: bytes
+    key: bytes
+    certificate: bytes
+    new_server: Callable[[], tuple[str, str]]
+    ports: range
+
+
+@dataclass(frozen=True)
+class Site:
+    """A host's place for workers.
+
+    Attributes:
+        files: the host, for directories and files there.
+        link: what a process's `network_node` is, for it to be started there.
+        tls: None on this host.
+    """
+
+    files: Host
+    installed: Installed
+    address: str = LOOPBACK
+    link: str = ""
+    tls: Tls | None = None
+
+
+class Installation:
+    """Says what the host has on which it runs."""
+
+    def find(self, driver: str) -> Installed:
+        """Raises `UserError` if the worker is not built there, or there is no Java for it."""
+        jars = worker_class_path(driver)
+        place = Path(tempfile.gettempdir())
+        if os.statvfs(place).f_flag & os.ST_NOEXEC:
+            # Clients unpack native libraries there, such as zstd's, which could not be loaded.
+            place = make_directory(cache_directory() / "scratch")
+        java = find_java("The load generator", JAVA_MAJOR_MIN)
+        return Installed(java, tuple(jars), place, results_directory())
+
+    def with_digest(self, driver: str) -> Installed:
+        """The same, for comparing it with another host's."""
+        installed = self.find(driver)
+        digest = hashlib.sha256()
+        for jar in installed.jars:
+            digest.update(jar.name.encode())
+            digest.update(jar.read_bytes())
+        return replace(installed, digest=digest.hexdigest())

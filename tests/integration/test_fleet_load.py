@@ -1,0 +1,83 @@
+"""Servers and load generators on hosts of a fleet: network namespaces whose clocks are seconds and hours apart."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fleet_hosts import NEEDS, Namespace, join, namespaces
+
+pytestmark = [*NEEDS, pytest.mark.slow]
+
+CAMPAIGN = """\
+name: across
+systems: [{{name: {system}, heap: 512MiB, direct-memory: 256MiB}}]
+durability: 1
+nodes: 3
+workload: {{message-size: 1KiB, partitions: 2, producers: 2, consumers: 2}}
+experiments:
+  - {{name: latency, rate: 200, warm-up-min: 5s, warm-up-max: 8s, measure: 5s, drain-max: 10s}}
+"""
+FLEET = """\
+launcher: ray
+network: 10.213.9.0/24
+roles: {servers: {label: {role: server}, count: 3}, load: {label: {role: load}, count: 2}}
+"""
+AHEAD_S = {"load-1": 5, "load-2": 7200}
+RUNS = Path(f"/tmp/tidegauge-across-{os.getpid()}")
+"""On each host a file system of its own."""
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Namespace]]:
+    names = ["controller", *AHEAD_S, "server-1", "server-2", "server-3"]
+    places = [tmp_path_factory.mktemp(name) for name in names]
+    private = ("sh", "-c", 'mount -t tmpfs tmpfs "$0" && exec "$@"', str(RUNS))
+
+    def ahead(seconds: int) -> tuple[str, ...]:
+        return ("unshare", "--time", "--monotonic", str(seconds), "--mount", "--fork", *private)
+
+    RUNS.mkdir()
+    try:
+        enter = [(), *(ahead(AHEAD_S.get(name, 100_000_000)) for name in names[1:])]
+        with namespaces(places, "10.213.9", enter) as made:
+            join(made, ["controller", "load", "load", "server", "server", "server"])
+            yield made
+    finally:
+        shutil.rmtree(RUNS)
+
+
+@pytest.mark.parametrize("system", ["kafka", "rabbitmq", "pulsar"])
+def test_messages_from_host_to_host_are_measured_within_bounds(
+    hosts: list[Namespace], tmp_path: Path, system: str
+) -> None:
+    path, fleet = tmp_path / "across.yaml", tmp_path / "fleet.yaml"
+    path.write_text(CAMPAIGN.format(system=system))
+    fleet.write_text(FLEET)
+    done = hosts[0].tidegauge("run", str(path), "--fleet", str(fleet), "--runs-dir", str(RUNS))
+    # On the CPUs of one machine load generators may be late, which is said.
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    assert "load generators: one on each of 10.213.9.2, 10.213.9.3." in " ".join((done.stdout + done.stderr).split())
+    run = max(RUNS.glob("*-across"), key=lambda each: each.stat().st_mtime)
+    (trial,) = (run / "trials").iterdir()
+    result = json.loads((trial / "result.json").read_text())["result"]
+    (subscription,) = result["subscriptions"]
+    assert (result["failed"], result["unresolved"], subscription["lost"]) == (0, 0, 0)
+    assert subscription["received"] == result["sent"] > 0
+    assert [worker["received_msgs_per_s"] > 0 for worker in result["workers"]] == [True, True]
+    # The clocks' offset is known, and lies within the bounds.
+    (clock,) = result["clocks"]
+    ahead_ns = (AHEAD_S["load-2"] - AHEAD_S["load-1"]) * 1e9
+    assert clock["low_ns"] <= ahead_ns <= clock["high_ns"]
+    assert subscription["negative_latency"] == 0
+    low, high = subscription["end_to_end_low"], subscription["end_to_end_high"]
+    assert 0 < low["p50_ms"] <= high["p50_ms"]
+    # Written on its host, and brought here.
+    assert all((trial / "logs" / f"worker-{number}.log").exists() for number in (1, 2))
+    shown = " ".join(hosts[0].tidegauge("show", str(run)).stdout.split())
+    assert "2 load generators are on several hosts: how far their clocks are apart is known to within" in shown
+    assert "Servers and clients ran on other hosts." in shown

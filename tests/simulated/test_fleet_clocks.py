@@ -1,0 +1,166 @@
+"""Hosts whose clocks drift and are set: what is said of them is true, or they are named."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tidegauge.fleet import clocks as module
+from tidegauge.fleet.clocks import HERE, ClockError, FleetClocks
+from tidegauge.statistics.clocks import Exchange
+
+HOUR_NS = 3_600 * 10**9
+
+
+@dataclass
+class World:
+    """True time, and messages that take a while. `now_ns` is also this host's clock."""
+
+    now_ns: int = 10**12
+    chance: random.Random = field(default_factory=lambda: random.Random(1))
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    def pass_s(self, seconds: float) -> None:
+        self.now_ns += round(seconds * 1e9)
+
+
+@dataclass
+class Host:
+    """An agent with a clock of its own, and the others by their ports."""
+
+    world: World
+    clock: Callable[[int], int]
+    others: dict[int, Host]
+    slewed: bool = False
+    answers: bool = True
+
+    def clock_listen(self, _address: str, ports: Any, _secret: str) -> int:
+        port = len(self.others) + 1
+        self.others[port] = self
+        return port
+
+    def clock_burst(self, peers: Any) -> tuple[list[Exchange | None], bool]:
+        return [self._exchange(self.others[port]) if port in self.others else None for _, port in peers], self.slewed
+
+    def _exchange(self, other: Host) -> Exchange | None:
+        if not other.answers:
+            return None
+        asked_ns, there, back = self.world.now_ns, *(self.world.chance.randint(10_000, 40_000) for _ in range(2))
+        arrived_ns = asked_ns + there
+        return Exchange(
+            self.clock(asked_ns), other.clock(arrived_ns), other.clock(arrived_ns), self.clock(arrived_ns + back)
+        )
+
+
+@dataclass
+class Fleet:
+    """Two hosts and this one, asked twice a second."""
+
+    world: World
+    hosts: list[Host]
+    clocks: FleetClocks
+
+    def go_on(self, seconds: float) -> None:
+        for _ in range(round(seconds * 2)):
+            self.world.pass_s(0.5)
+            self.clocks._round()
+
+    def truth_ns(self, at_ns: int) -> float:
+        return self.hosts[1].clock(at_ns) - self.hosts[0].clock(at_ns)
+
+
+@pytest.fixture
+def fleet(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Fleet]]:
+    opened: list[FleetClocks] = []
+
+    def make(*kept: Callable[[int], int]) -> Fleet:
+        world = World()
+        monkeypatch.setattr(module, "time", world)
+        monkeypatch.setattr(module, "EVERY_S", 1e6)  # Asked here instead.
+        others: dict[int, Host] = {}
+        own = Host(world, lambda ns: ns, others)
+        hosts = [Host(world, clock, others) for clock in kept]
+        given: Any = [(host, f"10.0.0.{number}") for number, host in enumerate(hosts, 1)]
+        found = FleetClocks(own, "10.0.0.9", given, 100.0, range(1))  # type: ignore[arg-type]
+        opened.append(found)
+        return Fleet(world, hosts, found)
+
+    yield make
+    for each in opened:
+        each.close()
+
+
+def drifting(offset_ns: int, ppm: float) -> Callable[[int], int]:
+    return lambda ns: offset_ns + ns + round(ns * ppm / 1e6)
+
+
+def stepped(offset_ns: int, at_ns: int, by_ns: int) -> Callable[[int], int]:
+    return lambda ns: offset_ns + ns + (by_ns if ns >= at_ns else 0)
+
+
+PAIR = ("10.0.0.1", "10.0.0.2")
+
+
+@pytest.mark.parametrize("ppm", [-45.0, 0.0, 45.0])
+def test_the_truth_lies_in_the_bounds_at_each_moment_of_a_window(fleet: Callable[..., Fleet], ppm: float) -> None:
+    here = fleet(drifting(5 * 10**9, ppm), drifting(-2 * HOUR_NS, -ppm))
+    here.go_on(10)
+    from_ns = here.world.now_ns
+    here.go_on(60)
+    until_ns = here.world.now_ns
+    here.go_on(2)
+    bound = here.clocks.bounds(from_ns, until_ns)[PAIR]
+    truths = [here.truth_ns(from_ns + number * (until_ns - from_ns) // 997) for number in range(998)]
+    assert bound.low_ns <= min(truths) <= max(truths) <= bound.high_ns
+    # Not wider than round trips, drift between exchanges, and what the clocks really drifted apart.
+    assert bound.high_ns - bound.low_ns < 80_000 + 100_000 + (max(truths) - min(truths))
+    now = here.clocks.ahead_ns()
+    assert abs(now[1] - now[0] - here.truth_ns(here.world.now_ns)) < 100_000
+
+
+@pytest.mark.parametrize("by_ns", [2 * 10**6, -(10**9)])
+def test_a_clock_that_is_set_in_the_window_is_named(fleet: Callable[..., Fleet], by_ns: int) -> None:
+    here = fleet(drifting(0, 5), stepped(7, 10**12 + 30 * 10**9, by_ns))
+    here.go_on(10)
+    from_ns = here.world.now_ns
+    here.go_on(40)
+    with pytest.raises(ClockError, match=r"10\.0\.0\.2"):
+        here.clocks.bounds(from_ns, here.world.now_ns)
+    # Before it, all is well.
+    assert here.clocks.bounds(from_ns, from_ns + 10 * 10**9)[PAIR].low_ns <= here.truth_ns(from_ns)
+
+
+def test_a_clock_that_runs_faster_than_any_may_is_noticed(fleet: Callable[..., Fleet]) -> None:
+    here = fleet(drifting(0, 0), drifting(0, 900))
+    here.go_on(10)
+    with pytest.raises(ClockError, match="set, or runs too fast"):
+        here.clocks.bounds(here.world.now_ns - 5 * 10**9, here.world.now_ns)
+
+
+def test_one_that_is_being_set_is_given_more_room(fleet: Callable[..., Fleet]) -> None:
+    here = fleet(drifting(0, 0), drifting(0, 450))
+    here.hosts[1].slewed = True
+    here.go_on(10)
+    from_ns = here.world.now_ns - 5 * 10**9
+    bound = here.clocks.bounds(from_ns, here.world.now_ns)[PAIR]
+    assert bound.low_ns <= here.truth_ns(from_ns) <= here.truth_ns(here.world.now_ns) <= bound.high_ns
+
+
+def test_a_host_that_is_not_heard_is_named(fleet: Callable[..., Fleet]) -> None:
+    here = fleet(drifting(0, 0), drifting(0, 0))
+    here.hosts[1].answers = False
+    here.go_on(10)
+    with pytest.raises(ClockError, match=r"10\.0\.0\.2 did not answer for 3 s when this host asked"):
+        here.clocks.bounds(here.world.now_ns - 10**9, here.world.now_ns)
+
+
+def test_names_and_widths(fleet: Callable[..., Fleet]) -> None:
+    here = fleet(drifting(0, 0), drifting(0, 0))
+    assert here.clocks.names == [HERE, *PAIR]
+    assert 0 < here.clocks.widths_s()[PAIR] < 200e-6

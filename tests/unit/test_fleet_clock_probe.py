@@ -1,0 +1,83 @@
+"""Hosts ask each other for their time, over UDP on loopback."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tidegauge.errors import StartFailedError
+from tidegauge.fleet.clock_probe import SECRET_BYTES, ClockSocket
+from tidegauge.statistics.clocks import Exchange
+
+SECRET = b"s" * SECRET_BYTES
+
+
+@pytest.fixture
+def other() -> Iterator[ClockSocket]:
+    """One that answers, in a thread."""
+    answering, ended = ClockSocket("127.0.0.1", [0], SECRET), threading.Event()
+
+    def serve() -> None:
+        while not ended.is_set():
+            answering.answer()
+            time.sleep(1e-4)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield answering
+    ended.set()
+    thread.join()
+    answering.close()
+
+
+def test_the_truth_is_in_what_a_burst_proves(other: ClockSocket) -> None:
+    asking = ClockSocket("127.0.0.1", [0], SECRET)
+    try:
+        (stamps,) = asking.burst([("127.0.0.1", other.port)])
+        assert stamps is not None
+        offset = Exchange(*stamps).offset()
+        assert offset.low_ns <= 0 <= offset.high_ns, "it is the same clock"
+        asked_ns, received_ns, answered_ns, returned_ns = stamps
+        assert asked_ns < received_ns <= answered_ns < returned_ns
+    finally:
+        asking.close()
+
+
+def test_who_does_not_know_the_secret_gets_no_answer(other: ClockSocket) -> None:
+    asking = ClockSocket("127.0.0.1", [0], b"x" * SECRET_BYTES)
+    try:
+        assert asking.burst([("127.0.0.1", other.port)]) == [None]
+    finally:
+        asking.close()
+
+
+def test_two_may_ask_each_other_at_once() -> None:
+    ends = [ClockSocket("127.0.0.1", [0], SECRET) for _ in range(2)]
+    found: list[object] = []
+
+    def ask(own: ClockSocket, peer: ClockSocket) -> None:
+        found.extend(own.burst([("127.0.0.1", peer.port)], 200))
+
+    threads = [threading.Thread(target=ask, args=pair) for pair in (ends, ends[::-1])]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for end in ends:
+        end.close()
+    assert any(stamps is not None for stamps in found), "who asks answers meanwhile"
+
+
+def test_a_port_that_is_taken_is_passed_over() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        found = ClockSocket("127.0.0.1", [port, 0], SECRET)
+        assert found.port != port
+        found.close()
+        with pytest.raises(StartFailedError, match=r"127\.0\.0\.1 has no free UDP port for clocks"):
+            ClockSocket("127.0.0.1", [port], SECRET)
