@@ -108,3 +108,13 @@ def join(hosts: Sequence[Namespace], roles: Sequence[str]) -> None:
         token.write_text((head.state / "fleet/token").read_text())
         joined = host.tidegauge("fleet", "join", f"{head.address}:6379", "--token", str(token), "--role", role)
         assert joined.returncode == 0, joined.stderr
+
+
+def started(host: Namespace) -> list[psutil.Process]:
+    """What was started for a run there: not Ray's own."""
+    found = []
+    for process in host.processes:
+        # Others end meanwhile.
+        with contextlib.suppress(psutil.Error):
+            found += [process] if "TIDEGAUGE_AGENT" in process.environ() else []
+    return found

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fleet_hosts import NEEDS, Namespace, join, namespaces
+from fleet_hosts import NEEDS, Namespace, ip, join, namespaces, started
+from patience import wait_for
 
 pytestmark = [*NEEDS, pytest.mark.slow]
 
@@ -20,8 +23,10 @@ durability: 1
 nodes: 3
 workload: {{message-size: 1KiB, partitions: 2, producers: 2, consumers: 2}}
 experiments:
-  - {{name: latency, rate: 200, warm-up-min: 5s, warm-up-max: 8s, measure: 5s, drain-max: 10s}}
+  - {experiment}
 """
+LATENCY = "{name: latency, rate: 200, warm-up-min: 5s, warm-up-max: 8s, measure: %s, drain-max: 10s}"
+PEAK = "{name: peak, warm-up-min: 5s, warm-up-max: 8s, measure: 8s, drain-max: 20s}"
 FLEET = """\
 launcher: ray
 network: 10.213.9.0/24
@@ -51,18 +56,27 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Namespace]]
         shutil.rmtree(RUNS)
 
 
+def arguments(directory: Path, system: str, experiment: str) -> list[str]:
+    """Of a run on the fleet."""
+    path, fleet = directory / "across.yaml", directory / "fleet.yaml"
+    path.write_text(CAMPAIGN.format(system=system, experiment=experiment))
+    fleet.write_text(FLEET)
+    return ["run", str(path), "--fleet", str(fleet), "--runs-dir", str(RUNS)]
+
+
+def newest_run() -> Path:
+    return max(RUNS.glob("*-across"), key=lambda each: each.stat().st_mtime)
+
+
 @pytest.mark.parametrize("system", ["kafka", "rabbitmq", "pulsar"])
 def test_messages_from_host_to_host_are_measured_within_bounds(
     hosts: list[Namespace], tmp_path: Path, system: str
 ) -> None:
-    path, fleet = tmp_path / "across.yaml", tmp_path / "fleet.yaml"
-    path.write_text(CAMPAIGN.format(system=system))
-    fleet.write_text(FLEET)
-    done = hosts[0].tidegauge("run", str(path), "--fleet", str(fleet), "--runs-dir", str(RUNS))
+    done = hosts[0].tidegauge(*arguments(tmp_path, system, LATENCY % "5s"))
     # On the CPUs of one machine load generators may be late, which is said.
     assert done.returncode in (0, 3), done.stdout + done.stderr
     assert "load generators: one on each of 10.213.9.2, 10.213.9.3." in " ".join((done.stdout + done.stderr).split())
-    run = max(RUNS.glob("*-across"), key=lambda each: each.stat().st_mtime)
+    run = newest_run()
     (trial,) = (run / "trials").iterdir()
     result = json.loads((trial / "result.json").read_text())["result"]
     (subscription,) = result["subscriptions"]
@@ -81,3 +95,53 @@ def test_messages_from_host_to_host_are_measured_within_bounds(
     shown = " ".join(hosts[0].tidegauge("show", str(run)).stdout.split())
     assert "2 load generators are on several hosts: how far their clocks are apart is known to within" in shown
     assert "Servers and clients ran on other hosts." in shown
+
+
+def test_a_link_that_is_limited_is_named(hosts: list[Namespace], tmp_path: Path) -> None:
+    slow = hosts[2]
+    limit = [
+        "tc",
+        "qdisc",
+        "add",
+        "dev",
+        "eth0",
+        "root",
+        "tbf",
+        "rate",
+        "16mbit",
+        "burst",
+        "64kbit",
+        "latency",
+        "100ms",
+    ]
+    subprocess.run(["ip", "netns", "exec", slow.name, *limit], check=True)
+    try:
+        done = hosts[0].tidegauge(*arguments(tmp_path, "kafka", PEAK))
+        assert done.returncode in (0, 3), done.stdout + done.stderr
+    finally:
+        subprocess.run(["ip", "netns", "exec", slow.name, *limit[:2], "del", *limit[3:6]], check=True)
+    (trial,) = (newest_run() / "trials").iterdir()
+    limiting = json.loads((trial / "result.json").read_text())["result"]["limiting"]
+    found = [f"{limiting['resource']} {limiting['subject']}", *limiting["others"]]
+    assert any(clause.startswith(f"network of {slow.address}") for clause in found), found
+    assert not any(clause.startswith("network of") and slow.address not in clause for clause in found), found
+
+
+def test_a_load_host_that_is_lost_is_named_and_voids_the_trial(hosts: list[Namespace], tmp_path: Path) -> None:
+    """The last one: to Ray the host is dead afterwards."""
+    process = hosts[0].start(*arguments(tmp_path, "kafka", LATENCY % "60s"))
+    lines: list[str] = []
+    reader = threading.Thread(target=lambda: lines.extend(iter(process.stdout.readline, "")), daemon=True)  # type: ignore[union-attr]
+    reader.start()
+    try:
+        wait_for(lambda: any("measuring" in line for line in lines), 300.0, "it measures")
+        ip(f"-n {hosts[2].name} link set eth0 down")
+        wait_for(lambda: any("The host 10.213.9.3 is lost" in line for line in lines), 30.0, "the host is named")
+        assert process.wait(300) == 1
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
+        ip(f"-n {hosts[2].name} link set eth0 up")
+    wait_for(lambda: not any(started(host) for host in hosts), 60.0, "everything has ended")
+    assert any("failed" in line and "0001-latency-kafka" in line for line in lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from fleet_hosts import NEEDS, Namespace, ip, join, namespaces
+from fleet_hosts import NEEDS, Namespace, ip, join, namespaces, started
 from patience import wait_for
 
 pytestmark = [*NEEDS, pytest.mark.slow]
@@ -71,18 +70,8 @@ def newest_trial() -> Path:
     return trial
 
 
-def servers(host: Namespace) -> list[psutil.Process]:
-    """What was started for a run there: not Ray's own."""
-    found = []
-    for process in host.processes:
-        # Others end meanwhile.
-        with contextlib.suppress(psutil.Error):
-            found += [process] if "TIDEGAUGE_AGENT" in process.environ() else []
-    return found
-
-
 def agent_of(host: Namespace) -> psutil.Process:
-    (agent,) = [process for process in servers(host) if "tidegauge.fleet.agent" in process.cmdline()]
+    (agent,) = [process for process in started(host) if "tidegauge.fleet.agent" in process.cmdline()]
     return agent
 
 
@@ -106,7 +95,7 @@ def test_a_node_is_on_each_host_and_nothing_stays(
     assert all(address in settings for address in ("10.213.8.2", "10.213.8.3", "10.213.8.4"))
     # Written on the hosts, and brought here.
     assert all((stored / "logs" / f"{process}-{number}.log").stat().st_size for number in (1, 2, 3))
-    assert [servers(host) for host in others] == [[], [], []]
+    assert [started(host) for host in others] == [[], [], []]
     shown = load.tidegauge("show", str(stored.parents[1])).stdout
     assert "Clients ran on it, servers on other hosts." in " ".join(shown.split())
 
@@ -138,7 +127,7 @@ def going(hosts: list[Namespace], tmp_path: Path) -> Iterator[Going]:
         process.kill()
         process.wait()
         reader.join()
-        wait_for(lambda: not any(servers(host) for host in hosts), 60.0, "everything has ended")
+        wait_for(lambda: not any(started(host) for host in hosts), 60.0, "everything has ended")
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
@@ -158,7 +147,7 @@ def test_an_agent_that_is_lost_is_named_and_voids_the_trial(
 def test_a_trial_goes_on_without_ray(hosts: list[Namespace], tmp_path: Path) -> None:
     """Its part of a host is killed while servers run there; the host joins again afterwards."""
     process = hosts[0].start(*campaign(tmp_path, "kafka", measure="20s"))
-    wait_for(lambda: any("java" in each.name() for each in servers(hosts[3])), 200.0, "servers run")
+    wait_for(lambda: any("java" in each.name() for each in started(hosts[3])), 200.0, "servers run")
     (raylet,) = [each for each in hosts[3].processes if each.name() == "raylet"]
     raylet.kill()
     out, err = process.communicate(timeout=400)
@@ -171,7 +160,7 @@ def test_a_trial_goes_on_without_ray(hosts: list[Namespace], tmp_path: Path) -> 
 
 def test_with_its_controller_everything_ends(hosts: list[Namespace], going: Going) -> None:
     psutil.Process(going.process.pid).kill()
-    wait_for(lambda: not any(servers(host) for host in hosts[1:]), 60.0, "everything has ended")
+    wait_for(lambda: not any(started(host) for host in hosts[1:]), 60.0, "everything has ended")
 
 
 def test_a_host_whose_link_is_cut_is_named(hosts: list[Namespace], going: Going) -> None:
@@ -180,7 +169,7 @@ def test_a_host_whose_link_is_cut_is_named(hosts: list[Namespace], going: Going)
     going.until("The host 10.213.8.2 is lost", 30.0)
     going.until("To go on with it", 200.0)
     # On the host itself nothing reaches its agent either.
-    wait_for(lambda: not servers(hosts[1]), 60.0, "its servers have ended with the lease")
+    wait_for(lambda: not started(hosts[1]), 60.0, "its servers have ended with the lease")
     ip(f"-n {hosts[1].name} link set eth0 up")
 
 

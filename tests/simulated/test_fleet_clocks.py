@@ -133,7 +133,7 @@ def test_a_clock_that_is_set_in_the_window_is_named(fleet: Callable[..., Fleet],
     with pytest.raises(ClockError, match=r"10\.0\.0\.2"):
         here.clocks.bounds(from_ns, here.world.now_ns)
     # Before it, all is well.
-    assert here.clocks.bounds(from_ns, from_ns + 10 * 10**9)[PAIR].low_ns <= here.truth_ns(from_ns)
+    assert here.clocks.bounds(from_ns, from_ns + 5 * 10**9)[PAIR].low_ns <= here.truth_ns(from_ns)
 
 
 def test_a_clock_that_runs_faster_than_any_may_is_noticed(fleet: Callable[..., Fleet]) -> None:
@@ -155,8 +155,8 @@ def test_one_that_is_being_set_is_given_more_room(fleet: Callable[..., Fleet]) -
 def test_a_host_that_is_not_heard_is_named(fleet: Callable[..., Fleet]) -> None:
     here = fleet(drifting(0, 0), drifting(0, 0))
     here.hosts[1].answers = False
-    here.go_on(10)
-    with pytest.raises(ClockError, match=r"10\.0\.0\.2 did not answer for 3 s when this host asked"):
+    here.go_on(15)
+    with pytest.raises(ClockError, match=r"10\.0\.0\.2 did not answer for 10 s when this host asked"):
         here.clocks.bounds(here.world.now_ns - 10**9, here.world.now_ns)
 
 

@@ -23,7 +23,7 @@ def other() -> Iterator[ClockSocket]:
 
     def serve() -> None:
         while not ended.is_set():
-            answering.answer()
+            answering.take()
             time.sleep(1e-4)
 
     thread = threading.Thread(target=serve)
@@ -81,3 +81,20 @@ def test_a_port_that_is_taken_is_passed_over() -> None:
         found.close()
         with pytest.raises(StartFailedError, match=r"127\.0\.0\.1 has no free UDP port for clocks"):
             ClockSocket("127.0.0.1", [port], SECRET)
+
+
+def test_a_late_answer_counts_with_the_next_burst() -> None:
+    """As through a link with a long queue: what it proves is wide, and true."""
+    asking, answering = (ClockSocket("127.0.0.1", [0], SECRET) for _ in range(2))
+    peer = ("127.0.0.1", answering.port)
+    try:
+        assert asking.burst([peer]) == [None]
+        answering.take()
+        (stamps,) = asking.burst([peer])
+        assert stamps is not None
+        offset = Exchange(*stamps).offset()
+        assert offset.low_ns <= 0 <= offset.high_ns
+        assert offset.high_ns - offset.low_ns > 2_000_000, "it took as long as two waited for it"
+    finally:
+        asking.close()
+        answering.close()

@@ -259,14 +259,22 @@ def test_ports_are_free_on_all_hosts(many: ManyHosts, agents: list[RemoteHost]) 
 def test_what_is_used_there_is_seen_here(many: ManyHosts, tmp_path: Path) -> None:
     many.start(on(tmp_path, "busy", "server-1", "while :; do :; done"))
     seen: dict[str, float] = {}
+    where: set[tuple[str, str]] = set()
+    hosts: dict[str, float] = {}
     after, deadline_s = 0, time.monotonic() + 30
     while seen.get("busy", 0.0) == 0.0 and time.monotonic() < deadline_s:
         for sample in many.samples(after):
             after = sample.number
             for process in sample.processes:
                 seen[process.name] = seen.get(process.name, 0.0) + process.cpu_s
+                where.add((process.name, process.host))
+            for other in sample.others:
+                hosts[other.host] = hosts.get(other.host, 0.0) + other.use.cpu_s
         time.sleep(0.3)
     assert seen["busy"] > 0
+    assert where == {("busy", "127.0.0.2")}
+    assert hosts["127.0.0.2"] > 0, "the whole host's"
+    assert set(hosts) == {"127.0.0.2", "127.0.0.3"}
 
 
 def test_too_few_hosts_are_refused() -> None:

@@ -13,6 +13,7 @@ from tidegauge.campaign.run import result as of_trial
 from tidegauge.hosts.ceilings import Ceilings, DiskCeiling, LoopbackCeiling
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, ThreadShare, WindowUse
+from tidegauge.model.fleet import HostLink
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import Arrival
@@ -344,7 +345,7 @@ def test_what_is_judged_is_the_trials_own(monkeypatch: pytest.MonkeyPatch) -> No
         spec=trial,
         subject=SimpleNamespace(system=SimpleNamespace(metrics=metrics)),
         deployment=SimpleNamespace(processes=("kafka-1", "kafka-2"), metrics_endpoints=()),
-        resources=SimpleNamespace(host=None, ceilings=None, calibrations=()),
+        resources=SimpleNamespace(host=None, ceilings=None, calibrations=(), links={}),
         worker=SimpleNamespace(processes=("worker-1", "worker-2")),
     )
     use = WindowUse(
@@ -404,3 +405,70 @@ def test_a_consumer_of_one_of_several_load_generators() -> None:
 def test_a_closed_loop_that_nobody_held_back_was_limited_by_all_of_them() -> None:
     answer = found(load(workers=THREE, blocked_share=0.1), *map(process, ("kafka-1", *THREE)))
     assert (answer.resource, answer.subject) == (Resource.CLIENT_CPU, "all 3 load generators")
+
+
+# Hosts of a fleet
+
+
+def on_hosts(load_: Load, processes: list[ProcessShare], others: dict[str, HostShare], **parts: Any) -> Limiting:
+    """The host that runs the trial has nothing of it, and is full of other work."""
+    devices = parts.get("devices", ())
+    use = WindowUse(10.0, host(cpu_share=1.0, cpu_stall_share=1.0), tuple(processes), devices, others=others)
+    return limiting_resource(load_, use)
+
+
+SERVERS = [process("kafka-1", host="10.0.0.1"), process("kafka-2", host="10.0.0.2")]
+CLIENT = process("worker-1", host="10.0.0.9")
+ELSEWHERE = load(servers=("kafka-1", "kafka-2"), workers=("worker-1",), data_devices=())
+QUIET = {"10.0.0.1": host(), "10.0.0.2": host(), "10.0.0.9": host()}
+
+
+def test_a_full_host_of_a_fleet_is_named_and_one_without_a_part_is_not() -> None:
+    assert on_hosts(ELSEWHERE, [*SERVERS, CLIENT], QUIET).resource is Resource.WINDOW
+    full = host(cpu_share=0.97, cpu_stall_share=0.8)
+    answer = on_hosts(ELSEWHERE, [*SERVERS, CLIENT], {**QUIET, "10.0.0.2": full})
+    assert (answer.resource, answer.subject) == (Resource.HOST_CPU, "of 10.0.0.2")
+    assert answer.words.startswith("97% of 4 CPUs (servers 0.50, load generator 0.00, everything else 3.38)")
+    assert answer.summary == "host CPU of 10.0.0.2 (97 %)"
+
+
+def test_a_disk_is_judged_by_what_waited_on_its_host() -> None:
+    busy = device(number="10.0.0.2 254:0", name="vda of 10.0.0.2", host="10.0.0.2", busy_share=0.99)
+    waiting = {**QUIET, "10.0.0.2": host(io_stall_share=0.6)}
+    answer = on_hosts(ELSEWHERE, [*SERVERS, CLIENT], waiting, devices=(busy,))
+    assert (answer.resource, answer.subject) == (Resource.DISK, "vda of 10.0.0.2")
+    elsewhere = {**QUIET, "10.0.0.1": host(io_stall_share=0.6)}
+    assert on_hosts(ELSEWHERE, [*SERVERS, CLIENT], elsewhere, devices=(busy,)).resource is Resource.WINDOW
+    clients = replace(busy, host="10.0.0.9")
+    assert on_hosts(ELSEWHERE, [*SERVERS, CLIENT], waiting, devices=(clients,)).resource is Resource.WINDOW
+
+
+def test_a_process_is_compared_with_the_cpus_of_its_own_host() -> None:
+    limited = process("kafka-2", host="10.0.0.2", cpus=0.99, cpus_allowed=1.0)
+    answer = on_hosts(ELSEWHERE, [SERVERS[0], limited, CLIENT], QUIET)
+    assert (answer.resource, answer.subject) == (Resource.SERVER_CPU, "kafka-2 on 10.0.0.2")
+    small = {**QUIET, "10.0.0.2": host(cpus=1)}
+    assert on_hosts(ELSEWHERE, [SERVERS[0], limited, CLIENT], small).resource is not Resource.SERVER_CPU
+
+
+def test_a_link_at_what_it_was_measured_to_carry_is_named() -> None:
+    measured = replace(ELSEWHERE, links={name: HostLink(100.0 * MB, 200.0 * MB) for name in QUIET})
+    sending = host(network_bytes_per_s=105.0 * MB, network_sent_bytes_per_s=95.0 * MB)
+    answer = on_hosts(measured, [*SERVERS, CLIENT], {**QUIET, "10.0.0.9": sending})
+    assert (answer.resource, answer.subject) == (Resource.NETWORK, "of 10.0.0.9")
+    assert answer.words == "95.0 MB/s sent by 10.0.0.9 of 100.0 MB/s that it can"
+    receiving = host(network_bytes_per_s=190.0 * MB, network_sent_bytes_per_s=10.0 * MB)
+    assert (
+        "180.0 MB/s received by 10.0.0.1"
+        in on_hosts(measured, [*SERVERS, CLIENT], {**QUIET, "10.0.0.1": receiving}).words
+    )
+    more = host(network_bytes_per_s=190.0 * MB, network_sent_bytes_per_s=180.0 * MB)
+    assert on_hosts(measured, [*SERVERS, CLIENT], {**QUIET, "10.0.0.9": more}).resource is Resource.WINDOW, (
+        "measured wrongly"
+    )
+
+
+def test_lost_segments_are_those_of_a_host() -> None:
+    lossy = host(tcp_segments=100_000, tcp_retransmits=5_000)
+    answer = on_hosts(ELSEWHERE, [*SERVERS, CLIENT], {**QUIET, "10.0.0.1": lossy})
+    assert (answer.resource, answer.subject) == (Resource.NETWORK, "of 10.0.0.1")

@@ -60,7 +60,7 @@ Fleet = Annotated[
     typer.Option(
         "--fleet",
         metavar="FILE",
-        help="Start servers on the hosts of a fleet, one node each; the load comes from this host.",
+        help="Start servers on the hosts of a fleet, one node each, and load generators if it has hosts for them.",
         exists=True,
         dir_okay=False,
     ),

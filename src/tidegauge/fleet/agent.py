@@ -301,7 +301,7 @@ class Agent:
     def _listen_to_clocks(self, message: Message) -> int:
         """Answer questions for this host's time from now on, at the port that is returned."""
         self._clocks = ClockSocket(message["address"], message["ports"], bytes.fromhex(message["secret"]))
-        self._selector.register(self._clocks, selectors.EVENT_READ, self._clocks.answer)
+        self._selector.register(self._clocks, selectors.EVENT_READ, self._clocks.take)
         return self._clocks.port
 
     def _clock_burst(self, message: Message) -> Message:

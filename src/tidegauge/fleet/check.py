@@ -12,16 +12,18 @@ from ipaddress import IPv4Address, IPv4Network
 from statistics import median
 from typing import Any, TypeVar
 
-from tidegauge.errors import TidegaugeError
+from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.fleet.api import Launcher, Remote
 from tidegauge.fleet.probes import Prober
 from tidegauge.fleet.ray_node import PROBE_PORT
-from tidegauge.model.fleet import SERVER_ROLE, DiskState, FleetCheck, FleetHost, HostState, Link
+from tidegauge.model.fleet import SERVER_ROLE, DiskState, FleetCheck, FleetHost, HostLink, HostState, Link
 from tidegauge.numbers import plural
 from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offset, Pair, closed, offset_at, suspects
 
 _EXCHANGES = 40
 _TRANSFER_S = 0.3
+_CONNECTIONS = 4
+"""At once, of a link whose most is asked for: one alone may not fill it."""
 _START_S_MAX = 60.0
 """Of the first call: the host's Python starts, and imports."""
 _CALL_S_MAX = 20.0
@@ -74,6 +76,32 @@ def check(launcher: Launcher, wanted: Wanted, report: Report) -> FleetCheck:
     bounds, doubts = judged_clocks(offsets, wanted.clock_ns_max)
     links = tuple(_link(pair, exchanged, rates, bounds) for pair in sorted(rates))
     return FleetCheck(hosts, states, disks, links, (*problems, *doubts), time.monotonic() - begun_s)
+
+
+def link_ceilings(launcher: Launcher, hosts: Sequence[FleetHost]) -> dict[str, HostLink]:
+    """What each host can send and receive, by address, from each to each: most of what was seen with any other one.
+
+    Raises `RunFailedError` if a host can't be reached from another one.
+    """
+    problems: list[str] = []
+    remotes = {host.address: launcher.start(host, Prober) for host in hosts}
+    try:
+        with ThreadPoolExecutor(max(1, len(hosts))) as pool:
+            fleet = _Fleet(pool, remotes, problems)
+            fleet.on_each(hosts, "listen", lambda host: (host.address, PROBE_PORT), _START_S_MAX)
+            rates = fleet.transfers([host.address for host in hosts], _CONNECTIONS) if not problems else {}
+    finally:
+        for remote in remotes.values():
+            remote.end()
+    if problems:
+        raise RunFailedError(problems[0])
+    return {
+        host.address: HostLink(
+            max((rate for (sender, _), rate in rates.items() if sender == host.address), default=0.0),
+            max((rate for (_, receiver), rate in rates.items() if receiver == host.address), default=0.0),
+        )
+        for host in hosts
+    }
 
 
 def missing(hosts: Iterable[FleetHost], wanted: Mapping[str, int]) -> list[str]:
@@ -183,19 +211,19 @@ class _Fleet:
                 )
         return found, offsets
 
-    def transfers(self, hosts: Sequence[str]) -> dict[Pair, float]:
-        """Bytes a second of each pair in both directions, one after the other."""
+    def transfers(self, hosts: Sequence[str], connections: int = 1) -> dict[Pair, float]:
+        """Bytes a second of each pair in both directions, one after the other, over so many connections each."""
         found: dict[Pair, float] = {}
         for pairs in rounds(hosts):
             for way in (pairs, [(other, first) for first, other in pairs]):
-                found |= self._together({pair: partial(self._send, pair) for pair in way})
+                found |= self._together({pair: partial(self._send, pair, connections) for pair in way})
         return found
 
     def _ask(self, pair: Pair) -> Any:
         return self._call(pair[0], "exchange", _CALL_S_MAX, pair[1], PROBE_PORT, _EXCHANGES)
 
-    def _send(self, pair: Pair) -> Any:
-        return self._call(pair[0], "send", _CALL_S_MAX, pair[1], PROBE_PORT, _TRANSFER_S)
+    def _send(self, pair: Pair, connections: int) -> Any:
+        return self._call(pair[0], "send", _CALL_S_MAX, pair[1], PROBE_PORT, _TRANSFER_S, connections)
 
     def _call(self, address: str, method: str, timeout_s: float, *arguments: object) -> Any:
         return self._remotes[address].call(method, *arguments, timeout_s=timeout_s)

@@ -22,16 +22,19 @@ EXCHANGES = 12
 """Of a burst, of which the quickest counts."""
 _QUESTION = struct.Struct(f"<{SECRET_BYTES}sq")
 _ANSWER = struct.Struct(f"<{SECRET_BYTES}sqqq")
-_ANSWER_S_MAX = 0.02
-_UNANSWERED_MAX = 2
-"""After so many of a burst a host is not asked again in it."""
+_WAIT_S = 0.003
+"""For an answer, before the next question: one that comes later counts as well."""
+_LATE_MAX = 2
+"""After so many late answers of a burst a host is not asked again in it."""
+_ANSWER_S_MAX = 5.0
 
 Stamps = tuple[int, int, int, int]
 """Of an exchange: see `statistics.clocks.Exchange`."""
+Peer = tuple[str, int]
 
 
 class ClockSocket:
-    """Nothing waits but a burst, for at most 0.04 s for each host that does not answer."""
+    """Nothing waits but a burst, for some milliseconds for each host."""
 
     def __init__(self, address: str, ports: Iterable[int], secret: bytes) -> None:
         """Listen on the first port that is free. Raises `StartFailedError` if none is."""
@@ -39,6 +42,10 @@ class ClockSocket:
         self._socket.setblocking(False)
         self._secret = secret
         self._number = 0
+        self._asked: dict[int, tuple[Peer, int]] = {}
+        """Questions without an answer yet, and when each was asked."""
+        self._tightest: dict[Peer, Stamps] = {}
+        """Of each peer since the last burst was reported."""
         for port in ports:
             try:
                 self._socket.bind((address, port))
@@ -51,72 +58,73 @@ class ClockSocket:
         raise StartFailedError(f"{address} has no free UDP port for clocks: {last.strerror}.")
 
     def fileno(self) -> int:
-        """To wait for questions."""
+        """To wait for packets."""
         return self._socket.fileno()
 
-    def answer(self) -> None:
-        """Answer all questions that have come."""
-        while self._taken() is not None:
+    def take(self) -> None:
+        """Answer all questions that have come, and note late answers."""
+        while self._taken():
             pass
 
-    def burst(self, peers: Sequence[tuple[str, int]], count: int = EXCHANGES) -> list[Stamps | None]:
-        """The tightest of so many exchanges with each peer; None of one that did not answer."""
-        return [self._tightest(peer, count) for peer in peers]
+    def burst(self, peers: Sequence[Peer], count: int = EXCHANGES) -> list[Stamps | None]:
+        """Ask each peer so many times.
+
+        Returns of each the tightest exchange whose answer has come since the last burst; None without any.
+        """
+        forgotten_ns = time.monotonic_ns() - round(_ANSWER_S_MAX * 1e9)
+        self._asked = {number: asked for number, asked in self._asked.items() if asked[1] > forgotten_ns}
+        for peer in peers:
+            late = 0
+            for _ in range(count):
+                late += not self._ask(peer)
+                if late == _LATE_MAX:
+                    break
+        return [self._tightest.pop(peer, None) for peer in peers]
 
     def close(self) -> None:
         """Listen no more."""
         self._socket.close()
 
-    def _tightest(self, peer: tuple[str, int], count: int) -> Stamps | None:
-        best: Stamps | None = None
-        unanswered = 0
-        for _ in range(count):
-            found = self._exchange(peer)
-            if found is None:
-                unanswered += 1
-                if unanswered == _UNANSWERED_MAX:
-                    break
-            elif best is None or _width(found) < _width(best):
-                best = found
-        return best
-
-    def _exchange(self, peer: tuple[str, int]) -> Stamps | None:
+    def _ask(self, peer: Peer) -> bool:
+        """Whether the answer came at once."""
         self._number += 1
-        asked_ns = time.monotonic_ns()
+        number, asked_ns = self._number, time.monotonic_ns()
+        self._asked[number] = (peer, asked_ns)
         try:
-            self._socket.sendto(_QUESTION.pack(self._secret, self._number), peer)
+            self._socket.sendto(_QUESTION.pack(self._secret, number), peer)
         except OSError:
-            return None
-        deadline_ns = asked_ns + round(_ANSWER_S_MAX * 1e9)
-        while (left_ns := deadline_ns - time.monotonic_ns()) > 0:
-            select.select([self._socket], [], [], left_ns / 1e9)
+            return False
+        while number in self._asked and (left_s := _WAIT_S - (time.monotonic_ns() - asked_ns) / 1e9) > 0:
+            select.select([self._socket], [], [], left_s)
             # Others may ask meanwhile.
-            while (taken := self._taken()) is not None:
-                if taken[0] == self._number:
-                    _, received_ns, answered_ns, returned_ns = taken
-                    return asked_ns, received_ns, answered_ns, returned_ns
-        return None
+            self.take()
+        return number not in self._asked
 
-    def _taken(self) -> tuple[int, int, int, int] | None:
-        """An answer's number and times, with that of its arrival; of a question, which is answered, number 0.
-
-        None if nothing has come.
-        """
+    def _taken(self) -> bool:
+        """Take in one packet; False if none has come."""
         try:
             packet, sender = self._socket.recvfrom(_ANSWER.size + 1)
         except OSError:
-            return None
+            return False
         now_ns = time.monotonic_ns()
         if not hmac.compare_digest(packet[:SECRET_BYTES], self._secret):
-            return 0, 0, 0, 0
+            return True
         if len(packet) == _QUESTION.size:
             _, number = _QUESTION.unpack(packet)
             with contextlib.suppress(OSError):  # It asks again.
                 self._socket.sendto(_ANSWER.pack(self._secret, number, now_ns, time.monotonic_ns()), sender)
         elif len(packet) == _ANSWER.size:
-            _, number, received_ns, answered_ns = _ANSWER.unpack(packet)
-            return int(number), int(received_ns), int(answered_ns), now_ns
-        return 0, 0, 0, 0
+            self._answered(*_ANSWER.unpack(packet)[1:], returned_ns=now_ns)
+        return True
+
+    def _answered(self, number: int, received_ns: int, answered_ns: int, *, returned_ns: int) -> None:
+        if number not in self._asked:
+            return
+        peer, asked_ns = self._asked.pop(number)
+        stamps = (asked_ns, received_ns, answered_ns, returned_ns)
+        known = self._tightest.get(peer)
+        if known is None or _width(stamps) < _width(known):
+            self._tightest[peer] = stamps
 
 
 def _width(stamps: Stamps) -> int:

@@ -24,8 +24,8 @@ from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offse
 EVERY_S = 0.5
 _LOOK_S = 0.25
 """The bounds are worked out for instants that far apart; between two of them clocks drift."""
-_NEAR_S = 3.0
-"""Older and newer exchanges say nothing more."""
+_NEAR_S = 10.0
+"""Older and newer exchanges say next to nothing: so much drift is a millisecond. Without any the clock is not known."""
 _FIRST_ROUNDS = 4
 _KEPT = 50_000
 """Of a pair: some seven hours."""

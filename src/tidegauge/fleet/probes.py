@@ -12,6 +12,7 @@ import socket
 import struct
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 
@@ -30,6 +31,8 @@ _TIMES = struct.Struct("<qq")
 _COUNT = struct.Struct("<q")
 _CHUNK = bytes(256 * 1024)
 _SILENCE_S_MAX = 5.0
+_HELD_BYTES_MAX = 1 << 20
+"""Of what is sent and has not arrived: a slow link would take its time for more."""
 
 Stamps = tuple[int, int, int, int]
 """Of an exchange: see `statistics.clocks.Exchange`."""
@@ -87,15 +90,17 @@ class Prober:
                 stamps.append((asked_ns, received_ns, answered_ns, time.monotonic_ns()))
         return stamps
 
-    def send(self, address: str, port: int, seconds: float) -> float:
-        """Bytes a second that arrive there over one connection. Raises `RunFailedError` if it can't be reached."""
-        with _connected(address, port, _BYTES) as way:
+    def send(self, address: str, port: int, seconds: float, connections: int = 1) -> float:
+        """Bytes a second that arrive there, over so many connections.
+
+        Raises `RunFailedError` if it can't be reached.
+        """
+        with contextlib.ExitStack() as closing, ThreadPoolExecutor(connections) as pool:
+            ways = [closing.enter_context(_connected(address, port, _BYTES)) for _ in range(connections)]
             begun_s = time.perf_counter()
-            while time.perf_counter() < begun_s + seconds:
-                way.sendall(_CHUNK)
-            way.shutdown(socket.SHUT_WR)
-            (arrived,) = _COUNT.unpack(_read(way, _COUNT.size))
-            return float(arrived / (time.perf_counter() - begun_s))
+            arrived = sum(pool.map(lambda way: _sent(way, begun_s + seconds), ways))
+            # Until all of it was there: what a slow way still holds when the time is up takes as long as the rest.
+            return arrived / (time.perf_counter() - begun_s)
 
     def disk(self) -> DiskState:
         """What the disk of the state directory does, in some 4 s. What can't be measured says why."""
@@ -120,6 +125,16 @@ class Prober:
             with contextlib.suppress(OSError):
                 self._listener.shutdown(socket.SHUT_RDWR)
             self._listener.close()
+
+
+def _sent(way: socket.socket, until_s: float) -> int:
+    """Send until then; how many bytes have arrived."""
+    way.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _HELD_BYTES_MAX)
+    while time.perf_counter() < until_s:
+        way.sendall(_CHUNK)
+    way.shutdown(socket.SHUT_WR)
+    (arrived,) = _COUNT.unpack(_read(way, _COUNT.size))
+    return int(arrived)
 
 
 def _accept(listener: socket.socket) -> None:

@@ -17,7 +17,7 @@ from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, RENEWALS_PER_LEASE, 
 from tidegauge.fleet.link import Link
 from tidegauge.fleet.listening import AgentStarter, Listening, connected
 from tidegauge.model.fleet import FleetHost
-from tidegauge.model.use import Sample
+from tidegauge.model.use import OtherHostUse, Sample
 
 _START_S_MAX = 90.0
 _CONNECT_S_MAX = 10.0
@@ -303,9 +303,14 @@ class ManyHosts:
 
 def _with_others(sample: Sample, host: str, others: Sequence[Sample]) -> Sample:
     devices = [
-        replace(device, number=f"{host} {device.number}", name=f"{device.name} of {host}")
+        replace(device, number=f"{host} {device.number}", name=f"{device.name} of {host}", host=host)
         for other in others
         for device in other.devices
     ]
-    processes = [process for other in others for process in other.processes]
-    return replace(sample, processes=(*sample.processes, *processes), devices=(*sample.devices, *devices))
+    processes = [replace(process, host=host) for other in others for process in other.processes]
+    return replace(
+        sample,
+        processes=(*sample.processes, *processes),
+        devices=(*sample.devices, *devices),
+        others=(*sample.others, *(OtherHostUse(host, other.length_s, other.host) for other in others)),
+    )

@@ -8,11 +8,12 @@ named only where nothing that can be full is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tidegauge.hosts.ceilings import Ceilings
-from tidegauge.limiting.window_use import DeviceShare, ProcessShare, WindowUse
+from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, WindowUse
+from tidegauge.model.fleet import HostLink
 from tidegauge.model.load import worker_name
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import GENERATOR_SHARE_WRONG
@@ -34,6 +35,7 @@ STALL_BUSY = 0.05
 """The same as `STALL` for it: nobody may have to wait in the pauses, nor for a device that does much at a time."""
 MEMORY_LEFT_SHARE = 0.05
 RETRANSMITTED = 0.01
+LINK_WRONG = 1.5
 RETRANSMITS_MIN = 1000
 """Fewer are a busy host's late acknowledgements."""
 HELD_BACK = 0.30
@@ -87,6 +89,8 @@ class Load:
     """That carry messages: what is sent over several at the same time is compared with the ceiling of several."""
     generators_msgs_per_s: float | None = None
     """What the load generators make and check of such a load without a system; None if that is not known."""
+    links: Mapping[str, HostLink] = field(default_factory=dict)
+    """What a fleet's other hosts can send and receive at most, by address."""
 
     def named(self, process: str) -> str:
         """What users read of a process: of several load generators which one it is."""
@@ -117,8 +121,22 @@ class Case:
         return sorted(processes, key=lambda process: -process.cpus)
 
     @property
+    def hosts(self) -> Iterator[tuple[str, HostShare]]:
+        """Those that servers or load generators were on, by name; "" is the one that ran the trial."""
+        if not self.use.others or any(process.host == "" for process in (*self.workers, *self.servers)):
+            yield "", self.use.host
+        yield from self.use.others.items()
+
+    def named(self, process: ProcessShare) -> str:
+        """What users read of a process, with its host if that is another."""
+        return self.load.named(process.name) + (f" on {process.host}" if process.host else "")
+
+    @property
     def devices(self) -> list[DeviceShare]:
-        """Those that messages are written to."""
+        """Those that messages are written to; on hosts of a fleet, all that servers' hosts have."""
+        if self.use.others:
+            hosts = {server.host for server in self.servers}
+            return [device for device in self.use.devices if device.host in hosts]
         wanted = self.load.data_devices
         return [device for device in self.use.devices if not wanted or device.number in wanted]
 
@@ -150,12 +168,12 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
 def _allowances(case: Case) -> Iterator[Limiting]:
     """A process at the end of the CPUs that it was given, where those are fewer than the host has."""
     for process in (*case.servers, *case.workers):
-        limited = process.cpus_allowed < case.use.host.cpus
+        limited = process.cpus_allowed < case.use.on(process.host).cpus
         share = min(1.0, process.cpus / process.cpus_allowed)
         throttled = process.throttled_share or 0.0
         if limited and (share >= FULL or throttled >= THROTTLED):
             held = f", held back for {throttled:.2f} s a second by its quota" if throttled else ""
-            name = case.load.named(process.name)
+            name = case.named(process)
             words = f"{name} used {process.cpus:.2f} of the {process.cpus_allowed:g} CPUs it may use{held}"
             yield Limiting(_cpu_of(case, process), name, share, words)
 
@@ -188,18 +206,17 @@ def _disk(case: Case, device: DeviceShare) -> Iterator[Limiting]:
         share = device.read_bytes_per_s / ceiling.read_bytes_per_s
         rates.append((share, f"{_mb(device.read_bytes_per_s)} read of {_mb(ceiling.read_bytes_per_s)} it can give"))
     share, words = max(rates, default=(0.0, ""))
-    stall = case.use.host.io_stall_share
+    stall = case.use.on(device.host).io_stall_share
     limited = bool(device.write_bytes_per_s_max or device.writes_per_s_max)
     if share >= OF_CEILING or (limited and share >= OF_LIMIT and (stall or 0.0) >= STALL):
         yield Limiting(Resource.DISK, device.name, min(1.0, share), words)
     elif device.busy_share >= FULL and (stall is None or stall >= STALL):
         flushed = f"{written}, {device.flushes_per_s:,.0f} flushes/s"
-        words = f"busy {device.busy_share:.0%} of the time ({flushed}){_waited(case)}"
+        words = f"busy {device.busy_share:.0%} of the time ({flushed}){_waited(stall)}"
         yield Limiting(Resource.DISK, device.name, device.busy_share, words)
 
 
-def _waited(case: Case) -> str:
-    stall = case.use.host.io_stall_share
+def _waited(stall: float | None) -> str:
     return "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
 
 
@@ -227,13 +244,13 @@ def _of_consumer(load: Load) -> str:
 
 def _busy_disks(case: Case) -> Iterator[Limiting]:
     """A device that was at its end again and again, as with write-back of what memory had taken, and not on average."""
-    stall = case.use.host.io_stall_share
     for device in case.devices:
+        stall = case.use.on(device.host).io_stall_share
         share = device.busy_s / case.use.seconds
         if share < BUSY_FOR or (stall is not None and stall < STALL_BUSY) or any(_disk(case, device)):
             continue
         busy = f"busy {device.busy_s:.0f} of {case.use.seconds:.0f} s"
-        words = f"{busy} ({_mb(device.written_bytes_per_s)} written on average){_waited(case)}"
+        words = f"{busy} ({_mb(device.written_bytes_per_s)} written on average){_waited(stall)}"
         yield Limiting(Resource.DISK, device.name, min(1.0, share), words)
 
 
@@ -247,28 +264,57 @@ def _threads(case: Case) -> Iterator[Limiting]:
             thread = next(of_clients, None)
         if thread is not None and thread.cpu_share >= FULL_THREAD:
             resource = Resource.CLIENT_CPU if client else Resource.SERVER_THREAD
-            name = case.load.named(process.name)
+            name = case.named(process)
             words = f"thread {thread.name} of {name} ran {thread.cpu_share:.0%} of the time"
             yield Limiting(resource, name, min(1.0, thread.cpu_share), words)
 
 
 def _memory(case: Case) -> Iterator[Limiting]:
     """Servers at their memory limit while tasks wait for memory."""
-    stall = case.use.host.memory_stall_share
     for server in case.servers:
+        stall = case.use.on(server.host).memory_stall_share
         if server.memory_limit_bytes is None or server.memory_left_bytes_min is None or not stall or stall < STALL:
             continue
         if server.memory_left_bytes_min <= MEMORY_LEFT_SHARE * server.memory_limit_bytes:
             share = 1 - server.memory_left_bytes_min / server.memory_limit_bytes
             left, limit = (_mb(size, "") for size in (server.memory_left_bytes_min, server.memory_limit_bytes))
-            words = f"{server.name} had all but {left} of its {limit}"
+            words = f"{case.named(server)} had all but {left} of its {limit}"
             yield Limiting(
-                Resource.MEMORY, server.name, share, f"{words}, and tasks waited for memory {stall:.0%} of the time"
+                Resource.MEMORY,
+                case.named(server),
+                share,
+                f"{words}, and tasks waited for memory {stall:.0%} of the time",
             )
 
 
 def _network(case: Case) -> Iterator[Limiting]:
-    """Loopback at its measured ceiling, or a network that loses what is sent."""
+    """Loopback or a host's link at its measured ceiling, or a network that loses what is sent."""
+    yield from _loopback(case)
+    for name, host in case.hosts:
+        yield from _link(case, name, host)
+        many = host.tcp_retransmits >= RETRANSMITS_MIN
+        if many and host.tcp_retransmits / host.tcp_segments >= RETRANSMITTED:
+            lost = host.tcp_retransmits / host.tcp_segments
+            words = f"{lost:.1%} of {host.tcp_segments:,} TCP segments had to be sent again"
+            yield Limiting(Resource.NETWORK, f"of {name}" if name else "", None, words)
+
+
+def _link(case: Case, name: str, host: HostShare) -> Iterator[Limiting]:
+    link = case.load.links.get(name)
+    if link is None:
+        return
+    ways = (
+        ("sent", host.network_sent_bytes_per_s, link.sent_bytes_per_s),
+        ("received", host.network_received_bytes_per_s, link.received_bytes_per_s),
+    )
+    for way, used, most in ways:
+        # Of a link that carried much more than was measured nobody knows the most.
+        if most and OF_CEILING <= used / most <= LINK_WRONG:
+            words = f"{_mb(used)} {way} by {name} of {_mb(most)} that it can"
+            yield Limiting(Resource.NETWORK, f"of {name}", min(1.0, used / most), words)
+
+
+def _loopback(case: Case) -> Iterator[Limiting]:
     host = case.use.host
     loopback = case.ceilings.loopback if case.ceilings else None
     ceiling = loopback.of(case.load.connections) if loopback is not None else 0.0
@@ -277,28 +323,26 @@ def _network(case: Case) -> Iterator[Limiting]:
         used = "one connection" if case.load.connections <= 1 else f"{case.load.connections} connections"
         words = f"{_mb(host.loopback_bytes_per_s)} over loopback of {_mb(ceiling)} that {used} can carry"
         yield Limiting(Resource.NETWORK, "lo", min(1.0, share), words)
-    many = host.tcp_retransmits >= RETRANSMITS_MIN
-    if many and host.tcp_retransmits / host.tcp_segments >= RETRANSMITTED:
-        lost = host.tcp_retransmits / host.tcp_segments
-        words = f"{lost:.1%} of {host.tcp_segments:,} TCP segments had to be sent again"
-        yield Limiting(Resource.NETWORK, "", None, words)
 
 
 def _host_cpu(case: Case) -> Iterator[Limiting]:
-    """All CPUs busy while tasks wait for one. Says who used them."""
-    host = case.use.host
+    """All CPUs of a host busy while tasks wait for one. Says who used them."""
+    for name, host in case.hosts:
+        stall = host.cpu_stall_share
+        if host.cpu_share >= FULL and (stall is None or stall >= STALL):
+            yield _full_host(case, name, host)
+
+
+def _full_host(case: Case, name: str, host: HostShare) -> Limiting:
     stall = host.cpu_stall_share
-    if host.cpu_share < FULL or (stall is not None and stall < STALL):
-        return
-    servers = sum(server.cpus for server in case.servers)
-    client = sum(worker.cpus for worker in case.workers)
+    servers = sum(server.cpus for server in case.servers if server.host == name)
+    client = sum(worker.cpus for worker in case.workers if worker.host == name)
     others = max(0.0, host.cpu_share * host.cpus - servers - client)
     generators = "load generators" if len(case.load.workers) > 1 else "load generator"
     parts = f"servers {servers:.2f}, {generators} {client:.2f}, everything else {others:.2f}"
     waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
-    yield Limiting(
-        Resource.HOST_CPU, "", min(1.0, host.cpu_share), f"{host.cpu_share:.0%} of {host.cpus} CPUs ({parts}){waited}"
-    )
+    words = f"{host.cpu_share:.0%} of {host.cpus} CPUs ({parts}){waited}"
+    return Limiting(Resource.HOST_CPU, f"of {name}" if name else "", min(1.0, host.cpu_share), words)
 
 
 def _generator(case: Case) -> Iterator[Limiting]:
@@ -339,14 +383,12 @@ def _flush_ms(case: Case) -> float | None:
 
 def _in_vain(case: Case) -> str:
     """What was looked at, for the reader who wants to go on."""
-    host = case.use.host
+    busiest_host = max((host.cpu_share for _, host in case.hosts), default=0.0)
     busiest = max(case.servers, key=lambda process: process.busiest.cpu_share if process.busiest else 0.0, default=None)
     thread = f", busiest server thread {busiest.busiest.cpu_share:.0%}" if busiest and busiest.busiest else ""
     disk = max((device.busy_share for device in case.devices), default=None)
     disks = "" if disk is None else f", disk busy {disk:.0%}"
-    return (
-        f"host CPU {host.cpu_share:.0%}{thread}{disks}, producers held back {case.load.blocked_share:.0%} of the time"
-    )
+    return f"host CPU {busiest_host:.0%}{thread}{disks}, producers held back {case.load.blocked_share:.0%} of the time"
 
 
 def _mb(number: float, per: str = "/s") -> str:

@@ -37,6 +37,7 @@ class ProcessShare:
         threads: the few that used most, the busiest first.
         memory_left_bytes_min: below the limit `memory_limit_bytes`; None without one.
         gc_share: of the time in pauses of its collector; None where it is not reported.
+        host: of a fleet's, on which it ran; "" = the one that ran the trial.
     """
 
     name: str
@@ -54,6 +55,7 @@ class ProcessShare:
     gc_share: float | None
     gc_pause_max_s: float | None
     threads: tuple[ThreadShare, ...] = ()
+    host: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class DeviceShare:
     """A device over the window.
 
     `flush_ms` is the mean of its cache flushes; None without any. `busy_s`: of the looks in which it was busy all the
-    time, together: a mean hides that a device was at its end for half of the window.
+    time, together: a mean hides that a device was at its end for half of the window. `host` as in `ProcessShare`.
     """
 
     number: str
@@ -75,6 +77,7 @@ class DeviceShare:
     write_bytes_per_s_max: int | None
     writes_per_s_max: int | None
     busy_s: float = 0.0
+    host: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,12 @@ class HostShare:
     cpu_stall_share: float | None
     memory_stall_share: float | None
     io_stall_share: float | None
+    network_sent_bytes_per_s: float = 0.0
+
+    @property
+    def network_received_bytes_per_s(self) -> float:
+        """The rest of what went over networks."""
+        return self.network_bytes_per_s - self.network_sent_bytes_per_s
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,7 @@ class WindowUse:
     """Everything that was used over a window, on average.
 
     `metrics`: means of what servers reported of themselves, by process and metric (see `systems.metrics`).
-    `telemetry_cpus`: what looking itself cost.
+    `telemetry_cpus`: what looking itself cost. `others`: a fleet's other hosts, by address.
     """
 
     seconds: float
@@ -109,6 +118,11 @@ class WindowUse:
     devices: tuple[DeviceShare, ...]
     telemetry_cpus: float = 0.0
     metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    others: Mapping[str, HostShare] = field(default_factory=dict)
+
+    def on(self, host: str) -> HostShare:
+        """The host on which a process or device was; "" = the one that ran the trial."""
+        return self.others.get(host, self.host)
 
     def process(self, name: str) -> ProcessShare | None:
         """One process; None if it was not seen."""
@@ -122,6 +136,7 @@ class Tally:
         self._seconds = 0.0
         self._cost_s = 0.0
         self._host: _Host | None = None
+        self._others: dict[str, _Host] = {}
         self._processes: dict[str, _Process] = {}
         self._devices: dict[str, _Device] = {}
         self._metrics: dict[tuple[str, str], tuple[float, int]] = {}
@@ -131,7 +146,9 @@ class Tally:
         self._seconds += sample.length_s
         self._cost_s += sample.cost_s
         self._host = self._host or _Host(sample.host)
-        self._host.add(sample.host)
+        self._host.add(sample.host, sample.length_s)
+        for other in sample.others:
+            self._others.setdefault(other.host, _Host(other.use)).add(other.use, other.seconds)
         for process in sample.processes:
             self._processes.setdefault(process.name, _Process(process)).add(process, sample.length_s)
         for device in sample.devices:
@@ -151,11 +168,12 @@ class Tally:
             metrics.setdefault(process, {})[name] = total / count
         return WindowUse(
             seconds=self._seconds,
-            host=self._host.share(self._seconds),
+            host=self._host.share(),
             processes=tuple(process.share() for process in self._processes.values()),
             devices=tuple(device.share(self._seconds) for device in self._devices.values()),
             telemetry_cpus=self._cost_s / self._seconds,
             metrics=metrics,
+            others={name: host.share() for name, host in self._others.items()},
         )
 
 
@@ -178,18 +196,20 @@ class _Sums(dict[str, float]):
 class _Host:
     def __init__(self, first: HostUse) -> None:
         self._sums = _Sums()
+        self._seconds = 0.0
         self._last = first
         self._available_bytes_min = first.memory_available_bytes
 
-    def add(self, use: HostUse) -> None:
+    def add(self, use: HostUse, seconds: float) -> None:
+        self._seconds += seconds
         self._last = use
         self._available_bytes_min = min(self._available_bytes_min, use.memory_available_bytes)
         amounts = ("cpu_s", "cpu_steal_s", "loopback_bytes", "network_received_bytes", "network_sent_bytes")
         stalls = ("cpu_stall_s", "memory_stall_s", "io_stall_s")
         self._sums.take(use, *amounts, *stalls, "tcp_segments", "tcp_retransmits")
 
-    def share(self, seconds: float) -> HostShare:
-        sums, cpus = self._sums, self._last.cpus
+    def share(self) -> HostShare:
+        sums, seconds, cpus = self._sums, self._seconds, self._last.cpus
         return HostShare(
             cpus=cpus,
             cpu_share=sums.per_s("cpu_s", seconds) / cpus,
@@ -204,6 +224,7 @@ class _Host:
             cpu_stall_share=sums.rate("cpu_stall_s", seconds),
             memory_stall_share=sums.rate("memory_stall_s", seconds),
             io_stall_share=sums.rate("io_stall_s", seconds),
+            network_sent_bytes_per_s=sums.per_s("network_sent_bytes", seconds),
         )
 
 
@@ -252,6 +273,7 @@ class _Process:
             gc_share=sums.rate("gc_pause_s", seconds),
             gc_pause_max_s=self._gc_pause_max_s,
             threads=threads,
+            host=self._last.host,
         )
 
     def _busiest(self) -> tuple[ThreadShare, ...]:
@@ -292,4 +314,5 @@ class _Device:
             write_bytes_per_s_max=last.write_bytes_per_s_max,
             writes_per_s_max=last.writes_per_s_max,
             busy_s=self._busy_s,
+            host=last.host,
         )

@@ -81,6 +81,14 @@ class Link:
 
 
 @dataclass(frozen=True)
+class HostLink:
+    """What a host was seen to send and receive at most, over several connections at once."""
+
+    sent_bytes_per_s: float
+    received_bytes_per_s: float
+
+
+@dataclass(frozen=True)
 class FleetCheck:
     """What a check found; `problems` in words, worst first: without any the fleet can be used."""
 

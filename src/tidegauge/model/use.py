@@ -37,6 +37,7 @@ class ProcessUse:
         cpu_throttled_s: held back by such a quota, summed over its CPUs; None without a quota.
         memory_limit_bytes, memory_left_bytes: of the cgroup that leaves it least; None without a limit.
         gc_pause_s, gc_pause_max_s: pauses of a server's garbage collector; None where it is not reported.
+        host: of a fleet's, on which it ran; "" = the one that ran the trial.
     """
 
     name: str
@@ -55,6 +56,7 @@ class ProcessUse:
     memory_left_bytes: int | None = None
     gc_pause_s: float | None = None
     gc_pause_max_s: float | None = None
+    host: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class DeviceUse:
         write_s, flush_s: summed over requests, so divided by their number a mean.
         write_bytes_per_s_max, writes_per_s_max: what cgroups of our processes allow; None without a limit.
         flushes: requests to empty the device's own write cache, as an fsync makes; 0 on devices without such a cache.
+        host: as in `ProcessUse`.
     """
 
     number: str
@@ -80,6 +83,7 @@ class DeviceUse:
     flush_s: float
     write_bytes_per_s_max: int | None = None
     writes_per_s_max: int | None = None
+    host: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,9 +120,19 @@ class HostUse:
 
 
 @dataclass(frozen=True)
+class OtherHostUse:
+    """What another host of a fleet used in `seconds` of its own, of which the newest is about a second old."""
+
+    host: str
+    seconds: float
+    use: HostUse
+
+
+@dataclass(frozen=True)
 class Sample:
     """One look: what was used since the one before. `cost_s` is the CPU time that looking took.
 
+    `others`: of a fleet's other hosts, whose processes and devices are among this one's.
     `number` counts from 1, without gaps. A span that begins after the last one ended: nobody asked for a while.
     """
 
@@ -129,6 +143,7 @@ class Sample:
     processes: tuple[ProcessUse, ...]
     devices: tuple[DeviceUse, ...]
     cost_s: float
+    others: tuple[OtherHostUse, ...] = ()
 
     @property
     def length_s(self) -> float:
@@ -150,6 +165,8 @@ def sample_from_json(data: Mapping[str, Any]) -> Sample:
         "host": HostUse(**data["host"]),
         "processes": tuple(_process(process) for process in data["processes"]),
         "devices": tuple(DeviceUse(**device) for device in data["devices"]),
+        # An agent knows of no other host.
+        "others": (),
     }
     return Sample(**{**data, **parts})
 

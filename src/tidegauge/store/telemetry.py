@@ -18,7 +18,8 @@ from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
 from tidegauge.store.tables import FLOAT, INT, TEXT, Table, last_lines, parquet_schema, read_table
 
 DIRECTORY = "telemetry"
-PROCESSES, DEVICES, HOST, METRICS = "processes", "devices", "host", "metrics"
+PROCESSES, DEVICES, HOST, HOSTS, METRICS = "processes", "devices", "host", "hosts", "metrics"
+"""HOSTS is of a fleet's other hosts, whose spans are of their own clocks: a row is dated by when it was heard."""
 
 _SPAN = {"from_mono_ns": INT, "until_mono_ns": INT}
 
@@ -38,6 +39,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     PROCESSES: {**_SPAN, **_columns_of(ProcessUse, name={"process": TEXT}, busiest=_BUSIEST)},
     DEVICES: {**_SPAN, "device": TEXT, **_columns_of(DeviceUse, name={})},
     HOST: {**_SPAN, **_columns_of(HostUse), "telemetry_cpu_s": FLOAT},
+    HOSTS: {**_SPAN, "host": TEXT, "seconds": FLOAT, **_columns_of(HostUse)},
     METRICS: {**_SPAN, "process": TEXT, "metric": TEXT, "value": FLOAT},
 }
 """Of each table, by name: the type as pyarrow calls it."""
@@ -73,6 +75,10 @@ class TelemetryLog:
         self._tables[PROCESSES].append({**span, **process_row(process)} for process in sample.processes)
         self._tables[DEVICES].append({**span, **asdict(device), "device": device.name} for device in sample.devices)
         self._tables[HOST].append([{**span, **asdict(sample.host), "telemetry_cpu_s": sample.cost_s}])
+        if sample.others:
+            self._tables[HOSTS].append(
+                {**span, "host": other.host, "seconds": other.seconds, **asdict(other.use)} for other in sample.others
+            )
 
     def metrics(self, rows: Sequence[MetricRow]) -> None:
         """Append what servers reported. Raises `RunFailedError`."""

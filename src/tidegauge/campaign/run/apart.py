@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network
 from itertools import permutations
@@ -16,15 +16,16 @@ from tidegauge.campaign.plan.limits import machines_of
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Host, Launcher
 from tidegauge.fleet.authority import Authority, make_request
+from tidegauge.fleet.check import link_ceilings
 from tidegauge.fleet.client import AgentHost
 from tidegauge.fleet.clocks import HERE, ClockError, FleetClocks
 from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.ray_node import AGENT_PORTS, WORKER_PORTS
 from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
 from tidegauge.model.events import Note, Observer
-from tidegauge.model.fleet import LOAD_ROLE, SERVER_ROLE, FleetHost
+from tidegauge.model.fleet import LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
-from tidegauge.numbers import plural
+from tidegauge.numbers import mb_per_s, plural
 from tidegauge.statistics.clocks import Offset
 from tidegauge.systems import registry
 from tidegauge.systems.api import KEEPER, Seat
@@ -50,12 +51,14 @@ class Apart:
         seats: of each node, by number, and of what belongs to none.
         provision: gets a system's version on every host. Raises `RunFailedError` if the files there are others.
         load: None where load generators are on this host.
+        links: what the other hosts can send and receive at most, by address.
     """
 
     host: Host
     seats: Mapping[int, Seat]
     provision: Callable[[str, str, Distribution], None]
     load: LoadHosts | None = None
+    links: Mapping[str, HostLink] = field(default_factory=dict)
 
 
 class LoadHosts:
@@ -186,12 +189,20 @@ def servers_apart(
             _check_width(clocks, fleet.clock_s_max)
             load = LoadHosts(loads, fleet.workers_per_host, clocks, _installed_on(launcher), authority)
         say(_placed(servers, loads, fleet.workers_per_host))
+        links = link_ceilings(launcher, [*hosts, *load_hosts])
+        say(f"Links: {'; '.join(map(_link_words, links.items()))}.")
         yield Apart(
             ManyHosts(own, by_link, {load_link(number): agent for number, agent in enumerate(loads)}),
             seats,
             lambda *wanted: _provision(hosts, launcher, *wanted),
             load,
+            links,
         )
+
+
+def _link_words(link: tuple[str, HostLink]) -> str:
+    address, most = link
+    return f"{address} sends {mb_per_s(most.sent_bytes_per_s)} and receives {mb_per_s(most.received_bytes_per_s)}"
 
 
 def _placed(servers: Sequence[RemoteHost], loads: Sequence[RemoteHost], each: int) -> str:
@@ -201,8 +212,8 @@ def _placed(servers: Sequence[RemoteHost], loads: Sequence[RemoteHost], each: in
         which = f"{each} on each of" if each > 1 else "one on each of"
         generators = f"load generators: {which} {', '.join(agent.host.address for agent in loads)}"
     return (
-        f"Servers: {nodes}; {generators}. On those hosts neither syncs nor what disk and network can do at most are "
-        "looked at, and the page cache is left as it is."
+        f"Servers: {nodes}; {generators}. On those hosts neither syncs nor what disks can do at most are looked at, "
+        "and the page cache is left as it is."
     )
 
 

@@ -329,6 +329,7 @@ def execute(
             limits=replace(resources.limits, disk_refusal=lambda: NOT_APART),
             seats=apart.seats,
             provision_apart=apart.provision,
+            links=apart.links,
         )
     return run_plan(campaign, plan, store, resources, registry.get, recorded=recorded)
 

@@ -108,6 +108,7 @@ def limiting_of(session: Session, result: MeasuredResult, totals: TotalFigures, 
         reads=reads,
         connections=connections_of(spec),
         generators_msgs_per_s=generators_msgs_per_s(session),
+        links=session.resources.links,
     )
     known = session.resources.ceilings
     return limiting_resource(asked, use, known.ceilings if known else None)

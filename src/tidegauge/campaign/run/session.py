@@ -28,6 +28,7 @@ from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import Attestation
 from tidegauge.model.events import Note, Observer, PhaseStarted, UseNow
+from tidegauge.model.fleet import HostLink
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import AttestSpec, LoadSpec, Spec, TrialSpec
@@ -97,7 +98,7 @@ class RunResources:
     load generators make, by message size, as far as that is known. `attestations` returns
     what is known of a system's version at a level with settings of a digest.
     `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` gets what
-    system and version need on those, and compares it with what is here.
+    system and version need on those, and compares it with what is here; `links` is what they can send and receive.
     `watch_syncs` records what servers sync to disk. `limits` limit what servers use. `records_use`:
     whether what servers, worker and host use is followed during trials.
     """
@@ -117,6 +118,7 @@ class RunResources:
     calibrations: Sequence[Calibration] = ()
     seats: Mapping[int, Seat] = field(default_factory=dict)
     provision_apart: Callable[[str, str, Distribution], None] = lambda _system, _version, _here: None
+    links: Mapping[str, HostLink] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -132,12 +132,18 @@ class UseRecorder:
     def _now(self, sample: Sample) -> UseNow:
         """One look as a few rates."""
         seconds, host = sample.length_s, sample.host
+        # Coarse: the kernel's clock ticks are.
+        busiest = max(
+            host.cpu_s / host.cpus / seconds,
+            *(other.use.cpu_s / other.use.cpus / other.seconds for other in sample.others),
+            0.0,
+        )
         servers = [process for process in sample.processes if process.name in self.servers]
         worker = [process for process in sample.processes if process.name not in self.servers]
         wanted = self.sources.devices
         devices = [device for device in sample.devices if not wanted or device.number in wanted]
         return UseNow(
-            host_cpu_share=min(1.0, host.cpu_s / host.cpus / seconds),  # The kernel's clock ticks are coarse.
+            host_cpu_share=min(1.0, busiest),
             server_cpus=sum(server.cpu_s for server in servers) / seconds,
             worker_cpus=sum(process.cpu_s for process in worker) / seconds,
             server_resident_bytes=sum(server.resident_bytes for server in servers),
