@@ -8,6 +8,7 @@ Of processes that end meanwhile nothing is counted.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from dataclasses import dataclass, field
@@ -45,8 +46,12 @@ def _cpu_s(process: psutil.Process) -> float:
 
 def _seen() -> list[Group]:
     ray, agent = Group("Ray"), Group("agent")
+    own = os.readlink("/proc/self/ns/net")
     for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
+        # Hosts may be network namespaces of one machine.
+        with contextlib.suppress(psutil.Error, OSError):
+            if os.readlink(f"/proc/{process.pid}/ns/net") != own:
+                continue
             environment, command = process.environ(), process.cmdline()
             if "tidegauge.fleet.agent" in command:
                 agent.processes.append((process, _cpu_s(process)))

@@ -97,29 +97,32 @@ def test_messages_from_host_to_host_are_measured_within_bounds(
     assert "Servers and clients ran on other hosts." in shown
 
 
+def to_send(run: Path) -> list[float]:
+    """Messages of the window that each load generator had to send, by its schedule."""
+    (trial,) = (run / "trials").iterdir()
+    result = json.loads((trial / "result.json").read_text())["result"]
+    return [round(worker["offered_msgs_per_s"] * result["measured_s"], 6) for worker in result["workers"]]
+
+
+def test_the_same_is_to_be_sent_as_on_one_host(hosts: list[Namespace], tmp_path: Path) -> None:
+    given = arguments(tmp_path, "kafka", LATENCY % "5s")
+    assert hosts[0].tidegauge(*given).returncode in (0, 3)
+    assert to_send(newest_run()) == [500, 500]
+    assert hosts[0].tidegauge(*given[:2], "--workers", "2", *given[4:]).returncode in (0, 3)
+    assert to_send(newest_run()) == [500, 500]
+    assert "Servers and clients ran on it" in hosts[0].tidegauge("show", str(newest_run())).stdout
+
+
 def test_a_link_that_is_limited_is_named(hosts: list[Namespace], tmp_path: Path) -> None:
     slow = hosts[2]
-    limit = [
-        "tc",
-        "qdisc",
-        "add",
-        "dev",
-        "eth0",
-        "root",
-        "tbf",
-        "rate",
-        "16mbit",
-        "burst",
-        "64kbit",
-        "latency",
-        "100ms",
-    ]
-    subprocess.run(["ip", "netns", "exec", slow.name, *limit], check=True)
+    limit = ["tc", "qdisc", "add", "dev", "eth0", "root"]
+    rate = ["tbf", "rate", "16mbit", "burst", "64kbit", "latency", "100ms"]
+    subprocess.run(["ip", "netns", "exec", slow.name, *limit, *rate], check=True)
     try:
         done = hosts[0].tidegauge(*arguments(tmp_path, "kafka", PEAK))
         assert done.returncode in (0, 3), done.stdout + done.stderr
     finally:
-        subprocess.run(["ip", "netns", "exec", slow.name, *limit[:2], "del", *limit[3:6]], check=True)
+        subprocess.run(["ip", "netns", "exec", slow.name, *limit[:2], "del", *limit[3:]], check=True)
     (trial,) = (newest_run() / "trials").iterdir()
     limiting = json.loads((trial / "result.json").read_text())["result"]["limiting"]
     found = [f"{limiting['resource']} {limiting['subject']}", *limiting["others"]]

@@ -158,9 +158,14 @@ def test_a_trial_goes_on_without_ray(hosts: list[Namespace], tmp_path: Path) -> 
     assert hosts[3].tidegauge("fleet", "join", "10.213.8.1:6379", "--token", token, "--role", "server").returncode == 0
 
 
-def test_with_its_controller_everything_ends(hosts: list[Namespace], going: Going) -> None:
+def test_with_its_controller_everything_ends_and_the_run_can_go_on(hosts: list[Namespace], going: Going) -> None:
     psutil.Process(going.process.pid).kill()
     wait_for(lambda: not any(started(host) for host in hosts[1:]), 60.0, "everything has ended")
+    run = newest_trial().parents[1]
+    # With the hosts that there are, on the fleet that it began on.
+    resumed = hosts[0].tidegauge("run", "--resume", str(run), "--runs-dir", str(RUNS))
+    assert resumed.returncode in (0, 3), resumed.stderr
+    assert json.loads((newest_trial() / "result.json").read_text())["result"]["sent"] > 0
 
 
 def test_a_host_whose_link_is_cut_is_named(hosts: list[Namespace], going: Going) -> None:
