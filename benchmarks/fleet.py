@@ -8,10 +8,10 @@ Of processes that end meanwhile nothing is counted.
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 
@@ -46,11 +46,11 @@ def _cpu_s(process: psutil.Process) -> float:
 
 def _seen() -> list[Group]:
     ray, agent = Group("Ray"), Group("agent")
-    own = os.readlink("/proc/self/ns/net")
+    own = Path("/proc/self/ns/net").readlink()
     for process in psutil.process_iter():
         # Hosts may be network namespaces of one machine.
         with contextlib.suppress(psutil.Error, OSError):
-            if os.readlink(f"/proc/{process.pid}/ns/net") != own:
+            if Path(f"/proc/{process.pid}/ns/net").readlink() != own:
                 continue
             environment, command = process.environ(), process.cmdline()
             if "tidegauge.fleet.agent" in command:

@@ -24,8 +24,9 @@ from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offse
 EVERY_S = 0.5
 _LOOK_S = 0.25
 """The bounds are worked out for instants that far apart; between two of them clocks drift."""
-_NEAR_S = 10.0
-"""Older and newer exchanges say next to nothing: so much drift is a millisecond. Without any the clock is not known."""
+_NEAR_S = (2.0, 10.0)
+"""What exchanges so near say is taken; only without any, those further away, of which so much drift is a millisecond.
+Without these the clock is not known."""
 _FIRST_ROUNDS = 4
 _KEPT = 50_000
 """Of a pair: some seven hours."""
@@ -55,9 +56,12 @@ class _Measured:
 
     def at(self, time_ns: float, drift_ppm: float) -> Offset | None:
         """What they say of one of the asker's instants; None if none of them is near."""
-        near_ns = _NEAR_S * 1e9
-        first, end = bisect_left(self.asked_ns, time_ns - near_ns), bisect_right(self.asked_ns, time_ns + near_ns)
-        return offset_at(time_ns, self.offsets[first:end], drift_ppm) if first < end else None
+        for near_s in _NEAR_S:
+            near_ns = near_s * 1e9
+            first, end = bisect_left(self.asked_ns, time_ns - near_ns), bisect_right(self.asked_ns, time_ns + near_ns)
+            if first < end:
+                return offset_at(time_ns, self.offsets[first:end], drift_ppm)
+        return None
 
 
 class FleetClocks:
@@ -137,7 +141,7 @@ class FleetClocks:
 
     def _ppm(self, pair: Pair, from_ns: float) -> float:
         """By how much two clocks may drift from an instant of this host's clock on."""
-        slewed = any(self._slewed_ns[name] >= from_ns - _NEAR_S * 1e9 for name in pair)
+        slewed = any(self._slewed_ns[name] >= from_ns - _NEAR_S[-1] * 1e9 for name in pair)
         return max(SLEWED_PPM, self._drift_ppm) if slewed else self._drift_ppm
 
     def _at(self, time_ns: float) -> dict[Pair, Offset]:
@@ -172,7 +176,7 @@ class FleetClocks:
             ) from error
         if found is None:
             raise ClockError(
-                f"{_host(other)} did not answer for {_NEAR_S:g} s when {_host(first)} asked for its time.",
+                f"{_host(other)} did not answer for {_NEAR_S[-1]:g} s when {_host(first)} asked for its time.",
                 "Its agent, or the network, was too busy.",
             )
         return found

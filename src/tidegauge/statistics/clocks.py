@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
+import numpy as np
+
 DRIFT_PPM = 100.0
 """Of a pair: 50 of each. Below that a crystal's datasheet is no bound, and a clock that is being slewed exceeds it."""
 
@@ -98,23 +100,21 @@ def closed(bounds: Mapping[Pair, Offset]) -> dict[Pair, Offset]:
     """
     hosts = sorted({host for pair in bounds for host in pair})
     instant_ns = max((offset.from_ns for offset in bounds.values()), default=0.0)
-    longest: dict[Pair, float] = {(host, host): 0.0 for host in hosts}
+    number = {host: at for at, host in enumerate(hosts)}
+    most_ns = np.full((len(hosts), len(hosts)), np.inf)
+    np.fill_diagonal(most_ns, 0.0)
     for (first, other), offset in bounds.items():
-        for pair, most_ns in (((first, other), offset.high_ns), ((other, first), -offset.low_ns)):
-            longest[pair] = min(longest.get(pair, most_ns), most_ns)
-    unknown = float("inf")
-    for through in hosts:
-        for first in hosts:
-            for other in hosts:
-                by_way = longest.get((first, through), unknown) + longest.get((through, other), unknown)
-                if by_way < longest.get((first, other), unknown):
-                    longest[first, other] = by_way
-    if any(longest[host, host] < 0 for host in hosts):
+        for one, two, high_ns in ((first, other, offset.high_ns), (other, first, -offset.low_ns)):
+            most_ns[number[one], number[two]] = min(most_ns[number[one], number[two]], high_ns)
+    for through in range(len(hosts)):
+        np.minimum(most_ns, most_ns[:, through, None] + most_ns[None, through, :], out=most_ns)
+    if (np.diagonal(most_ns) < 0).any():
         raise ClockContradictionError(f"the clocks of {', '.join(hosts)} contradict each other")
+    found = most_ns.tolist()
     return {
-        (first, other): Offset(-longest[other, first], longest[first, other], instant_ns, instant_ns)
-        for first, other in permutations(hosts, 2)
-        if (first, other) in longest and (other, first) in longest
+        (first, other): Offset(-found[two][one], found[one][two], instant_ns, instant_ns)
+        for (one, first), (two, other) in permutations(enumerate(hosts), 2)
+        if np.isfinite(found[one][two]) and np.isfinite(found[two][one])
     }
 
 
