@@ -93,6 +93,7 @@ def test_a_node_is_on_each_host_and_nothing_stays(
     assert result["subscriptions"][0]["received"] == result["sent"] > 0
     settings = (stored / "settings.json").read_text()
     assert all(address in settings for address in ("10.213.8.2", "10.213.8.3", "10.213.8.4"))
+    assert json.loads((stored / "trial.json").read_text())["page_cache"] == {"dropped": True, "reason": ""}
     # Written on the hosts, and brought here.
     assert all((stored / "logs" / f"{process}-{number}.log").stat().st_size for number in (1, 2, 3))
     assert [started(host) for host in others] == [[], [], []]

@@ -15,9 +15,18 @@ from tidegauge.errors import RunFailedError
 from tidegauge.fleet import sampler
 from tidegauge.fleet.process_use import CgroupWatch, GcLog, Pauses, WriteLimit, parse_io, parse_pauses, parse_schedstat
 from tidegauge.limiting.window_use import THREADS_MAX, Tally
-from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample, ThreadUse, sample_from_json, sample_to_json
+from tidegauge.model.use import (
+    DeviceUse,
+    HostUse,
+    OtherHostUse,
+    ProcessUse,
+    Sample,
+    ThreadUse,
+    sample_from_json,
+    sample_to_json,
+)
 from tidegauge.store.tables import read_table
-from tidegauge.store.telemetry import DEVICES, HOST, METRICS, PROCESSES, MetricRow, TelemetryLog, read_telemetry
+from tidegauge.store.telemetry import DEVICES, HOST, HOSTS, METRICS, PROCESSES, MetricRow, TelemetryLog, read_telemetry
 from tidegauge.systems import registry
 from tidegauge.systems.metrics import Combine, Kind, Metric, fetch, figures, read_text
 
@@ -179,22 +188,37 @@ class TestTally:
     def test_amounts_become_rates_over_the_whole_window(self) -> None:
         tally = Tally()
         tally.add(SAMPLE)
-        idle = replace(PROCESS, cpu_s=0.1, busiest=(ThreadUse(8, "other", 0.1, 0.0),), resident_bytes=700 << 20)
+        idle = replace(PROCESS, cpu_s=0.1, busiest=(ThreadUse(8, "other", 0.1, 0.0),))
         tally.add(later(SAMPLE, 1, processes=(idle,)))
         tally.metric("kafka-1", "log_flush_ms", 4.0)
         tally.metric("kafka-1", "log_flush_ms", 6.0)
         use = tally.result()
         assert use is not None
         (process,) = use.processes
-        assert (process.cpus, process.resident_bytes_max) == (pytest.approx(0.3), 700 << 20)
+        assert process.cpus == pytest.approx(0.3)
         # In the other second it was not among the busiest.
         assert process.busiest is not None
         assert (process.busiest.name, process.busiest.cpu_share) == ("data-plane", pytest.approx(0.15))
-        assert process.gc_share == pytest.approx(0.004)
         assert use.host.cpu_share == pytest.approx(0.5)
         assert use.devices[0].flush_ms == pytest.approx(2.0)
         assert use.metrics == {"kafka-1": {"log_flush_ms": 5.0}}
         assert use.telemetry_cpus == pytest.approx(0.004)
+
+    def test_each_host_of_a_fleet_has_its_own_seconds(self) -> None:
+        tally = Tally()
+        busy = OtherHostUse("10.0.0.2", 2.0, replace(HOST_USE, cpu_s=3.0, network_sent_bytes=600))
+        there = (replace(PROCESS, host="10.0.0.2"),)
+        tally.add(replace(SAMPLE, others=(busy,), processes=there))
+        tally.add(later(SAMPLE, 1, processes=there))
+        use = tally.result()
+        assert use is not None
+        other = use.others["10.0.0.2"]
+        assert (other.cpu_share, other.network_sent_bytes_per_s) == (pytest.approx(0.75), pytest.approx(300))
+        assert other.network_received_bytes_per_s == pytest.approx(HOST_USE.network_received_bytes / 2)
+        assert use.host.cpu_share == pytest.approx(0.5)
+        assert use.on("10.0.0.2") is other
+        assert use.on("") is use.host
+        assert use.processes[0].host == "10.0.0.2"
 
     def test_looks_in_which_a_device_was_busy_all_the_time_are_summed_up(self) -> None:
         tally = Tally()
@@ -231,6 +255,15 @@ class TestTables:
             assert list(read_telemetry(tmp_path, name)) == rows
         assert growing[PROCESSES][0]["busiest_thread"] == "data-plane"
         assert growing[HOST][0]["telemetry_cpu_s"] == 0.004
+        assert not list(read_telemetry(tmp_path, HOSTS)), "of one host there are no others"
+
+    def test_other_hosts_have_a_table_of_their_own(self, tmp_path: Path) -> None:
+        log = TelemetryLog(tmp_path)
+        log.sample(replace(SAMPLE, others=(OtherHostUse("10.0.0.2", 1.5, HOST_USE),)))
+        log.finish()
+        (row,) = read_telemetry(tmp_path, HOSTS)
+        assert (row["host"], row["seconds"], row["cpu_s"]) == ("10.0.0.2", 1.5, HOST_USE.cpu_s)
+        assert len(list(read_telemetry(tmp_path, HOST))) == 1
 
     def test_a_kill_in_the_middle_of_a_line_loses_that_line_only(self, tmp_path: Path) -> None:
         log = TelemetryLog(tmp_path)

@@ -33,6 +33,7 @@ from tidegauge.hosts.facts import load_bounds
 from tidegauge.hosts.memory import machine, memory_available
 from tidegauge.hosts.procfs import handles_available
 from tidegauge.hosts.space import FullSpeed, full_speed_known
+from tidegauge.hosts.storage import existing
 from tidegauge.model.attest import FUSE_LABEL, FileSystem, Means, Scenario
 from tidegauge.model.events import Note
 from tidegauge.model.fleet import LOAD_ROLE, SERVER_ROLE
@@ -163,7 +164,7 @@ class Ready:
         """Where servers would keep their data, and their journals; () where a place is not there yet."""
         campaign = self.campaign
         named = campaign.data_directories or ((campaign.data_directory,) if campaign.data_directory else ())
-        data = tuple(Path(directory).expanduser() for directory in named) or (_there(runs_directory),)
+        data = tuple(Path(directory).expanduser() for directory in named) or (existing(runs_directory),)
         journals = tuple(Path(journal_directory).expanduser() for journal_directory in campaign.journal_directories)
         return (data, journals) if all(place.is_dir() for place in (*data, *journals)) else ((), ())
 
@@ -200,11 +201,6 @@ def check_fleet(campaign: Campaign) -> tuple[str, ...]:
         places = f"{plural(fleet.load_hosts, 'host')} of role {LOAD_ROLE}"
         load = f"{plural(campaign.worker.count, 'load generator')} on {places}"
     return (f"Servers are started on {role} of {campaign.fleet}, one node each; {load}.",)
-
-
-def _there(directory: Path) -> Path:
-    """The directory, or what it would be made in."""
-    return next((ancestor for ancestor in (directory, *directory.absolute().parents) if ancestor.is_dir()), directory)
 
 
 def _fitted(

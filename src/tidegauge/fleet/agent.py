@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ from tidegauge.fleet.registry import Ledger, remove_directory
 from tidegauge.fleet.sampler import Sampler
 from tidegauge.fleet.wire import Message
 from tidegauge.hosts import cgroups, procfs
+from tidegauge.hosts.memory import drop_page_cache
 from tidegauge.hosts.procfs import Stat
+from tidegauge.hosts.storage import existing
 from tidegauge.model.use import sample_to_json
 
 ORPHANS_GRACE_S = 3.0
@@ -137,6 +139,7 @@ FILE_CALLS: dict[str, Callable[[Message], Any]] = {
     "write": lambda m: write(Path(m["path"]), m["text"], m["mode"]),
     "make_directories": lambda m: make_directories([Path(path) for path in m["paths"]]),
     "read_end": lambda m: read_end(Path(m["path"]), int(m["bytes_max"])),
+    "drop_page_cache": lambda m: asdict(drop_page_cache([existing(Path(path)) for path in m["paths"]])),
 }
 
 

@@ -19,6 +19,7 @@ from tidegauge.fleet import wire
 from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus
 from tidegauge.fleet.link import Link
 from tidegauge.hosts import procfs
+from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.host import FileSystem
 from tidegauge.model.use import Sample, sample_from_json
 from tidegauge.statistics.clocks import Exchange
@@ -203,6 +204,10 @@ class AgentHost:
     def read_end(self, path: Path, bytes_max: int) -> str:
         """See `Host.read_end`."""
         return str(self._call("read_end", path=str(path.absolute()), bytes_max=bytes_max))
+
+    def drop_page_cache(self, directories: Sequence[Path]) -> CacheDrop:
+        """See `hosts.memory.drop_page_cache`: of this host; of what is not there yet, where it will be made."""
+        return CacheDrop(**self._call("drop_page_cache", paths=[str(path.absolute()) for path in directories]))
 
     def agent_cpu_s(self) -> float:
         """See `Host.agent_cpu_s`."""

@@ -22,7 +22,7 @@ from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.hosts.ceilings_measure import BRIEF, measure
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
-from tidegauge.hosts.storage import state_directory
+from tidegauge.hosts.storage import existing, state_directory
 from tidegauge.model.fleet import DiskState, HostState
 
 _CLOCKS = b"c"
@@ -55,7 +55,7 @@ class Prober:
             hostname=facts.hostname,
             cpus=facts.cpus,
             memory_bytes=facts.memory_bytes,
-            free_disk_bytes=shutil.disk_usage(_existing(state_directory())).free,
+            free_disk_bytes=shutil.disk_usage(existing(state_directory())).free,
             java=java,
             clock_source=clock.source,
             clock_kept=clock.synchronised,
@@ -180,7 +180,3 @@ def _read(way: socket.socket, size: int) -> bytes:
             raise RunFailedError("The other host ended the connection in the middle of a check.")
         data += part
     return data
-
-
-def _existing(path: Path) -> Path:
-    return next(place for place in (path, *path.parents) if place.exists())

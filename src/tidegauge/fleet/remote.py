@@ -16,6 +16,7 @@ from tidegauge.fleet.authority import Authority
 from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, RENEWALS_PER_LEASE, AgentHost, AgentRigCalls
 from tidegauge.fleet.link import Link
 from tidegauge.fleet.listening import AgentStarter, Listening, connected
+from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.fleet import FleetHost
 from tidegauge.model.use import OtherHostUse, Sample
 
@@ -23,7 +24,9 @@ _START_S_MAX = 90.0
 _CONNECT_S_MAX = 10.0
 _HELLO_S_MAX = 60.0
 _UNHEARD_S_MAX = 10.0
-_LONG_CALLS = frozenset({"write", "make_directories", "remove_directory", "read_end", "kill", "pause", "shutdown"})
+_LONG_CALLS = frozenset(
+    {"write", "make_directories", "remove_directory", "read_end", "drop_page_cache", "kill", "pause", "shutdown"}
+)
 _PORT_ROUNDS = 10
 _LOG_BYTES_MAX = 4 << 20
 """Of the end of a log, brought to the run's directory when its process has ended."""
@@ -273,6 +276,15 @@ class ManyHosts:
     def read_end(self, path: Path, bytes_max: int) -> str:
         """See `Host.read_end`: of a server's log, on the server's host."""
         return self._of_path.get(str(path), self._own).read_end(path, bytes_max)
+
+    def drop_page_cache(self, directories: Sequence[Path]) -> CacheDrop:
+        """See `hosts.memory.drop_page_cache`: on all hosts of servers at once; done if it is on all of them."""
+        with ThreadPoolExecutor(len(self._servers)) as pool:
+            dropped = list(pool.map(lambda host: host.drop_page_cache(directories), self._servers))
+        problems = [
+            f"on {host.name}: {drop.reason}" for host, drop in zip(self._servers, dropped, strict=True) if not drop.done
+        ]
+        return CacheDrop(not problems, next(iter(problems), ""))
 
     def agent_cpu_s(self) -> float:
         """See `Host.agent_cpu_s`: of the agent on this host, which load generators share their CPUs with."""

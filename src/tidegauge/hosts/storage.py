@@ -146,3 +146,8 @@ def state_directory() -> Path:
         return Path(own).absolute()
     base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(base).absolute() / "tidegauge"
+
+
+def existing(path: Path) -> Path:
+    """It, or the nearest directory above it that is there, in which it would be made."""
+    return next(place for place in (path, *path.absolute().parents) if place.exists())

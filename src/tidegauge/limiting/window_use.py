@@ -17,11 +17,10 @@ THREADS_SHOWN = 8
 
 @dataclass(frozen=True)
 class ThreadShare:
-    """A thread over the window: the share of it that it ran, and that it was ready to run and had no CPU."""
+    """A thread over the window: the share of it that it ran."""
 
     name: str
     cpu_share: float
-    wait_share: float
 
 
 @dataclass(frozen=True)
@@ -31,29 +30,20 @@ class ProcessShare:
     Attributes:
         cpus: used on average.
         cpus_allowed: that it might use, by affinity and quota.
-        cpu_wait: threads ready to run without a CPU, on average.
         throttled_share: seconds a second that a quota held it back, summed over CPUs; None without a quota.
         busiest: the thread that used most CPU; None if threads were not seen.
         threads: the few that used most, the busiest first.
         memory_left_bytes_min: below the limit `memory_limit_bytes`; None without one.
-        gc_share: of the time in pauses of its collector; None where it is not reported.
         host: of a fleet's, on which it ran; "" = the one that ran the trial.
     """
 
     name: str
     cpus: float
     cpus_allowed: float
-    cpu_wait: float
     throttled_share: float | None
     busiest: ThreadShare | None
-    resident_bytes_max: int
-    read_bytes_per_s: float | None
-    written_bytes_per_s: float | None
-    context_switches_per_s: float | None
     memory_limit_bytes: int | None
     memory_left_bytes_min: int | None
-    gc_share: float | None
-    gc_pause_max_s: float | None
     threads: tuple[ThreadShare, ...] = ()
     host: str = ""
 
@@ -86,9 +76,6 @@ class HostShare:
 
     cpus: int
     cpu_share: float
-    steal_share: float
-    memory_bytes: int
-    memory_available_bytes_min: int
     loopback_bytes_per_s: float
     network_bytes_per_s: float
     tcp_segments: int
@@ -198,13 +185,11 @@ class _Host:
         self._sums = _Sums()
         self._seconds = 0.0
         self._last = first
-        self._available_bytes_min = first.memory_available_bytes
 
     def add(self, use: HostUse, seconds: float) -> None:
         self._seconds += seconds
         self._last = use
-        self._available_bytes_min = min(self._available_bytes_min, use.memory_available_bytes)
-        amounts = ("cpu_s", "cpu_steal_s", "loopback_bytes", "network_received_bytes", "network_sent_bytes")
+        amounts = ("cpu_s", "loopback_bytes", "network_received_bytes", "network_sent_bytes")
         stalls = ("cpu_stall_s", "memory_stall_s", "io_stall_s")
         self._sums.take(use, *amounts, *stalls, "tcp_segments", "tcp_retransmits")
 
@@ -213,9 +198,6 @@ class _Host:
         return HostShare(
             cpus=cpus,
             cpu_share=sums.per_s("cpu_s", seconds) / cpus,
-            steal_share=sums.per_s("cpu_steal_s", seconds) / cpus,
-            memory_bytes=self._last.memory_bytes,
-            memory_available_bytes_min=self._available_bytes_min,
             loopback_bytes_per_s=sums.per_s("loopback_bytes", seconds),
             network_bytes_per_s=sums.per_s("network_received_bytes", seconds)
             + sums.per_s("network_sent_bytes", seconds),
@@ -233,25 +215,19 @@ class _Process:
         self._sums = _Sums()
         self._seconds = 0.0
         self._last = first
-        self._resident_bytes_max = 0
         self._left_bytes_min: int | None = None
-        self._gc_pause_max_s: float | None = None
-        self._threads: dict[tuple[int, str], tuple[float, float]] = {}
+        self._threads: dict[tuple[int, str], float] = {}
 
     def add(self, use: ProcessUse, seconds: float) -> None:
         self._seconds += seconds
         self._last = use
-        self._sums.take(use, "cpu_s", "cpu_wait_s", "cpu_throttled_s", "read_bytes", "written_bytes")
-        self._sums.take(use, "context_switches", "gc_pause_s")
-        self._resident_bytes_max = max(self._resident_bytes_max, use.resident_bytes)
+        self._sums.take(use, "cpu_s", "cpu_throttled_s")
         self._left_bytes_min = _least(self._left_bytes_min, use.memory_left_bytes)
-        if use.gc_pause_max_s is not None:
-            self._gc_pause_max_s = max(self._gc_pause_max_s or 0.0, use.gc_pause_max_s)
         for thread in use.busiest:
-            cpu_s, wait_s = self._threads.get((thread.thread, thread.name), (0.0, 0.0))
-            self._threads[thread.thread, thread.name] = (cpu_s + thread.cpu_s, wait_s + thread.wait_s)
+            known_s = self._threads.get((thread.thread, thread.name), 0.0)
+            self._threads[thread.thread, thread.name] = known_s + thread.cpu_s
         if len(self._threads) > THREADS_MAX:
-            kept = sorted(self._threads.items(), key=lambda thread: -thread[1][0])[: THREADS_MAX // 2]
+            kept = sorted(self._threads.items(), key=lambda thread: -thread[1])[: THREADS_MAX // 2]
             self._threads = dict(kept)
 
     def share(self) -> ProcessShare:
@@ -261,27 +237,18 @@ class _Process:
             name=self._last.name,
             cpus=sums.per_s("cpu_s", seconds),
             cpus_allowed=self._last.cpus_allowed,
-            cpu_wait=sums.per_s("cpu_wait_s", seconds),
             throttled_share=sums.rate("cpu_throttled_s", seconds),
             busiest=next(iter(threads), None),
-            resident_bytes_max=self._resident_bytes_max,
-            read_bytes_per_s=sums.rate("read_bytes", seconds),
-            written_bytes_per_s=sums.rate("written_bytes", seconds),
-            context_switches_per_s=sums.rate("context_switches", seconds),
             memory_limit_bytes=self._last.memory_limit_bytes,
             memory_left_bytes_min=self._left_bytes_min,
-            gc_share=sums.rate("gc_pause_s", seconds),
-            gc_pause_max_s=self._gc_pause_max_s,
             threads=threads,
             host=self._last.host,
         )
 
     def _busiest(self) -> tuple[ThreadShare, ...]:
         """In a second in which one was not among the busiest it counts as idle: a share is never too large."""
-        found = sorted(self._threads.items(), key=lambda thread: -thread[1][0])[:THREADS_SHOWN]
-        return tuple(
-            ThreadShare(name, cpu_s / self._seconds, wait_s / self._seconds) for (_, name), (cpu_s, wait_s) in found
-        )
+        found = sorted(self._threads.items(), key=lambda thread: -thread[1])[:THREADS_SHOWN]
+        return tuple(ThreadShare(name, cpu_s / self._seconds) for (_, name), cpu_s in found)
 
 
 def _least(one: int | None, other: int | None) -> int | None:

@@ -14,7 +14,7 @@ from typing import Any
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import machines_of
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.fleet.api import Host, Launcher
+from tidegauge.fleet.api import Launcher
 from tidegauge.fleet.authority import Authority, make_request
 from tidegauge.fleet.check import link_ceilings
 from tidegauge.fleet.client import AgentHost
@@ -54,7 +54,7 @@ class Apart:
         links: what the other hosts can send and receive at most, by address.
     """
 
-    host: Host
+    host: ManyHosts
     seats: Mapping[int, Seat]
     provision: Callable[[str, str, Distribution], None]
     load: LoadHosts | None = None
@@ -211,10 +211,7 @@ def _placed(servers: Sequence[RemoteHost], loads: Sequence[RemoteHost], each: in
     if loads:
         which = f"{each} on each of" if each > 1 else "one on each of"
         generators = f"load generators: {which} {', '.join(agent.host.address for agent in loads)}"
-    return (
-        f"Servers: {nodes}; {generators}. On those hosts neither syncs nor what disks can do at most are looked at, "
-        "and the page cache is left as it is."
-    )
+    return f"Servers: {nodes}; {generators}. On those hosts neither syncs nor what disks can do at most are looked at."
 
 
 def _check_width(clocks: FleetClocks, width_s_max: float) -> None:

@@ -324,6 +324,7 @@ def execute(
         resources = replace(
             resources,
             host=apart.host,
+            drop_page_cache=_dropper(observer, apart.host.drop_page_cache),
             # Processes of other hosts can't be watched here, and disks not be made there.
             watch_syncs=watch_nothing,
             limits=replace(resources.limits, disk_refusal=lambda: NOT_APART),
@@ -356,12 +357,14 @@ def _calmer(observer: Observer) -> Callable[[Path], Calm | None]:
     return calm
 
 
-def _dropper(observer: Observer) -> Callable[[Sequence[Path]], CacheDrop]:
-    """Drops the page cache before a trial; says once why that can't be done."""
+def _dropper(
+    observer: Observer, drop_on: Callable[[Sequence[Path]], CacheDrop] | None = None
+) -> Callable[[Sequence[Path]], CacheDrop]:
+    """Drops the page cache before a trial, of this host or as `drop_on` does; says once why that can't be done."""
     reasons: set[str] = set()
 
     def drop(written: Sequence[Path]) -> CacheDrop:
-        outcome = drop_page_cache(written)
+        outcome = (drop_on or drop_page_cache)(written)
         if not outcome.done and outcome.reason not in reasons:
             reasons.add(outcome.reason)
             observer(Note(f"The page cache is not dropped between trials ({outcome.reason}); reads may be faster."))

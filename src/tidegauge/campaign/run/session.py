@@ -248,7 +248,7 @@ def open_session(
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
-    cache_dropped = None if spec.elsewhere else dropped.done
+    cache_dropped = None if spec.attached else dropped.done
     session = Session(
         spec, resources, store, subject, deployment, worker, topics, disk, cache_dropped, limited.problems, node_rig
     )
@@ -259,11 +259,9 @@ def open_session(
 
 
 def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: Running | None) -> CacheDrop:
-    """Empty this machine's page cache before servers start on it."""
+    """Empty the page cache of the servers' machines before these start."""
     if spec.attached:
         return CacheDrop(False, "others run the servers, whose page cache is elsewhere")
-    if spec.apart:
-        return CacheDrop(False, "servers are on other hosts, whose page cache is left as it is")
     if running is not None:
         return CacheDrop(False, f"the servers of {running.trial_id} go on, and their logs are there")
     return resources.drop_page_cache([store.directory, *_written(store)])

@@ -1,0 +1,144 @@
+"""Hosts, agents, links, Ray and the controller fail at any moment of a run: it ends, names the host, leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+from fleet_hosts import NEEDS, Namespace, ip, join, namespaces, started
+from patience import wait_for
+
+pytestmark = [*NEEDS, pytest.mark.slow]
+
+TIMES = int(os.environ.get("TIDEGAUGE_TEST_FAILURES", "4"))
+CAMPAIGN = """\
+name: failing
+systems: [{name: kafka, heap: 512MiB, direct-memory: 256MiB}]
+durability: 1
+nodes: 3
+workload: {message-size: 1KiB, partitions: 2, producers: 2, consumers: 2}
+experiments:
+  - {name: latency, rate: 200, warm-up-min: 3s, warm-up-max: 5s, measure: 10s, drain-max: 10s}
+"""
+FLEET = """\
+launcher: ray
+network: 10.213.6.0/24
+roles: {servers: {label: {role: server}, count: 3}, load: {label: {role: load}, count: 2}}
+"""
+ROLES = ["controller", "load", "load", "server", "server", "server"]
+RUNS = Path(f"/tmp/tidegauge-failing-{os.getpid()}")
+"""On each host a file system of its own."""
+SAID_S_MAX = 40.0
+"""A busy machine's; the agent's silence is noticed after 10 s."""
+ENDED_S_MAX = 240.0
+"""Servers of hosts that are well are given time to end."""
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Namespace]]:
+    places = [tmp_path_factory.mktemp(role) for role in ROLES]
+    private = ("unshare", "--mount", "--fork", "sh", "-c", 'mount -t tmpfs tmpfs "$0" && exec "$@"', str(RUNS))
+    RUNS.mkdir()
+    try:
+        with namespaces(places, "10.213.6", [(), *[private] * 5]) as made:
+            join(made, ROLES)
+            yield made
+    finally:
+        shutil.rmtree(RUNS)
+
+
+@dataclass
+class Run:
+    """One that was started, and what it said."""
+
+    process: subprocess.Popen[str]
+    lines: list[str]
+
+    def says(self, words: str) -> bool:
+        return words in " ".join(" ".join(self.lines).split())
+
+
+@pytest.fixture
+def run(hosts: list[Namespace], tmp_path: Path) -> Iterator[Run]:
+    path, fleet = tmp_path / "failing.yaml", tmp_path / "fleet.yaml"
+    path.write_text(CAMPAIGN)
+    fleet.write_text(FLEET)
+    process = hosts[0].start("run", str(path), "--fleet", str(fleet), "--runs-dir", str(RUNS))
+    made = Run(process, [])
+    streams = (process.stdout, process.stderr)
+    readers = [threading.Thread(target=lambda s=stream: made.lines.extend(iter(s.readline, ""))) for stream in streams]
+    for reader in readers:
+        reader.start()
+    yield made
+    process.kill()
+    process.wait()
+    for reader in readers:
+        reader.join()
+
+
+def agents(host: Namespace) -> list[psutil.Process]:
+    return [process for process in started(host) if "tidegauge.fleet.agent" in process.cmdline()]
+
+
+def rejoin(host: Namespace, role: str) -> None:
+    """What Ray had of it is gone."""
+    host.tidegauge("fleet", "down")
+    done = host.tidegauge("fleet", "join", "10.213.6.1:6379", "--token", str(host.state / "copied"), "--role", role)
+    assert done.returncode == 0, done.stderr
+
+
+def fail(how: str, host: Namespace, run: Run) -> None:
+    """The failure, which is over for the host when the run has ended."""
+    if how == "controller":
+        psutil.Process(run.process.pid).kill()
+    elif how == "link":
+        ip(f"-n {host.name} link set eth0 down")
+    elif how == "raylet":
+        for process in host.processes:
+            if process.name() == "raylet":
+                process.kill()
+    else:
+        for agent in agents(host):
+            (agent.kill if how == "agent killed" else agent.suspend)()
+
+
+@pytest.mark.parametrize("number", range(TIMES))
+def test_whatever_fails_at_whatever_moment(hosts: list[Namespace], run: Run, number: int) -> None:
+    # Another one each time: which it was is in the assertions.
+    chance = random.Random(time.time_ns())
+    how = chance.choice(["agent killed", "agent stopped", "link", "raylet", "controller"])
+    at = chance.randint(1, len(hosts) - 1)
+    host, after_s = hosts[at], chance.uniform(1.0, 55.0)
+    what = f"{how} of {host.address} after {after_s:.1f} s"
+    stopped: list[psutil.Process] = []
+    try:
+        time.sleep(after_s)
+        stopped = agents(host) if how == "agent stopped" else []
+        # An agent that is not there yet, or not any more, can't fail.
+        real = how in ("raylet", "link", "controller") or bool(agents(host))
+        late = run.process.poll() is not None or run.says("draining")
+        fail(how, host, run)
+        code = run.process.wait(ENDED_S_MAX)
+    finally:
+        for agent in stopped:
+            agent.resume()
+        if how == "link":
+            ip(f"-n {host.name} link set eth0 up")
+        if how in ("link", "raylet"):
+            rejoin(host, ROLES[at])
+    wait_for(lambda: not any(started(each) for each in hosts), 90.0, f"everything has ended after {what}")
+    if code == 1:
+        assert real, f"{what}: nothing failed, and yet: {run.lines}"
+        assert run.says(host.address), f"{what}: not named in {run.lines}"
+    elif how != "controller":
+        assert code in (0, 3), f"{what}: exit code {code}, {run.lines}"
+        assert late or not real or how == "raylet", f"{what}: unnoticed: {run.lines}"
