@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.fleet.ray_node import JOINED_LABEL, ROLE_LABEL
 from tidegauge.model.fleet import FleetHost
 
-ROLE_LABEL = "role"
 _NAMESPACE = "tidegauge"
 _AT_ONCE = 8
 """Calls that an object may have at the same time."""
@@ -46,19 +46,17 @@ class RayLauncher:
 
     def hosts(self) -> Sequence[FleetHost]:
         """See `Launcher.hosts`."""
-        found = [
-            FleetHost(
-                str(node["NodeManagerAddress"]),
-                str((node.get("Labels") or {}).get(ROLE_LABEL, "")),
-                str(node["NodeID"]),
-                bool(node["Alive"]),
-            )
-            for node in self._ray.nodes()
-        ]
-        # A host that joined again is a new node of Ray's; the old one stays in its list.
-        living = {host.address for host in found if host.alive}
-        lost = {host.address: host for host in found if host.address not in living}
-        return sorted([*(host for host in found if host.alive), *lost.values()], key=lambda host: host.address)
+        newest: dict[str, tuple[bool, int]] = {}
+        found: dict[str, FleetHost] = {}
+        for node in self._ray.nodes():
+            address, labels = str(node["NodeManagerAddress"]), node.get("Labels") or {}
+            # A host that joined again is a new node of Ray's; the old one stays in its list, and is not known to be lost
+            # at once.
+            rank = (bool(node["Alive"]), int(labels.get(JOINED_LABEL, 0)))
+            if address not in newest or rank > newest[address]:
+                newest[address] = rank
+                found[address] = FleetHost(address, str(labels.get(ROLE_LABEL, "")), str(node["NodeID"]), rank[0])
+        return sorted(found.values(), key=lambda host: host.address)
 
     def start(self, host: FleetHost, kind: Callable[[], object]) -> RayRemote:
         """See `Launcher.start`."""

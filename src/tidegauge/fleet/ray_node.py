@@ -52,6 +52,8 @@ WORKER_PORTS = range(7220, 7300)
 OBJECT_STORE_BYTES = 80_000_000
 """Close to the least that Ray accepts: files go through it piece by piece."""
 
+ROLE_LABEL, JOINED_LABEL = "role", "joined"
+
 _SHORT = "/tmp"
 _MARKER = "TIDEGAUGE_FLEET"
 """In the environment of every process of the node, so that they are found when it is ended."""
@@ -173,7 +175,8 @@ def arguments(node: Node) -> list[str]:
         "--block",
         *place,
         f"--node-ip-address={node.address}",
-        f"--labels=role={node.role}",
+        # Ray takes a node that ended for living for a minute: the host's newer one is meant.
+        f"--labels={ROLE_LABEL}={node.role},{JOINED_LABEL}={round(time.time())}",
         "--num-cpus=0",
         f"--object-store-memory={OBJECT_STORE_BYTES}",
         "--include-log-monitor=false",
