@@ -50,8 +50,7 @@ class RayLauncher:
         found: dict[str, FleetHost] = {}
         for node in self._ray.nodes():
             address, labels = str(node["NodeManagerAddress"]), node.get("Labels") or {}
-            # A host that joined again is a new node of Ray's; the old one stays in its list, and is not known to be lost
-            # at once.
+            # A host that joined again is a new node of Ray's. The old one stays in its list, for a while as alive.
             rank = (bool(node["Alive"]), int(labels.get(JOINED_LABEL, 0)))
             if address not in newest or rank > newest[address]:
                 newest[address] = rank
