@@ -32,12 +32,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from merging import GROUPS, histogram, second
 from pyroaring import BitMap64
 
+from tidegauge.distribution.java import JavaRuntime
 from tidegauge.fleet.api import ProcessStatus
 from tidegauge.model.workload import Workload
 from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.client import PROTOCOL_VERSION, GrpcWorker, WorkerProcess
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.group import WorkerGroup
+from tidegauge.worker.site import Installed, Site
 
 SERVICE = "tidegauge.worker.v1.Worker"
 PRODUCERS = GROUPS
@@ -158,6 +160,9 @@ class NoHost:
     def stop(self, name: str) -> None:
         """Nothing to do."""
 
+    def remove_directory(self, path: Path) -> None:
+        """Nothing to do."""
+
 
 def control(ports: list[int], seconds: int) -> dict[str, float]:
     """One trial of the controller; what it cost."""
@@ -200,7 +205,9 @@ def control(ports: list[int], seconds: int) -> dict[str, float]:
 def process_of(number: int, port: int, directory: Path) -> WorkerProcess:
     """As `start_worker` makes it."""
     name = f"worker-{number + 1}"
-    return WorkerProcess(NoHost(), name, port, "secret", directory / f"{name}.log", directory / name)  # type: ignore[arg-type]
+    host: Any = NoHost()
+    site = Site(host, Installed(JavaRuntime(Path("/"), "", 0), (), directory, directory))
+    return WorkerProcess(host, site, name, port, "secret", directory / f"{name}.log", directory / name)
 
 
 def order_for(count: int) -> LoadOrder:

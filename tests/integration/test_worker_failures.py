@@ -21,7 +21,7 @@ from tidegauge.fleet.local import LocalHost
 from tidegauge.hosts import procfs
 from tidegauge.model.workload import Arrival, ClientSettings
 from tidegauge.statistics.histograms import decode
-from tidegauge.worker.client import GrpcWorker, WorkerProcess
+from tidegauge.worker.client import GrpcWorker
 from tidegauge.worker.launch import WorkerOptions, start_worker
 
 pytestmark = [
@@ -124,7 +124,7 @@ def test_a_wrong_secret_is_refused_and_not_in_any_process_list(
     )
     assert process.secret.encode() not in command
     with pytest.raises(RunFailedError, match=r"(?i)secret"):
-        GrpcWorker(WorkerProcess(host, "worker", process.port, "guess", process.log_path, tmp_path / "none"))
+        GrpcWorker(replace(process, secret="guess", scratch=tmp_path / "none"))
 
 
 def test_a_worker_that_cannot_start_says_why(host: LocalHost, tmp_path: Path) -> None:
