@@ -94,7 +94,7 @@ def test_messages_from_host_to_host_are_measured_within_bounds(
     assert all((trial / "logs" / f"worker-{number}.log").exists() for number in (1, 2))
     shown = " ".join(hosts[0].tidegauge("show", str(run)).stdout.split())
     assert "2 load generators are on several hosts: how far their clocks are apart is known to within" in shown
-    assert "Servers and clients ran on other hosts." in shown
+    assert "Servers and clients ran on the hosts of a fleet." in shown
 
 
 def to_send(run: Path) -> list[float]:

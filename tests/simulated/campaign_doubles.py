@@ -380,7 +380,7 @@ class FakeHost:
     def write(self, path: Path, text: str, mode: int | None = None) -> Path:
         raise AssertionError("not used")
 
-    def make_directories(self, *paths: Path) -> None:
+    def make_directories(self, *paths: Path, mode: int | None = None) -> None:
         raise AssertionError("not used")
 
     def read_end(self, path: Path, bytes_max: int) -> str:

@@ -37,7 +37,7 @@ class Host:
     world: World
     clock: Callable[[int], int]
     others: dict[int, Host]
-    slewed: bool = False
+    slew_ppm: float = 0.0
     answers: bool = True
 
     def clock_listen(self, _address: str, ports: Any, _secret: str) -> int:
@@ -45,8 +45,8 @@ class Host:
         self.others[port] = self
         return port
 
-    def clock_burst(self, peers: Any) -> tuple[list[Exchange | None], bool]:
-        return [self._exchange(self.others[port]) if port in self.others else None for _, port in peers], self.slewed
+    def clock_burst(self, peers: Any) -> tuple[list[Exchange | None], float]:
+        return [self._exchange(self.others[port]) if port in self.others else None for _, port in peers], self.slew_ppm
 
     def _exchange(self, other: Host) -> Exchange | None:
         if not other.answers:
@@ -145,7 +145,7 @@ def test_a_clock_that_runs_faster_than_any_may_is_noticed(fleet: Callable[..., F
 
 def test_one_that_is_being_set_is_given_more_room(fleet: Callable[..., Fleet]) -> None:
     here = fleet(drifting(0, 0), drifting(0, 450))
-    here.hosts[1].slewed = True
+    here.hosts[1].slew_ppm = 450.0
     here.go_on(10)
     from_ns = here.world.now_ns - 5 * 10**9
     bound = here.clocks.bounds(from_ns, here.world.now_ns)[PAIR]

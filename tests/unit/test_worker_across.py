@@ -121,3 +121,18 @@ def test_percentiles_that_are_not_known_to_a_tenth_are_not_given_but_their_bound
     ]
     plain = replace(result, end_to_end=NO_LATENCY, end_to_end_low=None, end_to_end_high=None)
     assert list(clock_warnings([plain], by_phases=True)) == []
+
+
+def test_too_far_an_estimate_is_no_excuse_for_what_cannot_be() -> None:
+    """Found 50 us after their intended time, by a clock that was really at least 100 us less ahead."""
+    sub = sub_totals(end_to_end=encode(of(*[50_000] * 4, *[400_000] * 6)), apart=())
+    part = ApartLatency(1, sub.end_to_end, encode(of(1_000)))
+    each = [totals(subscriptions=(replace(sub, apart=(part,)),)), totals(subscriptions=(sub_totals(end_to_end=b""),))]
+    bounds = {(0, 1): offset(-200_000, -100_000), (1, 0): offset(100_000, 200_000)}
+    found = across_clocks(each[0], each, bounds, [0, 0]).subscriptions[0]
+    assert found.negative_latency == 5, "four, and the one before its time"
+
+
+def test_figures_that_grow_while_they_are_read_lose_nothing() -> None:
+    """A part that has one more than the whole, in a higher bucket: read a moment later."""
+    assert less(of(1), of(1, 5 * MS)).count == 0

@@ -114,7 +114,7 @@ class RefusingHost:
     def track_directory(self, path: Path) -> None:
         self._call("track")
 
-    def make_directories(self, *paths: Path) -> None:
+    def make_directories(self, *paths: Path, mode: int | None = None) -> None:
         for path in paths:
             path.mkdir()
 

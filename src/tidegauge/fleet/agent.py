@@ -95,7 +95,7 @@ def _wake(members: list[Stat]) -> None:
 
 _HINT = "Free space or permissions there, or choose another directory."
 _OWNERS_ONLY = 0o600
-_USUAL = 0o666
+_USUAL, _USUAL_DIRECTORY = 0o666, 0o777
 """What the umask leaves of it."""
 
 
@@ -115,11 +115,11 @@ def write(path: Path, text: str, mode: int | None) -> None:
         raise StartFailedError(f"{path} can't be written: {error.strerror}.", _HINT) from error
 
 
-def make_directories(paths: Sequence[Path]) -> None:
+def make_directories(paths: Sequence[Path], mode: int | None) -> None:
     """See `Host.make_directories`."""
     for path in paths:
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            path.mkdir(_USUAL_DIRECTORY if mode is None else mode, parents=True, exist_ok=True)
         except OSError as error:
             raise StartFailedError(f"{path} can't be created: {error.strerror}.", _HINT) from error
 
@@ -137,7 +137,7 @@ def read_end(path: Path, bytes_max: int) -> str:
 FILE_CALLS: dict[str, Callable[[Message], Any]] = {
     "remove_directory": lambda m: remove_directory(Path(m["path"])),
     "write": lambda m: write(Path(m["path"]), m["text"], m["mode"]),
-    "make_directories": lambda m: make_directories([Path(path) for path in m["paths"]]),
+    "make_directories": lambda m: make_directories([Path(path) for path in m["paths"]], m["mode"]),
     "read_end": lambda m: read_end(Path(m["path"]), int(m["bytes_max"])),
     "drop_page_cache": lambda m: asdict(drop_page_cache([existing(Path(path)) for path in m["paths"]])),
 }

@@ -268,8 +268,11 @@ class Host(Protocol):
         """
         ...
 
-    def make_directories(self, *paths: Path) -> None:
-        """Make directories on the host, those that are there already are fine. Raises `StartFailedError`."""
+    def make_directories(self, *paths: Path, mode: int | None = None) -> None:
+        """Make directories on the host, those that are there already are fine. Raises `StartFailedError`.
+
+        `mode`: permissions of the new ones that are named; None = the usual ones.
+        """
         ...
 
     def read_end(self, path: Path, bytes_max: int) -> str:

@@ -84,8 +84,10 @@ def link_ceilings(launcher: Launcher, hosts: Sequence[FleetHost]) -> dict[str, H
     Raises `RunFailedError` if a host can't be reached from another one.
     """
     problems: list[str] = []
-    remotes = {host.address: launcher.start(host, Prober) for host in hosts}
+    remotes: dict[str, Remote] = {}
     try:
+        for host in hosts:
+            remotes[host.address] = launcher.start(host, Prober)
         with ThreadPoolExecutor(max(1, len(hosts))) as pool:
             fleet = _Fleet(pool, remotes, problems)
             fleet.on_each(hosts, "listen", lambda host: (host.address, PROBE_PORT), _START_S_MAX)

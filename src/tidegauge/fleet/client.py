@@ -197,9 +197,9 @@ class AgentHost:
         self._call("write", path=str(path.absolute()), text=text, mode=mode)
         return path
 
-    def make_directories(self, *paths: Path) -> None:
+    def make_directories(self, *paths: Path, mode: int | None = None) -> None:
         """See `Host.make_directories`."""
-        self._call("make_directories", paths=[str(path.absolute()) for path in paths])
+        self._call("make_directories", paths=[str(path.absolute()) for path in paths], mode=mode)
 
     def read_end(self, path: Path, bytes_max: int) -> str:
         """See `Host.read_end`."""
@@ -224,13 +224,13 @@ class AgentHost:
         """
         return int(self._call("clock_listen", address=address, ports=list(ports), secret=secret))
 
-    def clock_burst(self, peers: Sequence[tuple[str, int]]) -> tuple[list[Exchange | None], bool]:
-        """The tightest of some exchanges with each of these, None without an answer; and whether this clock is slewed.
+    def clock_burst(self, peers: Sequence[tuple[str, int]]) -> tuple[list[Exchange | None], float]:
+        """The tightest of some exchanges with each of these, None without an answer; and `hosts.clock.slew_ppm` there.
 
         Asks these addresses and ports for their time.
         """
         found = self._call("clock_burst", timeout_s=_BURST_S_MAX, peers=[list(peer) for peer in peers])
-        return [stamps and Exchange(*stamps) for stamps in found["exchanges"]], bool(found["slewed"])
+        return [stamps and Exchange(*stamps) for stamps in found["exchanges"]], float(found["slew_ppm"])
 
     def lost(self) -> None:
         """Called once when nothing comes from the agent any more, for whatever reason."""

@@ -1,7 +1,7 @@
 """A host's part in bounding clocks: it asks others for their time, and answers, over UDP.
 
 Whoever is late to answer makes an interval wider and never false (`statistics.clocks`), so the agent may do so between
-its other work. Packets carry a secret of the run's: others' are left unanswered.
+its other work. Packets carry a secret of the run's, in the clear: it keeps strangers out, not who listens.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from tidegauge.errors import StartFailedError
-from tidegauge.hosts.clock import is_slewed
+from tidegauge.hosts.clock import slew_ppm
 
 SECRET_BYTES = 16
 EXCHANGES = 12
@@ -114,11 +114,11 @@ class ClockSocket:
             with contextlib.suppress(OSError):  # It asks again.
                 self._socket.sendto(_ANSWER.pack(self._secret, number, now_ns, time.monotonic_ns()), sender)
         elif len(packet) == _ANSWER.size:
-            self._answered(*_ANSWER.unpack(packet)[1:], returned_ns=now_ns)
+            self._answered(sender, *_ANSWER.unpack(packet)[1:], returned_ns=now_ns)
         return True
 
-    def _answered(self, number: int, received_ns: int, answered_ns: int, *, returned_ns: int) -> None:
-        if number not in self._asked:
+    def _answered(self, sender: Peer, number: int, received_ns: int, answered_ns: int, *, returned_ns: int) -> None:
+        if number not in self._asked or self._asked[number][0] != sender:
             return
         peer, asked_ns = self._asked.pop(number)
         stamps = (asked_ns, received_ns, answered_ns, returned_ns)
@@ -133,6 +133,6 @@ def _width(stamps: Stamps) -> int:
 
 
 def burst_to_json(clocks: ClockSocket, peers: Sequence[Sequence[object]]) -> dict[str, object]:
-    """A burst, and whether this host's clock is being slewed, as an agent's answer."""
+    """A burst, and how fast this host's clock is being set, as an agent's answer."""
     asked = [(str(address), int(str(port))) for address, port in peers]
-    return {"exchanges": clocks.burst(asked), "slewed": is_slewed()}
+    return {"exchanges": clocks.burst(asked), "slew_ppm": slew_ppm()}

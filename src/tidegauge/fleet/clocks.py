@@ -32,8 +32,6 @@ _KEPT = 50_000
 """Of a pair: some seven hours."""
 _RESOLUTION_NS = 2
 """A nanosecond of each of two readings."""
-SLEWED_PPM = 1000.0
-"""Of a pair while a clock of it is being set (see `hosts.clock.is_slewed`)."""
 HERE = "here"
 
 
@@ -83,8 +81,8 @@ class FleetClocks:
         self._answer_at = [("", 0), *zip([address for _, address in hosts], ports_there, strict=True)]
         self._drift_ppm = drift_ppm
         self._measured: dict[Pair, _Measured] = {pair: _Measured() for pair in combinations(self.names, 2)}
-        self._slewed_ns = dict.fromkeys(self.names, float("-inf"))
-        """When each clock was last seen to be set, on this host's."""
+        self._slews: dict[str, list[tuple[float, float]]] = {name: [] for name in self.names}
+        """When each clock was seen to be set, on this host's, and how fast (ppm)."""
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._pool = ThreadPoolExecutor(len(self._agents), thread_name_prefix="clocks")
@@ -140,9 +138,10 @@ class FleetClocks:
         return self._ppm(pair, from_ns) / 1e6 * _LOOK_S * 1e9 / 2
 
     def _ppm(self, pair: Pair, from_ns: float) -> float:
-        """By how much two clocks may drift from an instant of this host's clock on."""
-        slewed = any(self._slewed_ns[name] >= from_ns - _NEAR_S[-1] * 1e9 for name in pair)
-        return max(SLEWED_PPM, self._drift_ppm) if slewed else self._drift_ppm
+        """By how much two clocks may drift from an instant of this host's clock on; more if one was being set."""
+        since_ns = from_ns - _NEAR_S[-1] * 1e9
+        set_ppm = [max((ppm for at_ns, ppm in self._slews[name] if at_ns >= since_ns), default=0.0) for name in pair]
+        return self._drift_ppm + sum(set_ppm)
 
     def _at(self, time_ns: float) -> dict[Pair, Offset]:
         with self._lock:
@@ -190,17 +189,17 @@ class FleetClocks:
         asked = [(number, self._pool.submit(self._burst, number)) for number in range(len(self._agents))]
         for number, burst in asked:
             try:
-                exchanges, slewed = burst.result()
+                exchanges, slew_ppm = burst.result()
             except RunFailedError:
                 continue  # It is lost, which the trial itself meets; or late, which shows in the bounds.
             with self._lock:
-                if slewed:
-                    self._slewed_ns[self.names[number]] = time.monotonic_ns()
+                if slew_ppm:
+                    self._slews[self.names[number]].append((time.monotonic_ns(), slew_ppm))
                 for other, exchange in zip(self.names[number + 1 :], exchanges, strict=True):
                     if exchange is not None:
                         self._measured[self.names[number], other].add(exchange)
 
-    def _burst(self, number: int) -> tuple[Sequence[Exchange | None], bool]:
+    def _burst(self, number: int) -> tuple[Sequence[Exchange | None], float]:
         return self._agents[number].clock_burst(self._answer_at[number + 1 :])
 
 

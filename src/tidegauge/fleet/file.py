@@ -76,7 +76,7 @@ class _LabelFields(Fields):
 class _RoleFields(Fields):
     label: _LabelFields
     count: int = Field(ge=1, le=1000)
-    workers_per_host: int = Field(default=1, ge=1, le=100)
+    workers_per_host: int = Field(default=1, ge=1, le=64)
 
 
 class _ClockFields(Fields):

@@ -31,8 +31,10 @@ _TIMES = struct.Struct("<qq")
 _COUNT = struct.Struct("<q")
 _CHUNK = bytes(256 * 1024)
 _SILENCE_S_MAX = 5.0
-_HELD_BYTES_MAX = 1 << 20
-"""Of what is sent and has not arrived: a slow link would take its time for more."""
+_HELD_BYTES_MAX = 1 << 18
+"""Beyond what is on its way: a slow link would take its time for more."""
+_TCP_NOTSENT_LOWAT = 25
+"""tcp(7); Python has no name for it yet."""
 
 Stamps = tuple[int, int, int, int]
 """Of an exchange: see `statistics.clocks.Exchange`."""
@@ -129,7 +131,7 @@ class Prober:
 
 def _sent(way: socket.socket, until_s: float) -> int:
     """Send until then; how many bytes have arrived."""
-    way.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _HELD_BYTES_MAX)
+    way.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _HELD_BYTES_MAX)
     while time.perf_counter() < until_s:
         way.sendall(_CHUNK)
     way.shutdown(socket.SHUT_WR)

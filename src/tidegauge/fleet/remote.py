@@ -268,10 +268,10 @@ class ManyHosts:
             host.write(path, text, mode)
         return path
 
-    def make_directories(self, *paths: Path) -> None:
+    def make_directories(self, *paths: Path, mode: int | None = None) -> None:
         """See `Host.make_directories`."""
         for host in self._all:
-            host.make_directories(*paths)
+            host.make_directories(*paths, mode=mode)
 
     def read_end(self, path: Path, bytes_max: int) -> str:
         """See `Host.read_end`: of a server's log, on the server's host."""

@@ -94,22 +94,21 @@ _TICK_US = 10_000
 _PPM_OF_TICK_US = 100
 _STA_NANO = 0x2000
 _SHIFT_PLL = 2
-SLEWED_PPM = 50.0
-"""Faster than that a clock is not corrected in the long run, but set."""
 
 
-def is_slewed() -> bool:
-    """Whether the kernel lets its clocks, the monotonic one too, run much faster or slower for a while, to set them.
+def slew_ppm() -> float:
+    """By how much the kernel lets its clocks, the monotonic one too, run faster or slower now, to set them.
 
     By a longer tick (as chrony does) or by its own loop (kernel/time/ntp.c, `ntp_update_offset`). The correction of a
-    clock's usual error does not count. False where the kernel does not say. Never raises.
+    clock's usual error does not count, nor does what adjtime(3) is asked for. 0 where the kernel does not say. Never
+    raises.
     """
     _, found = _adjtimex()
     offset_us = abs(found.offset) / (1000 if found.status & _STA_NANO else 1)
     # Each second so much of what is left is corrected.
     loop_ppm = offset_us / 2.0 ** (_SHIFT_PLL + found.constant)
     tick_ppm = abs(found.tick - _TICK_US) * _PPM_OF_TICK_US if found.tick else 0
-    return bool(max(loop_ppm, tick_ppm) > SLEWED_PPM)
+    return float(max(loop_ppm, tick_ppm))
 
 
 def _kernel_says() -> tuple[bool | None, float | None]:

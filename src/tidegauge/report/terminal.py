@@ -122,7 +122,7 @@ def host_words(run: StoredRun) -> str:
     together = not run.planned or any(not spec.elsewhere for spec in run.planned)
     where = "Servers and clients ran on it together." if together else "Clients ran on it, servers on other hosts."
     if any(spec.load_hosts for spec in run.planned):
-        where = "Servers and clients ran on other hosts."
+        where = "Servers and clients ran on the hosts of a fleet."
     return f"Host: {', '.join(part for part in parts if part)}. {where}"
 
 

@@ -131,22 +131,26 @@ def add(one: Histogram, other: Histogram) -> Histogram:
 
 def less(whole: Histogram, part: Histogram) -> Histogram:
     """The samples of a histogram without those of another that it contains."""
-    counts = whole.counts.copy()
+    counts = np.zeros(max(whole.counts.size, part.counts.size), dtype=np.int64)
+    counts[: whole.counts.size] += whole.counts
     counts[: part.counts.size] -= part.counts
-    return Histogram(counts, whole.unit_magnitude)
+    return Histogram(np.maximum(counts, 0), whole.unit_magnitude)
 
 
-def moved(histogram: Histogram, by_ns: float, *, mirrored: bool = False) -> Histogram:
+def moved(histogram: Histogram, by_ns: float, *, mirrored: bool = False, least: bool = False) -> Histogram:
     """Every sample later by `by_ns`, which may be negative; what falls below 0 is 0.
 
     Args:
         mirrored: samples are how far times lie below 0.
+        least: of a sample the least that it can be in its bucket, else the most.
     """
     used = np.flatnonzero(histogram.counts)
     if not used.size:
         return EMPTY
-    values = histogram.highest_ns(used)
-    places = _index_of(np.maximum(0, (-values if mirrored else values) + round(by_ns)))
+    low, width = _buckets(used, histogram.unit_magnitude)
+    values = low if least is not mirrored else low + width - 1
+    by_whole_ns = math.floor(by_ns) if least else math.ceil(by_ns)
+    places = _index_of(np.maximum(0, (-values if mirrored else values) + by_whole_ns))
     return Histogram(np.bincount(places, weights=histogram.counts[used]).astype(np.int64))
 
 

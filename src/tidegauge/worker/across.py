@@ -8,6 +8,7 @@ at their most, whatever the clocks did in between.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -72,10 +73,10 @@ def _bounded(
         same.append(less(decode(own.end_to_end), sum_of(after for _, after, _ in apart)))
         for sender, after, before in apart:
             error = errors[receiver, sender]
-            low.append(_moved(after, before, error.low_ns))
+            low.append(_moved(after, before, error.low_ns, least=True))
             middle.append(_moved(after, before, (error.low_ns + error.high_ns) / 2))
             high.append(_moved(after, before, error.high_ns))
-            impossible += _below(before, error.high_ns)
+            impossible += _below_zero(after, before, error.high_ns)
     if not low:
         return merged
     return replace(
@@ -88,13 +89,15 @@ def _bounded(
     )
 
 
-def _moved(after: Histogram, before: Histogram, by_ns: float) -> Histogram:
-    return sum_of([moved(after, by_ns), moved(before, by_ns, mirrored=True)])
+def _moved(after: Histogram, before: Histogram, by_ns: float, *, least: bool = False) -> Histogram:
+    return sum_of([moved(after, by_ns, least=least), moved(before, by_ns, mirrored=True, least=least)])
 
 
-def _below(before: Histogram, by_ns: float) -> int:
+def _below_zero(after: Histogram, before: Histogram, by_ns: float) -> int:
     """How many are still received before they were intended when all are later by so much."""
-    return round(before.share_above(max(0, round(by_ns))) * before.count)
+    if by_ns >= 0:
+        return round(before.share_above(math.ceil(by_ns)) * before.count)
+    return before.count + after.count - round(after.share_above(math.floor(-by_ns)) * after.count)
 
 
 def end_to_end_times(sub: SubscriptionTotals) -> dict[str, Latency]:

@@ -188,7 +188,8 @@ class GrpcWorker:
             raise
         self._call_s = process.answer_s_max
         self.facts = messages.facts_of(reply)
-        self.pids: tuple[int, ...] = (self.facts.pid,)
+        # A number on another host is no process of this one.
+        self.pids: tuple[int, ...] = () if process.site.tls else (self.facts.pid,)
 
     def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float, topic: str = "") -> float:
         """See `LoadWorker.probe`."""

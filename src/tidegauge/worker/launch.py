@@ -133,7 +133,10 @@ def start_worker(
         # It goes in every case: here, when the worker closes, or by the agent.
         undo.callback(site.files.remove_directory, scratch)
         site.files.track_directory(scratch)
-        site.files.make_directories(scratch, *([log_directory] if site.tls else []))
+        # Nobody else's: programs are unpacked into it.
+        site.files.make_directories(scratch, mode=0o700)
+        if site.tls:
+            site.files.make_directories(log_directory)
         host.start(spec)
         undo.callback(host.stop, name)
         process = WorkerProcess(

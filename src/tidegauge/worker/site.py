@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tidegauge.distribution.cache import cache_directory, make_directory
@@ -47,7 +47,7 @@ class Tls:
     """
 
     authority: bytes
-    key: bytes
+    key: bytes = field(repr=False)
     certificate: bytes
     new_server: Callable[[], tuple[str, str]]
     ports: range

@@ -114,6 +114,8 @@ class LoadHosts:
 
     def between(self, from_ns: int, until_ns: int) -> dict[tuple[int, int], Offset]:
         """See `MemberClocks.between`."""
+        if len(self._agents) == 1:
+            return {}
         bounds = self._clocks.bounds(from_ns, until_ns)
         names = [self._agents[host].host.address for host in self._hosts]
         return {
@@ -189,8 +191,7 @@ def servers_apart(
             _check_width(clocks, fleet.clock_s_max)
             load = LoadHosts(loads, fleet.workers_per_host, clocks, _installed_on(launcher), authority)
         say(_placed(servers, loads, fleet.workers_per_host))
-        links = link_ceilings(launcher, [*hosts, *load_hosts])
-        say(f"Links: {'; '.join(map(_link_words, links.items()))}.")
+        links = _links(launcher, [*hosts, *load_hosts], say)
         yield Apart(
             ManyHosts(own, by_link, {load_link(number): agent for number, agent in enumerate(loads)}),
             seats,
@@ -198,6 +199,19 @@ def servers_apart(
             load,
             links,
         )
+
+
+def _links(launcher: Launcher, hosts: Sequence[FleetHost], say: Callable[[str], None]) -> Mapping[str, HostLink]:
+    """What each host can send and receive; {} where that can't be measured, which is said."""
+    if len(hosts) < 2:
+        return {}
+    try:
+        links = link_ceilings(launcher, hosts)
+    except RunFailedError as error:
+        say(f"What the hosts' links can carry is not known: {error.message}")
+        return {}
+    say(f"Links: {'; '.join(map(_link_words, links.items()))}.")
+    return links
 
 
 def _link_words(link: tuple[str, HostLink]) -> str:
@@ -216,13 +230,12 @@ def _placed(servers: Sequence[RemoteHost], loads: Sequence[RemoteHost], each: in
 
 def _check_width(clocks: FleetClocks, width_s_max: float) -> None:
     """Raise `ClockError` if two load hosts' clocks are not known as well as the fleet file wants."""
-    ahead_s = clocks.widths_s()
-    pair, width_s = max(ahead_s.items(), key=lambda item: item[1])
+    widths_s = {pair: width_s for pair, width_s in clocks.widths_s().items() if HERE not in pair}
+    pair, width_s = max(widths_s.items(), key=lambda item: item[1], default=(("", ""), 0.0))
     if width_s > width_s_max:
-        who = " and ".join("this host" if name == HERE else name for name in pair)
         raise ClockError(
-            f"How far the clocks of {who} are apart is known within {width_s * 1e6:,.0f} us only, and the fleet file "
-            f"wants {width_s_max * 1e6:,.0f} us.",
+            f"How far the clocks of {' and '.join(pair)} are apart is known within {width_s * 1e6:,.0f} us only, "
+            f"and the fleet file wants {width_s_max * 1e6:,.0f} us.",
             "The network between them may be busy; or raise 'width-max' of 'clock' in the file.",
         )
 

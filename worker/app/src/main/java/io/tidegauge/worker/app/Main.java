@@ -10,6 +10,7 @@ import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -43,7 +44,7 @@ public final class Main {
       Path portFile = Path.of(argument(args, 0, "--port-file"));
       Path results = Path.of(argument(args, 2, "--results"));
       run(portFile, results, args.length == 4 ? null : argument(args, 4, "--listen"));
-    } catch (IOException | IllegalArgumentException e) {
+    } catch (IOException | UncheckedIOException | IllegalArgumentException e) {
       System.err.println("tidegauge worker: " + e.getMessage());
       Runtime.getRuntime().halt(2);
     } catch (InterruptedException e) {

@@ -159,6 +159,8 @@ final class TotalsReader {
     long unattributed = s.sum(ReceiveRecorder.CORRUPT_UNATTRIBUTED);
     // A message with a damaged header arrived, we only can't say which one it was.
     long lost = Math.max(0, missing - unattributed);
+    // First: what comes meanwhile must not be in a part and missing in the whole.
+    List<ApartLatency> apart = apart(s, window.epoch());
     List<LatencyHistogram> endToEnd = new ArrayList<>();
     for (ReceiveRecorder r : s.recorders()) {
       r.addEndToEnd(window.epoch(), endToEnd);
@@ -182,7 +184,7 @@ final class TotalsReader {
         s.reordered().all(),
         s.corrupt().all(),
         recordEndToEnd(s, window),
-        apart(s, window.epoch()),
+        apart,
         foreign(s));
   }
 

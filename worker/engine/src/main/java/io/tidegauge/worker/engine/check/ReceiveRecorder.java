@@ -6,8 +6,9 @@ import io.tidegauge.worker.engine.figures.Records;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.figures.WindowedHistogram;
 import io.tidegauge.worker.engine.histogram.LatencyHistogram;
+import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.Objects;
 
 /** What one consumer counted. Written by the consumer's thread. */
 public final class ReceiveRecorder extends Recorder {
@@ -33,10 +34,9 @@ public final class ReceiveRecorder extends Recorder {
   private final WindowedHistogram endToEnd = new WindowedHistogram();
   private final Handovers handovers;
 
-  /** Of other hosts, as their first messages come. */
-  private final List<ApartRecorder> apart = new CopyOnWriteArrayList<>();
+  /** Of workers on other hosts, by their numbers; null until their first message. */
+  private volatile ApartRecorder[] apart = {};
 
-  private ApartRecorder lastApart;
   private volatile Records records = Records.of(Window.NONE, 0, 0);
 
   ReceiveRecorder(ReceivingThreads threads) {
@@ -93,20 +93,15 @@ public final class ReceiveRecorder extends Recorder {
   }
 
   private ApartRecorder of(int worker, Window window) {
-    ApartRecorder found = lastApart;
-    if (found != null && found.worker() == worker) {
-      return found;
+    ApartRecorder[] known = apart;
+    if (worker < known.length && known[worker] != null) {
+      return known[worker];
     }
-    found = null;
-    for (ApartRecorder known : apart) {
-      found = known.worker() == worker ? known : found;
-    }
-    if (found == null) {
-      found = new ApartRecorder(worker, window);
-      apart.add(found);
-    }
-    lastApart = found;
-    return found;
+    ApartRecorder first = new ApartRecorder(worker, window);
+    ApartRecorder[] more = Arrays.copyOf(known, Math.max(known.length, worker + 1));
+    more[worker] = first;
+    apart = more;
+    return first;
   }
 
   /** A message that others made has arrived: it belongs to the window by its receipt. */
@@ -126,7 +121,7 @@ public final class ReceiveRecorder extends Recorder {
     counters.set(FIRST_RECEIVED_NS, 0);
     counters.set(LAST_RECEIVED_NS, 0);
     endToEnd.begin(next.epoch());
-    apart.forEach(each -> each.begin(next));
+    apart().forEach(each -> each.begin(next));
     records = Records.of(next, 0, 1);
   }
 
@@ -147,17 +142,17 @@ public final class ReceiveRecorder extends Recorder {
   /** Adds all of its end-to-end times that are not negative to histograms to be summed. */
   public void addEndToEnd(List<LatencyHistogram> to) {
     endToEnd.addAll(to);
-    apart.forEach(each -> each.after().addAll(to));
+    apart().forEach(each -> each.after().addAll(to));
   }
 
   /** The same of the window of this epoch. */
   public void addEndToEnd(int windowEpoch, List<LatencyHistogram> to) {
     endToEnd.addInside(windowEpoch, to);
-    apart.forEach(each -> each.after().addInside(windowEpoch, to));
+    apart().forEach(each -> each.after().addInside(windowEpoch, to));
   }
 
   /** Of workers on other hosts, each by itself. */
   public List<ApartRecorder> apart() {
-    return apart;
+    return Arrays.stream(apart).filter(Objects::nonNull).toList();
   }
 }
