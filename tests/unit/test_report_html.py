@@ -22,6 +22,7 @@ from tidegauge.cli.options import overrides_of
 from tidegauge.cli.planning import AttestRequest, attest_overrides
 from tidegauge.config.fields import option_of
 from tidegauge.model.attest import FileSystem
+from tidegauge.model.load import ClockBound
 from tidegauge.model.tilt import Severity, Terms
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, Resource
@@ -303,6 +304,14 @@ class TestAnswer:
         back = changed(run, subscriptions=lambda result: (replace(result.subscriptions[0], negative_latency=3),))
         states = [[badge.state for badge in answer(each).badges if "lock" in badge.text] for each in (run, back)]
         assert states == [[GOOD], [BAD]]
+
+    def test_clocks_of_several_hosts_are_not_called_one(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        bound = ClockBound(1, 2, 7_200_000_000_000 - 30_000, 7_200_000_000_000 + 54_000)
+        (badge,) = [badge for badge in answer(changed(run, clocks=lambda _: (bound,))).badges if "lock" in badge.text]
+        assert (badge.state, badge.text) == (GOOD, "Clocks known to \u00b142 us")
+        (badge,) = [badge for badge in answer(run).badges if "lock" in badge.text]
+        assert badge.text == "One clock for all times"
 
     def test_a_level_that_cuts_refuted_is_bad(self, sample: Path) -> None:
         run = store.load_run(sample)

@@ -10,7 +10,7 @@ from tidegauge.durability import levels_found
 from tidegauge.model.attest import Attestation
 from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, ReadSubscription, TrialResult, Validity
 from tidegauge.model.use import Resource
-from tidegauge.numbers import count, duration, plural
+from tidegauge.numbers import count, duration, plural, rounded
 from tidegauge.published.verdict import ClaimOutcome, PublishedOutcome, Verdict
 from tidegauge.report import fairness, levels, thresholds
 from tidegauge.report.names import names_of
@@ -255,6 +255,13 @@ def _clock_badge(results: Sequence[TrialResult]) -> Badge:
     if negative:
         sentence = f"{count(negative)} messages seem to have arrived before they were sent: the clock can't be trusted."
         return Badge(BAD, "Clock went backwards", sentence)
+    within_us = max((clock.half_width_us for load in loads for clock in load.clocks), default=None)
+    if within_us is not None:
+        sentence = (
+            "Messages went from host to host. How far their clocks are apart was bounded during each trial: end-to-end "
+            "times lie within the bounds, response and service times are read from one clock."
+        )
+        return Badge(GOOD, f"Clocks known to \u00b1{rounded(within_us, 2)} us", sentence, "trials")
     return Badge(
         GOOD, "One clock for all times",
         "Messages are sent and received on one host, whose monotonic clock all times are read from.", "trials",
