@@ -109,25 +109,23 @@ def start_worker(
     """
     options = options or WorkerOptions()
     site = site or Site(host, Installation().find(driver))
-    installed = site.installed
-    scratch = installed.scratch / f"tidegauge-worker-{secrets.token_hex(8)}"
-    archive = options.archives.of(installed.java, driver) if options.archives and not site.tls else None
+    scratch = site.installed.scratch / f"tidegauge-worker-{secrets.token_hex(8)}"
+    archive = options.archives.of(site.installed.java, driver) if options.archives and not site.tls else None
     if archive is not None and not archive.exists and not options.records_archive:
         archive = None
-    secret = secrets.token_hex(16)
-    log_path = log_directory / f"{name}.log"
-    flags = [*jvm_flags(installed.java, options, scratch), *(archive.flags(scratch) if archive else ())]
-    argv = (str(installed.java.executable), *flags, "-cp", os.pathsep.join(map(str, installed.jars)), MAIN_CLASS)
-    spec = ProcessSpec(
-        name=name,
-        argv=(*argv, "--port-file", str(scratch / "port"), "--results", str(installed.results), *_listen(site)),
-        env=_environment(),
-        cwd=str(scratch),
-        log_path=str(log_path),
-        stdin_text="".join(f"{line}\n" for line in (secret, *_keys(site))),
-        stop_grace_s=_STOP_GRACE_S,
-        timer_slack_ns=_TIMER_SLACK_NS,
-        network_node=site.link,
+    process = WorkerProcess(
+        host,
+        site,
+        name,
+        0,
+        secrets.token_hex(16),
+        log_directory / f"{name}.log",
+        scratch,
+        options.heap_mb,
+        spin_share_max=options.spin_share_max,
+        archive=archive,
+        words=words,
+        answer_s_max=WorkerProcess.answer_s_max if name == ONE else _ANSWER_S_MAX,
     )
     with contextlib.ExitStack() as undo:
         # It goes in every case: here, when the worker closes, or by the agent.
@@ -137,25 +135,30 @@ def start_worker(
         site.files.make_directories(scratch, mode=0o700)
         if site.tls:
             site.files.make_directories(log_directory)
-        host.start(spec)
+        host.start(_spec(process, options))
         undo.callback(host.stop, name)
-        process = WorkerProcess(
-            host,
-            site,
-            name,
-            0,
-            secret,
-            log_path,
-            scratch,
-            options.heap_mb,
-            spin_share_max=options.spin_share_max,
-            archive=archive,
-            words=words,
-            answer_s_max=WorkerProcess.answer_s_max if name == ONE else _ANSWER_S_MAX,
-        )
         worker = GrpcWorker(replace(process, port=_await_port(process)))
         undo.pop_all()
     return worker
+
+
+def _spec(process: WorkerProcess, options: WorkerOptions) -> ProcessSpec:
+    """How the process is started; its secrets are on its standard input."""
+    site, scratch = process.site, process.scratch
+    java, archive = site.installed.java, process.archive
+    flags = [*jvm_flags(java, options, scratch), *(archive.flags(scratch) if archive else ())]
+    argv = (str(java.executable), *flags, "-cp", os.pathsep.join(map(str, site.installed.jars)), MAIN_CLASS)
+    return ProcessSpec(
+        name=process.name,
+        argv=(*argv, "--port-file", str(scratch / "port"), "--results", str(site.installed.results), *_listen(site)),
+        env=_environment(),
+        cwd=str(scratch),
+        log_path=str(process.log_path),
+        stdin_text="".join(f"{line}\n" for line in (process.secret, *_keys(site))),
+        stop_grace_s=_STOP_GRACE_S,
+        timer_slack_ns=_TIMER_SLACK_NS,
+        network_node=site.link,
+    )
 
 
 def _listen(site: Site) -> tuple[str, ...]:
