@@ -278,7 +278,7 @@ def test_a_page_cache_that_stays_is_reported_once(monkeypatch: pytest.MonkeyPatc
 
     events: list[Event] = []
     monkeypatch.setattr(execute, "drop_page_cache", lambda _: CacheDrop(False, "needs root"))
-    drop = _dropper(events.append)
+    drop = _dropper(events.append, execute_module.drop_page_cache)
     drop([])
     drop([])
     assert len(events) == 1

@@ -23,12 +23,13 @@ from tidegauge.fleet import children, registry, wire
 from tidegauge.fleet.agent_rig import AgentRig
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Child, Children
-from tidegauge.fleet.clock_probe import ClockSocket, burst_to_json
+from tidegauge.fleet.clock_probe import ClockSocket
 from tidegauge.fleet.link import READ_BYTES, Channel, Pipes
 from tidegauge.fleet.registry import Ledger, remove_directory
 from tidegauge.fleet.sampler import Sampler
 from tidegauge.fleet.wire import Message
 from tidegauge.hosts import cgroups, procfs
+from tidegauge.hosts.clock import slew_ppm
 from tidegauge.hosts.memory import drop_page_cache
 from tidegauge.hosts.procfs import Stat
 from tidegauge.hosts.storage import existing
@@ -310,7 +311,8 @@ class Agent:
     def _clock_burst(self, message: Message) -> Message:
         if self._clocks is None:
             raise RunFailedError("This agent was not asked to know of clocks.")
-        return burst_to_json(self._clocks, message["peers"])
+        peers = [(address, port) for address, port in message["peers"]]
+        return {"exchanges": self._clocks.burst(peers), "slew_ppm": slew_ppm()}
 
     def _signal(self, message: Message) -> None:
         child = self._child(message)

@@ -15,7 +15,6 @@ import time
 from collections.abc import Iterable, Sequence
 
 from tidegauge.errors import StartFailedError
-from tidegauge.hosts.clock import slew_ppm
 
 SECRET_BYTES = 16
 EXCHANGES = 12
@@ -130,9 +129,3 @@ class ClockSocket:
 def _width(stamps: Stamps) -> int:
     asked_ns, received_ns, answered_ns, returned_ns = stamps
     return (returned_ns - asked_ns) - (answered_ns - received_ns)
-
-
-def burst_to_json(clocks: ClockSocket, peers: Sequence[Sequence[object]]) -> dict[str, object]:
-    """A burst, and how fast this host's clock is being set, as an agent's answer."""
-    asked = [(str(address), int(str(port))) for address, port in peers]
-    return {"exchanges": clocks.burst(asked), "slew_ppm": slew_ppm()}

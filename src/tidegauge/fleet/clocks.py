@@ -13,8 +13,8 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from itertools import combinations
+from operator import attrgetter
 
 from tidegauge.errors import GeneratorFailedError, RunFailedError
 from tidegauge.fleet.client import AgentHost
@@ -39,33 +39,21 @@ class ClockError(GeneratorFailedError):
     """Clocks are not what they were assumed to be, or not known: what was measured across them is void."""
 
 
-@dataclass
-class _Measured:
-    """What exchanges of one pair proved, in their order."""
-
-    offsets: list[Offset] = field(default_factory=list)
-    asked_ns: list[float] = field(default_factory=list)
-
-    def add(self, exchange: Exchange) -> None:
-        self.offsets.append(exchange.offset(_RESOLUTION_NS))
-        self.asked_ns.append(exchange.asked_ns)
-        if len(self.offsets) > _KEPT:
-            del self.offsets[: _KEPT // 10], self.asked_ns[: _KEPT // 10]
-
-    def at(self, time_ns: float, drift_ppm: float) -> Offset | None:
-        """What they say of one of the asker's instants; None if none of them is near."""
-        for near_s in _NEAR_S:
-            near_ns = near_s * 1e9
-            first, end = bisect_left(self.asked_ns, time_ns - near_ns), bisect_right(self.asked_ns, time_ns + near_ns)
-            if first < end:
-                return offset_at(time_ns, self.offsets[first:end], drift_ppm)
-        return None
+def _near(offsets: Sequence[Offset], time_ns: float) -> Sequence[Offset]:
+    """What exchanges of one pair, in their order, proved near one of the asker's instants."""
+    for near_s in _NEAR_S:
+        near_ns = near_s * 1e9
+        first = bisect_left(offsets, time_ns - near_ns, key=attrgetter("from_ns"))
+        end = bisect_right(offsets, time_ns + near_ns, key=attrgetter("from_ns"))
+        if first < end:
+            return offsets[first:end]
+    return ()
 
 
 class FleetClocks:
-    """The clocks of some hosts and this one's. May be used from any thread.
+    """The clocks of some hosts, each with the address that its agent answers at, and this one's.
 
-    `addresses` are those that the hosts' agents answer at, in their order.
+    May be used from any thread.
     """
 
     def __init__(
@@ -80,7 +68,8 @@ class FleetClocks:
         ports_there = [agent.clock_listen(address, ports, secret) for agent, address in hosts]
         self._answer_at = [("", 0), *zip([address for _, address in hosts], ports_there, strict=True)]
         self._drift_ppm = drift_ppm
-        self._measured: dict[Pair, _Measured] = {pair: _Measured() for pair in combinations(self.names, 2)}
+        self._measured: dict[Pair, list[Offset]] = {pair: [] for pair in combinations(self.names, 2)}
+        """What exchanges proved, in their order."""
         self._slews: dict[str, list[tuple[float, float]]] = {name: [] for name in self.names}
         """When each clock was seen to be set, on this host's, and how fast (ppm)."""
         self._lock = threading.Lock()
@@ -89,7 +78,7 @@ class FleetClocks:
         for _ in range(_FIRST_ROUNDS):
             self._round()
         for pair, measured in self._measured.items():
-            if not measured.offsets:
+            if not measured:
                 self._pool.shutdown()
                 raise ClockError(
                     f"The clock of {pair[1]} can't be asked from {_host(pair[0])}.",
@@ -166,19 +155,19 @@ class FleetClocks:
     def _known(self, pair: Pair, asker_ns: float, here_ns: float) -> Offset:
         """What exchanges of a pair say of an instant, given by the asker's clock and by this host's."""
         first, other = pair
+        near = _near(self._measured[pair], asker_ns)
+        if not near:
+            raise ClockError(
+                f"{_host(other)} did not answer for {_NEAR_S[-1]:g} s when {_host(first)} asked for its time.",
+                "Its agent, or the network, was too busy.",
+            )
         try:
-            found = self._measured[pair].at(asker_ns, self._ppm(pair, here_ns))
+            return offset_at(asker_ns, near, self._ppm(pair, here_ns))
         except ClockContradictionError as error:
             raise ClockError(
                 f"The clock of {_host(other)} or of {_host(first)} was set, or runs too fast or slow: {error}.",
                 "Look at what keeps time there (chronyc tracking).",
             ) from error
-        if found is None:
-            raise ClockError(
-                f"{_host(other)} did not answer for {_NEAR_S[-1]:g} s when {_host(first)} asked for its time.",
-                "Its agent, or the network, was too busy.",
-            )
-        return found
 
     def _follow(self) -> None:
         while not self._ended.wait(EVERY_S):
@@ -197,7 +186,10 @@ class FleetClocks:
                     self._slews[self.names[number]].append((time.monotonic_ns(), slew_ppm))
                 for other, exchange in zip(self.names[number + 1 :], exchanges, strict=True):
                     if exchange is not None:
-                        self._measured[self.names[number], other].add(exchange)
+                        measured = self._measured[self.names[number], other]
+                        measured.append(exchange.offset(_RESOLUTION_NS))
+                        if len(measured) > _KEPT:
+                            del measured[: _KEPT // 10]
 
     def _burst(self, number: int) -> tuple[Sequence[Exchange | None], float]:
         return self._agents[number].clock_burst(self._answer_at[number + 1 :])

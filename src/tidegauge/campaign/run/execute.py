@@ -308,7 +308,7 @@ def execute(
     resources = RunResources(
         host,
         start_worker,
-        _dropper(observer),
+        _dropper(observer, drop_page_cache),
         observer,
         # Of this process and of the agent.
         lambda: time.process_time() + host.agent_cpu_s(),
@@ -358,13 +358,13 @@ def _calmer(observer: Observer) -> Callable[[Path], Calm | None]:
 
 
 def _dropper(
-    observer: Observer, drop_on: Callable[[Sequence[Path]], CacheDrop] | None = None
+    observer: Observer, drop_of_hosts: Callable[[Sequence[Path]], CacheDrop]
 ) -> Callable[[Sequence[Path]], CacheDrop]:
-    """Drops the page cache before a trial, of this host or as `drop_on` does; says once why that can't be done."""
+    """Drops the page cache before a trial, as `drop_of_hosts` does; says once why that can't be done."""
     reasons: set[str] = set()
 
     def drop(written: Sequence[Path]) -> CacheDrop:
-        outcome = (drop_on or drop_page_cache)(written)
+        outcome = drop_of_hosts(written)
         if not outcome.done and outcome.reason not in reasons:
             reasons.add(outcome.reason)
             observer(Note(f"The page cache is not dropped between trials ({outcome.reason}); reads may be faster."))
