@@ -120,8 +120,8 @@ class Share:
 
 
 def shares(result: MeasuredResult, known: RunCeilings) -> tuple[Share, ...]:
-    """Those of every ceiling that the result's load meets, disks first; () for servers on other hosts."""
-    if result.spec.elsewhere:
+    """Those of every ceiling that the result's load meets, disks first; () for servers that others run."""
+    if result.spec.attached:
         return ()
     seen = result.seen or NOTHING_SEEN
     found: list[Share | None] = []

@@ -15,7 +15,8 @@ import pytest
 from clusters import NODES, Cluster, cluster
 
 from tidegauge.attestation.classification import classify
-from tidegauge.attestation.evidence import History, Message, Read, find_copies, last_positions, load_read, read_history
+from tidegauge.attestation.data_files import Message, find_copies
+from tidegauge.attestation.evidence import History, Read, last_positions, load_read, read_history
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.message import Fate
 from tidegauge.model.workload import ClientSettings, Payload, Workload

@@ -71,7 +71,7 @@ class Watched:
             own_lag_tolerance_ms=1.0,
         )
         self.kept = Kept()
-        context = WitnessContext(here.host, here.deployment, here.worker, order, watch_syncs)
+        context = WitnessContext(here.host, here.deployment, here.worker, order)
         return with_witness(LevelFinding(claimed, ("claimed by the test",)), context, self.kept)  # type: ignore[arg-type]
 
 

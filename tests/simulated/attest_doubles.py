@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from campaign_doubles import FakeDeployment, FakeHost, FakeSystem, FakeWorker, J
 from wrong_servers import Honest
 
 from tidegauge.attestation import evidence
+from tidegauge.attestation.data_files import Message, find_copies
 from tidegauge.attestation.evidence import HEADER
 from tidegauge.attestation.evidence import Kind as Record
 from tidegauge.errors import RunFailedError
@@ -47,6 +48,8 @@ class World:
     frozen_ns: list[int] = field(default_factory=list)
     known: list[Positions] = field(default_factory=list)
     """What each read of whatever serves was given of the last messages."""
+    find: Callable[..., Any] = find_copies
+    """How copies are looked for in the servers' data files."""
 
 
 class Worker(FakeWorker):
@@ -139,7 +142,7 @@ class Worker(FakeWorker):
 class Rig:
     world: World
 
-    def make_disk(self, place: Path, size_bytes: int, file_system: str) -> None:
+    def make_disk(self, place: Path, size_bytes: int, file_system: str, node: str) -> None:
         self.world.journal.note(f"disk {place.name} {file_system}")
         place.mkdir()
 
@@ -168,6 +171,13 @@ class Rig:
 @dataclass
 class Host(FakeHost):
     rig: Any = None
+
+    def write_back(self, directories: Sequence[Path]) -> str:
+        self.journal.note(f"written back {', '.join(place.name for place in directories)}")
+        return ""
+
+    def find_copies(self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]) -> Any:
+        return self.rig.world.find(directories, trial_id, wanted)
 
 
 @dataclass

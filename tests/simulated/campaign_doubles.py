@@ -9,17 +9,19 @@ import base64
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
+from tidegauge.attestation.data_files import Message
 from tidegauge.campaign.run.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fairness import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
+from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.finding import Finding
 from tidegauge.model.host import ClientKinds, ProcessMemory
@@ -385,6 +387,15 @@ class FakeHost:
 
     def read_end(self, path: Path, bytes_max: int) -> str:
         raise AssertionError("not used")
+
+    def write_back(self, directories: Sequence[Path]) -> str:
+        raise AssertionError("not used")
+
+    def find_copies(self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]) -> Any:
+        raise AssertionError("not used")
+
+    def watch_syncs(self, processes: Sequence[str]) -> Any:
+        raise NoTraceError("nobody was asked to")
 
     def agent_cpu_s(self) -> float:
         self.agent_s += 0.25

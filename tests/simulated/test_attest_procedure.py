@@ -19,9 +19,9 @@ from wrong_servers import (
     LosesTheMiddle,
 )
 
-from tidegauge.attestation.evidence import Copy, Message
+from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.run import attest_cycle, attesting, session
+from tidegauge.campaign.run import attest_cycle, session
 from tidegauge.campaign.run.attesting import run_attestation
 from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.errors import RunFailedError, StartFailedError
@@ -49,11 +49,6 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(attest_cycle, "_SETTLE_S", 0.02)
     world = World(Journal(), Honest())
 
-    def written_back(places: Sequence[Path]) -> str:
-        world.journal.note(f"written back {', '.join(place.name for place in places)}")
-        return ""
-
-    monkeypatch.setattr(attesting, "write_back", written_back)
     store = FakeTrialStore(tmp_path / "trial", world.journal)
     events: list[Event] = []
 
@@ -177,9 +172,9 @@ def test_what_is_lost_was_looked_for_in_the_data_files(stage: Stage, monkeypatch
 
     def find(directories: Sequence[Path], trial_id: int, wanted: Any) -> Mapping[Any, Any]:
         sought.append((directories, wanted))
-        return {wanted[0]: (attest_cycle.Copy(directories[0] / "00.log", 64),)}
+        return {wanted[0]: (Copy(directories[0] / "00.log", 64),)}
 
-    monkeypatch.setattr(attest_cycle, "find_copies", find)
+    stage.world.find = find
     (cut,) = outcome_of(stage.run(all_at(), server=AcknowledgesBeforeItWrites())).cycles
     ((directories, wanted),) = sought
     assert [directory.name for directory in directories] == ["kafka-1"]
@@ -240,7 +235,7 @@ def only_the_first(_: Sequence[Path], __: int, wanted: Collection[Message]) -> M
 
 
 def test_what_is_in_no_data_file_is_lost_though_nothing_serves(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attest_cycle, "find_copies", only_the_first)
+    stage.world.find = only_the_first
     (cut,) = outcome_of(stage.run(all_at(), all_at(number=3), never_again=True)).cycles
     assert not cut.served
     assert "killed by signal 9" in cut.unreadable[0]
@@ -255,7 +250,7 @@ def test_what_is_in_no_data_file_is_lost_though_nothing_serves(stage: Stage, mon
 def test_nothing_is_lost_while_a_node_that_kept_its_power_may_hold_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attest_cycle, "find_copies", only_the_first)
+    stage.world.find = only_the_first
     one = Cycle(2, Scenario.ONE, (Act(Kind.CUT, Role.NODE, 0.3, 1),))
     (cut,) = outcome_of(stage.run(one, never_again=True)).cycles
     assert (cut.served, cut.figures, cut.witness) == (False, {}, None)

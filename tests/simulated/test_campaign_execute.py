@@ -15,7 +15,7 @@ from tidegauge.campaign.run import execute as execute_module
 from tidegauge.campaign.run import trial
 from tidegauge.campaign.run.execute import _dropper, execute, run_plan
 from tidegauge.campaign.run.session import RunResources
-from tidegauge.campaign.run.witnessing import LevelMismatchError, watch_nothing
+from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.experiments.latency import LatencyOptions
@@ -297,7 +297,6 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
 
     monkeypatch.setattr(execute_module, "start_workers", start)
     monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: CacheDrop(True))
-    monkeypatch.setattr(execute_module, "watch_syncs", watch_nothing)
     monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
     scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70, 0.5, count=2)})
     plan = plan_campaign(scene.campaign)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,6 +36,16 @@ class Seen:
 
 
 @dataclass
+class Watched(FakeHost):
+    """A host whose processes are watched by `watch`."""
+
+    watch: Callable[..., Any] = NotImplemented
+
+    def watch_syncs(self, processes: Sequence[str]) -> Any:
+        return self.watch(processes)
+
+
+@dataclass
 class Stage:
     """A simulated trial with a simulated recording of the messages that `FakeWorker.witness` reports."""
 
@@ -49,19 +59,18 @@ class Stage:
         self.store = FakeTrialStore(self.path / "trial", self.journal)
 
     @contextmanager
-    def watch(self, processes: Mapping[str, int]) -> Iterator[Any]:
-        self.journal.note(f"watch {dict(processes)}")
+    def watch(self, processes: Sequence[str]) -> Iterator[Any]:
+        self.journal.note(f"watch {', '.join(processes)}")
         calls = (SyncCall("kafka-1", 5, "fsync", 100 * n + 1, 100 * n + 9, True) for n in range(self.synced))
         yield Seen(Watch(tuple(calls)))
         self.journal.note("watched")
 
     def run(self, watch: Any = None, spec: LoadSpec = SPEC) -> LoadResult:
         resources = RunResources(
-            host=FakeHost(self.journal),
+            host=Watched(self.journal, watch=watch or self.watch),
             start_worker=lambda *_: self.worker,
             drop_page_cache=lambda _: CacheDrop(True),
             observer=lambda _: None,
-            watch_syncs=watch or self.watch,
         )
         subject = Subject(self.system, self.system.provision("4.3.1", None), SystemChoice("kafka"))
         return run_trial(spec, subject, resources, self.store)
@@ -75,7 +84,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 def test_it_is_called_between_the_settings_and_the_load_on_a_topic_of_its_own(stage: Stage) -> None:
     result = stage.run()
-    steps = ("settings stored", "watch {'kafka-1': 1}", "witness tidegauge-0-witness", "watched", "load")
+    steps = ("settings stored", "watch kafka-1", "witness tidegauge-0-witness", "watched", "load")
     assert [entry for entry in stage.journal.entries if entry in steps] == list(steps)
     assert result.level.syncs is not None
     assert result.level.syncs.agreement is Agreement.AGREES
@@ -102,7 +111,7 @@ def test_syncs_nobody_asked_for_are_reported_and_the_trial_goes_on(stage: Stage)
 
 
 def test_where_nobody_can_look_the_reason_is_reported_and_the_trial_goes_on(stage: Stage) -> None:
-    def refuse(processes: Mapping[str, int]) -> Any:
+    def refuse(processes: Sequence[str]) -> Any:
         raise NoTraceError("needs root")
 
     result = stage.run(refuse)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-from tidegauge.attestation.evidence import Copy, find_copies
+from tidegauge.attestation.data_files import Copy, find_copies
 
 TRIAL = 0xD1CEC0FFEE123456
 

@@ -7,6 +7,8 @@ import os
 import signal
 import socket
 import ssl
+import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,12 +21,14 @@ import psutil
 import pytest
 from fleet_samples import runs, spec, wait_until
 
+from tidegauge.attestation.data_files import Copy
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.fleet import registry, remote
 from tidegauge.fleet.authority import Authority, agent_context, make_request
 from tidegauge.fleet.listening import AGENT_PORTS, AgentStarter, connected, interface_of
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
+from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.fleet import FleetHost
 
 HOSTS = [FleetHost("127.0.0.2", "server", "a"), FleetHost("127.0.0.3", "server", "b")]
@@ -210,7 +214,7 @@ def test_a_host_without_the_address_is_named() -> None:
 @pytest.fixture
 def many(agents: list[RemoteHost]) -> Iterator[ManyHosts]:
     with LocalHost.open() as own:
-        yield ManyHosts(own, {"server-1": agents[0], "server-2": agents[1]}, {})
+        yield ManyHosts(own, "127.0.0.1", {"server-1": agents[0], "server-2": agents[1]}, {}, spared_ports="7000-7299")
 
 
 def on(tmp_path: Path, name: str, link: str, command: str = "sleep 1000") -> Any:
@@ -230,9 +234,42 @@ def test_each_process_is_on_the_host_of_its_link(many: ManyHosts, agents: list[R
     many.rig.resume(["one"])
     many.rig.kill(["two"])
     assert many.status("two").exit_code == -signal.SIGKILL
-    with pytest.raises(RunFailedError, match="make_disk is not possible: servers are on other hosts"):
-        many.rig.make_disk(tmp_path / "disk", 1 << 20)
-    assert "power_cut" in many.rig.refusals()
+    with pytest.raises(RunFailedError, match="nobody was never started on another host"):
+        many.rig.kill(["nobody"])
+
+
+def test_files_of_servers_are_searched_on_all_their_hosts(many: ManyHosts, tmp_path: Path) -> None:
+    header = struct.pack("<4sIQIIQ", b"TDG1", 0, 7, 3, 0, 5)
+    many.write(tmp_path / "data/here.log", "")
+    (tmp_path / "data/here.log").write_bytes(b"x" * 100 + header)
+    found = many.find_copies([tmp_path / "data"], 7, [(3, 5), (3, 6)])
+    # Both see the same files here.
+    assert found == {(3, 5): (Copy(tmp_path / "data/here.log", 100),) * 2}
+    assert many.write_back([tmp_path / "data"]) == ""
+
+
+SYNCS = "import os, time\nfile = open('synced', 'w')\nfor _ in range(200): os.fsync(file.fileno()); time.sleep(0.01)\n"
+
+
+@pytest.mark.root
+def test_syncs_there_are_seen_here_by_this_hosts_clock(many: ManyHosts, tmp_path: Path) -> None:
+    for name, link in (("one", "server-1"), ("two", "server-2")):
+        many.start(on(tmp_path, name, link, f'exec "{sys.executable}" -c "{SYNCS}"'))
+    begun_ns = time.monotonic_ns()
+    try:
+        with many.watch_syncs(["one", "two"]) as watch:
+            time.sleep(0.5)
+            seen = watch.finish()
+    except NoTraceError as error:
+        pytest.skip(str(error))
+    assert {call.node for call in seen.calls} == {"one", "two"}
+    assert {call.call for call in seen.calls} == {"fsync"}
+    assert all(begun_ns < call.left_mono_ns < time.monotonic_ns() for call in seen.calls)
+
+
+def test_who_cannot_watch_says_why(many: ManyHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RunFailedError, match="nobody was never started"), many.watch_syncs(["nobody"]):
+        pass
 
 
 def test_a_log_is_brought_here_when_its_process_has_ended(many: ManyHosts, tmp_path: Path) -> None:

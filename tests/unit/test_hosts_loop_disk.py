@@ -13,7 +13,7 @@ from patience import wait_for
 from tidegauge.campaign.plan.limits import LimitedHost
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.registry import remove_directory
+from tidegauge.fleet.reap import image_of, remove_disk
 from tidegauge.hosts import cgroups, commands, loop_disk
 
 SIZE_BYTES = 64 << 20
@@ -52,13 +52,12 @@ def test_missing_tools_and_rights_are_reported(monkeypatch: pytest.MonkeyPatch) 
 def test_a_disk_is_empty_reads_directly_and_goes_with_its_directory(tmp_path: Path) -> None:
     place = tmp_path / "data"
     place.mkdir()
-    loop_disk.mount_disk(place, tmp_path / "image", SIZE_BYTES)
+    loop_disk.mount_disk(place, image_of(place), SIZE_BYTES)
     assert list(place.iterdir()) == []
     device = next(line.split()[-2] for line in mounts().splitlines() if str(place) in line)
     assert (Path("/sys/block") / Path(device).name / "loop/dio").read_text().strip() == "1"
     (place / "segment").write_text("data")
-    # What the agent does with the directories of a run that was killed.
-    assert remove_directory(place) == ""
+    assert remove_disk(place)
     assert not place.exists()
     assert str(place) not in mounts()
     assert Path(device).name not in subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
@@ -73,7 +72,7 @@ def test_a_disk_below_a_symbolic_link_is_unmounted(tmp_path: Path) -> None:
     place.mkdir()
     loop_disk.mount_disk(place, tmp_path / "image", SIZE_BYTES)
     assert str(tmp_path) in mounts()
-    loop_disk.unmount(place)
+    loop_disk.release(place)
     assert str(tmp_path) not in mounts()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegauge.hosts.network import Plug, rules
+from tidegauge.hosts.network import Plug, arrival_rules, rules
 
 PLUGS = {"a": Plug("tg0n1", "198.18.0.1"), "b": Plug("tg0n2", "198.18.0.2"), "clients": Plug("", "198.18.0.254")}
 
@@ -36,8 +36,26 @@ def test_packets_are_lost_both_ways() -> None:
 
 
 def test_all_packets_or_none() -> None:
-    text = rules("x", PLUGS, [], {"a": 1.0, "b": 1e-9})
+    text = rules("x", PLUGS, [], {"a": 1.0, "b": 0.0})
     assert chain(text, "prerouting") == ['iifname "tg0n1" ether type ip drop']
+
+
+def test_between_hosts_packets_are_dropped_where_they_arrive_but_those_of_the_fleet() -> None:
+    lines = arrival_rules("x", {"10.0.0.2": 1.0, "10.0.0.1": 0.25}, "6379, 7001-7299").splitlines()
+    assert lines == [
+        "add table inet tidegauge_x",
+        "delete table inet tidegauge_x",
+        "table inet tidegauge_x {",
+        "chain arriving {",
+        "type filter hook prerouting priority raw; policy accept;",
+        "meta l4proto { tcp, udp } th dport { 6379, 7001-7299 } accept",
+        "meta l4proto { tcp, udp } th sport { 6379, 7001-7299 } accept",
+        "ip saddr 10.0.0.1 numgen random mod 1000000 < 250000 drop",
+        "ip saddr 10.0.0.2 drop",
+        "}",
+        "}",
+    ]
+    assert arrival_rules("x", {}, "6379").splitlines() == lines[:2], "no table at all"
 
 
 def test_a_table_replaces_the_one_before_in_one_step() -> None:

@@ -1,6 +1,6 @@
-"""What attestations read as evidence: files that the worker writes of what was sent and found, and servers' data files.
+"""What attestations read as evidence: files that the worker writes of what was sent and found.
 
-The worker's have a header, then records of one size, little endian (docs/reference.md, "History files", "Read logs").
+They have a header, then records of one size, little endian (docs/reference.md, "History files", "Read logs").
 
 A history is kept by the worker outside what is cut, one file a producer. A message is *invoked* before its client is
 given it. Its outcome is *acknowledged*, *refused* (it surely was not stored), or *unknown*: its client gave it up, or
@@ -8,19 +8,11 @@ nothing was reported before the worker ended. An unknown message may be there or
 
 A read log is what one pass over a trial's partitions found, read from their beginning: each message in the order in
 which it was delivered.
-
-Before a message is called lost, its copies are looked for in servers' data files, byte by byte. What is searched is the
-header that every message of ours begins with (`MessageHeader` of the worker): it stands in the files as it was sent,
-since attestations neither compress nor encrypt. A file in which a header is found proves that the message was stored,
-not that the server would serve it.
 """
 
 from __future__ import annotations
 
-import mmap
-import os
-import struct
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -296,60 +288,3 @@ def load_read(name: str, read_back: ReadBack, trial_id: int) -> Read:
         raise RunFailedError(f"{read_back.file} has {body:,} bytes of records; the worker says it wrote {expected:,}.")
     columns = {field: records[field].astype(np.int64) for field in READ_COLUMNS}
     return Read(name=name, partitions=read_back.partitions, began_ns=read_back.began_mono_ns, **columns)
-
-
-_MESSAGE_MAGIC = b"TDG1"
-_MESSAGE_HEADER = struct.Struct("<4sIQIIQ")
-"""Magic, checksum, trial, producer, body checksum, sequence."""
-
-Message = tuple[int, int]
-"""Producer and sequence."""
-
-
-@dataclass(frozen=True)
-class Copy:
-    """Where a message's header was found."""
-
-    file: Path
-    offset: int
-
-
-def find_copies(
-    directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
-) -> Mapping[Message, tuple[Copy, ...]]:
-    """Copies of these messages of a trial in all files below the directories; messages without one are left out.
-
-    Files that vanish or can't be read meanwhile are left out. Sparse files cost what their whole length costs.
-    """
-    found: dict[Message, list[Copy]] = {}
-    sought = set(wanted)
-    for directory in directories:
-        for file in sorted(_files_below(directory)):
-            try:
-                _search_file(file, trial_id, sought, found)
-            except (OSError, ValueError):  # ValueError: an empty file can't be mapped.
-                continue
-    return {message: tuple(copies) for message, copies in found.items()}
-
-
-def _files_below(directory: Path) -> Iterator[Path]:
-    """All files below; `os.walk` passes over directories that vanish meanwhile, as servers' segments do."""
-    for root, _, names in os.walk(directory):
-        for name in names:
-            path = Path(root, name)
-            if path.is_file() and not path.is_symlink():
-                yield path
-
-
-def _search_file(file: Path, trial_id: int, sought: set[Message], found: dict[Message, list[Copy]]) -> None:
-    trial = struct.pack("<Q", trial_id)
-    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ) as data:
-        at = data.find(trial)
-        while at >= 0:
-            begin = at - 8
-            if begin >= 0 and begin + _MESSAGE_HEADER.size <= len(data):
-                magic, _, _, producer, _, sequence = _MESSAGE_HEADER.unpack_from(data, begin)
-                message = (producer, sequence)
-                if magic == _MESSAGE_MAGIC and message in sought:
-                    found.setdefault(message, []).append(Copy(file, begin))
-            at = data.find(trial, at + 1)

@@ -5,7 +5,7 @@ What measuring needs is imported by `tidegauge.cli.running` and not here, so tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,9 @@ from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
 from tidegauge.fleet.agent_rig import refusals
-from tidegauge.fleet.api import refusals_apart
+from tidegauge.fleet.api import Ability
 from tidegauge.fleet.file import read_fleet_file
-from tidegauge.hosts import fuse_disk
+from tidegauge.fleet.rigs import refusals_of_any_fleet
 from tidegauge.hosts.facts import load_bounds
 from tidegauge.hosts.memory import machine, memory_available
 from tidegauge.hosts.procfs import handles_available
@@ -94,19 +94,20 @@ def attest_overrides(request: AttestRequest) -> dict[str, Any]:
     return wanted
 
 
-def check_means(campaign: Campaign) -> None:
-    """Raise `UserError` if power can't be cut here as asked, before anything is started; it offers what can be done."""
+def check_means(campaign: Campaign, refusals: Callable[[], Mapping[Ability, str]]) -> None:
+    """Raise `UserError` if power can't be cut as asked, before servers are started; it offers what can be done."""
     for point in campaign.each:
         for chosen in point.campaign.experiments:
             options = chosen.options
             if not isinstance(options, AttestOptions) or options.means is Means.CRASH:
                 continue
-            why = fuse_disk.disk_refusal(options.file_system.value)
+            refused = refusals()
+            why = refused.get(options.file_system.value)
             if why:
                 raise UserError(
                     f"Power can't be cut here ({why}): each node's data must be on a disk of its own, a file system "
                     "that can be shut down.",
-                    CRASH_HINT if fuse_disk.disk_refusal("fuse") else f"{FUSE_HINT} {CRASH_HINT}",
+                    CRASH_HINT if "fuse" in refused else f"{FUSE_HINT} {CRASH_HINT}",
                 )
 
 
@@ -180,11 +181,8 @@ def check_fleet(campaign: Campaign) -> tuple[str, ...]:
     """Who runs where, in sentences. Raises `UserError` if the fleet that the file describes does not fit."""
     fleet = read_fleet_file(Path(campaign.fleet))
     wanted, needed = dict(fleet.hosts_of_role), machines_of(campaign, registry.get)
-    named = {choice.name for point in campaign.each for choice in point.campaign.experiments}
     problem = ""
-    if NAME in named:
-        problem = "attestations cut the power of hosts, which is only done on this one"
-    elif any(system.attach is not None for point in campaign.each for system in point.campaign.systems):
+    if any(system.attach is not None for point in campaign.each for system in point.campaign.systems):
         problem = "it attaches to running clusters, whose servers are where they are"
     elif wanted.get(SERVER_ROLE, needed) < needed:
         problem = f"it needs {plural(needed, 'host')} for its servers, and the file has {wanted[SERVER_ROLE]}"
@@ -233,11 +231,11 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     """Check everything that can be checked before anything is started. Raises `UserError`."""
     # Mistakes in the campaign come before what this machine lacks.
     plan = plan_campaign(campaign)
-    check_faults(plan.trials, refusals_apart if campaign.fleet else refusals)
+    check_faults(plan.trials, refusals_of_any_fleet if campaign.fleet else refusals)
     on_fleet = check_fleet(campaign) if campaign.fleet else ()
     check_handles(campaign, registry.get, handles_available())
     if not dry_run and not campaign.fleet:
-        check_means(campaign)
+        check_means(campaign, refusals)
     check_window(plan.trials, campaign.worker, campaign.source_path)
     check_workers(plan.trials, campaign.worker, campaign.source_path)
     unfit = _unfit(plan, campaign, dry_run)

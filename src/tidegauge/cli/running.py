@@ -22,9 +22,10 @@ from rich.live import Live
 import tidegauge
 from tidegauge import store
 from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.plan.limits import check_faults
 from tidegauge.campaign.read.fingerprint import meaning
 from tidegauge.campaign.read.published import examined
-from tidegauge.campaign.run.ceilings import run_calibrations, run_ceilings
+from tidegauge.campaign.run.ceilings import fleet_ceilings, run_calibrations, run_ceilings
 from tidegauge.campaign.run.execute import execute
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
 from tidegauge.campaign.run.topics import Cleaned, Tools, delete_leftover_topics
@@ -39,7 +40,7 @@ from tidegauge.cli.output import (
     EXIT_THRESHOLD,
     Output,
 )
-from tidegauge.cli.planning import Ready, RunRequest
+from tidegauge.cli.planning import Ready, RunRequest, check_means
 from tidegauge.cli.reports import keep_report, live_page, prometheus
 from tidegauge.distribution.java import find_java_runtimes
 from tidegauge.errors import TidegaugeError, UserError
@@ -333,10 +334,10 @@ def run_prepared(
                 observer(note)
             run.environment(environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks]))
             try:
-                with LocalHost.open() as host, _servers_apart(campaign, host, observer) as apart:
+                with LocalHost.open() as host, _servers_apart(ready, host, observer) as apart:
                     agents.append(host.agent_pid)
                     load_average = os.getloadavg()[0]
-                    known = run_ceilings(campaign, data, run.journal_disks, host, observer)
+                    known = _ceilings(campaign, apart, (data, run.journal_disks), host, observer)
                     if known is not None:
                         run.ceilings(known)
                     for note in _room_notes(ready, known, [*data, *run.journal_disks]):
@@ -369,6 +370,19 @@ def run_prepared(
     return None
 
 
+def _ceilings(
+    campaign: Campaign,
+    apart: Apart | None,
+    places: tuple[Sequence[Path], Sequence[Path]],
+    host: Host,
+    observer: Observer,
+) -> RunCeilings | None:
+    """What the disks that servers write to can do at most, wherever they are. `places`: for data, for journals."""
+    if apart is None:
+        return run_ceilings(campaign, *places, host, observer)
+    return fleet_ceilings(campaign, lambda: apart.ceilings(*places), observer)
+
+
 def _paces(ready: Ready, host: Host, observer: Observer, load_average: float) -> Sequence[Calibration]:
     """What load generators can make on this host; nothing is known of others."""
     worker = ready.campaign.worker
@@ -376,8 +390,9 @@ def _paces(ready: Ready, host: Host, observer: Observer, load_average: float) ->
 
 
 @contextlib.contextmanager
-def _servers_apart(campaign: Campaign, host: LocalHost, observer: Observer) -> Iterator[Apart | None]:
+def _servers_apart(ready: Ready, host: LocalHost, observer: Observer) -> Iterator[Apart | None]:
     """The hosts of the campaign's fleet, ready for servers; None without a fleet. Raises `TidegaugeError`."""
+    campaign = ready.campaign
     if not campaign.fleet:
         yield None
         return
@@ -391,6 +406,8 @@ def _servers_apart(campaign: Campaign, host: LocalHost, observer: Observer) -> I
         joined_fleet(fleet.address) as (launcher, own_address),
         servers_apart(campaign, fleet, launcher, host, own_address, observer=observer) as apart,
     ):
+        check_faults(ready.plan.trials, apart.host.rig.refusals)
+        check_means(campaign, apart.host.rig.refusals)
         yield apart
 
 

@@ -8,6 +8,7 @@ for LEASE_S seconds. One thread, asleep until something happens: it runs beside 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -18,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tidegauge.attestation.data_files import find_copies
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet import children, registry, wire
 from tidegauge.fleet.agent_rig import AgentRig
@@ -30,9 +32,11 @@ from tidegauge.fleet.sampler import Sampler
 from tidegauge.fleet.wire import Message
 from tidegauge.hosts import cgroups, procfs
 from tidegauge.hosts.clock import slew_ppm
-from tidegauge.hosts.memory import drop_page_cache
+from tidegauge.hosts.memory import drop_page_cache, write_back
 from tidegauge.hosts.procfs import Stat
 from tidegauge.hosts.storage import existing
+from tidegauge.hosts.syscalls import SyncWatch, watch_syncs
+from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.use import sample_to_json
 
 ORPHANS_GRACE_S = 3.0
@@ -135,13 +139,56 @@ def read_end(path: Path, bytes_max: int) -> str:
         return ""
 
 
+def _found_copies(message: Message) -> list[list[object]]:
+    wanted = {(int(producer), int(sequence)) for producer, sequence in message["wanted"]}
+    found = find_copies([Path(path) for path in message["paths"]], int(message["trial_id"]), wanted)
+    return [[*key, str(copy.file), copy.offset] for key, copies in found.items() for copy in copies]
+
+
 FILE_CALLS: dict[str, Callable[[Message], Any]] = {
     "remove_directory": lambda m: remove_directory(Path(m["path"])),
     "write": lambda m: write(Path(m["path"]), m["text"], m["mode"]),
     "make_directories": lambda m: make_directories([Path(path) for path in m["paths"]], m["mode"]),
     "read_end": lambda m: read_end(Path(m["path"]), int(m["bytes_max"])),
+    "write_back": lambda m: write_back([Path(path) for path in m["paths"]]),
+    "find_copies": _found_copies,
     "drop_page_cache": lambda m: asdict(drop_page_cache([existing(Path(path)) for path in m["paths"]])),
 }
+
+
+class SyncRecording:
+    """What the processes of an agent are seen to make durable; one recording at a time.
+
+    Answers begin with why it can't be done, "" if it is done. What the tracer made is gone when the agent is.
+    """
+
+    def __init__(self, children: Children) -> None:
+        self._children = children
+        self._watch: SyncWatch | None = None
+        self._end = contextlib.ExitStack()
+        self.calls: dict[str, Callable[[Message], Any]] = {
+            "begin_syncs": lambda m: self._begin(m["processes"]),
+            "end_syncs": lambda _m: self._finish(),
+        }
+
+    def _begin(self, names: Sequence[str]) -> str:
+        self._end.close()
+        pids = {name: self._children.status(name).pid for name in names}
+        try:
+            self._watch = self._end.enter_context(watch_syncs(pids))
+        except NoTraceError as error:
+            return str(error)
+        return ""
+
+    def _finish(self) -> list[Any]:
+        watch, self._watch = self._watch, None
+        if watch is None:
+            return ["nobody watches", None]
+        with self._end:
+            try:
+                return ["", asdict(watch.finish())]
+            except NoTraceError as error:
+                return [str(error), None]
 
 
 ABANDONED_GRACE_S = 5.0
@@ -179,10 +226,14 @@ class Agent:
             "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
             "agent_cpu_s": lambda _id, _m: time.process_time(),
             "samples": lambda _id, m: [sample_to_json(sample) for sample in self._sampler.samples(int(m["after"]))],
+            "clock": lambda _id, _m: time.monotonic_ns(),
             "clock_listen": lambda _id, m: self._listen_to_clocks(m),
             "clock_burst": lambda _id, m: self._clock_burst(m),
             "shutdown": self._shutdown,
-            **{name: self._at_leisure(call) for name, call in (FILE_CALLS | self._rig.calls).items()},
+            **{
+                name: self._at_leisure(call)
+                for name, call in (FILE_CALLS | SyncRecording(self._children).calls | self._rig.calls).items()
+            },
         }
 
     def run(self) -> None:

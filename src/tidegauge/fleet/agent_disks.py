@@ -43,7 +43,7 @@ class AgentDisks:
             if file_system == "fuse":
                 self._make_fuse(place, image, size_bytes)
             else:
-                loop_disk.mount_disk(place, image, size_bytes, file_system, stays_attached=True)
+                loop_disk.mount_disk(place, image, size_bytes, file_system)
                 self._file_systems[place] = file_system
         except OSError as error:
             self._forget(place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
@@ -33,6 +33,7 @@ class AgentNetwork:
         self._cut_links: set[tuple[str, str]] = set()
         self._lost_shares: dict[str, float] = {}
         self._limited: set[str] = set()
+        self._loses_arrivals = False
 
     def make(self, nodes: Sequence[str]) -> Network:
         """See `Rig.make_network`."""
@@ -57,6 +58,7 @@ class AgentNetwork:
         self._cut_links.clear()
         self._lost_shares.clear()
         self._limited.clear()
+        self._loses_arrivals = False
         network.remove(self._identifier)
         self._ledger.hold_network("")
 
@@ -88,6 +90,16 @@ class AgentNetwork:
         self._filter(self._cut_links, shares)
         self._lost_shares = shares
 
+    def lose_arrivals(self, shares: Mapping[str, float], spared_ports: str) -> None:
+        """See `AgentRigCalls.lose_arrivals`."""
+        if not shares and not self._loses_arrivals:
+            return
+        _require(network.refusal("nft"), "No packets can be dropped")
+        self._ledger.hold_network(self._identifier)
+        self._loses_arrivals = True
+        network.drop(network.arrival_rules(self._identifier, shares, spared_ports))
+        self._loses_arrivals = bool(shares)
+
     def limit_rate(self, node: str, bytes_per_s: int | None) -> None:
         """See `Rig.limit_rate`."""
         port = self._port(node)
@@ -99,6 +111,7 @@ class AgentNetwork:
 
     def lift(self) -> None:
         """Undo every fault of the network."""
+        self.lose_arrivals({}, "")
         if self._cut_links or self._lost_shares:
             self._filter(set(), {})
         self._cut_links, self._lost_shares = set(), {}
@@ -154,6 +167,7 @@ class AgentRig:
             "partition": lambda m: self._network.partition(m["sources"], m["targets"], m["both_ways"]),
             "heal": lambda _m: self._network.heal(),
             "lose_packets": lambda m: self._network.lose_packets(m["node"], float(m["share"])),
+            "lose_arrivals": lambda m: self._network.lose_arrivals(m["shares"], m["spared_ports"]),
             "limit_rate": lambda m: self._network.limit_rate(m["node"], m["bytes_per_s"]),
             "lift_all": lambda _m: self._lift_all(),
         }

@@ -8,10 +8,13 @@ itself, the next start of any command does.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
+from tidegauge.attestation.data_files import Copy, Message
+from tidegauge.durability import Watch
 from tidegauge.model.fleet import FleetHost
 from tidegauge.model.host import DiskCheck, FileSystem
 from tidegauge.model.use import Sample
@@ -20,14 +23,6 @@ Ability = Literal[
     "ext4", "xfs", "fuse", "power_cut", "slow_disk", "hung_disk", "network", "partition", "packet_loss", "rate_limit"
 ]
 """What a host may be unable to do. Kill, pause and resume can be done everywhere."""
-
-NOT_APART = "servers are on other hosts, and nothing but kill, pause, restart and rolling-restart can be done there"
-
-
-def refusals_apart() -> dict[Ability, str]:
-    """See `Rig.refusals`: of hosts of a fleet."""
-    return dict.fromkeys(get_args(Ability), NOT_APART)
-
 
 CLIENTS = "clients"
 """In a network's links, stands for everything that runs in the host's own network: workers, tools."""
@@ -77,8 +72,11 @@ class Rig(Protocol):
 
     # Disks
 
-    def make_disk(self, place: Path, size_bytes: int, file_system: FileSystem = "ext4") -> None:
+    def make_disk(self, place: Path, size_bytes: int, file_system: FileSystem = "ext4", node: str = "") -> None:
         """Mount a new, empty disk at `place`, which must not exist or be an empty directory.
+
+        `node`: whose it is, by its link (see `systems.api.Seat`): where nodes are on hosts of their own, it is made on
+        that node's; "" = on every host of servers.
 
         Its image is a file beside it, with all its room reserved, read and written with direct I/O. That of "fuse",
         which needs no root, is a directory, for which room is only looked for: it can lose its power, but neither be
@@ -218,6 +216,14 @@ class ProcessStatus:
     read_bytes: int | None = None
 
 
+class SyncsSeen(Protocol):
+    """A recording that goes on."""
+
+    def finish(self) -> Watch:
+        """Stop, and what was seen. Once only. Raises `NoTraceError` if the recording is lost."""
+        ...
+
+
 class Host(Protocol):
     """One host's agent. Calls raise `RunFailedError` if the agent is gone."""
 
@@ -277,6 +283,23 @@ class Host(Protocol):
 
     def read_end(self, path: Path, bytes_max: int) -> str:
         """The last bytes of a file on the host, such as a log; "" if there is none."""
+        ...
+
+    def write_back(self, directories: Sequence[Path]) -> str:
+        """Have all on disk that was written to these file systems; why that can't be done, "" if it is done."""
+        ...
+
+    def find_copies(
+        self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
+    ) -> Mapping[Message, tuple[Copy, ...]]:
+        """See `attestation.data_files.find_copies`. It may take minutes."""
+        ...
+
+    def watch_syncs(self, processes: Sequence[str]) -> AbstractContextManager[SyncsSeen]:
+        """Record in this block what processes that this host started make durable. Root only.
+
+        Raises `NoTraceError` with the reason if that can't be done. One recording at a time.
+        """
         ...
 
     def agent_cpu_s(self) -> float:

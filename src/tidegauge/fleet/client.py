@@ -9,17 +9,20 @@ import subprocess
 import sys
 import threading
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Protocol
 
+from tidegauge.attestation.data_files import Copy, Message
+from tidegauge.durability import SyncCall, Watch
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import wire
-from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus
+from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus, SyncsSeen
 from tidegauge.fleet.link import Link
 from tidegauge.hosts import procfs
 from tidegauge.hosts.memory import CacheDrop
+from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.host import FileSystem
 from tidegauge.model.use import Sample, sample_from_json
 from tidegauge.statistics.clocks import Exchange
@@ -44,8 +47,8 @@ class AgentRigCalls:
         refused: dict[Ability, str] = self._call("refusals")
         return refused
 
-    def make_disk(self, place: Path, size_bytes: int, file_system: FileSystem = "ext4") -> None:
-        """See `Rig.make_disk`."""
+    def make_disk(self, place: Path, size_bytes: int, file_system: FileSystem = "ext4", node: str = "") -> None:
+        """See `Rig.make_disk`: here, whosever it is."""
         self._call("make_disk", place=_plain(place), size_bytes=size_bytes, file_system=file_system)
 
     def remove_disk(self, place: Path) -> None:
@@ -102,6 +105,13 @@ class AgentRigCalls:
         """See `Rig.lose_packets`."""
         self._call("lose_packets", node=node, share=share)
 
+    def lose_arrivals(self, shares: Mapping[str, float], spared_ports: str) -> None:
+        """Drop these shares of the packets that other hosts send to this one, by their addresses, and no others.
+
+        `spared_ports`: of TCP and UDP at either end, of what is never dropped: "6379, 7100-7299".
+        """
+        self._call("lose_arrivals", shares=dict(shares), spared_ports=spared_ports)
+
     def limit_rate(self, node: str, bytes_per_s: int | None) -> None:
         """See `Rig.limit_rate`."""
         self._call("limit_rate", node=node, bytes_per_s=bytes_per_s)
@@ -109,6 +119,28 @@ class AgentRigCalls:
     def lift_all(self) -> None:
         """See `Rig.lift_all`."""
         self._call("lift_all")
+
+
+class _Recording:
+    """`SyncsSeen` of an agent."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._ended = False
+
+    def finish(self) -> Watch:
+        """See `SyncsSeen.finish`."""
+        self._ended = True
+        problem, found = self._call("end_syncs")
+        if problem:
+            raise NoTraceError(problem)
+        return Watch(tuple(SyncCall(**call) for call in found["calls"]), found["lost"])
+
+    def end(self) -> None:
+        """Stop, if it was not finished. Never raises."""
+        if not self._ended:
+            with contextlib.suppress(RunFailedError, NoTraceError):
+                self.finish()
 
 
 def _plain(place: Path) -> str:
@@ -121,8 +153,10 @@ RENEWALS_PER_LEASE = 4
 CLOSE_MARGIN_S = 60.0
 """Beyond the longest grace: killing what hangs and removing directories takes time."""
 _BURST_S_MAX = 10.0
+_SEARCH_S_MAX = 3600.0
+"""Of all data of servers, byte by byte."""
 _ANSWER_S_MAX = 600.0
-"""Of any call: longer than the slowest, which makes a disk, and for which all others wait."""
+"""Of any other call: longer than the slowest, which makes a disk, and for which all others wait."""
 
 
 def launch_of(agent_id: str, lease_s: float, *address: str) -> dict[str, Any]:
@@ -208,6 +242,38 @@ class AgentHost:
     def drop_page_cache(self, directories: Sequence[Path]) -> CacheDrop:
         """See `hosts.memory.drop_page_cache`: of this host; of what is not there yet, where it will be made."""
         return CacheDrop(**self._call("drop_page_cache", paths=[str(path.absolute()) for path in directories]))
+
+    def write_back(self, directories: Sequence[Path]) -> str:
+        """See `Host.write_back`."""
+        return str(self._call("write_back", paths=[str(path.absolute()) for path in directories]))
+
+    def find_copies(
+        self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
+    ) -> Mapping[Message, tuple[Copy, ...]]:
+        """See `Host.find_copies`."""
+        paths = [str(path.absolute()) for path in directories]
+        found: dict[Message, tuple[Copy, ...]] = {}
+        for producer, sequence, file, offset in self._call(
+            "find_copies", timeout_s=_SEARCH_S_MAX, paths=paths, trial_id=trial_id, wanted=sorted(wanted)
+        ):
+            message = (int(producer), int(sequence))
+            found[message] = (*found.get(message, ()), Copy(Path(file), int(offset)))
+        return found
+
+    @contextlib.contextmanager
+    def watch_syncs(self, processes: Sequence[str]) -> Iterator[SyncsSeen]:
+        """See `Host.watch_syncs`."""
+        if problem := self._call("begin_syncs", processes=list(processes)):
+            raise NoTraceError(problem)
+        seen = _Recording(self._call)
+        try:
+            yield seen
+        finally:
+            seen.end()
+
+    def clock(self) -> int:
+        """This host's CLOCK_MONOTONIC, ns."""
+        return int(self._call("clock"))
 
     def agent_cpu_s(self) -> float:
         """See `Host.agent_cpu_s`."""

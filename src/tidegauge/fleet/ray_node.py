@@ -49,6 +49,8 @@ AGENT_PORTS = range(7201, 7220)
 """Where agents listen, the first that is free: one for each run that uses the host. On UDP they answer for clocks."""
 WORKER_PORTS = range(7220, 7300)
 """Where load generators listen for a controller on another host."""
+FLEET_PORTS = f"{HEAD_PORT}, {min(_PORTS.values())}-{WORKER_PORTS[-1]}"
+"""All of them, as nft(8) takes them: faults between hosts leave them alone."""
 OBJECT_STORE_BYTES = 80_000_000
 """Close to the least that Ray accepts: files go through it piece by piece."""
 

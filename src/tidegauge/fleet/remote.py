@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tidegauge.attestation.data_files import Copy, Message
+from tidegauge.durability import SyncCall, Watch
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet.api import NOT_APART, Host, Launcher, ProcessSpec, ProcessStatus, refusals_apart
+from tidegauge.fleet.api import Host, Launcher, ProcessSpec, ProcessStatus, SyncsSeen
 from tidegauge.fleet.authority import Authority
-from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, RENEWALS_PER_LEASE, AgentHost, AgentRigCalls
+from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, RENEWALS_PER_LEASE, AgentHost
 from tidegauge.fleet.link import Link
 from tidegauge.fleet.listening import AgentStarter, Listening, connected
+from tidegauge.fleet.rigs import RigHost, RigOfHosts
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.fleet import FleetHost
-from tidegauge.model.use import OtherHostUse, Sample
+from tidegauge.model.use import OtherHostUse, Sample, of_host
 
 _START_S_MAX = 90.0
 _CONNECT_S_MAX = 10.0
 _HELLO_S_MAX = 60.0
 _UNHEARD_S_MAX = 10.0
-_LONG_CALLS = frozenset(
-    {"write", "make_directories", "remove_directory", "read_end", "drop_page_cache", "kill", "pause", "shutdown"}
+_QUICK_CALLS = frozenset(
+    {"hello", "clock", "start", "status", "stop", "signal", "free_ports", "hold_ports", "release_ports"}
+    | {"track_directory", "agent_cpu_s", "samples", "clock_listen", "clock_burst"}
 )
+"""What an agent answers at once, or later without keeping others waiting."""
+_CLOCK_ASKS = 20
 _PORT_ROUNDS = 10
 _LOG_BYTES_MAX = 4 << 20
 """Of the end of a log, brought to the run's directory when its process has ended."""
@@ -79,7 +86,7 @@ class RemoteHost(AgentHost):
 
     def _call(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
         """See `AgentHost._call`. Meanwhile an agent that does what may take long answers nobody else."""
-        if call not in _LONG_CALLS:
+        if call in _QUICK_CALLS:
             return super()._call(call, timeout_s, **arguments)
         with self._waiting_lock:
             self._long_calls += 1
@@ -171,6 +178,15 @@ class _Place:
     samples_seen: int = -1
 
 
+@dataclass(frozen=True)
+class _Started:
+    """A process on another host."""
+
+    link: str
+    host: RemoteHost
+    spec: ProcessSpec
+
+
 class ManyHosts:
     """`Host` of several: the controller's own, and one for each link, on which the processes of that link run.
 
@@ -179,40 +195,54 @@ class ManyHosts:
     clocks are others.
     """
 
-    def __init__(self, own: Host, servers: Mapping[str, RemoteHost], loads: Mapping[str, RemoteHost]) -> None:
+    def __init__(
+        self,
+        own: AgentHost,
+        own_address: str,
+        servers: Mapping[str, RemoteHost],
+        loads: Mapping[str, RemoteHost],
+        *,
+        spared_ports: str,
+        load_clocks_off_ns: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """`spared_ports`: see `fleet.rigs.RigOfHosts`.
+
+        `load_clocks_off_ns`: by how much instants that load generators name may be wrong by this host's clock.
+        """
         self.name = own.name
-        self.rig = AgentRigCalls(self._on_rigs)
+        self.rig = RigOfHosts(
+            {link: RigHost(host.host.address, host.rig) for link, host in servers.items()},
+            [RigHost(own_address, own.rig), *(RigHost(host.host.address, host.rig) for host in loads.values())],
+            lambda process: self._started(process).link,
+            spared_ports,
+        )
         self._own = own
+        self._load_clocks_off_ns = load_clocks_off_ns
         self._by_link = {**servers, **loads}
         self._others = [_Place(host) for host in self._by_link.values()]
         self._servers = list(servers.values())
         self._all: list[Host] = [own, *self._servers]
-        self._of_process: dict[str, tuple[RemoteHost, ProcessSpec]] = {}
+        self._of_process: dict[str, _Started] = {}
         self._of_path: dict[str, RemoteHost] = {}
         self._looking = threading.Lock()
 
     def _host_of(self, process: str) -> Host:
-        return self._of_process[process][0] if process in self._of_process else self._own
+        return self._of_process[process].host if process in self._of_process else self._own
 
-    def _on_rigs(self, call: str, timeout_s: float | None = None, **arguments: Any) -> Any:
-        """What is done to processes is done where they are. Disks and networks can't be made."""
-        if call == "refusals":
-            return refusals_apart()
-        if call in ("kill", "pause", "resume"):
-            for process in arguments["processes"]:
-                getattr(self._host_of(process).rig, call)([process])
-        elif call != "lift_all":
-            raise RunFailedError(f"{call} is not possible: {NOT_APART}.")
-        return None
+    def _started(self, process: str) -> _Started:
+        if process not in self._of_process:
+            raise RunFailedError(f"{process} was never started on another host.")
+        return self._of_process[process]
 
     def start(self, spec: ProcessSpec) -> ProcessStatus:
         """See `Host.start`: on the host of the link that it names."""
-        host = self._by_link.get(spec.network_node)
+        link = spec.network_node
+        host = self._by_link.get(link)
         if host is None:
             self._of_process.pop(spec.name, None)
             return self._own.start(spec)
         spec = replace(spec, network_node="")
-        self._of_process[spec.name] = (host, spec)
+        self._of_process[spec.name] = _Started(link, host, spec)
         self._of_path |= {path: host for path in (spec.log_path, spec.gc_log_path) if path}
         return host.start(spec)
 
@@ -224,9 +254,9 @@ class ManyHosts:
         """See `Host.stop`. The end of its log is brought here."""
         status = self._host_of(name).stop(name)
         if name in self._of_process:
-            host, spec = self._of_process[name]
-            for log in (Path(path) for path in (spec.log_path, spec.gc_log_path) if path):
-                if not log.exists() and (text := host.read_end(log, _LOG_BYTES_MAX)):
+            started = self._of_process[name]
+            for log in (Path(path) for path in (started.spec.log_path, started.spec.gc_log_path) if path):
+                if not log.exists() and (text := started.host.read_end(log, _LOG_BYTES_MAX)):
                     self._own.write(log, text)
         return status
 
@@ -286,6 +316,38 @@ class ManyHosts:
         ]
         return CacheDrop(not problems, next(iter(problems), ""))
 
+    def write_back(self, directories: Sequence[Path]) -> str:
+        """See `Host.write_back`: on all hosts of servers at once."""
+        with ThreadPoolExecutor(len(self._servers)) as pool:
+            problems = list(pool.map(lambda host: host.write_back(directories), self._servers))
+        return next((f"on {host.name}: {why}" for host, why in zip(self._servers, problems, strict=True) if why), "")
+
+    def find_copies(
+        self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
+    ) -> Mapping[Message, tuple[Copy, ...]]:
+        """See `Host.find_copies`: on all hosts of servers at once."""
+        found: dict[Message, tuple[Copy, ...]] = {}
+        with ThreadPoolExecutor(len(self._servers)) as pool:
+            for copies in pool.map(lambda host: host.find_copies(directories, trial_id, wanted), self._servers):
+                for message, places in copies.items():
+                    found[message] = (*found.get(message, ()), *places)
+        return found
+
+    @contextlib.contextmanager
+    def watch_syncs(self, processes: Sequence[str]) -> Iterator[_SyncsOfHosts]:
+        """See `Host.watch_syncs`: calls with the least time that they can have lasted by this host's clock.
+
+        A call that may have lain between two of this host's instants does so then.
+        """
+        by_host: dict[RemoteHost, list[str]] = {}
+        for name in processes:
+            by_host.setdefault(self._started(name).host, []).append(name)
+        with contextlib.ExitStack() as ends:
+            seen = [
+                (host, _ahead_ns(host), ends.enter_context(host.watch_syncs(names))) for host, names in by_host.items()
+            ]
+            yield _SyncsOfHosts(seen, self._load_clocks_off_ns)
+
     def agent_cpu_s(self) -> float:
         """See `Host.agent_cpu_s`: of the agent on this host, which load generators share their CPUs with."""
         return self._own.agent_cpu_s()
@@ -313,9 +375,46 @@ class ManyHosts:
         return found
 
 
+def _ahead_ns(host: AgentHost) -> tuple[int, int]:
+    """Bounds of how far a host's clock is ahead of this one's, from the quickest of some answers."""
+    bounds: list[tuple[int, int]] = []
+    for _ in range(_CLOCK_ASKS):
+        asked_ns = time.monotonic_ns()
+        there_ns = host.clock()
+        bounds.append((there_ns - time.monotonic_ns(), there_ns - asked_ns))
+    return min(bounds, key=lambda bound: bound[1] - bound[0])
+
+
+class _SyncsOfHosts:
+    """`SyncsSeen` of several hosts, each with the bounds of its clock when it began."""
+
+    def __init__(
+        self, seen: Sequence[tuple[RemoteHost, tuple[int, int], SyncsSeen]], load_clocks_off_ns: Callable[[], float]
+    ) -> None:
+        self._seen = seen
+        self._load_clocks_off_ns = load_clocks_off_ns
+
+    def finish(self) -> Watch:
+        """See `SyncsSeen.finish`."""
+        calls: list[SyncCall] = []
+        lost = 0
+        off_ns = round(self._load_clocks_off_ns())
+        for host, begun, recording in self._seen:
+            watch = recording.finish()
+            # Between the two, clocks have drifted evenly.
+            ended = _ahead_ns(host)
+            low_ns, high_ns = min(begun[0], ended[0]) - off_ns, max(begun[1], ended[1]) + off_ns
+            calls += [
+                replace(call, entered_mono_ns=call.entered_mono_ns - low_ns, left_mono_ns=call.left_mono_ns - high_ns)
+                for call in watch.calls
+            ]
+            lost += watch.lost
+        return Watch(tuple(calls), lost)
+
+
 def _with_others(sample: Sample, host: str, others: Sequence[Sample]) -> Sample:
     devices = [
-        replace(device, number=f"{host} {device.number}", name=f"{device.name} of {host}", host=host)
+        replace(device, number=of_host(host, device.number), name=f"{device.name} of {host}", host=host)
         for other in others
         for device in other.devices
     ]

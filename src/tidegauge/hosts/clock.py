@@ -111,6 +111,16 @@ def slew_ppm() -> float:
     return float(max(loop_ppm, tick_ppm))
 
 
+def namespace_shift_ns(root: Path = Path("/")) -> int:
+    """How far the monotonic clock of this process is ahead of the kernel's own: of its time namespace, else 0.
+
+    Source: time_namespaces(7). Never raises.
+    """
+    offsets = text_of(root / "proc/self/timens_offsets")
+    found = re.search(r"^(?:monotonic|1)\s+(-?\d+)\s+(-?\d+)$", offsets, re.MULTILINE)
+    return int(found[1]) * 1_000_000_000 + int(found[2]) if found else 0
+
+
 def _kernel_says() -> tuple[bool | None, float | None]:
     """Whether the wall clock is kept in step, and its greatest error in ms."""
     state, found = _adjtimex()

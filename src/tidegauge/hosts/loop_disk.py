@@ -90,23 +90,16 @@ def _kernel_has(file_system: DeviceFileSystem) -> bool:
     return any(modules.glob(f"kernel/fs/{file_system}/{file_system}.ko*"))
 
 
-def mount_disk(
-    place: Path, image: Path, size_bytes: int, file_system: DeviceFileSystem = "ext4", stays_attached: bool = False
-) -> None:
+def mount_disk(place: Path, image: Path, size_bytes: int, file_system: DeviceFileSystem = "ext4") -> None:
     """Mount a new, empty disk of this size at `place`; `image` becomes its file. Raises `OSError`, after undoing it.
 
-    `unmount` undoes it, but for the file. Not if it `stays_attached`, so that it can be mounted again: then `release`
-    does, of both paths.
+    `release`, of both paths, undoes it, but for the file: a device stays attached so that it can be mounted again.
     """
     try:
         with image.open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, size_bytes)
         device = run("losetup", "--find", "--show", "--direct-io=on", str(image))
         with storage.opened(device):
-            if not stays_attached:
-                # A device in use is detached when its last user is gone: unmounting is then all there is to undo, and
-                # nothing where we are killed before it is mounted.
-                run("losetup", "--detach", device)
             _check_direct(device, image)
             run(*_MAKE[file_system], device)
             mount(device, place, file_system)

@@ -1,8 +1,11 @@
-"""A network of nodes' own: a network namespace each, linked by a switch (bridge) with each other and the host. Root.
+"""Networks of nodes, and packets that are dropped in them. Root.
+
+A network of nodes' own is a network namespace each, linked by a switch (bridge) with each other and the host.
 
 Faults are made on the switch, where a packet that is dropped vanishes as in a wire; a node's own kernel would inform
 the sender. Everything made carries the network's identifier in its name, so that `remove` finds what a crash left.
-Addresses are of 198.18.0.0/15, which RFC 2544 keeps for benchmarks.
+Addresses are of 198.18.0.0/15, which RFC 2544 keeps for benchmarks. Between hosts, packets are dropped where they
+arrive, for the same reason.
 
 Sources: setns(2), ip-netns(8), ip-link(8), tc-tbf(8), nft(8).
 """
@@ -79,6 +82,30 @@ def filter_table(identifier: str) -> str:
     return f"tidegauge_{identifier}"
 
 
+def _chance(share: float) -> str:
+    """What matches this share of packets, by chance; "" = all. Below one in a million it is one."""
+    lost = max(1, round(share * _MILLION))
+    return f"numgen random mod {_MILLION} < {lost} " if lost < _MILLION else ""
+
+
+def arrival_rules(identifier: str, lost_shares: Mapping[str, float], spared_ports: str) -> str:
+    """The whole table of a host that drops a share of what other hosts send it. It replaces one that is there.
+
+    Args:
+        lost_shares: share of the packets that are lost, by the address that they come from.
+        spared_ports: TCP and UDP ports at either end of what is never dropped: "6379, 7100-7299".
+    """
+    name = filter_table(identifier)
+    lines = [f"add table inet {name}", f"delete table inet {name}"]
+    if lost_shares:
+        lines += [f"table inet {name} {{", "chain arriving {"]
+        lines += ["type filter hook prerouting priority raw; policy accept;"]
+        lines += [f"meta l4proto {{ tcp, udp }} th {end} {{ {spared_ports} }} accept" for end in ("dport", "sport")]
+        lines += [f"ip saddr {source} {_chance(share)}drop" for source, share in sorted(lost_shares.items())]
+        lines += ["}", "}"]
+    return "\n".join([*lines, ""])
+
+
 def rules(
     identifier: str, plugs: Mapping[str, Plug], cut_links: Collection[tuple[str, str]], lost_shares: Mapping[str, float]
 ) -> str:
@@ -98,11 +125,10 @@ def rules(
         else:
             sent_by_host.append(to)
     for node, share in sorted(lost_shares.items()):
-        lost = round(share * _MILLION)
-        if not lost:
+        if not share:
             continue
         # Only IP: a lost ARP request would stop everything for a second.
-        chance = f"ether type ip {f'numgen random mod {_MILLION} < {lost} ' if lost < _MILLION else ''}drop"
+        chance = f"ether type ip {_chance(share)}drop"
         arriving.append(f'iifname "{plugs[node].interface}" {chance}')
         leaving.append(f'oifname "{plugs[node].interface}" {chance}')
     chains = {"prerouting": arriving, "output": sent_by_host, "postrouting": leaving}
@@ -206,7 +232,7 @@ def _free_network() -> ipaddress.IPv4Network:
 
 
 def drop(rules: str) -> None:
-    """Let the switch drop what `packet_filter.rules` says, instead of what it dropped before. Raises `OSError`."""
+    """Drop what `rules` or `arrival_rules` say, instead of what was dropped before. Raises `OSError`."""
     run("nft", "-f", "-", text=rules)
 
 
@@ -230,10 +256,11 @@ def limit_rate(port: Port, bytes_per_s: int | None) -> None:
 def remove(identifier: str) -> bool:
     """Remove a network, whole or in part; whether anything was there. Raises `OSError`."""
     found = False
-    table = ("table", "bridge", filter_table(identifier))
-    if shutil.which("nft") and finished("nft", "list", *table).returncode == 0:
-        found = True
-        run("nft", "delete", *table)
+    for family in ("bridge", "inet"):
+        table = ("table", family, filter_table(identifier))
+        if shutil.which("nft") and finished("nft", "list", *table).returncode == 0:
+            found = True
+            run("nft", "delete", *table)
     for namespace in sorted(NAMED.glob(f"{_namespace_prefix(identifier)}*")):
         found = True
         run("ip", "netns", "delete", namespace.name)

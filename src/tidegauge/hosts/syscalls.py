@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from tidegauge.durability import SYNC_CALLS, SyncCall, Watch
+from tidegauge.hosts.clock import namespace_shift_ns
 from tidegauge.hosts.procfs import threads_of
 from tidegauge.hosts.tracefs import NoTraceError
 
@@ -41,8 +42,10 @@ _WRITTEN = re.compile(r"entries-in-buffer/entries-written: (\d+)/(\d+)")
 _NS_PER_US = 1000
 
 
-def parse_trace(text: str, nodes: Mapping[int, str]) -> Watch:
+def parse_trace(text: str, nodes: Mapping[int, str], shift_ns: int = 0) -> Watch:
     """What was recorded. `nodes` by thread number; a thread that was started meanwhile belongs where its parent does.
+
+    `shift_ns`: how far this process's clock is ahead of the one that the kernel's times are of.
 
     A call of any other thread is no node's and left out. So is one that was under way when recording began or ended: it
     can't have served a message.
@@ -58,7 +61,7 @@ def parse_trace(text: str, nodes: Mapping[int, str]) -> Watch:
         if match is None:
             continue
         thread, call = int(match["thread"]), match["call"]
-        at_ns = (int(match["s"]) * 1_000_000 + int(match["us"])) * _NS_PER_US
+        at_ns = (int(match["s"]) * 1_000_000 + int(match["us"])) * _NS_PER_US + shift_ns
         if match["result"] is None:
             entered[(thread, call)] = at_ns
             continue
@@ -100,7 +103,7 @@ class SyncWatch:
             raise NoTraceError("the tracer does not answer") from error
         if self._tracer.returncode != 0:
             raise NoTraceError("the tracer was ended")
-        return parse_trace(text.decode("utf-8", "replace"), self._threads)
+        return parse_trace(text.decode("utf-8", "replace"), self._threads, namespace_shift_ns())
 
 
 @contextlib.contextmanager

@@ -119,6 +119,11 @@ class HostUse:
     io_full_stall_s: float | None = None
 
 
+def of_host(host: str, device: str) -> str:
+    """The number of a device of another host than the one that runs the trial."""
+    return f"{host} {device}"
+
+
 @dataclass(frozen=True)
 class OtherHostUse:
     """What another host of a fleet used in `seconds` of its own, of which the newest is about a second old."""

@@ -5,7 +5,6 @@ A limit that can't be set does not end the trial: its result says which, and why
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -111,8 +110,13 @@ def check_faults(trials: Iterable[TrialSpec], refusals: Callable[[], Mapping[Abi
         )
 
 
-def rig_nodes(spec: LoadSpec, machines: int, host: Host, store: TrialStore, cleanup: ExitStack) -> NodeRig:
-    """Make what the faults need, registered for its end. `machines`: nodes to put into networks; fewer may keep data.
+def rig_nodes(
+    spec: LoadSpec, machines: int, host: Host, store: TrialStore, cleanup: ExitStack, *, seats: Mapping[int, Seat]
+) -> NodeRig:
+    """Make what the faults need, registered for its end.
+
+    `machines`: nodes to put into networks; fewer may keep data. `seats`: where nodes are on hosts of their own, which
+    need no network.
 
     Raises `RunFailedError`.
     """
@@ -122,10 +126,9 @@ def rig_nodes(spec: LoadSpec, machines: int, host: Host, store: TrialStore, clea
         places = by_turns(store.disks or (store.data_directory,), spec.nodes)
         for number, place in enumerate(places, 1):
             disks[number] = place / f"node-{number}"
-            host.rig.make_disk(disks[number], size_bytes)
+            host.rig.make_disk(disks[number], size_bytes, node=seats[number].link if seats else "")
             cleanup.callback(host.rig.remove_disk, disks[number])
-    seats: dict[int, Seat] = {}
-    if any(fault.kind.needs_network for fault in spec.faults):
+    if not seats and any(fault.kind.needs_network for fault in spec.faults):
         links = {KEEPER: "keeper", **{number: f"node-{number}" for number in range(1, machines + 1)}}
         network = host.rig.make_network(list(links.values()))
         cleanup.callback(host.rig.remove_network)
@@ -151,28 +154,6 @@ class LimitedHost:
 _MIB = 1 << 20
 
 
-def _not_here() -> str:
-    return "not asked of this machine"
-
-
-def _no_disk(_place: Path, _image: Path, _size_bytes: int) -> Callable[[], None]:
-    raise OSError(0, _not_here())
-
-
-@dataclass(frozen=True)
-class LimitTools:
-    """How limits are set on this machine.
-
-    Attributes:
-        memory_refusal, disk_refusal: "" or why processes can't be limited, or disks not be made.
-        mount_disk: makes a disk (place, file, bytes) and returns what undoes it. Raises `OSError`.
-    """
-
-    memory_refusal: Callable[[], str] = _not_here
-    disk_refusal: Callable[[], str] = _not_here
-    mount_disk: Callable[[Path, Path, int], Callable[[], None]] = _no_disk
-
-
 @dataclass(frozen=True)
 class Limited:
     """The host to start servers on, and which limits could not be set, with the reason."""
@@ -194,18 +175,25 @@ def too_small(spec: TrialSpec, system: SystemChoice) -> str:
     )
 
 
-def limit_servers(spec: LoadSpec, host: Host, tools: LimitTools, places: Sequence[Path], cleanup: ExitStack) -> Limited:
-    """Make what the trial's limits ask for. `places` are where servers write, one for each disk; empty directories."""
+def limit_servers(
+    spec: LoadSpec, host: Host, memory_refusal: Callable[[], str], places: Sequence[Path], cleanup: ExitStack
+) -> Limited:
+    """Make what the trial's limits ask for.
+
+    Args:
+        memory_refusal: "" or why processes can't be limited in their memory.
+        places: where servers write, one for each disk; empty directories.
+    """
     limits = spec.limits
     if limits is None:
         return Limited(host)
     if spec.attached:
         return Limited(host, ("server-memory and disk have no effect on servers that others run",))
     problems = []
-    if limits.direct_io and (why := tools.disk_refusal() or _own_disks(spec, host, tools, places, cleanup)):
+    if limits.direct_io and (why := host.rig.refusals().get("ext4") or _own_disks(spec, host, places, cleanup)):
         problems.append(f"disk: direct-io could not be set ({why}), so the data is where it would be without it")
     if limits.memory_bytes is not None:
-        if why := tools.memory_refusal():
+        if why := memory_refusal():
             size = f"{limits.memory_bytes // _MIB} MiB"
             problems.append(f"server-memory: {size} could not be set ({why}), so servers use what the machine has")
         else:
@@ -213,31 +201,15 @@ def limit_servers(spec: LoadSpec, host: Host, tools: LimitTools, places: Sequenc
     return Limited(host, tuple(problems))
 
 
-def _own_disks(spec: TrialSpec, host: Host, tools: LimitTools, places: Sequence[Path], cleanup: ExitStack) -> str:
+def _own_disks(spec: TrialSpec, host: Host, places: Sequence[Path], cleanup: ExitStack) -> str:
     """A disk at each place, or at none. "" or why not."""
     with ExitStack() as made:
         for place in places:
             nodes = -(-spec.nodes // len(places))
-            beside = place.with_name(f"{place.name}.disk")
-            host.track_directory(beside)
             try:
-                beside.mkdir(parents=True, exist_ok=True)
-                undo = tools.mount_disk(place, beside / "image", space.bytes_needed(spec, nodes))
-            except OSError as error:
-                shutil.rmtree(beside, ignore_errors=True)
-                return error.strerror or str(error)
-            made.callback(_undo, undo, place, beside)
+                host.rig.make_disk(place, space.bytes_needed(spec, nodes))
+            except RunFailedError as error:
+                return error.message.rstrip(".")
+            made.callback(host.rig.remove_disk, place)
         cleanup.push(made.pop_all())
     return ""
-
-
-def _undo(undo: Callable[[], None], place: Path, beside: Path) -> None:
-    """The file goes only when nothing is mounted from it: else whoever cleans up could not find out what is."""
-    try:
-        undo()
-    except OSError as error:
-        raise RunFailedError(
-            f"The disk of a trial at {place} could not be unmounted: {error.strerror or error}.",
-            "`tidegauge clean` tries it again.",
-        ) from error
-    shutil.rmtree(beside, ignore_errors=True)

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import machines_of
+from tidegauge.campaign.run.ceilings import ceilings_here
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher
 from tidegauge.fleet.authority import Authority, make_request
@@ -20,8 +22,10 @@ from tidegauge.fleet.check import link_ceilings
 from tidegauge.fleet.client import AgentHost
 from tidegauge.fleet.clocks import HERE, ClockError, FleetClocks
 from tidegauge.fleet.file import FleetFile
-from tidegauge.fleet.ray_node import AGENT_PORTS, WORKER_PORTS
+from tidegauge.fleet.local import LocalHost
+from tidegauge.fleet.ray_node import AGENT_PORTS, FLEET_PORTS, WORKER_PORTS
 from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
+from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.model.events import Note, Observer
 from tidegauge.model.fleet import LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
@@ -34,11 +38,16 @@ from tidegauge.worker.site import Installation, Installed, Site, Tls
 _FETCH_S_MAX = 1800.0
 
 
-class Provisioner:
-    """On a host of servers: gets the files of a system there, as it would be done here."""
+class OfServers:
+    """On a host of servers: what is done there before a run as it would be done here."""
+
+    def ceilings(self, data: Sequence[Path], journals: Sequence[Path]) -> RunCeilings:
+        """What its disks can do at most. Raises `TidegaugeError`, `OSError`."""
+        with LocalHost.open() as host:
+            return ceilings_here(data, journals, host)
 
     def provision(self, system: str, version: str) -> Distribution:
-        """Raises `UserError` if the host can't have them."""
+        """The files of a system. Raises `UserError` if the host can't have them."""
         return registry.get(system).provision(version, lambda _text: None)
 
 
@@ -52,11 +61,14 @@ class Apart:
         provision: gets a system's version on every host. Raises `RunFailedError` if the files there are others.
         load: None where load generators are on this host.
         links: what the other hosts can send and receive at most, by address.
+        ceilings: what the disks of the hosts of servers can do at most, by address in the order of their nodes;
+            of the directories that nodes keep data in by turns, and journals. Raises `TidegaugeError`.
     """
 
     host: ManyHosts
     seats: Mapping[int, Seat]
     provision: Callable[[str, str, Distribution], None]
+    ceilings: Callable[[Sequence[Path], Sequence[Path]], Mapping[str, RunCeilings]]
     load: LoadHosts | None = None
     links: Mapping[str, HostLink] = field(default_factory=dict)
 
@@ -107,6 +119,10 @@ class LoadHosts:
         """See `MemberClocks.ahead_ns`."""
         ahead_ns = self._clocks.ahead_ns()
         return [ahead_ns[host] for host in self._hosts]
+
+    def off_ns(self) -> float:
+        """By how much instants of load generators may now be wrong by this host's clock. Raises `ClockError`."""
+        return max(width_s for pair, width_s in self._clocks.widths_s().items() if HERE in pair) / 2 * 1e9
 
     def same(self, one: int, other: int) -> bool:
         """See `MemberClocks.same`."""
@@ -193,9 +209,17 @@ def servers_apart(
         say(_placed(servers, loads, fleet.workers_per_host))
         links = _links(launcher, [*hosts, *load_hosts], say)
         yield Apart(
-            ManyHosts(own, by_link, {load_link(number): agent for number, agent in enumerate(loads)}),
+            ManyHosts(
+                own,
+                own_address,
+                by_link,
+                {load_link(number): agent for number, agent in enumerate(loads)},
+                spared_ports=FLEET_PORTS,
+                load_clocks_off_ns=load.off_ns if load else lambda: 0.0,
+            ),
             seats,
             lambda *wanted: _provision(hosts, launcher, *wanted),
+            lambda *places: _on_each(launcher, hosts, OfServers, "ceilings", *places),
             load,
             links,
         )
@@ -225,7 +249,7 @@ def _placed(servers: Sequence[RemoteHost], loads: Sequence[RemoteHost], each: in
     if loads:
         which = f"{each} on each of" if each > 1 else "one on each of"
         generators = f"load generators: {which} {', '.join(agent.host.address for agent in loads)}"
-    return f"Servers: {nodes}; {generators}. On those hosts neither syncs nor what disks can do at most are looked at."
+    return f"Servers: {nodes}; {generators}."
 
 
 def _check_width(clocks: FleetClocks, width_s_max: float) -> None:
@@ -270,22 +294,28 @@ def _on(launcher: Launcher, host: FleetHost, kind: Callable[[], object], method:
         return remote.call(method, *arguments, timeout_s=_FETCH_S_MAX)
     except UserError as error:
         raise RunFailedError(f"{host.address}: {error.message}", error.hint) from error
+    except OSError as error:
+        raise RunFailedError(f"{host.address}: {error.strerror or error}.") from error
     finally:
         remote.end()
 
 
-def _provision(hosts: Sequence[FleetHost], launcher: Launcher, system: str, version: str, here: Distribution) -> None:
-    def on(host: FleetHost) -> Distribution:
-        found: Distribution = _on(launcher, host, Provisioner, "provision", system, version)
-        return found
-
+def _on_each(
+    launcher: Launcher, hosts: Sequence[FleetHost], kind: Callable[[], object], method: str, *arguments: object
+) -> dict[str, Any]:
+    """What an object on each host answers, by address, all at once. See `_on`."""
     with ThreadPoolExecutor(len(hosts)) as pool:
-        for host, found in zip(hosts, list(pool.map(on, hosts)), strict=True):
-            if problem := difference(here, found):
-                raise RunFailedError(
-                    f"{system} {version} on {host.address} is not what it is here: {problem}.",
-                    "Give all hosts the same Java, the same cache directory (TIDEGAUGE_CACHE) and the same files.",
-                )
+        answers = pool.map(lambda host: _on(launcher, host, kind, method, *arguments), hosts)
+        return {host.address: answer for host, answer in zip(hosts, answers, strict=True)}
+
+
+def _provision(hosts: Sequence[FleetHost], launcher: Launcher, system: str, version: str, here: Distribution) -> None:
+    for address, found in _on_each(launcher, hosts, OfServers, "provision", system, version).items():
+        if problem := difference(here, found):
+            raise RunFailedError(
+                f"{system} {version} on {address} is not what it is here: {problem}.",
+                "Give all hosts the same Java, the same cache directory (TIDEGAUGE_CACHE) and the same files.",
+            )
 
 
 def difference(here: Distribution, there: Distribution) -> str:

@@ -16,13 +16,11 @@ from typing import cast
 import numpy as np
 
 from tidegauge.attestation.classification import classify
+from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.attestation.evidence import (
-    Copy,
     History,
     Longs,
-    Message,
     Read,
-    find_copies,
     last_positions,
     load_read,
     read_history,
@@ -351,7 +349,7 @@ def _copies(context: CycleContext, history: History, rows: Longs, trial_id: int)
     """Where the servers' data files hold these rows of a history."""
     directories = [directory for node in context.session.deployment.nodes for directory in node.directories]
     wanted = [(int(history.producer[row]), int(history.sequence[row])) for row in rows]
-    return find_copies(directories, trial_id, wanted)
+    return context.session.resources.host.find_copies(directories, trial_id, wanted)
 
 
 def _copy_words(message: Message, copies: Sequence[Copy], nodes: Mapping[Path, int]) -> str:

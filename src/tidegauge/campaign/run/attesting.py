@@ -16,13 +16,14 @@ from pathlib import Path
 
 from tidegauge.attestation.record import settings_digest
 from tidegauge.attestation.scenario import MEANINGS
+from tidegauge.campaign.plan.limits import NodeRig
 from tidegauge.campaign.run.attest_cycle import CycleContext, Prepared, prepare_cycle, run_cycle
 from tidegauge.campaign.run.recorded import START_ANEW, OtherwiseError
 from tidegauge.campaign.run.session import RunResources, Session, Subject, await_ready, places, start_servers
 from tidegauge.campaign.run.topics import OwnTopics
 from tidegauge.campaign.run.witnessing import checked_level
 from tidegauge.errors import RunFailedError
-from tidegauge.hosts.memory import write_back
+from tidegauge.fleet.api import Host
 from tidegauge.model.attest import AttestOutcome, AttestPlan, Cycle, CycleOutcome, Means, Scenario
 from tidegauge.model.events import Note, PhaseProgress, PhaseStarted
 from tidegauge.model.level import LevelFinding
@@ -56,7 +57,7 @@ def run_attestation(
             cleanup.callback(resources.host.remove_directory, place)
         disks = _make_disks(spec, resources, store, cleanup)
         session = _open(spec, subject, resources, store, cleanup)
-        _settle(disks)
+        _settle(resources.host, disks)
         trial = _Trial(CycleContext(session, disks), before)
         outcome = trial.run()
         totals = trial.totals
@@ -69,7 +70,7 @@ def run_attestation(
 
 
 def _make_disks(spec: AttestSpec, resources: RunResources, store: TrialStore, cleanup: ExitStack) -> tuple[Path, ...]:
-    """A disk of its own for each node, on which the servers then run; none where processes only crash."""
+    """A disk of its own for each node, on its host; the servers then run on them. None where processes only crash."""
     plan = spec.attest
     if plan.means is Means.CRASH:
         return ()
@@ -81,19 +82,20 @@ def _make_disks(spec: AttestSpec, resources: RunResources, store: TrialStore, cl
     for number, root in enumerate(by_node, 1):
         place = root / f"disk-{number}"
         cleanup.callback(resources.host.rig.remove_disk, place)
-        resources.host.rig.make_disk(place, plan.disk_bytes, plan.file_system.value)
+        seat = resources.seats.get(number)
+        resources.host.rig.make_disk(place, plan.disk_bytes, plan.file_system.value, seat.link if seat else "")
         made.append(place)
     store.disks, store.journal_disks = tuple(made), ()
     return tuple(made)
 
 
-def _settle(disks: Sequence[Path]) -> None:
+def _settle(host: Host, disks: Sequence[Path]) -> None:
     """What servers wrote when they were set up is on disk, as in those that have run for longer than half a minute.
 
     BookKeeper for one does not sync the file by which a bookie knows its disk, without which it does not start again.
     Raises `RunFailedError`.
     """
-    if problem := write_back(disks):
+    if problem := host.write_back(disks):
         raise RunFailedError(f"What the servers wrote at their start is not on disk: {problem}.")
 
 
@@ -103,7 +105,7 @@ def _open(
     """Servers and worker, ready. Raises `StartFailedError`."""
     store.distribution(subject.distribution)
     resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
-    deployment = start_servers(spec, subject, resources.host, store)
+    deployment = start_servers(spec, subject, resources.host, store, NodeRig(seats=resources.seats))
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.sizing import sizes_to_know, sizing_warnings
-from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.attest import NAME as ATTEST
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.calibration import Calibration, size_class
-from tidegauge.hosts.ceilings import Ceilings, RunCeilings
+from tidegauge.hosts.ceilings import Ceilings, DiskCeiling, RunCeilings
 from tidegauge.hosts.ceilings_measure import BRIEF, machine_id, measure, place_for
 from tidegauge.hosts.kept import fresh_ceilings, keep_ceilings, kept_ceilings, seconds_since
 from tidegauge.model.events import Note, Observer, PhaseStarted
 from tidegauge.model.trial import TrialSpec
+from tidegauge.model.use import of_host
 from tidegauge.worker import calibration_kept
 from tidegauge.worker.calibration import calibrate, seconds_expected
 
@@ -40,21 +42,39 @@ def run_ceilings(
         data, journals: the directories that nodes take by turns; they need not exist yet.
         host: removes what was written if we are killed.
     """
-    if not _of_use(campaign) or os.environ.get(SWITCH, "").lower() == "off":
+    if not _wanted(campaign):
         return None
     try:
-        data_devices, journal_devices = (tuple(place_for(place)[1] for place in places) for places in (data, journals))
-        disks = [*data, *journals]
-        devices = list(dict.fromkeys((*data_devices, *journal_devices)))
-        now = datetime.now(UTC)
-        known = fresh_ceilings(kept_ceilings(), machine_id(), devices, now, os.getloadavg()[0])
-        ceilings = known or _measured(disks, len(devices), host, observer)
+        return ceilings_here(data, journals, host, lambda devices: observer(_begins(devices)))
     except UserError as error:
         observer(Note(f"What the machine can do at most is not known: {error.message}"))
         return None
     except OSError as error:
         observer(Note(f"What the machine can do at most could not be measured ({error.strerror or error})."))
-        return None
+    return None
+
+
+def _begins(devices: int, where: str = "what disk and loopback can do at most") -> PhaseStarted:
+    return PhaseStarted("", "ceilings", where, BRIEF.seconds(devices))
+
+
+def ceilings_here(
+    data: Sequence[Path],
+    journals: Sequence[Path],
+    host: Host,
+    begins: Callable[[int], None] = lambda _devices: None,
+) -> RunCeilings:
+    """Measured, or taken from shortly before. `begins`: told how many disks are measured. Else see `run_ceilings`.
+
+    Raises `UserError`, `OSError`.
+    """
+    data_devices, journal_devices = (tuple(place_for(place)[1] for place in places) for places in (data, journals))
+    devices = list(dict.fromkeys((*data_devices, *journal_devices)))
+    now = datetime.now(UTC)
+    known = fresh_ceilings(kept_ceilings(), machine_id(), devices, now, os.getloadavg()[0])
+    if known is None:
+        begins(len(devices))
+    ceilings = known or _measured([*data, *journals], host)
     return RunCeilings(
         ceilings=ceilings,
         age_s=seconds_since(known.measured_at, now) if known else 0.0,
@@ -64,15 +84,57 @@ def run_ceilings(
     )
 
 
-def _of_use(campaign: Campaign) -> bool:
+def fleet_ceilings(
+    campaign: Campaign,
+    on_hosts: Callable[[], Mapping[str, RunCeilings]],
+    observer: Observer,
+) -> RunCeilings | None:
+    """Those of the disks of a fleet's hosts of servers, by address, in the order of the nodes. See `run_ceilings`."""
+    if not _wanted(campaign):
+        return None
+    observer(_begins(1, "what the disks of the hosts can do at most, all at once"))
+    try:
+        found = on_hosts()
+    except (UserError, RunFailedError) as error:
+        observer(Note(f"What the disks of the hosts can do at most is not known: {error.message}"))
+        return None
+    first = next(iter(found.values()))
+    return RunCeilings(
+        ceilings=replace(
+            first.ceilings,
+            disks=tuple(_of_host(address, disk) for address, of in found.items() for disk in of.ceilings.disks),
+            loopback=None,
+            memory=None,
+            load_average=max(of.ceilings.load_average for of in found.values()),
+        ),
+        age_s=max(of.age_s for of in found.values()),
+        reused=any(of.reused for of in found.values()),
+        data_devices=_by_turns({address: of.data_devices for address, of in found.items()}),
+        journal_devices=_by_turns({address: of.journal_devices for address, of in found.items()}),
+    )
+
+
+def _of_host(address: str, disk: DiskCeiling) -> DiskCeiling:
+    """As what was used of it is named (`fleet.remote.ManyHosts.samples`)."""
+    return replace(disk, device=of_host(address, disk.device), name=f"{disk.name} of {address}")
+
+
+def _by_turns(devices: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Of each node, on a host of its own, the device that its turn gives it."""
+    return tuple(
+        of_host(address, there[number % len(there)]) for number, (address, there) in enumerate(devices.items()) if there
+    )
+
+
+def _wanted(campaign: Campaign) -> bool:
     """Not where others run all servers, nor for attestations: these measure no throughput."""
     chosen = [choice.name for point in campaign.each for choice in point.campaign.experiments]
-    return campaign.starts_servers and any(name != ATTEST for name in chosen)
+    of_use = campaign.starts_servers and any(name != ATTEST for name in chosen)
+    return of_use and os.environ.get(SWITCH, "").lower() != "off"
 
 
-def _measured(disks: Sequence[Path], devices: int, host: Host, observer: Observer) -> Ceilings:
+def _measured(disks: Sequence[Path], host: Host) -> Ceilings:
     """Measure briefly, and keep it for the next run. Raises `UserError`, `OSError`."""
-    observer(PhaseStarted("", "ceilings", "what disk and loopback can do at most", BRIEF.seconds(devices)))
     ceilings = measure(disks, BRIEF, host.track_directory, lambda _what, _left_s: None)
     with contextlib.suppress(OSError):
         keep_ceilings(ceilings)

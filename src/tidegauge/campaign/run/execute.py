@@ -14,7 +14,6 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.clients import sharing_of
 from tidegauge.campaign.plan.contenders import label
 from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
-from tidegauge.campaign.plan.limits import LimitTools
 from tidegauge.campaign.plan.memory import Workers
 from tidegauge.campaign.plan.plan import FINDERS, Plan, Step, left_out_note, plan_warnings
 from tidegauge.campaign.run.attesting import run_attestation
@@ -23,18 +22,17 @@ from tidegauge.campaign.run.recorded import NOTHING, Recorded
 from tidegauge.campaign.run.session import RunResources, SharedServers, Subject
 from tidegauge.campaign.run.topics import attach
 from tidegauge.campaign.run.trial import failure_text, run_trial
-from tidegauge.campaign.run.witnessing import LevelMismatchError, watch_nothing
+from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.distribution.cache import Progress, cache_directory
 from tidegauge.errors import GeneratorFailedError, RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.procedure import seconds_expected
-from tidegauge.fleet.api import NOT_APART, Host
-from tidegauge.hosts import cgroups, loop_disk
+from tidegauge.fleet.api import Host
+from tidegauge.hosts import cgroups
 from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.memory import CacheDrop, drop_page_cache, machine
 from tidegauge.hosts.space import DiskFullError
-from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.model.events import (
     Decided,
     Event,
@@ -301,9 +299,9 @@ def execute(
         options = WorkerOptions(
             memory.heap_mb, memory.direct_memory_mb, spin_share_max=campaign.worker.precision, archives=archives
         )
-        return start_workers(
-            host, driver, logs, options, campaign.worker.count, elsewhere=apart.load if apart else None
-        )
+        # What attestations read is on this host.
+        elsewhere = apart.load if apart and not isinstance(spec, AttestSpec) else None
+        return start_workers(host, driver, logs, options, campaign.worker.count, elsewhere=elsewhere)
 
     resources = RunResources(
         host,
@@ -313,9 +311,8 @@ def execute(
         # Of this process and of the agent.
         lambda: time.process_time() + host.agent_cpu_s(),
         _calmer(observer),
-        watch_syncs=watch_syncs,
         records_use=True,
-        limits=LimitTools(cgroups.refusal, loop_disk.refusal, _mount_disk),
+        memory_refusal=cgroups.refusal,
         ceilings=ceilings,
         calibrations=calibrations,
         attestations=known_attestations,
@@ -325,19 +322,11 @@ def execute(
             resources,
             host=apart.host,
             drop_page_cache=_dropper(observer, apart.host.drop_page_cache),
-            # Processes of other hosts can't be watched here, and disks not be made there.
-            watch_syncs=watch_nothing,
-            limits=replace(resources.limits, disk_refusal=lambda: NOT_APART),
             seats=apart.seats,
             provision_apart=apart.provision,
             links=apart.links,
         )
     return run_plan(campaign, plan, store, resources, registry.get, recorded=recorded)
-
-
-def _mount_disk(place: Path, image: Path, size_bytes: int) -> Callable[[], None]:
-    loop_disk.mount_disk(place, image, size_bytes)
-    return partial(loop_disk.unmount, place)
 
 
 def _calmer(observer: Observer) -> Callable[[Path], Calm | None]:

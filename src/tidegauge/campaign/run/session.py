@@ -14,8 +14,7 @@ from typing_extensions import TypeVar
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan.fairness import InForce
-from tidegauge.campaign.plan.limits import NO_RIG, Limited, LimitTools, NodeRig, limit_servers, rig_nodes
-from tidegauge.campaign.run import witnessing
+from tidegauge.campaign.plan.limits import NO_RIG, Limited, NodeRig, limit_servers, rig_nodes
 from tidegauge.campaign.run.injection import FaultContext, Injector
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.campaign.run.topics import Attachment, OwnTopics, topics_for
@@ -99,7 +98,7 @@ class RunResources:
     what is known of a system's version at a level with settings of a digest.
     `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` gets what
     system and version need on those, and compares it with what is here; `links` is what they can send and receive.
-    `watch_syncs` records what servers sync to disk. `limits` limit what servers use. `records_use`:
+    `memory_refusal`: "" or why processes can't be limited in their memory. `records_use`:
     whether what servers, worker and host use is followed during trials.
     """
 
@@ -110,8 +109,7 @@ class RunResources:
     control_cpu_s: Callable[[], float] = time.process_time
     calm_disk: Callable[[Path], Calm | None] = lambda _: None
     in_force: Callable[[InForce], None] = lambda _: None
-    watch_syncs: witnessing.WatchSyncs = witnessing.watch_nothing
-    limits: LimitTools = field(default_factory=LimitTools)
+    memory_refusal: Callable[[], str] = lambda: "not asked of this machine"
     ceilings: RunCeilings | None = None
     attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
     records_use: bool = False
@@ -237,13 +235,12 @@ def open_session(
         _register(session, cleanup)
         return _with_nodes_reported(session)
     resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
-    limited, node_rig = Limited(resources.host), NO_RIG
+    limited, node_rig = Limited(resources.host), NodeRig(seats=resources.seats)
     if isinstance(spec, LoadSpec):
         data = [] if spec.elsewhere else _written(store)
-        limited = limit_servers(spec, resources.host, resources.limits, data, cleanup)
+        limited = limit_servers(spec, resources.host, resources.memory_refusal, data, cleanup)
         machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
-        node_rig = rig_nodes(spec, machines, resources.host, store, cleanup)
-    node_rig = replace(node_rig, seats=node_rig.seats or resources.seats)
+        node_rig = rig_nodes(spec, machines, resources.host, store, cleanup, seats=resources.seats)
     deployment = start_servers(spec, subject, limited.host, store, node_rig)
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)

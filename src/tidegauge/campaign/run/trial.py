@@ -268,8 +268,7 @@ def _in_force(session: Session, settings: Sequence[Setting]) -> InForce:
 
 def _witnessed(session: Session, order: LoadOrder, level: LevelFinding) -> LevelFinding:
     """The level with its second witness. Raises `LevelMismatchError` if the two witnesses contradict each other."""
-    resources = session.resources
-    context = WitnessContext(resources.host, session.deployment, session.worker, order, resources.watch_syncs)
+    context = WitnessContext(session.resources.host, session.deployment, session.worker, order)
     level = with_witness(level, context, session.store)
     check_witnesses(session.spec, level)
     return level

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tidegauge.durability import disagreement, evidence_of, judge, not_watched
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import Host
-from tidegauge.hosts.syscalls import SyncWatch
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import LevelFinding, SyncFinding
 from tidegauge.model.server import Setting
@@ -23,14 +21,6 @@ MESSAGES = 20
 PAUSE_S = 0.02
 ACK_S_MAX = 10.0
 
-WatchSyncs = Callable[[Mapping[str, int]], AbstractContextManager[SyncWatch]]
-"""Records the sync calls of processes (numbers by node name). Raises `NoTraceError`."""
-
-
-def watch_nothing(processes: Mapping[str, int]) -> AbstractContextManager[SyncWatch]:
-    """For trials in which nobody is to look."""
-    raise NoTraceError("nobody was asked to")
-
 
 @dataclass(frozen=True)
 class WitnessContext:
@@ -40,7 +30,6 @@ class WitnessContext:
     deployment: Deployment
     worker: LoadWorker
     order: LoadOrder
-    watch_syncs: WatchSyncs
 
 
 def with_witness(level: LevelFinding, context: WitnessContext, store: TrialStore) -> LevelFinding:
@@ -65,8 +54,7 @@ def with_witness(level: LevelFinding, context: WitnessContext, store: TrialStore
 
 
 def _look(level: int, nodes: tuple[str, ...], context: WitnessContext) -> tuple[SyncFinding, Mapping[str, object]]:
-    processes = {name: context.host.status(name).pid for name in nodes}
-    with context.watch_syncs(processes) as watch:
+    with context.host.watch_syncs(nodes) as watch:
         messages = context.worker.witness(_order(context.order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
         seen = watch.finish()
     return judge(level, nodes, messages, seen), evidence_of(seen, messages)

@@ -1,0 +1,241 @@
+"""What is done to nodes that are on hosts of their own: as `Rig`, by the agents of these hosts."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet.api import CLIENTS, Ability, CutReport, Network
+from tidegauge.fleet.client import AgentRigCalls
+from tidegauge.model.host import FileSystem
+
+NO_RATE_LIMIT = "the links of a fleet's hosts belong to the hosts"
+
+
+def refusals_of_any_fleet() -> Mapping[Ability, str]:
+    """See `Rig.refusals`: what can't be done whatever a fleet's hosts can."""
+    return {"rate_limit": NO_RATE_LIMIT}
+
+
+@dataclass(frozen=True)
+class RigHost:
+    """One host. `address` is where what it sends comes from."""
+
+    address: str
+    rig: AgentRigCalls
+
+
+class RigOfHosts:
+    """`Rig` of several hosts. A node is known by its link; all that has no node is done on every host of servers.
+
+    Packets are dropped by the host that they arrive at, so that their sender learns nothing, as in a wire; those of
+    the fleet itself (`spared_ports`, see `AgentRigCalls.lose_arrivals`) are not.
+    """
+
+    def __init__(
+        self,
+        servers: Mapping[str, RigHost],
+        clients: Sequence[RigHost],
+        link_of: Callable[[str], str],
+        spared_ports: str,
+    ) -> None:
+        """`clients`: all other hosts. `link_of`: the link of a process, by its name."""
+        self._servers = servers
+        self._clients = clients
+        self._link_of = link_of
+        self._spared_ports = spared_ports
+        self._link_of_disk: dict[Path, str] = {}
+        self._cut_links: set[tuple[str, str]] = set()
+        self._lost_shares: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def refusals(self) -> Mapping[Ability, str]:
+        """See `Rig.refusals`: what some host can't do, with its address."""
+        found: dict[Ability, str] = {}
+        for host, of_servers in [*((host, True) for host in self._each()), *((host, False) for host in self._clients)]:
+            for ability, reason in host.rig.refusals().items():
+                drops = ability in ("partition", "packet_loss")
+                # Hosts are a network already.
+                if ability != "network" and (of_servers or drops):
+                    found.setdefault(ability, f"{host.address}: {reason}")
+        return {**found, **refusals_of_any_fleet()}
+
+    # Disks
+
+    def make_disk(self, place: Path, size_bytes: int, file_system: FileSystem = "ext4", node: str = "") -> None:
+        """See `Rig.make_disk`."""
+        self._link_of_disk[place] = node
+        try:
+            self._on_each(self._hosts_of(node), lambda rig: rig.make_disk(place, size_bytes, file_system))
+        except RunFailedError:
+            with contextlib.suppress(RunFailedError):
+                self.remove_disk(place)
+            raise
+
+    def remove_disk(self, place: Path) -> None:
+        """See `Rig.remove_disk`."""
+        self._on_each(self._hosts_of_disk(place), lambda rig: rig.remove_disk(place))
+        self._link_of_disk.pop(place, None)
+
+    def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
+        """See `Rig.cut_power`: every process on every host stands still before the first disk is cut off.
+
+        Times are this host's, and later than what they are of by as much as an answer takes. Where a host refuses, the
+        others may have been cut.
+        """
+        asked_ns = time.monotonic_ns()
+        self.pause(processes)
+        frozen_ns = time.monotonic_ns()
+        by_link: dict[str, tuple[list[str], list[Path]]] = {}
+        for name in processes:
+            by_link.setdefault(self._link_of(name), ([], []))[0].append(name)
+        for place in places:
+            by_link.setdefault(self._link_of_disk[place], ([], []))[1].append(place)
+
+        def cut(link: str) -> CutReport:
+            report = self._servers[link].rig.cut_power(*by_link[link])
+            later_ns = time.monotonic_ns() - report.mounted_ns
+            return replace(
+                report,
+                cut_ns=report.cut_ns + later_ns,
+                killed_ns=report.killed_ns + later_ns,
+                mounted_ns=report.mounted_ns + later_ns,
+            )
+
+        with ThreadPoolExecutor(max(1, len(by_link))) as pool:
+            reports = list(pool.map(cut, by_link))
+        return CutReport(
+            asked_ns=asked_ns,
+            frozen_ns=frozen_ns,
+            cut_ns=max(report.cut_ns for report in reports),
+            killed_ns=max(report.killed_ns for report in reports),
+            mounted_ns=max(report.mounted_ns for report in reports),
+            processes=sum(report.processes for report in reports),
+            disks=tuple(disk for report in reports for disk in report.disks),
+        )
+
+    def throttle_disk(self, place: Path, bytes_per_s: int | None = None, ops_per_s: int | None = None) -> None:
+        """See `Rig.throttle_disk`."""
+        self._on_each(self._hosts_of_disk(place), lambda rig: rig.throttle_disk(place, bytes_per_s, ops_per_s))
+
+    def hang_disk(self, place: Path) -> None:
+        """See `Rig.hang_disk`."""
+        self._on_each(self._hosts_of_disk(place), lambda rig: rig.hang_disk(place))
+
+    def unhang_disk(self, place: Path) -> None:
+        """See `Rig.unhang_disk`."""
+        self._on_each(self._hosts_of_disk(place), lambda rig: rig.unhang_disk(place))
+
+    # Processes
+
+    def kill(self, processes: Sequence[str]) -> None:
+        """See `Rig.kill`."""
+        self._on_processes(processes, lambda rig, names: rig.kill(names))
+
+    def pause(self, processes: Sequence[str]) -> None:
+        """See `Rig.pause`."""
+        self._on_processes(processes, lambda rig, names: rig.pause(names))
+
+    def resume(self, processes: Sequence[str]) -> None:
+        """See `Rig.resume`."""
+        self._on_processes(processes, lambda rig, names: rig.resume(names))
+
+    # Networks
+
+    def make_network(self, nodes: Sequence[str]) -> Network:
+        """Raises `RunFailedError`: hosts are in one."""
+        raise RunFailedError(f"No network can be made for {', '.join(nodes)}: {NO_RATE_LIMIT}.")
+
+    def remove_network(self) -> None:
+        """See `Rig.remove_network`: there is none."""
+
+    def partition(self, sources: Collection[str], targets: Collection[str], both_ways: bool = True) -> None:
+        """See `Rig.partition`. What shares a host is not parted."""
+        pairs = {(source, target) for source, target in product(sources, targets) if source != target}
+        back = {(target, source) for source, target in pairs} if both_ways else set()
+        self._drop(self._cut_links | pairs | back, self._lost_shares)
+
+    def heal(self) -> None:
+        """See `Rig.heal`."""
+        self._drop(set(), self._lost_shares)
+
+    def lose_packets(self, node: str, share: float) -> None:
+        """See `Rig.lose_packets`."""
+        others = {name: lost for name, lost in self._lost_shares.items() if name != node}
+        self._drop(self._cut_links, {**others, node: share} if share else others)
+
+    def limit_rate(self, node: str, bytes_per_s: int | None) -> None:
+        """Raises `RunFailedError`, but for lifting it: it was never limited."""
+        if bytes_per_s is not None:
+            raise RunFailedError(f"The rate of {node} can't be limited: {NO_RATE_LIMIT}.")
+
+    def lift_all(self) -> None:
+        """See `Rig.lift_all`."""
+        self._cut_links, self._lost_shares = set(), {}
+        self._on_each([*self._each(), *self._clients], lambda rig: rig.lift_all())
+
+    def _drop(self, cut_links: set[tuple[str, str]], lost_shares: dict[str, float]) -> None:
+        """Let every host drop what of this arrives there."""
+        with self._lock:
+            before = self._arrivals(self._cut_links, self._lost_shares)
+            wanted = self._arrivals(cut_links, lost_shares)
+            # Remembered first: where only some hosts can, what they do is lifted by what is remembered.
+            self._cut_links, self._lost_shares = cut_links, lost_shares
+            changed = [host for host in {*before, *wanted} if before.get(host) != wanted.get(host)]
+
+            def tell(host: RigHost) -> None:
+                host.rig.lose_arrivals(wanted.get(host, {}), self._spared_ports)
+
+            with ThreadPoolExecutor(max(1, len(changed))) as pool:
+                list(pool.map(tell, changed))
+
+    def _arrivals(
+        self, cut_links: Collection[tuple[str, str]], lost_shares: Mapping[str, float]
+    ) -> dict[RigHost, dict[str, float]]:
+        """What share of what comes from which address each host is to drop."""
+        kept: dict[RigHost, dict[str, float]] = {}
+
+        def lose(source: str, target: str, share: float) -> None:
+            for sender, receiver in product(self._hosts_of(source), self._hosts_of(target)):
+                if sender != receiver:
+                    shares = kept.setdefault(receiver, {})
+                    shares[sender.address] = shares.get(sender.address, 1.0) * (1 - share)
+
+        for source, target in cut_links:
+            lose(source, target, 1.0)
+        for node, share in lost_shares.items():
+            for other in [*self._servers, CLIENTS]:
+                lose(node, other, share)
+                lose(other, node, share)
+        return {host: {address: 1 - share for address, share in shares.items()} for host, shares in kept.items()}
+
+    def _each(self) -> list[RigHost]:
+        return list(dict.fromkeys(self._servers.values()))
+
+    def _hosts_of(self, node: str) -> Sequence[RigHost]:
+        if node == CLIENTS:
+            return self._clients
+        return [self._servers[node]] if node else self._each()
+
+    def _hosts_of_disk(self, place: Path) -> Sequence[RigHost]:
+        return self._hosts_of(self._link_of_disk[place]) if place in self._link_of_disk else ()
+
+    def _on_processes(self, processes: Sequence[str], call: Callable[[AgentRigCalls, Sequence[str]], None]) -> None:
+        """On all their hosts at once."""
+        by_link: dict[str, list[str]] = {}
+        for name in processes:
+            by_link.setdefault(self._link_of(name), []).append(name)
+        with ThreadPoolExecutor(max(1, len(by_link))) as pool:
+            list(pool.map(lambda link: call(self._servers[link].rig, by_link[link]), by_link))
+
+    @staticmethod
+    def _on_each(hosts: Sequence[RigHost], call: Callable[[AgentRigCalls], None]) -> None:
+        with ThreadPoolExecutor(max(1, len(hosts))) as pool:
+            list(pool.map(lambda host: call(host.rig), hosts))
