@@ -1,7 +1,11 @@
-"""Hosts, agents, links, Ray and the controller fail at any moment of a run: it ends, names the host, leaves nothing."""
+"""Hosts, agents, links, Ray and the controller fail in every phase of a run: it ends, names the host, leaves nothing.
+
+By chance some of all pairs of a failure and a phase, TIDEGAUGE_TEST_FAILURES of them: "all" takes 45 minutes.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -10,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import psutil
@@ -19,7 +24,22 @@ from patience import wait_for
 
 pytestmark = [*NEEDS, pytest.mark.slow]
 
-TIMES = int(os.environ.get("TIDEGAUGE_TEST_FAILURES", "4"))
+FAILURES = ("agent killed", "agent stopped", "host killed", "link", "raylet", "head", "controller")
+PHASES = {
+    "agents": "Run directory",
+    "ceilings": "Servers: node 1",
+    "start": "starting kafka",
+    "ready": "waiting: until kafka",
+    "prepare": "creating",
+    "warm-up": "warming up",
+    "measure": "measuring",
+    "drain": "draining",
+}
+"""What a run says when a phase begins."""
+WANTED = os.environ.get("TIDEGAUGE_TEST_FAILURES", "4")
+PAIRS = list(product(FAILURES, PHASES))
+CHOSEN = PAIRS if WANTED == "all" else random.Random(time.time_ns() >> 40).sample(PAIRS, int(WANTED))
+"""The same in every process that collects the tests."""
 CAMPAIGN = """\
 name: failing
 systems: [{name: kafka, heap: 512MiB, direct-memory: 256MiB}]
@@ -63,8 +83,9 @@ class Run:
     process: subprocess.Popen[str]
     lines: list[str]
 
-    def says(self, words: str) -> bool:
-        return words in " ".join(" ".join(self.lines).split())
+    def says(self, words: str, since: int = 0) -> bool:
+        """`since`: without so many lines."""
+        return words in " ".join(" ".join(self.lines[since:]).split())
 
 
 @pytest.fixture
@@ -102,43 +123,68 @@ def fail(how: str, host: Namespace, run: Run) -> None:
         psutil.Process(run.process.pid).kill()
     elif how == "link":
         ip(f"-n {host.name} link set eth0 down")
-    elif how == "raylet":
+    elif how == "host killed":
+        # Servers last: whoever is to see that they end may not have seen that they did.
+        for process in sorted(host.processes, key=lambda process: "java" in process.name()):
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+    elif how in ("raylet", "head"):
         for process in host.processes:
-            if process.name() == "raylet":
+            if process.name() == ("raylet" if how == "raylet" else "gcs_server"):
                 process.kill()
     else:
         for agent in agents(host):
             (agent.kill if how == "agent killed" else agent.suspend)()
 
 
-@pytest.mark.parametrize("number", range(TIMES))
-def test_whatever_fails_at_whatever_moment(hosts: list[Namespace], run: Run, number: int) -> None:
-    # Another one each time: which it was is in the assertions.
+def again(hosts: list[Namespace], how: str, at: int) -> None:
+    """What a failure has left of Ray is made whole."""
+    if how == "head":
+        for host in hosts:
+            host.tidegauge("fleet", "down")
+        join(hosts, ROLES)
+    elif how in ("host killed", "link", "raylet"):
+        rejoin(hosts[at], ROLES[at])
+
+
+@pytest.mark.parametrize(("how", "phase"), CHOSEN)
+def test_whatever_fails_in_whatever_phase(hosts: list[Namespace], run: Run, how: str, phase: str) -> None:
+    # At another host and moment each time: which it was is in the assertions.
     chance = random.Random(time.time_ns())
-    how = chance.choice(["agent killed", "agent stopped", "link", "raylet", "controller"])
-    at = chance.randint(1, len(hosts) - 1)
-    host, after_s = hosts[at], chance.uniform(1.0, 55.0)
-    what = f"{how} of {host.address} after {after_s:.1f} s"
+    at = 0 if how == "head" else chance.randint(1, len(hosts) - 1)
+    host, after_s = hosts[at], chance.uniform(0.0, 2.0)
+    wait_for(lambda: run.says(PHASES[phase]) or run.process.poll() is not None, 240.0, f"{phase} in {run.lines}")
+    what = f"{how} at {host.address}, {after_s:.1f} s after {phase} began"
     stopped: list[psutil.Process] = []
     try:
         time.sleep(after_s)
         stopped = agents(host) if how == "agent stopped" else []
         # An agent that is not there yet, or not any more, can't fail.
-        real = how in ("raylet", "link", "controller") or bool(agents(host))
+        real = how not in ("agent killed", "agent stopped") or bool(agents(host))
         late = run.process.poll() is not None or run.says("draining")
+        # Who runs where was said before.
+        before, begun_s = len(run.lines), time.monotonic()
+
+        def named() -> bool:
+            return run.says(host.address, before)
+
         fail(how, host, run)
+        if real and not late and how in ("agent killed", "agent stopped", "host killed", "link"):
+            wait_for(lambda: named() or run.process.poll() is not None, SAID_S_MAX, f"{what}: it is said")
+        said_s = time.monotonic() - begun_s
         code = run.process.wait(ENDED_S_MAX)
+        print(f"{what}: named after {said_s:.1f} s, ended after {time.monotonic() - begun_s:.1f} s with {code}")
     finally:
         for agent in stopped:
-            agent.resume()
+            with contextlib.suppress(psutil.Error):
+                agent.resume()
         if how == "link":
             ip(f"-n {host.name} link set eth0 up")
-        if how in ("link", "raylet"):
-            rejoin(host, ROLES[at])
+        again(hosts, how, at)
     wait_for(lambda: not any(started(each) for each in hosts), 90.0, f"everything has ended after {what}")
     if code == 1:
         assert real, f"{what}: nothing failed, and yet: {run.lines}"
-        assert run.says(host.address), f"{what}: not named in {run.lines}"
+        assert how == "head" or named(), f"{what}: not named in {run.lines}"
     elif how != "controller":
         assert code in (0, 3), f"{what}: exit code {code}, {run.lines}"
-        assert late or not real or how == "raylet", f"{what}: unnoticed: {run.lines}"
+        assert late or not real or how in ("raylet", "head"), f"{what}: unnoticed: {run.lines}"

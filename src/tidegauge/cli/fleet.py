@@ -53,12 +53,38 @@ _ROLE_PATTERN = r"[a-z][a-z0-9-]{0,30}"
 
 
 @app.command(epilog="Example: tidegauge fleet head --address 10.77.0.1")
-def head(*, address: Address = None, role: Role = "controller", as_json: Json = False) -> int:
+def head(
+    *,
+    address: Address = None,
+    role: Role = "controller",
+    token: Annotated[
+        Path | None,
+        typer.Option(
+            "--token",
+            metavar="FILE",
+            help="A token that all hosts have already (default: one is made and kept).",
+            show_default=False,
+        ),
+    ] = None,
+    autoscaling: Annotated[
+        Path | None,
+        typer.Option(
+            "--autoscaling-config",
+            metavar="FILE",
+            help="By which Ray starts further hosts, as `ray up` leaves it on the head (see deploy/).",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> int:
     """Begin a fleet on this host, and print how others join it and what a firewall must let through."""
     from tidegauge.fleet import ray_node
 
     own = _address(address) or ray_node.own_address()
-    return _started(f"{own}:{ray_node.HEAD_PORT}", own, _role(role), Output(as_json))
+    place = f"{own}:{ray_node.HEAD_PORT}"
+    return _started(place, own, _role(role), Output(as_json), token, autoscaling=autoscaling)
 
 
 @app.command(epilog="Example: tidegauge fleet join 10.77.0.1:6379 --token token --role load")
@@ -163,13 +189,15 @@ def joined_fleet(address: str) -> Iterator[tuple[RayLauncher, str]]:
         launcher.close()
 
 
-def _started(head: str, own: str, role: str, out: Output, token: Path | None = None) -> int:
+def _started(
+    head: str, own: str, role: str, out: Output, token: Path | None = None, *, autoscaling: Path | None = None
+) -> int:
     from tidegauge.fleet import ray_node
     from tidegauge.model.fleet import Joined
     from tidegauge.report.fleet import joined_content, joined_report
 
     out.say(f"starting Ray on {own}, at most {ray_node.START_S_MAX:g} s ...")
-    node = ray_node.start(own, head, role, token)
+    node = ray_node.start(own, head, role, token, autoscaling=autoscaling)
     joined = Joined(own, head, role, str(node.log), str(ray_node.token_path()), tuple(ray_node.firewall(node.is_head)))
     join_line = f"{out.program} fleet join {head} --token token --role server" if node.is_head else ""
     out.show(joined_report(joined, join_line), joined_content(joined))

@@ -164,8 +164,8 @@ def environment(mark: str = "") -> dict[str, str]:
     }
 
 
-def arguments(node: Node) -> list[str]:
-    """Of the program `ray`: start in the foreground."""
+def arguments(node: Node, autoscaling: Path | None = None) -> list[str]:
+    """Of the program `ray`: start in the foreground. `autoscaling`: see `start`."""
     low, high = _PROCESS_PORTS
     place = (
         ["--head", f"--port={HEAD_PORT}", "--include-dashboard=false", *_port_options(_PORTS_OF_HEAD)]
@@ -187,6 +187,7 @@ def arguments(node: Node) -> list[str]:
         f"--min-worker-port={low}",
         f"--max-worker-port={high}",
         f"--temp-dir={node.directory}",
+        *([f"--autoscaling-config={autoscaling}"] if autoscaling else []),
     ]
 
 
@@ -226,11 +227,12 @@ def running() -> Node | None:
     return node if node is not None and _processes(node) else None
 
 
-def start(address: str, head: str, role: str, token: Path | None = None) -> Node:
+def start(address: str, head: str, role: str, token: Path | None = None, *, autoscaling: Path | None = None) -> Node:
     """Start Ray here and wait until it runs.
 
     Args:
         token: a copy of the head's; None at the head, which makes one if it has none.
+        autoscaling: of the head, the file by which it starts further hosts, as `ray up` leaves it there.
 
     Raises:
         UserError: one runs already, or the token can't be used.
@@ -252,7 +254,7 @@ def start(address: str, head: str, role: str, token: Path | None = None) -> Node
         _keep(node)
         with node.log.open("wb") as log:
             process = subprocess.Popen(
-                [str(program), *arguments(node)],
+                [str(program), *arguments(node, autoscaling)],
                 cwd="/",
                 env={**os.environ, **environment(node.mark)},
                 stdin=subprocess.DEVNULL,

@@ -1,0 +1,92 @@
+"""Ready cluster files: valid by what Ray publishes with itself, with commands that the command line has."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from tidegauge.fleet.file import read_fleet_file
+from tidegauge.model.fleet import LOAD_ROLE, SERVER_ROLE
+
+autoscaler = pytest.importorskip("ray.autoscaler", reason="needs Ray: make fleet")
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+CLUSTERS = ["aws-confluent-2020.yaml", "aws-streamnative-2022.yaml", "ssh.yaml"]
+
+
+def loaded(name: str) -> Any:
+    return yaml.safe_load((DEPLOY / name).read_text())
+
+
+def schema() -> Any:
+    return json.loads((Path(autoscaler.__file__).parent / "ray-schema.json").read_text())
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_a_cluster_is_one_that_ray_up_takes(name: str) -> None:
+    from ray.autoscaler._private.util import prepare_config, validate_config
+
+    cluster = loaded(name)
+    jsonschema.validate(cluster, schema())
+    validate_config(prepare_config(cluster))
+    with pytest.raises(jsonschema.ValidationError, match="'cluster-name' was unexpected"):
+        jsonschema.validate({**cluster, "cluster-name": "x"}, schema())
+
+
+def test_a_cluster_is_one_that_rays_reader_for_kubernetes_takes() -> None:
+    from ray.autoscaler._private.kuberay.autoscaling_config import _derive_autoscaling_config_from_ray_cr
+
+    types = _derive_autoscaling_config_from_ray_cr(loaded("kuberay.yaml"))["available_node_types"]
+    assert {name: kind["min_workers"] for name, kind in types.items()} == {"headgroup": 0, "server": 3, "load": 4}
+
+
+@pytest.mark.parametrize(("name", "load_hosts"), [("fleet-3-4.yaml", 4), ("fleet-3.yaml", 0)])
+def test_the_fleet_is_that_of_the_clusters(name: str, load_hosts: int) -> None:
+    fleet = read_fleet_file(DEPLOY / name)
+    assert dict(fleet.hosts_of_role)[SERVER_ROLE] == 3
+    assert fleet.load_hosts == load_hosts
+
+
+def test_hosts_of_the_reports_are_as_many_as_the_fleet_wants() -> None:
+    wanted = dict(read_fleet_file(DEPLOY / "fleet-3-4.yaml").hosts_of_role)
+    for name in CLUSTERS[:2]:
+        types = loaded(name)["available_node_types"]
+        assert {role: types[role]["min_workers"] for role in (SERVER_ROLE, LOAD_ROLE)} == wanted
+        for role, kind in types.items():
+            # A type's setup replaces everybody's.
+            if role != "controller":
+                assert kind["worker_setup_commands"][0] == loaded(name)["setup_commands"][0]
+                assert kind["worker_setup_commands"][-1] == f"echo {role} > ~/role"
+    ssh = loaded("ssh.yaml")["provider"]
+    network = read_fleet_file(DEPLOY / "fleet-3.yaml").network
+    assert network is not None
+    assert {address in map(str, network) for address in (ssh["head_ip"], *ssh["worker_ips"])} == {True}
+
+
+def commands() -> list[str]:
+    """Every call of Tidegauge in the files."""
+    found = []
+    for path in DEPLOY.iterdir():
+        found += re.findall(
+            r"(?<!bin/)\btidegauge (fleet (?:head|join|down|check)|run)\b([^\n&\"']*)", path.read_text()
+        )
+    return [f"{verb}{rest}" for verb, rest in found]
+
+
+@pytest.mark.parametrize("command", sorted(set(commands())))
+def test_commands_are_those_of_the_command_line(command: str) -> None:
+    from tidegauge.cli.main import app
+
+    # What a shell replaces is one word.
+    words = shlex.split(re.sub(r"\$\([^()]*\)|\$\w+|`", "x", command))
+    verbs = words[:2] if words[0] == "fleet" else words[:1]
+    help_text = CliRunner().invoke(app, [*verbs, "--help"], env={"COLUMNS": "200"}).stdout
+    assert all(word in help_text for word in words if word.startswith("--")), help_text
