@@ -64,6 +64,10 @@ def test_all_but_the_launcher_has_a_default(tmp_path: Path) -> None:
             "launcher: ray\nroles:\n  a: {label: {role: x}, count: 1}\n  b: {label: {role: x}, count: 1}\n",
             "fleet.yaml:4: roles.b.label.role: 'x' is the label of 'a' already",
         ),
+        (
+            "launcher: ray\nroles: {k: {label: {role: keeper}, count: 1, nodes-per-host: 2}}\n",
+            "fleet.yaml:2: roles.k.nodes-per-host: is for hosts with the label 'server', not others",
+        ),
         ("launcher: ray\nclock: {width-max: 2m}\n", "fleet.yaml:2: clock.width-max: '2m': must be from 10us to 1s"),
         ("", "fleet.yaml:1: the fleet file is empty"),
     ],
@@ -72,3 +76,11 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, message:
     with pytest.raises(UserError) as raised:
         read(tmp_path, text)
     assert message in raised.value.message
+
+
+def test_nodes_share_hosts_only_where_that_is_said(tmp_path: Path) -> None:
+    alone = read(tmp_path, "launcher: ray\nroles: {s: {label: {role: server}, count: 3}}\n")
+    assert (alone.server_hosts(5), alone.has_keeper) == (5, False)
+    servers = "servers: {label: {role: server}, count: 3, nodes-per-host: 2}"
+    found = read(tmp_path, f"launcher: ray\nroles: {{{servers}, k: {{label: {{role: keeper}}, count: 1}}}}\n")
+    assert (found.server_hosts(5), found.server_hosts(6), found.has_keeper) == (3, 3, True)

@@ -212,9 +212,16 @@ def test_a_host_without_the_address_is_named() -> None:
 
 
 @pytest.fixture
-def many(agents: list[RemoteHost]) -> Iterator[ManyHosts]:
+def many(agents: list[RemoteHost], tmp_path: Path) -> Iterator[ManyHosts]:
     with LocalHost.open() as own:
-        yield ManyHosts(own, "127.0.0.1", {"server-1": agents[0], "server-2": agents[1]}, {}, spared_ports="7000-7299")
+        yield ManyHosts(
+            own,
+            "127.0.0.1",
+            {"server-1": agents[0], "server-2": agents[1]},
+            {},
+            directory=tmp_path,
+            spared_ports="7000-7299",
+        )
 
 
 def on(tmp_path: Path, name: str, link: str, command: str = "sleep 1000") -> Any:
@@ -326,3 +333,15 @@ def test_too_few_hosts_are_refused() -> None:
         chosen(HOSTS, "server", 2, not_on="127.0.0.2")
     with pytest.raises(UserError, match=r"has 0 of role server beside this one in 10\.0\.0\.0/8"):
         chosen(HOSTS, "server", 1, IPv4Network("10.0.0.0/8"), not_on="127.0.0.5")
+
+
+def test_nodes_that_share_hosts_are_on_them_by_turns(agents: list[RemoteHost]) -> None:
+    from tidegauge.campaign.run.apart import Seated
+
+    shared = Seated(3, agents, [])
+    assert [shared.seats[number].address for number in (1, 2, 3)] == ["127.0.0.2", "127.0.0.3", "127.0.0.2"]
+    assert len({seat.link for number, seat in shared.seats.items() if number}) == 3
+    assert shared.seats[0] == shared.seats[1], "what belongs to no node"
+    own = Seated(1, agents[:1], agents[1:])
+    assert own.by_link["keeper"] is agents[1]
+    assert str(own) == "Servers: node 1 on 127.0.0.2, what belongs to no node on 127.0.0.3"

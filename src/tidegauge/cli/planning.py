@@ -36,7 +36,7 @@ from tidegauge.hosts.space import FullSpeed, full_speed_known
 from tidegauge.hosts.storage import existing
 from tidegauge.model.attest import FUSE_LABEL, FileSystem, Means, Scenario
 from tidegauge.model.events import Note
-from tidegauge.model.fleet import LOAD_ROLE, SERVER_ROLE
+from tidegauge.model.fleet import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.tilt import Terms
 from tidegauge.numbers import plural
@@ -180,7 +180,8 @@ class Ready:
 def check_fleet(campaign: Campaign) -> tuple[str, ...]:
     """Who runs where, in sentences. Raises `UserError` if the fleet that the file describes does not fit."""
     fleet = read_fleet_file(Path(campaign.fleet))
-    wanted, needed = dict(fleet.hosts_of_role), machines_of(campaign, registry.get)
+    wanted, nodes = dict(fleet.hosts_of_role), machines_of(campaign, registry.get)
+    needed, each = fleet.server_hosts(nodes), fleet.nodes_per_host
     problem = ""
     if any(system.attach is not None for point in campaign.each for system in point.campaign.systems):
         problem = "it attaches to running clusters, whose servers are where they are"
@@ -198,7 +199,9 @@ def check_fleet(campaign: Campaign) -> tuple[str, ...]:
     if fleet.load_hosts:
         places = f"{plural(fleet.load_hosts, 'host')} of role {LOAD_ROLE}"
         load = f"{plural(campaign.worker.count, 'load generator')} on {places}"
-    return (f"Servers are started on {role} of {campaign.fleet}, one node each; {load}.",)
+    shared = "one node each" if each == 1 else f"which share {nodes} nodes"
+    keeper = f", what belongs to no node on one of role {KEEPER_ROLE}" if fleet.has_keeper else ""
+    return (f"Servers are started on {role} of {campaign.fleet}, {shared}{keeper}; {load}.",)
 
 
 def _fitted(

@@ -51,7 +51,7 @@ from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.ceilings_measure import place_for
 from tidegauge.hosts.facts import host_facts
-from tidegauge.hosts.space import full_speed, room_note
+from tidegauge.hosts.space import chosen_disk, full_speed, room_note
 from tidegauge.model.events import Event, Note, Observer
 from tidegauge.report.ending import End, ending
 from tidegauge.report.junit import run_junit
@@ -290,23 +290,16 @@ def create(runs_directory: Path, campaign: Campaign, text: bytes, path: Path) ->
 
 
 def disks_of(campaign: Campaign) -> tuple[Path | None, list[Path], list[Path]]:
-    """The disks chosen for data, for data by turns, and for journals by turns. Raises `UserError`."""
+    """The disks chosen for data, for data by turns, and for journals by turns. Raises `UserError`.
+
+    Those of a fleet's hosts are looked at there.
+    """
+    disk = (lambda directory: Path(directory).expanduser()) if campaign.fleet else chosen_disk
     return (
-        _disk(campaign.data_directory) if campaign.data_directory else None,
-        [_disk(directory) for directory in campaign.data_directories],
-        [_disk(directory) for directory in campaign.journal_directories],
+        disk(campaign.data_directory) if campaign.data_directory else None,
+        [disk(directory) for directory in campaign.data_directories],
+        [disk(directory) for directory in campaign.journal_directories],
     )
-
-
-def _disk(directory: str) -> Path:
-    """A disk chosen for the servers' data. It is never created: a disk that isn't mounted must not be measured."""
-    path = Path(directory).expanduser()
-    if not path.is_dir():
-        what = "is no directory" if path.exists() else "does not exist"
-        raise UserError(f"The data directory {path} {what}.", "Mount the disk or create the directory first.")
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise UserError(f"The data directory {path} can't be written.", "Change its rights, or choose another.")
-    return path
 
 
 def run_prepared(
@@ -334,7 +327,7 @@ def run_prepared(
                 observer(note)
             run.environment(environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks]))
             try:
-                with LocalHost.open() as host, _servers_apart(ready, host, observer) as apart:
+                with LocalHost.open() as host, _servers_apart(ready, run.path, host, observer) as apart:
                     agents.append(host.agent_pid)
                     load_average = os.getloadavg()[0]
                     known = _ceilings(campaign, apart, (data, run.journal_disks), host, observer)
@@ -390,8 +383,11 @@ def _paces(ready: Ready, host: Host, observer: Observer, load_average: float) ->
 
 
 @contextlib.contextmanager
-def _servers_apart(ready: Ready, host: LocalHost, observer: Observer) -> Iterator[Apart | None]:
-    """The hosts of the campaign's fleet, ready for servers; None without a fleet. Raises `TidegaugeError`."""
+def _servers_apart(ready: Ready, directory: Path, host: LocalHost, observer: Observer) -> Iterator[Apart | None]:
+    """The hosts of the campaign's fleet, ready for servers; None without a fleet. Raises `TidegaugeError`.
+
+    `directory`: of the run.
+    """
     campaign = ready.campaign
     if not campaign.fleet:
         yield None
@@ -404,7 +400,7 @@ def _servers_apart(ready: Ready, host: LocalHost, observer: Observer) -> Iterato
     fleet = read_fleet_file(Path(campaign.fleet))
     with (
         joined_fleet(fleet.address) as (launcher, own_address),
-        servers_apart(campaign, fleet, launcher, host, own_address, observer=observer) as apart,
+        servers_apart(campaign, fleet, launcher, host, own_address, directory=directory, observer=observer) as apart,
     ):
         check_faults(ready.plan.trials, apart.host.rig.refusals)
         check_means(campaign, apart.host.rig.refusals)

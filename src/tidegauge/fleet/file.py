@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.config.fields import Duration, Fields, duration_between
 from tidegauge.config.source import Source, raise_problems, read_source, validate
-from tidegauge.model.fleet import LOAD_ROLE
+from tidegauge.model.fleet import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE
 from tidegauge.statistics.clocks import DRIFT_PPM
 
 WHAT = "fleet"
@@ -26,6 +26,7 @@ class FleetFile:
         address: the head's "host:port"; "" = that of the fleet which this host is in ("auto").
         hosts_of_role: how many hosts each role needs, by the label `role` that they joined with.
         workers_per_host: load generators on each host of the role "load".
+        nodes_per_host: how many nodes of a system a host of the role "server" may have.
         network: in which every host's address lies; None = not said.
         clock_s_max: how wide the bounds of two hosts' offset may be, from the lower to the upper.
     """
@@ -36,11 +37,21 @@ class FleetFile:
     drift_ppm: float = DRIFT_PPM
     clock_s_max: float = CLOCK_S_MAX
     workers_per_host: int = 1
+    nodes_per_host: int = 1
 
     @property
     def load_hosts(self) -> int:
         """Hosts that load generators are started on; 0 = none, but here."""
         return dict(self.hosts_of_role).get(LOAD_ROLE, 0)
+
+    @property
+    def has_keeper(self) -> bool:
+        """Whether what belongs to no node, such as a ZooKeeper, has a host of its own."""
+        return KEEPER_ROLE in dict(self.hosts_of_role)
+
+    def server_hosts(self, nodes: int) -> int:
+        """How many hosts so many nodes need."""
+        return -(-nodes // self.nodes_per_host)
 
 
 def head_address(value: str) -> str:
@@ -77,6 +88,7 @@ class _RoleFields(Fields):
     label: _LabelFields
     count: int = Field(ge=1, le=1000)
     workers_per_host: int = Field(default=1, ge=1, le=64)
+    nodes_per_host: int = Field(default=1, ge=1, le=64)
 
 
 class _ClockFields(Fields):
@@ -100,10 +112,12 @@ def read_fleet_file(path: Path) -> FleetFile:
         by_label: dict[str, str] = {}
         for name, role in fields.roles.items():
             first = by_label.setdefault(role.label.role, name)
-            if role.workers_per_host != 1 and role.label.role != LOAD_ROLE:
-                source.complain(
-                    ("roles", name, "workers-per-host"), f"is for hosts with the label '{LOAD_ROLE}', not others"
-                )
+            for key, count, whose in (
+                ("workers-per-host", role.workers_per_host, LOAD_ROLE),
+                ("nodes-per-host", role.nodes_per_host, SERVER_ROLE),
+            ):
+                if count != 1 and role.label.role != whose:
+                    source.complain(("roles", name, key), f"is for hosts with the label '{whose}', not others")
             if first != name:
                 source.complain(
                     ("roles", name, "label", "role"), f"'{role.label.role}' is the label of '{first}' already"
@@ -118,4 +132,5 @@ def read_fleet_file(path: Path) -> FleetFile:
         2 * fields.clock.drift_ppm,
         fields.clock.width_max,
         next((role.workers_per_host for role in fields.roles.values() if role.label.role == LOAD_ROLE), 1),
+        next((role.nodes_per_host for role in fields.roles.values() if role.label.role == SERVER_ROLE), 1),
     )

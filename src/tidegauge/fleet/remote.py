@@ -190,9 +190,9 @@ class _Started:
 class ManyHosts:
     """`Host` of several: the controller's own, and one for each link, on which the processes of that link run.
 
-    Files and directories are made on all hosts of servers, since a system does not say which node reads what; those of
-    `loads` have load generators only. What is used on other hosts is added to the controller's looks as it comes: their
-    clocks are others.
+    Files and directories are made on all hosts of servers, since a system does not say which node reads what, and here
+    those of the run's own directory; those of `loads` have load generators only. What is used on other hosts is added
+    to the controller's looks as it comes: their clocks are others.
     """
 
     def __init__(
@@ -202,10 +202,11 @@ class ManyHosts:
         servers: Mapping[str, RemoteHost],
         loads: Mapping[str, RemoteHost],
         *,
+        directory: Path,
         spared_ports: str,
         load_clocks_off_ns: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`spared_ports`: see `fleet.rigs.RigOfHosts`.
+        """`directory`: of the run, here. `spared_ports`: see `fleet.rigs.RigOfHosts`.
 
         `load_clocks_off_ns`: by how much instants that load generators name may be wrong by this host's clock.
         """
@@ -217,14 +218,19 @@ class ManyHosts:
             spared_ports,
         )
         self._own = own
+        self._directory = directory
         self._load_clocks_off_ns = load_clocks_off_ns
         self._by_link = {**servers, **loads}
-        self._others = [_Place(host) for host in self._by_link.values()]
-        self._servers = list(servers.values())
-        self._all: list[Host] = [own, *self._servers]
+        # Nodes may share one.
+        self._others = [_Place(host) for host in dict.fromkeys(self._by_link.values())]
+        self._servers = list(dict.fromkeys(servers.values()))
         self._of_process: dict[str, _Started] = {}
         self._of_path: dict[str, RemoteHost] = {}
         self._looking = threading.Lock()
+
+    def _with(self, path: Path) -> list[Host]:
+        """The hosts that have a path."""
+        return [*([self._own] if path.is_relative_to(self._directory) else []), *self._servers]
 
     def _host_of(self, process: str) -> Host:
         return self._of_process[process].host if process in self._of_process else self._own
@@ -279,29 +285,30 @@ class ManyHosts:
 
     def release_ports(self, ports: Sequence[int]) -> None:
         """See `Host.release_ports`."""
-        for host in self._all:
+        for host in (self._own, *self._servers):
             host.release_ports(ports)
 
     def track_directory(self, path: Path) -> None:
         """See `Host.track_directory`."""
-        for host in self._all:
+        for host in self._with(path):
             host.track_directory(path)
 
     def remove_directory(self, path: Path) -> None:
         """See `Host.remove_directory`."""
-        for host in self._all:
+        for host in self._with(path):
             host.remove_directory(path)
 
     def write(self, path: Path, text: str, mode: int | None = None) -> Path:
         """See `Host.write`."""
-        for host in self._all:
+        for host in self._with(path):
             host.write(path, text, mode)
         return path
 
     def make_directories(self, *paths: Path, mode: int | None = None) -> None:
         """See `Host.make_directories`."""
-        for host in self._all:
-            host.make_directories(*paths, mode=mode)
+        for path in paths:
+            for host in self._with(path):
+                host.make_directories(path, mode=mode)
 
     def read_end(self, path: Path, bytes_max: int) -> str:
         """See `Host.read_end`: of a server's log, on the server's host."""

@@ -81,8 +81,9 @@ class RigOfHosts:
 
     def remove_disk(self, place: Path) -> None:
         """See `Rig.remove_disk`."""
-        self._on_each(self._hosts_of_disk(place), lambda rig: rig.remove_disk(place))
-        self._link_of_disk.pop(place, None)
+        if place in self._link_of_disk:
+            self._on_each(self._hosts_of_disk(place), lambda rig: rig.remove_disk(place))
+            del self._link_of_disk[place]
 
     def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
         """See `Rig.cut_power`: every process on every host stands still before the first disk is cut off.
@@ -93,14 +94,13 @@ class RigOfHosts:
         asked_ns = time.monotonic_ns()
         self.pause(processes)
         frozen_ns = time.monotonic_ns()
-        by_link: dict[str, tuple[list[str], list[Path]]] = {}
-        for name in processes:
-            by_link.setdefault(self._link_of(name), ([], []))[0].append(name)
+        by_host = {host: (names, list[Path]()) for host, names in self._by_host(processes).items()}
         for place in places:
-            by_link.setdefault(self._link_of_disk[place], ([], []))[1].append(place)
+            for host in self._hosts_of_disk(place):
+                by_host.setdefault(host, ([], []))[1].append(place)
 
-        def cut(link: str) -> CutReport:
-            report = self._servers[link].rig.cut_power(*by_link[link])
+        def cut(host: RigHost) -> CutReport:
+            report = host.rig.cut_power(*by_host[host])
             later_ns = time.monotonic_ns() - report.mounted_ns
             return replace(
                 report,
@@ -109,8 +109,8 @@ class RigOfHosts:
                 mounted_ns=report.mounted_ns + later_ns,
             )
 
-        with ThreadPoolExecutor(max(1, len(by_link))) as pool:
-            reports = list(pool.map(cut, by_link))
+        with ThreadPoolExecutor(max(1, len(by_host))) as pool:
+            reports = list(pool.map(cut, by_host))
         return CutReport(
             asked_ns=asked_ns,
             frozen_ns=frozen_ns,
@@ -225,15 +225,21 @@ class RigOfHosts:
         return [self._servers[node]] if node else self._each()
 
     def _hosts_of_disk(self, place: Path) -> Sequence[RigHost]:
-        return self._hosts_of(self._link_of_disk[place]) if place in self._link_of_disk else ()
+        if place not in self._link_of_disk:
+            raise RunFailedError(f"{place} is no disk that was made on a host.")
+        return self._hosts_of(self._link_of_disk[place])
 
     def _on_processes(self, processes: Sequence[str], call: Callable[[AgentRigCalls, Sequence[str]], None]) -> None:
         """On all their hosts at once."""
-        by_link: dict[str, list[str]] = {}
+        by_host = self._by_host(processes)
+        with ThreadPoolExecutor(max(1, len(by_host))) as pool:
+            list(pool.map(lambda host: call(host.rig, by_host[host]), by_host))
+
+    def _by_host(self, processes: Sequence[str]) -> dict[RigHost, list[str]]:
+        found: dict[RigHost, list[str]] = {}
         for name in processes:
-            by_link.setdefault(self._link_of(name), []).append(name)
-        with ThreadPoolExecutor(max(1, len(by_link))) as pool:
-            list(pool.map(lambda link: call(self._servers[link].rig, by_link[link]), by_link))
+            found.setdefault(self._servers[self._link_of(name)], []).append(name)
+        return found
 
     @staticmethod
     def _on_each(hosts: Sequence[RigHost], call: Callable[[AgentRigCalls], None]) -> None:

@@ -154,6 +154,20 @@ class Room:
         return f"{', '.join(others)} and {last} together" if others else last
 
 
+def chosen_disk(directory: str) -> Path:
+    """A disk chosen for the servers' data. It is never created: a disk that isn't mounted must not be measured.
+
+    Raises `UserError`.
+    """
+    path = Path(directory).expanduser()
+    if not path.is_dir():
+        what = "is no directory" if path.exists() else "does not exist"
+        raise UserError(f"The data directory {path} {what}.", "Mount the disk or create the directory first.")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise UserError(f"The data directory {path} can't be written.", "Change its rights, or choose another.")
+    return path
+
+
 def device_of(place: Path) -> int:
     """The number of the disk that a place is on."""
     return place.stat().st_dev

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 SERVER_ROLE = "server"
 LOAD_ROLE = "load"
+KEEPER_ROLE = "keeper"
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,8 @@ class TrialStore:
         self._page_cache: dict[str, object] | None = earlier.get("page_cache")
         self._started_at = str(earlier.get("started_at") or now())
         make_directory(self.log_directory)
-        for data in self._data_directories():
+        # On other hosts they are made there.
+        for data in () if self.spec.apart else self._data_directories():
             make_directory(data)
         self._write_status("running", "", "")
         self._seconds = Table(directory, seconds.NAME, seconds.columns)

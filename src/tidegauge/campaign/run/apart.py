@@ -26,8 +26,9 @@ from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.ray_node import AGENT_PORTS, FLEET_PORTS, WORKER_PORTS
 from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
 from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.hosts.space import chosen_disk
 from tidegauge.model.events import Note, Observer
-from tidegauge.model.fleet import LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
+from tidegauge.model.fleet import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
 from tidegauge.numbers import mb_per_s, plural
 from tidegauge.statistics.clocks import Offset
@@ -40,6 +41,11 @@ _FETCH_S_MAX = 1800.0
 
 class OfServers:
     """On a host of servers: what is done there before a run as it would be done here."""
+
+    def check_disks(self, directories: Sequence[str]) -> None:
+        """Raises `UserError` if one of the directories chosen for data is not there."""
+        for directory in directories:
+            chosen_disk(directory)
 
     def ceilings(self, data: Sequence[Path], journals: Sequence[Path]) -> RunCeilings:
         """What its disks can do at most. Raises `TidegaugeError`, `OSError`."""
@@ -162,7 +168,7 @@ def chosen(
         and (network is None or IPv4Address(host.address) in network)
     ]
     if len(fit) < count:
-        whose = "servers" if role == SERVER_ROLE else "load generators"
+        whose = {SERVER_ROLE: "servers", LOAD_ROLE: "load generators"}.get(role, "what belongs to no node")
         raise UserError(
             f"The campaign needs {plural(count, 'host')} for its {whose}, and the fleet has {len(fit)} of role "
             f"{role}{' beside this one' if not_on else ''}{f' in {network}' if network else ''}.",
@@ -173,31 +179,39 @@ def chosen(
 
 @contextlib.contextmanager
 def servers_apart(
-    campaign: Campaign, fleet: FleetFile, launcher: Launcher, own: AgentHost, own_address: str, *, observer: Observer
+    campaign: Campaign,
+    fleet: FleetFile,
+    launcher: Launcher,
+    own: AgentHost,
+    own_address: str,
+    *,
+    directory: Path,
+    observer: Observer,
 ) -> Iterator[Apart]:
     """Agents on the hosts for a campaign's servers and load generators; with the block everything on them ends.
 
-    Raises `UserError` if there are too few hosts, `StartFailedError` if an agent can't be started on one.
+    `directory`: of the run.
+
+    Raises `UserError` if there are too few hosts, `StartFailedError` if an agent can't be started on one,
+    `RunFailedError` if one lacks a directory that the campaign chose for data.
     """
     there = launcher.hosts()
-    count = machines_of(campaign, registry.get)
-    hosts = chosen(there, SERVER_ROLE, count, fleet.network, not_on=own_address)
+    nodes = machines_of(campaign, registry.get)
+    hosts = chosen(there, SERVER_ROLE, fleet.server_hosts(nodes), fleet.network, not_on=own_address)
+    keepers = chosen(there, KEEPER_ROLE, int(fleet.has_keeper), fleet.network, not_on=own_address)
     load_hosts = chosen(there, LOAD_ROLE, fleet.load_hosts, fleet.network)
+    if places := [*campaign.data_directories, *campaign.journal_directories, *filter(None, [campaign.data_directory])]:
+        _on_each(launcher, hosts, OfServers, "check_disks", places)
     authority = Authority()
 
     def say(text: str) -> None:
         observer(Note(text))
 
     with contextlib.ExitStack() as ends:
-        agents = ends.enter_context(agents_on([*hosts, *load_hosts], launcher, say, authority=authority))
-        servers, loads = agents[:count], agents[count:]
-        seats = {
-            number: Seat(agent.host.address, f"server-{number}", agent.interface)
-            for number, agent in enumerate(servers, 1)
-        }
-        by_link = {seat.link: agent for seat, agent in zip(seats.values(), servers, strict=True)}
-        # What belongs to no node is on the host of the first.
-        seats[KEEPER] = seats[1]
+        agents = ends.enter_context(agents_on([*hosts, *keepers, *load_hosts], launcher, say, authority=authority))
+        servers, others = agents[: len(hosts)], agents[len(hosts) :]
+        keeper, loads = others[: len(keepers)], others[len(keepers) :]
+        seated = Seated(nodes, servers, keeper)
         load: LoadHosts | None = None
         if loads:
             clocks = FleetClocks(
@@ -206,19 +220,20 @@ def servers_apart(
             ends.callback(clocks.close)
             _check_width(clocks, fleet.clock_s_max)
             load = LoadHosts(loads, fleet.workers_per_host, clocks, _installed_on(launcher), authority)
-        say(_placed(servers, loads, fleet.workers_per_host))
-        links = _links(launcher, [*hosts, *load_hosts], say)
+        say(f"{seated}; {_load_words(loads, fleet.workers_per_host)}.")
+        links = _links(launcher, [*hosts, *keepers, *load_hosts], say)
         yield Apart(
             ManyHosts(
                 own,
                 own_address,
-                by_link,
+                seated.by_link,
                 {load_link(number): agent for number, agent in enumerate(loads)},
+                directory=directory,
                 spared_ports=FLEET_PORTS,
                 load_clocks_off_ns=load.off_ns if load else lambda: 0.0,
             ),
-            seats,
-            lambda *wanted: _provision(hosts, launcher, *wanted),
+            seated.seats,
+            lambda *wanted: _provision([*hosts, *keepers], launcher, *wanted),
             lambda *places: _on_each(launcher, hosts, OfServers, "ceilings", *places),
             load,
             links,
@@ -243,13 +258,37 @@ def _link_words(link: tuple[str, HostLink]) -> str:
     return f"{address} sends {mb_per_s(most.sent_bytes_per_s)} and receives {mb_per_s(most.received_bytes_per_s)}"
 
 
-def _placed(servers: Sequence[RemoteHost], loads: Sequence[RemoteHost], each: int) -> str:
-    nodes = ", ".join(f"node {number} on {agent.host.address}" for number, agent in enumerate(servers, 1))
-    generators = "load generator here"
-    if loads:
-        which = f"{each} on each of" if each > 1 else "one on each of"
-        generators = f"load generators: {which} {', '.join(agent.host.address for agent in loads)}"
-    return f"Servers: {nodes}; {generators}."
+class Seated:
+    """Which node is on which host: by turns, so that those of one kind are on as many as there are.
+
+    Attributes:
+        seats: of each node, by number, and of what belongs to none: on a host of its own, else on that of node 1.
+        by_link: the host of each seat, by the seat's link.
+    """
+
+    def __init__(self, nodes: int, servers: Sequence[RemoteHost], keeper: Sequence[RemoteHost]) -> None:
+        self.by_link = {f"server-{number}": servers[(number - 1) % len(servers)] for number in range(1, nodes + 1)}
+        self.seats = {number: self._seat(link) for number, link in enumerate(self.by_link, 1)}
+        self.by_link.update(zip([KEEPER_ROLE], keeper, strict=False))
+        self.seats[KEEPER] = self._seat(KEEPER_ROLE) if keeper else self.seats[1]
+
+    def _seat(self, link: str) -> Seat:
+        agent = self.by_link[link]
+        return Seat(agent.host.address, link, agent.interface)
+
+    def __str__(self) -> str:
+        """ "Servers: node 1 on 10.77.0.2, node 2 on 10.77.0.3"."""
+        nodes = (f"node {number} on {seat.address}" for number, seat in self.seats.items() if number != KEEPER)
+        keeper = self.seats[KEEPER]
+        own = f", what belongs to no node on {keeper.address}" if keeper.link == KEEPER_ROLE else ""
+        return f"Servers: {', '.join(nodes)}{own}"
+
+
+def _load_words(loads: Sequence[RemoteHost], each: int) -> str:
+    if not loads:
+        return "load generator here"
+    which = f"{each} on each of" if each > 1 else "one on each of"
+    return f"load generators: {which} {', '.join(agent.host.address for agent in loads)}"
 
 
 def _check_width(clocks: FleetClocks, width_s_max: float) -> None:

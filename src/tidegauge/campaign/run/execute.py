@@ -294,14 +294,15 @@ def execute(
     archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
     workers = Workers(plan.trials, campaign.worker, machine(), sharing_of(plan, registry.get))
 
-    def start_worker(host: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
+    def start_worker(all_hosts: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
         memory = workers.of(spec)
         options = WorkerOptions(
             memory.heap_mb, memory.direct_memory_mb, spin_share_max=campaign.worker.precision, archives=archives
         )
         # What attestations read is on this host.
         elsewhere = apart.load if apart and not isinstance(spec, AttestSpec) else None
-        return start_workers(host, driver, logs, options, campaign.worker.count, elsewhere=elsewhere)
+        where = all_hosts if elsewhere else host
+        return start_workers(where, driver, logs, options, campaign.worker.count, elsewhere=elsewhere)
 
     resources = RunResources(
         host,

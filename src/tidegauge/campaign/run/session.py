@@ -237,7 +237,7 @@ def open_session(
     resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     limited, node_rig = Limited(resources.host), NodeRig(seats=resources.seats)
     if isinstance(spec, LoadSpec):
-        data = [] if spec.elsewhere else _written(store)
+        data = [] if spec.attached else _written(store)
         limited = limit_servers(spec, resources.host, resources.memory_refusal, data, cleanup)
         machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
         node_rig = rig_nodes(spec, machines, resources.host, store, cleanup, seats=resources.seats)

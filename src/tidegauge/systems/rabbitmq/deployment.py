@@ -249,8 +249,9 @@ def _nodes(request: DeployRequest, ports: Sequence[int]) -> list[Node]:
 
 
 def _mappers(nodes: Sequence[Node], port: int) -> list[Mapper]:
-    """A node asks the port mapper at the address in the name of the node that it looks for."""
-    apart = [Mapper(f"{EPMD}-{node.number}", node.seat, port) for node in nodes if node.seat.link]
+    """A node asks the port mapper at the address in the name of the node that it looks for: one for each address."""
+    first_at = {node.seat.address: node for node in reversed(nodes) if node.seat.link}
+    apart = [Mapper(f"{EPMD}-{node.number}", node.seat, port) for node in reversed(first_at.values())]
     return apart or [Mapper(EPMD, LOOPBACK, port)]
 
 
