@@ -14,6 +14,8 @@ import pytest
 from fleet_hosts import NEEDS, Namespace, join, namespaces, started
 from rigs import refused
 
+from tidegauge.distribution.cache import cache_directory
+
 WHY_NOT = refused("partition", "packet_loss", "power_cut", "slow_disk", "hung_disk")
 pytestmark = [*NEEDS, pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
 
@@ -43,8 +45,9 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Namespace]]
     enter: list[tuple[str, ...]] = [()]
     for place in places[1:]:
         (place / "disk").mkdir()
-        own = ("sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', str(place / "disk"), str(RUNS))
-        enter.append((*ahead, *own))
+        (place / "cache").mkdir()
+        binds = 'mount --bind "$0/disk" "$1" && mount --bind "$0/cache" "$2" && shift 2 && exec "$@"'
+        enter.append((*ahead, "sh", "-c", binds, str(place), str(RUNS), str(cache_directory())))
     try:
         with namespaces(places, "10.213.12", enter) as made:
             join(made, ["controller", "server", "server", "server"])
@@ -135,6 +138,18 @@ def test_power_cuts_of_all_hosts_lose_nothing_at_level_1_and_something_without_s
     assert all(cycle["figures"]["broken"] == 0 for cycle in cuts)
     control = next(result for name, result in trials.items() if name.endswith("-control"))["attest"]["cycles"]
     assert control[-1]["figures"]["broken"] > 0
+
+
+def test_files_are_sent_once(hosts: list[Namespace], tmp_path: Path) -> None:
+    """To hosts that have nothing in their caches, and no way to a registry."""
+    for host in hosts[1:3]:
+        shutil.rmtree(host.state / "cache/distributions", ignore_errors=True)
+    text = campaign("kafka", "5s")
+    first = " ".join(run(hosts, tmp_path, text).stdout.split())
+    assert "Sent kafka 4.3.1 to 10.213.12.2, 10.213.12.3" in first
+    second = " ".join(run(hosts, tmp_path, text).stdout.split())
+    assert "Sent" not in second
+    assert "intact" in second
 
 
 def test_disks_of_the_hosts_are_measured_and_syncs_are_seen(hosts: list[Namespace], tmp_path: Path) -> None:

@@ -114,6 +114,20 @@ def test_the_same_is_to_be_sent_as_on_one_host(hosts: list[Namespace], tmp_path:
     assert "Servers and clients ran on it together." in shown
 
 
+def test_values_of_a_file_are_sent_to_load_hosts_once(hosts: list[Namespace], tmp_path: Path) -> None:
+    given = arguments(tmp_path, "kafka", LATENCY % "5s")
+    values = tmp_path / "values.bin"
+    # No other test's: what hosts have is not sent.
+    values.write_bytes(os.urandom(100_000))
+    campaign = Path(given[1])
+    campaign.write_text(campaign.read_text().replace("partitions: 2", f"partitions: 2, payload-file: {values}"))
+    first, second = (" ".join(hosts[0].tidegauge(*given).stdout.split()) for _ in range(2))
+    assert "Sent values.bin to 10.213.9." in first
+    assert "intact" in first
+    assert "Sent" not in second
+    assert "intact" in second
+
+
 def test_a_link_that_is_limited_is_named(hosts: list[Namespace], tmp_path: Path) -> None:
     slow = hosts[2]
     limit = ["tc", "qdisc", "add", "dev", "eth0", "root"]

@@ -10,7 +10,7 @@ from campaign_doubles import spec_of
 from simulated_systems import latency, trial
 
 from tidegauge.model.trial import LoadResult, Slope, Validity
-from tidegauge.search.goals import Goal, Limit, Outcome, judge
+from tidegauge.search.goals import Goal, Limit, Outcome, Verdict, judge
 
 ANY = Goal("no limit")
 QUICK = Goal("quick", (Limit("response", "p99", 10.0), Limit("end-to-end", "p99.9", 50.0)))
@@ -80,6 +80,19 @@ def test_a_limit_without_samples_decides_nothing_but_a_broken_one_does() -> None
     assert verdict.clause == "too few messages for a p99.9 (200); measure longer"
     broken = replace(subscription(end_to_end=few), response=latency(1.0, 11.0))
     assert judge(QUICK, broken).outcome is Outcome.FAIL
+
+
+def test_a_limit_within_what_clocks_leave_open_decides_nothing() -> None:
+    def judged(low_ms: float, high_ms: float) -> Verdict:
+        bounds = {"end_to_end_low": latency(1.0, low_ms / 2), "end_to_end_high": latency(1.0, high_ms / 2)}
+        # p99.9 is twice the p99 here; the middle is withheld.
+        return judge(QUICK, subscription(end_to_end=replace(latency(1.0, 20.0), p999_ms=None), **bounds))
+
+    assert judged(30.0, 49.0).outcome is Outcome.PASS
+    assert judged(51.0, 90.0).clause == "end-to-end p99.9 51 ms > 50 ms on sub-0"
+    between = judged(40.0, 60.0)
+    assert (between.outcome, between.kind) == (Outcome.UNDECIDED, "clocks")
+    assert between.clause == "clocks of load hosts leave end-to-end p99.9 at 40 to 60 ms on sub-0"
 
 
 def test_a_small_lag_of_the_generator_may_break_a_limit_and_spoils_no_clause_that_holds() -> None:

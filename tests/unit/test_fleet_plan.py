@@ -9,7 +9,7 @@ import pytest
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import machines_of
 from tidegauge.campaign.read.parse import parse_campaign
-from tidegauge.campaign.run.apart import difference
+from tidegauge.campaign.run.on_hosts import difference
 from tidegauge.cli.planning import prepare
 from tidegauge.errors import UserError
 from tidegauge.model.server import Distribution

@@ -149,6 +149,11 @@ class Campaign:
         return any(self.starts_here(system) for point in self.each for system in point.campaign.systems)
 
     @property
+    def starts_any(self) -> bool:
+        """Whether any servers are started, wherever that is."""
+        return any(system.attach is None for point in self.each for system in point.campaign.systems)
+
+    @property
     def each(self) -> tuple[Point, ...]:
         """The campaign at each point; once, at a point without values, if it has no sweep."""
         return self.points or (Point({}, self),)

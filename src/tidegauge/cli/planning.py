@@ -187,8 +187,6 @@ def check_fleet(campaign: Campaign) -> tuple[str, ...]:
         problem = "it attaches to running clusters, whose servers are where they are"
     elif wanted.get(SERVER_ROLE, needed) < needed:
         problem = f"it needs {plural(needed, 'host')} for its servers, and the file has {wanted[SERVER_ROLE]}"
-    elif fleet.load_hosts and any(point.campaign.workload.payload.file for point in campaign.each):
-        problem = "its payload file is on this host, and load generators are on others"
     if problem:
         raise UserError(
             f"{campaign.source_path} can't be run on the fleet of {campaign.fleet}: {problem}.",

@@ -205,7 +205,7 @@ class GrpcWorker:
     def witness(self, order: LoadOrder, count: int, pause_s: float, timeout_s: float) -> tuple[AckedMessage, ...]:
         """See `LoadWorker.witness`."""
         request = pb.WitnessRequest(
-            order=messages.prepare_request(order),
+            order=messages.prepare_request(self._process.site.own(order)),
             messages=count,
             pause_ms=round(pause_s * 1e3),
             timeout_ms=round(timeout_s * 1e3),
@@ -230,7 +230,7 @@ class GrpcWorker:
     def _follow(self, name: str, order: LoadOrder, on_progress: OnProgress) -> Any:
         """A call that may take long, while it comes further."""
         call = getattr(self._stub, name).future(
-            messages.prepare_request(order, self._process.spin_share_max),
+            messages.prepare_request(self._process.site.own(order), self._process.spin_share_max),
             timeout=_PREPARE_S_MAX,
             metadata=self._metadata,
         )

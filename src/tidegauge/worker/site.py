@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.distribution.java import JavaRuntime, find_java
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.storage import results_directory
+from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.archive import JAVA_MAJOR_MIN, worker_class_path
 
 LOOPBACK = "127.0.0.1"
@@ -61,6 +62,7 @@ class Site:
         files: the host, for directories and files there.
         link: what a process's `network_node` is, for it to be started there.
         tls: None on this host.
+        payloads: where the host has files of message values, by where they are here.
     """
 
     files: Host
@@ -68,6 +70,13 @@ class Site:
     address: str = LOOPBACK
     link: str = ""
     tls: Tls | None = None
+    payloads: Mapping[str, str] = field(default_factory=dict)
+
+    def own(self, order: LoadOrder) -> LoadOrder:
+        """The order with files as the host has them."""
+        workload = order.workload
+        payload = replace(workload.payload, file=self.payloads.get(workload.payload.file, workload.payload.file))
+        return replace(order, workload=replace(workload, payload=payload))
 
 
 class Installation:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
 from ipaddress import IPv4Address, IPv4Network
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import machines_of
-from tidegauge.campaign.run.ceilings import ceilings_here
+from tidegauge.campaign.run.on_hosts import OfServers, installed_on, on_each, provision_on, send_to_each
+from tidegauge.distribution.sending import file_parcel, kept
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher
 from tidegauge.fleet.authority import Authority, make_request
@@ -22,11 +20,9 @@ from tidegauge.fleet.check import link_ceilings
 from tidegauge.fleet.client import AgentHost
 from tidegauge.fleet.clocks import HERE, ClockError, FleetClocks
 from tidegauge.fleet.file import FleetFile
-from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.ray_node import AGENT_PORTS, FLEET_PORTS, WORKER_PORTS
 from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
 from tidegauge.hosts.ceilings import RunCeilings
-from tidegauge.hosts.space import chosen_disk
 from tidegauge.model.events import Note, Observer
 from tidegauge.model.fleet import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
@@ -34,27 +30,7 @@ from tidegauge.numbers import mb_per_s, plural
 from tidegauge.statistics.clocks import Offset
 from tidegauge.systems import registry
 from tidegauge.systems.api import KEEPER, Seat
-from tidegauge.worker.site import Installation, Installed, Site, Tls
-
-_FETCH_S_MAX = 1800.0
-
-
-class OfServers:
-    """On a host of servers: what is done there before a run as it would be done here."""
-
-    def check_disks(self, directories: Sequence[str]) -> None:
-        """Raises `UserError` if one of the directories chosen for data is not there."""
-        for directory in directories:
-            chosen_disk(directory)
-
-    def ceilings(self, data: Sequence[Path], journals: Sequence[Path]) -> RunCeilings:
-        """What its disks can do at most. Raises `TidegaugeError`, `OSError`."""
-        with LocalHost.open() as host:
-            return ceilings_here(data, journals, host)
-
-    def provision(self, system: str, version: str) -> Distribution:
-        """The files of a system. Raises `UserError` if the host can't have them."""
-        return registry.get(system).provision(version, lambda _text: None)
+from tidegauge.worker.site import Installed, Site, Tls
 
 
 @dataclass(frozen=True)
@@ -73,7 +49,7 @@ class Apart:
 
     host: ManyHosts
     seats: Mapping[int, Seat]
-    provision: Callable[[str, str, Distribution], None]
+    provision: Callable[[Distribution], None]
     ceilings: Callable[[Sequence[Path], Sequence[Path]], Mapping[str, RunCeilings]]
     load: LoadHosts | None = None
     links: Mapping[str, HostLink] = field(default_factory=dict)
@@ -91,12 +67,16 @@ class LoadHosts:
         each: int,
         clocks: FleetClocks,
         installed: Callable[[FleetHost, str], Installed],
+        payloads: Mapping[str, str],
+        *,
         authority: Authority,
     ) -> None:
+        """`payloads`: see `worker.site.Site`."""
         self._agents = agents
         self._hosts = [number % len(agents) for number in range(each * len(agents))]
         self._clocks = clocks
         self._installed = installed
+        self._payloads = payloads
         self._authority = authority
         self._key, self._certificate = authority.controller_keys()
 
@@ -119,7 +99,7 @@ class LoadHosts:
             new_server,
             WORKER_PORTS,
         )
-        return Site(agent, self._installed(agent.host, driver), address, load_link(number), tls)
+        return Site(agent, self._installed(agent.host, driver), address, load_link(number), tls, self._payloads)
 
     def ahead_ns(self) -> list[int]:
         """See `MemberClocks.ahead_ns`."""
@@ -177,6 +157,16 @@ def chosen(
     return fit[:count]
 
 
+def _chosen_for(nodes: int, fleet: FleetFile, launcher: Launcher, own_address: str) -> tuple[list[FleetHost], ...]:
+    """Hosts for so many nodes, for what belongs to none, and for load generators. Raises `UserError`."""
+    there = launcher.hosts()
+    return (
+        chosen(there, SERVER_ROLE, fleet.server_hosts(nodes), fleet.network, not_on=own_address),
+        chosen(there, KEEPER_ROLE, int(fleet.has_keeper), fleet.network, not_on=own_address),
+        chosen(there, LOAD_ROLE, fleet.load_hosts, fleet.network),
+    )
+
+
 @contextlib.contextmanager
 def servers_apart(
     campaign: Campaign,
@@ -195,13 +185,10 @@ def servers_apart(
     Raises `UserError` if there are too few hosts, `StartFailedError` if an agent can't be started on one,
     `RunFailedError` if one lacks a directory that the campaign chose for data.
     """
-    there = launcher.hosts()
     nodes = machines_of(campaign, registry.get)
-    hosts = chosen(there, SERVER_ROLE, fleet.server_hosts(nodes), fleet.network, not_on=own_address)
-    keepers = chosen(there, KEEPER_ROLE, int(fleet.has_keeper), fleet.network, not_on=own_address)
-    load_hosts = chosen(there, LOAD_ROLE, fleet.load_hosts, fleet.network)
+    hosts, keepers, load_hosts = _chosen_for(nodes, fleet, launcher, own_address)
     if places := [*campaign.data_directories, *campaign.journal_directories, *filter(None, [campaign.data_directory])]:
-        _on_each(launcher, hosts, OfServers, "check_disks", places)
+        on_each(launcher, hosts, OfServers, "check_disks", places)
     authority = Authority()
 
     def say(text: str) -> None:
@@ -218,8 +205,11 @@ def servers_apart(
                 own, own_address, [(agent, agent.host.address) for agent in loads], fleet.drift_ppm, AGENT_PORTS
             )
             ends.callback(clocks.close)
+            payloads = _send_payloads(campaign, launcher, load_hosts, say)
             _check_width(clocks, fleet.clock_s_max)
-            load = LoadHosts(loads, fleet.workers_per_host, clocks, _installed_on(launcher), authority)
+            load = LoadHosts(
+                loads, fleet.workers_per_host, clocks, installed_on(launcher), payloads, authority=authority
+            )
         say(f"{seated}; {_load_words(loads, fleet.workers_per_host)}.")
         links = _links(launcher, [*hosts, *keepers, *load_hosts], say)
         yield Apart(
@@ -233,11 +223,23 @@ def servers_apart(
                 load_clocks_off_ns=load.off_ns if load else lambda: 0.0,
             ),
             seated.seats,
-            lambda *wanted: _provision([*hosts, *keepers], launcher, *wanted),
-            lambda *places: _on_each(launcher, hosts, OfServers, "ceilings", *places),
+            lambda here: provision_on(launcher, [*hosts, *keepers], here, say),
+            lambda *places: on_each(launcher, hosts, OfServers, "ceilings", *places),
             load,
             links,
         )
+
+
+def _send_payloads(
+    campaign: Campaign, launcher: Launcher, hosts: Sequence[FleetHost], say: Callable[[str], None]
+) -> Mapping[str, str]:
+    """Send files of message values to load hosts; where these have each, by where it is here."""
+    there: dict[str, str] = {}
+    for file in sorted({point.campaign.workload.payload.file for point in campaign.each} - {""}):
+        parcel = file_parcel(Path(file))
+        send_to_each(launcher, hosts, parcel, say)
+        there[file] = str(kept(parcel))
+    return there
 
 
 def _links(launcher: Launcher, hosts: Sequence[FleetHost], say: Callable[[str], None]) -> Mapping[str, HostLink]:
@@ -301,66 +303,3 @@ def _check_width(clocks: FleetClocks, width_s_max: float) -> None:
             f"and the fleet file wants {width_s_max * 1e6:,.0f} us.",
             "The network between them may be busy; or raise 'width-max' of 'clock' in the file.",
         )
-
-
-def _installed_on(launcher: Launcher) -> Callable[[FleetHost, str], Installed]:
-    """What a host has for workers with a driver, asked once. Raises `RunFailedError` if it is not what is here."""
-
-    @cache
-    def found(host: FleetHost, driver: str) -> Installed:
-        here = Installation().with_digest(driver)
-        there: Installed = _on(launcher, host, Installation, "with_digest", driver)
-        if there.digest != here.digest:
-            raise RunFailedError(
-                f"The load generator on {host.address} is not the same as here.",
-                "Give all hosts the same Tidegauge; in a checkout, the same commit and `make build`.",
-            )
-        if there.java.version != here.java.version:
-            raise RunFailedError(
-                f"The load generator on {host.address} would run on Java {there.java.version}, here on "
-                f"{here.java.version}.",
-                "Give all hosts the same Java.",
-            )
-        return there
-
-    return found
-
-
-def _on(launcher: Launcher, host: FleetHost, kind: Callable[[], object], method: str, *arguments: object) -> Any:
-    """What an object on a host answers. Raises `RunFailedError` with the host's address if it can't."""
-    remote = launcher.start(host, kind)
-    try:
-        return remote.call(method, *arguments, timeout_s=_FETCH_S_MAX)
-    except UserError as error:
-        raise RunFailedError(f"{host.address}: {error.message}", error.hint) from error
-    except OSError as error:
-        raise RunFailedError(f"{host.address}: {error.strerror or error}.") from error
-    finally:
-        remote.end()
-
-
-def _on_each(
-    launcher: Launcher, hosts: Sequence[FleetHost], kind: Callable[[], object], method: str, *arguments: object
-) -> dict[str, Any]:
-    """What an object on each host answers, by address, all at once. See `_on`."""
-    with ThreadPoolExecutor(len(hosts)) as pool:
-        answers = pool.map(lambda host: _on(launcher, host, kind, method, *arguments), hosts)
-        return {host.address: answer for host, answer in zip(hosts, answers, strict=True)}
-
-
-def _provision(hosts: Sequence[FleetHost], launcher: Launcher, system: str, version: str, here: Distribution) -> None:
-    for address, found in _on_each(launcher, hosts, OfServers, "provision", system, version).items():
-        if problem := difference(here, found):
-            raise RunFailedError(
-                f"{system} {version} on {address} is not what it is here: {problem}.",
-                "Give all hosts the same Java, the same cache directory (TIDEGAUGE_CACHE) and the same files.",
-            )
-
-
-def difference(here: Distribution, there: Distribution) -> str:
-    """What is not the same of a system's files on two hosts; "" if all is."""
-    for name in ("digest", "directory", "java_version", "java_home"):
-        own, other = getattr(here, name), getattr(there, name)
-        if own != other:
-            return f"its {name.replace('_', ' ')} is {other or 'none'} instead of {own or 'none'}"
-    return ""

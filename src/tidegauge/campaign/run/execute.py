@@ -450,7 +450,7 @@ def _provision(
             if not system.spaces_in_paths:
                 _check_spaces(system, campaign, run)
             distribution = system.provision(version, lambda text: observer(_heard(text)))
-            resources.provision_apart(system.name, version, distribution)
+            resources.provision_apart(distribution)
         except UserError as error:
             if not choice.optional:
                 raise

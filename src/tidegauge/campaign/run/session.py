@@ -96,8 +96,8 @@ class RunResources:
     found in force. `ceilings` is what the machine can do at most; None if that is not known. `calibrations` are what
     load generators make, by message size, as far as that is known. `attestations` returns
     what is known of a system's version at a level with settings of a digest.
-    `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` gets what
-    system and version need on those, and compares it with what is here; `links` is what they can send and receive.
+    `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` sees that
+    those have the files that are here; `links` is what they can send and receive.
     `memory_refusal`: "" or why processes can't be limited in their memory. `records_use`:
     whether what servers, worker and host use is followed during trials.
     """
@@ -115,7 +115,7 @@ class RunResources:
     records_use: bool = False
     calibrations: Sequence[Calibration] = ()
     seats: Mapping[int, Seat] = field(default_factory=dict)
-    provision_apart: Callable[[str, str, Distribution], None] = lambda _system, _version, _here: None
+    provision_apart: Callable[[Distribution], None] = lambda _here: None
     links: Mapping[str, HostLink] = field(default_factory=dict)
 
 

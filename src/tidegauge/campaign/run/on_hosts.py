@@ -1,0 +1,138 @@
+"""What the hosts of a fleet are asked, and sent, before the first trial: by objects that the launcher makes on them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tidegauge.campaign.run.ceilings import ceilings_here
+from tidegauge.distribution.sending import Inbox, Parcel, entry_parcel, send
+from tidegauge.errors import RunFailedError, UserError
+from tidegauge.fleet.api import Launcher, Remote
+from tidegauge.fleet.local import LocalHost
+from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.hosts.space import chosen_disk
+from tidegauge.model.fleet import FleetHost
+from tidegauge.model.server import Distribution
+from tidegauge.systems import registry
+from tidegauge.worker.site import Installation, Installed
+
+_FETCH_S_MAX = 1800.0
+_PIECE_S_MAX = 120.0
+
+
+class OfServers:
+    """On a host of servers: what is done there before a run as it would be done here."""
+
+    def check_disks(self, directories: Sequence[str]) -> None:
+        """Raises `UserError` if one of the directories chosen for data is not there."""
+        for directory in directories:
+            chosen_disk(directory)
+
+    def ceilings(self, data: Sequence[Path], journals: Sequence[Path]) -> RunCeilings:
+        """What its disks can do at most. Raises `TidegaugeError`, `OSError`."""
+        with LocalHost.open() as host:
+            return ceilings_here(data, journals, host)
+
+    def provision(self, system: str, version: str) -> Distribution:
+        """The files of a system. Raises `UserError` if the host can't have them."""
+        return registry.get(system).provision(version, lambda _text: None)
+
+
+def installed_on(launcher: Launcher) -> Callable[[FleetHost, str], Installed]:
+    """What a host has for workers with a driver, asked once. Raises `RunFailedError` if it is not what is here."""
+
+    @cache
+    def found(host: FleetHost, driver: str) -> Installed:
+        here = Installation().with_digest(driver)
+        there: Installed = on_host(launcher, host, Installation, "with_digest", driver)
+        if there.digest != here.digest:
+            raise RunFailedError(
+                f"The load generator on {host.address} is not the same as here.",
+                "Give all hosts the same Tidegauge; in a checkout, the same commit and `make build`.",
+            )
+        if there.java.version != here.java.version:
+            raise RunFailedError(
+                f"The load generator on {host.address} would run on Java {there.java.version}, here on "
+                f"{here.java.version}.",
+                "Give all hosts the same Java.",
+            )
+        return there
+
+    return found
+
+
+def on_host(launcher: Launcher, host: FleetHost, kind: Callable[[], object], method: str, *arguments: object) -> Any:
+    """What an object on a host answers. Raises `RunFailedError` with the host's address if it can't."""
+    with _made_on(launcher, host, kind) as remote:
+        return remote.call(method, *arguments, timeout_s=_FETCH_S_MAX)
+
+
+@contextlib.contextmanager
+def _made_on(launcher: Launcher, host: FleetHost, kind: Callable[[], object]) -> Iterator[Remote]:
+    """An object on a host. What its methods raise becomes a `RunFailedError` with the host's address."""
+    remote = launcher.start(host, kind)
+    try:
+        yield remote
+    except UserError as error:
+        raise RunFailedError(f"{host.address}: {error.message}", error.hint) from error
+    except OSError as error:
+        raise RunFailedError(f"{host.address}: {error.strerror or error}.") from error
+    finally:
+        remote.end()
+
+
+def on_each(
+    launcher: Launcher, hosts: Sequence[FleetHost], kind: Callable[[], object], method: str, *arguments: object
+) -> dict[str, Any]:
+    """What an object on each host answers, by address, all at once. See `on_host`."""
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        answers = pool.map(lambda host: on_host(launcher, host, kind, method, *arguments), hosts)
+        return {host.address: answer for host, answer in zip(hosts, answers, strict=True)}
+
+
+def provision_on(
+    launcher: Launcher, hosts: Sequence[FleetHost], here: Distribution, say: Callable[[str], None]
+) -> None:
+    """See that hosts have a system's files as they are here; those in this host's cache are sent to who lacks them.
+
+    Raises `RunFailedError` if they differ, or can't be had there.
+    """
+    if parcel := entry_parcel(here):
+        send_to_each(launcher, hosts, parcel, say)
+    for address, found in on_each(launcher, hosts, OfServers, "provision", here.system, here.version).items():
+        if problem := difference(here, found):
+            raise RunFailedError(
+                f"{here.system} {here.version} on {address} is not what it is here: {problem}.",
+                "Give all hosts the same Java, the same cache directory (TIDEGAUGE_CACHE) and the same files.",
+            )
+
+
+def send_to_each(launcher: Launcher, hosts: Sequence[FleetHost], parcel: Parcel, say: Callable[[str], None]) -> None:
+    """Send it to the hosts that lack it, and say to which. Raises `RunFailedError`."""
+
+    def to(host: FleetHost) -> bool:
+        with _made_on(launcher, host, Inbox) as inbox:
+            if inbox.call("holds", parcel.place, parcel.digest, timeout_s=_FETCH_S_MAX):
+                return False
+            send(parcel, lambda piece: inbox.call("take", piece, timeout_s=_PIECE_S_MAX))
+            inbox.call("keep", parcel.place, parcel.digest, timeout_s=_FETCH_S_MAX)
+            return True
+
+    with ThreadPoolExecutor(len(hosts)) as pool:
+        lacked = [host.address for host, sent in zip(hosts, pool.map(to, hosts), strict=True) if sent]
+    if lacked:
+        say(f"Sent {parcel.name} to {', '.join(lacked)}.")
+
+
+def difference(here: Distribution, there: Distribution) -> str:
+    """What is not the same of a system's files on two hosts; "" if all is."""
+    for name in ("digest", "directory", "java_version", "java_home"):
+        own, other = getattr(here, name), getattr(there, name)
+        if own != other:
+            return f"its {name.replace('_', ' ')} is {other or 'none'} instead of {own or 'none'}"
+    return ""
