@@ -302,7 +302,7 @@ def _unsaid(run: StoredRun) -> tuple[str, ...]:
         )
     elif spec.apart:
         clients = f"on {plural(spec.load_hosts, 'other')}" if spec.load_hosts > 1 else "on another"
-        setting = f"Each node on a host of its own, the clients {clients}: not what other hosts or networks would give."
+        setting = f"Servers on hosts of their own, the clients {clients}: not what other hosts or networks would give."
     else:
         nodes = "one node" if spec.nodes == 1 else f"{spec.nodes} nodes"
         setting = f"{nodes} of each system on one machine with the clients: nothing about hosts of their own"
