@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 from fleet_hosts import NEEDS, Namespace, ip, join, namespaces, started
 from patience import wait_for
+
+from tidegauge.hosts.network import NAMED, connects
 
 pytestmark = [*NEEDS, pytest.mark.slow]
 
@@ -126,6 +129,45 @@ def test_values_of_a_file_are_sent_to_load_hosts_once(hosts: list[Namespace], tm
     assert "intact" in first
     assert "Sent" not in second
     assert "intact" in second
+
+
+@pytest.fixture
+def cluster(hosts: list[Namespace], tmp_path: Path) -> Iterator[str]:
+    """A Kafka that others run, on one of the hosts; where clients find it."""
+    host = hosts[3]
+    program = str(Path(__file__).with_name("serving.py"))
+    process = subprocess.Popen(
+        ["ip", "netns", "exec", host.name, sys.executable, program, host.address, str(tmp_path)],
+        env={**os.environ, "TIDEGAUGE_STATE": str(tmp_path / "state")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    servers = process.stdout.readline().strip()
+    own = NAMED / hosts[0].name
+    wait_for(lambda: connects(own, host.address, int(servers.split(":")[1]), 1.0), 120.0, f"{servers} answers")
+    yield servers
+    process.communicate("", timeout=120)
+
+
+def test_a_cluster_of_others_is_measured_from_load_hosts(hosts: list[Namespace], cluster: str, tmp_path: Path) -> None:
+    given = arguments(tmp_path, "kafka", LATENCY % "5s")
+    path = Path(given[1])
+    attached = f"{{name: kafka, attach: {{bootstrap-servers: '{cluster}'}}}}"
+    text = path.read_text().replace("{name: kafka, heap: 512MiB, direct-memory: 256MiB}", attached)
+    path.write_text(text.replace("durability: 1\nnodes: 3\n", "durability: 3\n"))
+    Path(given[3]).write_text("launcher: ray\nroles: {load: {label: {role: load}, count: 2}}\n")
+    done = hosts[0].tidegauge(*given)
+    assert done.returncode in (0, 3), done.stderr + done.stdout
+    said = " ".join(done.stdout.split())
+    assert "Others run the servers; load generators: one on each of 10.213.9.2, 10.213.9.3." in said
+    assert "intact" in said
+    (trial,) = (newest_run() / "trials").iterdir()
+    result = json.loads((trial / "result.json").read_text())["result"]
+    assert len(result["clocks"]) == 2
+    assert result["subscriptions"][0]["received"] == result["sent"] > 0
+    assert to_send(newest_run()) == [500, 500]
 
 
 def test_a_link_that_is_limited_is_named(hosts: list[Namespace], tmp_path: Path) -> None:

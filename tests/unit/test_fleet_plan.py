@@ -85,6 +85,16 @@ def test_the_fleets_load_hosts_have_the_load_generators(tmp_path: Path) -> None:
         )
 
 
+def test_load_hosts_may_measure_what_others_run(tmp_path: Path) -> None:
+    attached = CAMPAIGN.replace(f"kafka{PULSAR}", "{name: kafka, attach: {bootstrap-servers: 'h:9092'}}")
+    attached = attached.replace("nodes: 3\n", "") + "workload: {producers: 2, consumers: 2, partitions: 2}\n"
+    load = "launcher: ray\nroles: {load: {label: {role: load}, count: 2}}\n"
+    ready = prepare(parsed(tmp_path, attached, fleet=load), dry_run=True, allow_unequal=True)
+    assert "Others run the servers; 2 load generators on 2 hosts of role load." in [n.text for n in ready.left_out]
+    assert all(trial.attached and not trial.apart and trial.load_hosts == 2 for trial in ready.plan.trials)
+    assert "others run its servers, and the file has no hosts of role load" in refused(parsed(tmp_path, attached))
+
+
 def test_what_is_not_done_on_other_hosts_is_refused(tmp_path: Path) -> None:
     fault = "measure: 10s, faults: [{kind: power-cut, target: 1, at: 2s, duration: 2s}]}"
     cut = CAMPAIGN.replace("measure: 10s}", fault)

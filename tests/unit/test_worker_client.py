@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import SimpleNamespace
@@ -24,7 +25,7 @@ from tidegauge.model.workload import Workload
 from tidegauge.worker import client as client_module
 from tidegauge.worker.api import LoadOrder, NoAnswerError
 from tidegauge.worker.client import GrpcWorker, WorkerProcess
-from tidegauge.worker.site import Installed, Site
+from tidegauge.worker.site import Installed, Site, Tls
 
 Connect = Callable[[str], GrpcWorker]
 
@@ -81,6 +82,24 @@ def test_handshake_and_close(host: LocalHost, connect: Connect, tmp_path: Path) 
     assert (tmp_path / "shutdown").exists()
     assert not host.status("worker").running
     assert not (tmp_path / "scratch").exists()
+
+
+def test_files_of_a_connection_are_sent_to_a_worker_on_another_host(connect: Connect, tmp_path: Path) -> None:
+    worker = connect("good")
+    settings = {"tls.ca.path": str(tmp_path / "ca.pem"), "tls.key.path": str(tmp_path / "key.pem"), "auth.user": "a"}
+    for name in ("ca", "key"):
+        (tmp_path / f"{name}.pem").write_text(f"{name} in PEM")
+    assert worker._files_sent(settings) == settings, "here they are where they are"
+    apart = Tls(b"", b"", b"", lambda: ("", ""), range(1))
+    worker._process = replace(worker._process, site=replace(worker._process.site, tls=apart))
+    there = worker._files_sent(settings)
+    assert there["auth.user"] == "a"
+    for name in ("ca", "key"):
+        sent = Path(there[f"tls.{name}.path"])
+        assert sent.parent == tmp_path / "scratch"
+        assert sent.read_text() == f"{name} in PEM"
+        assert sent.stat().st_mode & 0o777 == 0o600
+    assert worker._files_sent(settings) == there, "once"
 
 
 def test_a_proxy_in_the_environment_is_ignored(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:

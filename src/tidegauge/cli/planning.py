@@ -183,8 +183,8 @@ def check_fleet(campaign: Campaign) -> tuple[str, ...]:
     wanted, nodes = dict(fleet.hosts_of_role), machines_of(campaign, registry.get)
     needed, each = fleet.server_hosts(nodes), fleet.nodes_per_host
     problem = ""
-    if any(system.attach is not None for point in campaign.each for system in point.campaign.systems):
-        problem = "it attaches to running clusters, whose servers are where they are"
+    if not nodes and not fleet.load_hosts:
+        problem = f"others run its servers, and the file has no hosts of role {LOAD_ROLE}"
     elif wanted.get(SERVER_ROLE, needed) < needed:
         problem = f"it needs {plural(needed, 'host')} for its servers, and the file has {wanted[SERVER_ROLE]}"
     if problem:
@@ -198,6 +198,8 @@ def check_fleet(campaign: Campaign) -> tuple[str, ...]:
         places = f"{plural(fleet.load_hosts, 'host')} of role {LOAD_ROLE}"
         load = f"{plural(campaign.worker.count, 'load generator')} on {places}"
     shared = "one node each" if each == 1 else f"which share {nodes} nodes"
+    if not nodes:
+        return (f"Others run the servers; {load}.",)
     keeper = f", what belongs to no node on one of role {KEEPER_ROLE}" if fleet.has_keeper else ""
     return (f"Servers are started on {role} of {campaign.fleet}, {shared}{keeper}; {load}.",)
 

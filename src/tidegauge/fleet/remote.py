@@ -316,7 +316,7 @@ class ManyHosts:
 
     def drop_page_cache(self, directories: Sequence[Path]) -> CacheDrop:
         """See `hosts.memory.drop_page_cache`: on all hosts of servers at once; done if it is on all of them."""
-        with ThreadPoolExecutor(len(self._servers)) as pool:
+        with ThreadPoolExecutor(max(1, len(self._servers))) as pool:
             dropped = list(pool.map(lambda host: host.drop_page_cache(directories), self._servers))
         problems = [
             f"on {host.name}: {drop.reason}" for host, drop in zip(self._servers, dropped, strict=True) if not drop.done
@@ -325,7 +325,7 @@ class ManyHosts:
 
     def write_back(self, directories: Sequence[Path]) -> str:
         """See `Host.write_back`: on all hosts of servers at once."""
-        with ThreadPoolExecutor(len(self._servers)) as pool:
+        with ThreadPoolExecutor(max(1, len(self._servers))) as pool:
             problems = list(pool.map(lambda host: host.write_back(directories), self._servers))
         return next((f"on {host.name}: {why}" for host, why in zip(self._servers, problems, strict=True) if why), "")
 
@@ -334,7 +334,7 @@ class ManyHosts:
     ) -> Mapping[Message, tuple[Copy, ...]]:
         """See `Host.find_copies`: on all hosts of servers at once."""
         found: dict[Message, tuple[Copy, ...]] = {}
-        with ThreadPoolExecutor(len(self._servers)) as pool:
+        with ThreadPoolExecutor(max(1, len(self._servers))) as pool:
             for copies in pool.map(lambda host: host.find_copies(directories, trial_id, wanted), self._servers):
                 for message, places in copies.items():
                     found[message] = (*found.get(message, ()), *places)

@@ -71,6 +71,7 @@ def connection_settings(choice: AttachChoice, rules: AttachRules, secrets: Mappi
         settings["tls.enabled"] = "true" if is_secure(choice, rules) else "false"
     if choice.tls is not None:
         tls = choice.tls
+        # Names that end in FILE_KEY_END, by which load generators on other hosts are sent these files.
         paths = {"tls.ca.path": tls.ca, "tls.certificate.path": tls.certificate, "tls.key.path": tls.key}
         settings.update({name: path for name, path in paths.items() if path})
         settings["tls.verify.host"] = "true" if tls.verify_host else "false"

@@ -131,6 +131,10 @@ def no_answer(subject: str, call: str, seconds: float, log_path: Path) -> NoAnsw
     )
 
 
+FILE_KEY_END = ".path"
+"""How the name of a connection setting ends whose value is a file of this host."""
+
+
 class LoadWorker(Protocol):
     """A load generator that is up. Every call raises `RunFailedError` if it is gone, with its log."""
 

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from tidegauge.model.server import Setting
 from tidegauge.printable import printable
 from tidegauge.worker import messages
 from tidegauge.worker.api import (
+    FILE_KEY_END,
     LeftResults,
     LoadOrder,
     NoAnswerError,
@@ -173,6 +174,8 @@ class GrpcWorker:
         self._started_s = 0.0
         self._load_s = 0.0
         self.clock_ahead_ns = 0
+        self._sent: dict[str, str] = {}
+        """Where the worker's host has files that were sent to it, by where they are here."""
         self._hold: Any = None
         try:
             reply = self._ask("Handshake", pb.HandshakeRequest(protocol_version=PROTOCOL_VERSION))
@@ -195,7 +198,7 @@ class GrpcWorker:
         """See `LoadWorker.probe`."""
         # The topic must be new: another message in it would be taken for ours.
         request = pb.ProbeRequest(
-            connection=_connection(driver, connection),
+            connection=self._connection(driver, connection),
             topic=topic or f"tidegauge-probe-{time.time_ns()}",
             timeout_ms=round(timeout_s * 1e3),
         )
@@ -205,7 +208,7 @@ class GrpcWorker:
     def witness(self, order: LoadOrder, count: int, pause_s: float, timeout_s: float) -> tuple[AckedMessage, ...]:
         """See `LoadWorker.witness`."""
         request = pb.WitnessRequest(
-            order=messages.prepare_request(self._process.site.own(order)),
+            order=messages.prepare_request(self._with_files(order)),
             messages=count,
             pause_ms=round(pause_s * 1e3),
             timeout_ms=round(timeout_s * 1e3),
@@ -214,9 +217,30 @@ class GrpcWorker:
         ahead_ns = self.clock_ahead_ns
         return tuple(AckedMessage(m.sent_mono_ns - ahead_ns, m.acked_mono_ns - ahead_ns) for m in reply.messages)
 
+    def _with_files(self, order: LoadOrder) -> LoadOrder:
+        """The order with files as the worker's host has them."""
+        return replace(self._process.site.own(order), connection=self._files_sent(order.connection))
+
+    def _connection(self, driver: str, settings: Mapping[str, str]) -> pb.Connection:
+        return pb.Connection(driver=driver, settings=self._files_sent(settings))
+
+    def _files_sent(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """Settings with the paths that their files (certificates, a key) have on the worker's host, if that is another.
+
+        They go the way that the worker's own key goes, and with its scratch directory.
+        """
+        if self._process.site.tls is None:
+            return dict(settings)
+        for name, path in settings.items():
+            if name.endswith(FILE_KEY_END) and path not in self._sent:
+                there = self._process.scratch / f"{len(self._sent)}-{Path(path).name}"
+                self._process.site.files.write(there, Path(path).read_text(), 0o600)
+                self._sent[path] = str(there)
+        return {name: self._sent.get(value, value) for name, value in settings.items()}
+
     def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
         """See `LoadWorker.describe`."""
-        request = pb.DescribeRequest(connection=_connection(driver, connection), topics=topics)
+        request = pb.DescribeRequest(connection=self._connection(driver, connection), topics=topics)
         return messages.settings_of(self._ask("Describe", request, _PREPARE_S))
 
     def prepare(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
@@ -230,7 +254,7 @@ class GrpcWorker:
     def _follow(self, name: str, order: LoadOrder, on_progress: OnProgress) -> Any:
         """A call that may take long, while it comes further."""
         call = getattr(self._stub, name).future(
-            messages.prepare_request(self._process.site.own(order), self._process.spin_share_max),
+            messages.prepare_request(self._with_files(order), self._process.spin_share_max),
             timeout=_PREPARE_S_MAX,
             metadata=self._metadata,
         )
@@ -372,7 +396,7 @@ class GrpcWorker:
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         """See `LoadWorker.delete_topics`."""
         for some in _in_parts(topics):
-            request = pb.DeleteTopicsRequest(connection=_connection(driver, connection), topics=some)
+            request = pb.DeleteTopicsRequest(connection=self._connection(driver, connection), topics=some)
             self._ask("DeleteTopics", request, _PREPARE_S)
 
     def remove_subscriptions(
@@ -381,7 +405,7 @@ class GrpcWorker:
         """See `LoadWorker.remove_subscriptions`."""
         for some in _in_parts(topics):
             request = pb.DeleteTopicsRequest(
-                connection=_connection(driver, connection), kept_topics=some, trial_id=trial_id
+                connection=self._connection(driver, connection), kept_topics=some, trial_id=trial_id
             )
             self._ask("DeleteTopics", request, _PREPARE_S)
 
@@ -590,10 +614,6 @@ def _await_end(process: WorkerProcess) -> ProcessStatus | None:
 
 def _in_parts(topics: list[str]) -> list[list[str]]:
     return [topics[first : first + _TOPICS_DELETED_MAX] for first in range(0, len(topics), _TOPICS_DELETED_MAX)]
-
-
-def _connection(driver: str, settings: Mapping[str, str]) -> pb.Connection:
-    return pb.Connection(driver=driver, settings=dict(settings))
 
 
 def _one_line(text: str | None) -> str:

@@ -52,11 +52,15 @@ def _check(campaign: Campaign, choice: SystemChoice, system: System, available: 
 
 
 def machines_of(campaign: Campaign, find_system: Callable[[str], System]) -> int:
-    """Hosts that the largest of a campaign's systems takes."""
+    """Hosts that the largest of a campaign's systems takes; 0 where others run all of them."""
     return max(
-        find_system(choice.name).machines(point.campaign.nodes, choice.shape)
-        for point in campaign.each
-        for choice in point.campaign.systems
+        (
+            find_system(choice.name).machines(point.campaign.nodes, choice.shape)
+            for point in campaign.each
+            for choice in point.campaign.systems
+            if choice.attach is None
+        ),
+        default=0,
     )
 
 

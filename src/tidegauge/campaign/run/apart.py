@@ -162,7 +162,7 @@ def _chosen_for(nodes: int, fleet: FleetFile, launcher: Launcher, own_address: s
     there = launcher.hosts()
     return (
         chosen(there, SERVER_ROLE, fleet.server_hosts(nodes), fleet.network, not_on=own_address),
-        chosen(there, KEEPER_ROLE, int(fleet.has_keeper), fleet.network, not_on=own_address),
+        chosen(there, KEEPER_ROLE, int(fleet.has_keeper and nodes > 0), fleet.network, not_on=own_address),
         chosen(there, LOAD_ROLE, fleet.load_hosts, fleet.network),
     )
 
@@ -272,7 +272,8 @@ class Seated:
         self.by_link = {f"server-{number}": servers[(number - 1) % len(servers)] for number in range(1, nodes + 1)}
         self.seats = {number: self._seat(link) for number, link in enumerate(self.by_link, 1)}
         self.by_link.update(zip([KEEPER_ROLE], keeper, strict=False))
-        self.seats[KEEPER] = self._seat(KEEPER_ROLE) if keeper else self.seats[1]
+        if self.seats:
+            self.seats[KEEPER] = self._seat(KEEPER_ROLE) if keeper else self.seats[1]
 
     def _seat(self, link: str) -> Seat:
         agent = self.by_link[link]
@@ -280,6 +281,8 @@ class Seated:
 
     def __str__(self) -> str:
         """ "Servers: node 1 on 10.77.0.2, node 2 on 10.77.0.3"."""
+        if not self.seats:
+            return "Others run the servers"
         nodes = (f"node {number} on {seat.address}" for number, seat in self.seats.items() if number != KEEPER)
         keeper = self.seats[KEEPER]
         own = f", what belongs to no node on {keeper.address}" if keeper.link == KEEPER_ROLE else ""

@@ -90,7 +90,7 @@ def on_each(
     launcher: Launcher, hosts: Sequence[FleetHost], kind: Callable[[], object], method: str, *arguments: object
 ) -> dict[str, Any]:
     """What an object on each host answers, by address, all at once. See `on_host`."""
-    with ThreadPoolExecutor(len(hosts)) as pool:
+    with ThreadPoolExecutor(max(1, len(hosts))) as pool:
         answers = pool.map(lambda host: on_host(launcher, host, kind, method, *arguments), hosts)
         return {host.address: answer for host, answer in zip(hosts, answers, strict=True)}
 
@@ -123,7 +123,7 @@ def send_to_each(launcher: Launcher, hosts: Sequence[FleetHost], parcel: Parcel,
             inbox.call("keep", parcel.place, parcel.digest, timeout_s=_FETCH_S_MAX)
             return True
 
-    with ThreadPoolExecutor(len(hosts)) as pool:
+    with ThreadPoolExecutor(max(1, len(hosts))) as pool:
         lacked = [host.address for host, sent in zip(hosts, pool.map(to, hosts), strict=True) if sent]
     if lacked:
         say(f"Sent {parcel.name} to {', '.join(lacked)}.")
