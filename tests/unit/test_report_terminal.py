@@ -319,6 +319,13 @@ def test_the_host_is_reported(tmp_path: Path) -> None:
     assert "Host: 2 CPUs (Xeon), 24 GiB memory, Linux 6.1, data on ext4. Servers and clients ran on it" in text
     run.environment({"host": host | {"cpus": 1}})
     assert "Host: 1 CPU (Xeon)" in rendered(run_report(store.load_run(run.path)))
+    for planned, words in (
+        ({"apart": True}, "Clients ran on it, servers on other hosts. Between them nothing was encrypted (plaintext"),
+        ({"apart": True, "load_hosts": 2}, "Servers and clients ran on the hosts of a fleet. Between them nothing was"),
+        ({"attached": True, "load_hosts": 2}, "Clients ran on the hosts of a fleet, servers on others."),
+    ):
+        run.plan([replace(spec(), **planned)])
+        assert words in " ".join(rendered(run_report(store.load_run(run.path))).split())
 
 
 def test_the_summary_holds_the_same_and_every_figure(tmp_path: Path) -> None:

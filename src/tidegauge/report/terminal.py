@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
-from tidegauge.model.trial import LoadSpec, MeasuredResult, TrialResult, Validity, point_words
+from tidegauge.model.trial import LoadSpec, MeasuredResult, TrialResult, TrialSpec, Validity, point_words
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.numbers import count, duration, local_time, plural, rounded, size
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
@@ -119,11 +119,21 @@ def host_words(run: StoredRun) -> str:
     counted = plural(cpus, "CPU") if isinstance(cpus, int) else "? CPUs"
     processor = f"{counted} ({host.get('cpu_model') or 'unknown model'})"
     parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if systems else ""]
-    together = not run.planned or any(not spec.elsewhere for spec in run.planned)
-    where = "Servers and clients ran on it together." if together else "Clients ran on it, servers on other hosts."
-    if any(spec.load_hosts for spec in run.planned):
+    return f"Host: {', '.join(part for part in parts if part)}. {_where(run.planned)}"
+
+
+def _where(planned: Sequence[TrialSpec]) -> str:
+    """Who ran where, and whether what they said to each other could be read on the way."""
+    where = "Servers and clients ran on it together."
+    if planned and all(spec.elsewhere for spec in planned):
+        where = "Clients ran on it, servers on other hosts."
+    if any(spec.load_hosts for spec in planned):
         where = "Servers and clients ran on the hosts of a fleet."
-    return f"Host: {', '.join(part for part in parts if part)}. {where}"
+        if all(spec.attached for spec in planned):
+            where = "Clients ran on the hosts of a fleet, servers on others."
+    # Servers that Tidegauge starts listen without TLS.
+    plain = any(spec.apart for spec in planned)
+    return f"{where} Between them nothing was encrypted (plaintext listeners)." if plain else where
 
 
 def _durability(results: Sequence[TrialResult]) -> list[RenderableType]:
