@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import ipaddress
+import subprocess
+import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from fleet_hosts import NEEDS, Namespace, namespaces
 
 pytestmark = NEEDS
@@ -70,3 +79,68 @@ def check(head: Namespace, tmp_path: Path) -> None:
     low_ns, high_ns = to_other["offset_ns"]
     assert low_ns <= AHEAD_S * 1e9 <= high_ns
     assert to_head["offset_ns"] == [-high_ns, -low_ns]
+
+
+def certificates(hosts: list[Namespace], directory: Path) -> list[Path]:
+    """A directory for each host, as an authority of somebody's own would fill it."""
+    now, name = datetime.now(UTC), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fleet")])
+    signer = ec.generate_private_key(ec.SECP256R1())
+
+    def signed(subject: x509.Name, key: ec.EllipticCurvePrivateKey, *extensions: x509.ExtensionType) -> bytes:
+        builder = x509.CertificateBuilder().subject_name(subject).issuer_name(name).public_key(key.public_key())
+        builder = builder.serial_number(x509.random_serial_number())
+        builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+        for extension in extensions:
+            builder = builder.add_extension(extension, critical=False)
+        return builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM)
+
+    authority = signed(name, signer, x509.BasicConstraints(ca=True, path_length=0))
+    made = []
+    for host in hosts:
+        place, key = directory / host.name, ec.generate_private_key(ec.SECP256R1())
+        place.mkdir()
+        own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host.address)])
+        addresses = [x509.IPAddress(ipaddress.ip_address(address)) for address in (host.address, "127.0.0.1")]
+        (place / "tls.crt").write_bytes(signed(own, key, x509.SubjectAlternativeName(addresses)))
+        (place / "tls.key").touch(mode=0o600)
+        pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        (place / "tls.key").write_bytes(pem)
+        (place / "ca.crt").write_bytes(authority)
+        made.append(place)
+    return made
+
+
+ASKS = """
+import socket, ssl, sys
+directory, place = sys.argv[1:]
+address, port = place.split(":")
+context = ssl.create_default_context(cafile=f"{directory}/ca.crt")
+context.load_cert_chain(f"{directory}/tls.crt", f"{directory}/tls.key")
+with context.wrap_socket(socket.create_connection((address, int(port))), server_hostname=address) as way:
+    print(dict(name for part in way.getpeercert()["subject"] for name in part)["commonName"])
+"""
+
+
+def tls_names(host: Namespace, directory: Path, place: str) -> str:
+    """Whose certificate is shown at an address and port to who has one of the same authority."""
+    line = ["ip", "netns", "exec", host.name, sys.executable, "-c", ASKS, str(directory), place]
+    return subprocess.run(line, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.slow
+def test_ray_speaks_tls_where_it_is_asked_to(hosts: list[Namespace], tmp_path: Path) -> None:
+    head, other = hosts
+    of_head, of_other = certificates(hosts, tmp_path)
+    begun = head.tidegauge("fleet", "head", "--role", "server", "--tls", str(of_head))
+    assert begun.returncode == 0, begun.stderr
+    token = tmp_path / "token"
+    token.touch(mode=0o600)
+    token.write_text((head.state / "fleet/token").read_text())
+    given = ("fleet", "join", "10.213.7.1:6379", "--token", str(token), "--role", "load")
+    joined = other.tidegauge(*given, "--tls", str(of_other))
+    assert joined.returncode == 0, joined.stderr
+    assert [host["address"] for host in other.json("fleet", "status")["hosts"]] == ["10.213.7.1", "10.213.7.2"]
+    assert tls_names(other, of_other, "10.213.7.1:6379") == "10.213.7.1"
+    for host in reversed(hosts):
+        assert host.tidegauge("fleet", "down").returncode == 0
+        assert host.processes == []

@@ -35,10 +35,29 @@ def test_the_head_and_a_joiner_have_fixed_ports_and_nothing_that_ray_would_choos
     ports = ["6379", "7001 to 7008", "7100 to 7199", "7200 to 7299", "7201 to 7219/udp"]
     assert ray_node.firewall(head=True) == ports
     assert "6379" not in ray_node.firewall(head=False)
-    settings = ray_node.environment("mark")
+    settings = ray_node.environment(Node("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x"))
+    assert not any("TLS" in name for name in settings)
     assert settings["RAY_AUTH_MODE"] == "token"
     assert settings["RAY_worker_niceness"] == settings["RAY_worker_oom_score_adjustment"] == "0"
     assert not any("health_check" in name for name in settings)
+
+
+def test_rays_own_tls_takes_a_directory_of_certificates(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"tls.crt can't be read there"):
+        ray_node.check_tls(tmp_path)
+    for name in ("tls.crt", "tls.key", "ca.crt"):
+        (tmp_path / name).touch(mode=0o644)
+    with pytest.raises(UserError, match=r"others on this host may read tls.key"):
+        ray_node.check_tls(tmp_path)
+    (tmp_path / "tls.key").chmod(0o600)
+    node = Node("10.0.0.1", "10.0.0.1:6379", "load", "mark", "/tmp/x", tls=ray_node.check_tls(tmp_path))
+    found = {name: value for name, value in ray_node.environment(node).items() if "TLS" in name}
+    assert found == {
+        "RAY_USE_TLS": "1",
+        "RAY_TLS_SERVER_CERT": f"{tmp_path}/tls.crt",
+        "RAY_TLS_SERVER_KEY": f"{tmp_path}/tls.key",
+        "RAY_TLS_CA_CERT": f"{tmp_path}/ca.crt",
+    }
 
 
 def test_a_token_is_made_once_and_only_its_user_may_read_it() -> None:

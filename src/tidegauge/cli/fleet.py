@@ -38,6 +38,15 @@ Address = Annotated[
         show_default=False,
     ),
 ]
+Tls = Annotated[
+    Path | None,
+    typer.Option(
+        "--tls",
+        metavar="DIR",
+        help="Let Ray speak TLS: tls.crt and tls.key of this host, ca.crt (default: no TLS). All hosts, or none.",
+        show_default=False,
+    ),
+]
 Role = Annotated[str, typer.Option("--role", metavar="NAME", help="What this host is for: server, load or controller.")]
 FleetPath = Annotated[
     Path | None,
@@ -77,6 +86,7 @@ def head(
             show_default=False,
         ),
     ] = None,
+    tls: Tls = None,
     as_json: Json = False,
 ) -> int:
     """Begin a fleet on this host, and print how others join it and what a firewall must let through."""
@@ -84,7 +94,7 @@ def head(
 
     own = _address(address) or ray_node.own_address()
     place = f"{own}:{ray_node.HEAD_PORT}"
-    return _started(place, own, _role(role), Output(as_json), token, autoscaling=autoscaling)
+    return _started(place, own, _role(role), Output(as_json), token, tls=tls, autoscaling=autoscaling)
 
 
 @app.command(epilog="Example: tidegauge fleet join 10.77.0.1:6379 --token token --role load")
@@ -104,6 +114,7 @@ def join(
     ] = None,
     address: Address = None,
     role: Role = "load",
+    tls: Tls = None,
     as_json: Json = False,
 ) -> int:
     """Let this host join a fleet; with the token that its head has made."""
@@ -115,7 +126,7 @@ def join(
     except ValueError as error:
         raise UserError(f"'{head}' {error}.", "Use the address that `tidegauge fleet head` printed.") from error
     own = _address(address) or ray_node.own_address(head)
-    return _started(head, own, _role(role), Output(as_json), token or ray_node.token_path())
+    return _started(head, own, _role(role), Output(as_json), token or ray_node.token_path(), tls=tls)
 
 
 @app.command(epilog="Example: tidegauge fleet status --json")
@@ -182,7 +193,7 @@ def joined_fleet(address: str) -> Iterator[tuple[RayLauncher, str]]:
             f"The fleet file names the head {address}, and this host is in the fleet of {node.head}.",
             "Correct 'address' in the file (auto: the fleet that this host is in), or run this on a host of the other.",
         )
-    launcher = RayLauncher(node.head, ray_node.environment())
+    launcher = RayLauncher(node.head, ray_node.environment(node))
     try:
         yield launcher, node.address
     finally:
@@ -190,14 +201,21 @@ def joined_fleet(address: str) -> Iterator[tuple[RayLauncher, str]]:
 
 
 def _started(
-    head: str, own: str, role: str, out: Output, token: Path | None = None, *, autoscaling: Path | None = None
+    head: str,
+    own: str,
+    role: str,
+    out: Output,
+    token: Path | None = None,
+    *,
+    tls: Path | None = None,
+    autoscaling: Path | None = None,
 ) -> int:
     from tidegauge.fleet import ray_node
     from tidegauge.model.fleet import Joined
     from tidegauge.report.fleet import joined_content, joined_report
 
     out.say(f"starting Ray on {own}, at most {ray_node.START_S_MAX:g} s ...")
-    node = ray_node.start(own, head, role, token, autoscaling=autoscaling)
+    node = ray_node.start(own, head, role, token, tls=tls, autoscaling=autoscaling)
     joined = Joined(own, head, role, str(node.log), str(ray_node.token_path()), tuple(ray_node.firewall(node.is_head)))
     join_line = f"{out.program} fleet join {head} --token token --role server" if node.is_head else ""
     out.show(joined_report(joined, join_line), joined_content(joined))

@@ -76,6 +76,7 @@ class Node:
         mark: in the environment of its processes.
         directory: of Ray's own files.
         session: of its processes, the pid of the first; 0 before that runs.
+        tls: the directory of its certificate and key (see `check_tls`); "" = Ray speaks without TLS.
     """
 
     address: str
@@ -84,6 +85,7 @@ class Node:
     mark: str
     directory: str
     session: int = 0
+    tls: str = ""
 
     @property
     def is_head(self) -> bool:
@@ -146,8 +148,27 @@ def take_token(file: Path) -> Path:
     return token_path()
 
 
-def environment(mark: str = "") -> dict[str, str]:
-    """Ray's settings, for its nodes and for who speaks to them."""
+_TLS_FILES = {"RAY_TLS_SERVER_CERT": "tls.crt", "RAY_TLS_SERVER_KEY": "tls.key", "RAY_TLS_CA_CERT": "ca.crt"}
+"""By Ray's name for it. The files are called as in secrets of Kubernetes."""
+
+
+def check_tls(directory: Path) -> str:
+    """A directory with a host's certificate (`tls.crt`, for its address), its key (`tls.key`) and the authority's.
+
+    Returns its path. Raises `UserError` if one is missing or others may read the key.
+    """
+    for name in _TLS_FILES.values():
+        if not os.access(directory / name, os.R_OK):
+            wanted = ", ".join(_TLS_FILES.values())
+            raise UserError(f"--tls {directory}: {name} can't be read there.", f"It needs {wanted}, in PEM.")
+    key = directory / "tls.key"
+    if key.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise UserError(f"--tls {directory}: others on this host may read {key.name}.", f"chmod 600 {key}")
+    return str(directory.absolute())
+
+
+def environment(node: Node) -> dict[str, str]:
+    """Ray's settings, for its node here and for who speaks to it."""
     return {
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": str(token_path()),
@@ -160,7 +181,8 @@ def environment(mark: str = "") -> dict[str, str]:
         # A machine that is loaded on purpose takes longer than Ray's 10 s.
         "RAY_raylet_start_wait_time_s": "120",
         "AUTOSCALER_METRIC_PORT": str(_METRICS_OF_HEAD),
-        **({_MARKER: mark} if mark else {}),
+        **({"RAY_USE_TLS": "1"} if node.tls else {}),
+        **({name: f"{node.tls}/{file}" for name, file in _TLS_FILES.items()} if node.tls else {}),
     }
 
 
@@ -227,11 +249,20 @@ def running() -> Node | None:
     return node if node is not None and _processes(node) else None
 
 
-def start(address: str, head: str, role: str, token: Path | None = None, *, autoscaling: Path | None = None) -> Node:
+def start(
+    address: str,
+    head: str,
+    role: str,
+    token: Path | None = None,
+    *,
+    tls: Path | None = None,
+    autoscaling: Path | None = None,
+) -> Node:
     """Start Ray here and wait until it runs.
 
     Args:
         token: a copy of the head's; None at the head, which makes one if it has none.
+        tls: see `check_tls`; the same for all hosts of a fleet: all have one, or none has.
         autoscaling: of the head, the file by which it starts further hosts, as `ray up` leaves it there.
 
     Raises:
@@ -245,10 +276,12 @@ def start(address: str, head: str, role: str, token: Path | None = None, *, auto
         )
     end()
     program = _program()
+    certificates = check_tls(tls) if tls is not None else ""
     # Not before it is clear that nothing runs here, which would speak with another token from then on.
     take_token(token) if token is not None else make_token()
     # A short path: Ray's sockets lie in it, and the kernel allows 107 characters.
-    node = Node(address, head, role, secrets.token_hex(8), tempfile.mkdtemp(prefix="tidegauge-ray-", dir=_SHORT))
+    directory = tempfile.mkdtemp(prefix="tidegauge-ray-", dir=_SHORT)
+    node = Node(address, head, role, secrets.token_hex(8), directory, tls=certificates)
     started = False
     try:
         _keep(node)
@@ -256,7 +289,7 @@ def start(address: str, head: str, role: str, token: Path | None = None, *, auto
             process = subprocess.Popen(
                 [str(program), *arguments(node, autoscaling)],
                 cwd="/",
-                env={**os.environ, **environment(node.mark)},
+                env={**os.environ, **environment(node), _MARKER: node.mark},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
