@@ -19,7 +19,7 @@ from tidegauge.report.plots.load import load_plots, search_plots, state
 from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Series, data_table, thinned
 from tidegauge.report.plots.overview import sustainable_bars, throughput_bars
 from tidegauge.report.plots.percentiles import curve, percentile_plots
-from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
+from tidegauge.report.plots.timeline import MAIN, RESOURCES, host_charts, timelines, trial_timelines
 from tidegauge.statistics.histograms import EMPTY, decode
 from tidegauge.store.details import condensed
 from tidegauge.store.hlog import framed
@@ -238,3 +238,19 @@ class TestDataTable:
     def test_every_plot_of_a_run_has_a_name_of_its_own(self, sample: Loaded) -> None:
         names = [plot.plot_id for section in sections(*sample) for plot in section.plots]
         assert len(names) == len(set(names)) > 25
+
+
+def test_each_host_of_a_fleet_has_a_chart(sample: Loaded) -> None:
+    _, details = sample
+    block = block_of(sample, "latency")
+    assert host_charts(block, details) == ()
+    one = block.loads[0].spec.trial_id
+    rows = [
+        {"from_mono_ns": second * 10**9, "host_cpu_percent of 10.0.0.2": 40.0 + second, "host_cpu_percent": 1.0}
+        for second in range(5)
+    ]
+    followed = {**details, one: replace(details[one], use=tuple(rows))}
+    (chart,) = host_charts(block, followed)
+    (plot,) = timelines(block, followed, "01", (chart,))
+    assert plot.title == "CPU of 10.0.0.2"
+    assert max(value for value in plot.series[0].y if value is not None) == 44.0

@@ -9,7 +9,8 @@ import pytest
 from test_telemetry_parts import DEVICE, PROCESS, SAMPLE, later
 
 from tidegauge.live.state import _with_use
-from tidegauge.store.telemetry import TelemetryLog, last_use_rows, use_rows
+from tidegauge.model.use import OtherHostUse
+from tidegauge.store.telemetry import OF_HOST, TelemetryLog, last_use_rows, use_rows
 
 
 def test_servers_are_taken_together_and_the_worker_is_none(tmp_path: Path) -> None:
@@ -28,6 +29,22 @@ def test_servers_are_taken_together_and_the_worker_is_none(tmp_path: Path) -> No
     assert first["loopback_bytes"] == SAMPLE.host.loopback_bytes
     assert (first["cpu_stall_percent"], first["io_stall_percent"]) == (50.0, 30.0)
     assert (second["server_cpu_s"], second["disk_busy_percent"], second["host_cpu_percent"]) == (None, None, 50.0)
+
+
+def test_each_other_host_of_a_fleet_has_a_column(tmp_path: Path) -> None:
+    log = TelemetryLog(tmp_path)
+    log.sample(SAMPLE)
+    busy = replace(SAMPLE.host, cpu_s=1.5 * SAMPLE.host.cpus / 2)
+    late = OtherHostUse("10.0.0.2", 2.0, busy)
+    log.sample(
+        later(SAMPLE, 1, others=(OtherHostUse("10.0.0.2", 1.0, busy), late, OtherHostUse("10.0.0.3", 1.0, busy)))
+    )
+    log.finish()
+    first, second = use_rows(tmp_path, 100)
+    assert not any(name.startswith(OF_HOST) for name in first)
+    assert second[f"{OF_HOST}10.0.0.2"] == second[f"{OF_HOST}10.0.0.3"] == 75.0
+    (both,) = use_rows(tmp_path, 1)
+    assert both[f"{OF_HOST}10.0.0.2"] == 75.0, "also where rows are merged"
 
 
 def test_long_trials_keep_their_peaks_in_fewer_rows(tmp_path: Path) -> None:

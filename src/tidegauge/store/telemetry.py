@@ -127,6 +127,9 @@ ROWS_MAX = 7200
 LAST_BYTES = 256 * 1024
 """Of each table, read for the newest rows: four minutes of a cluster, more of one server."""
 
+OF_HOST = "host_cpu_percent of "
+"""With its address, the column of a fleet's other host."""
+_END = 1 << 63
 Row = dict[str, Any]
 
 
@@ -150,27 +153,36 @@ Read = Callable[[Path, str], Iterator[Row]]
 
 
 def _rows(directory: Path, read: Read = read_telemetry) -> Iterator[Row]:
-    """The three tables joined by their spans. They were written look by look, so they are in the same order."""
-    processes = _looks(read(directory, PROCESSES))
-    devices = _looks(read(directory, DEVICES))
-    of_process, of_device = next(processes, None), next(devices, None)
+    """The tables joined by their spans. They were written look by look, so they are in the same order."""
+    processes, devices, hosts = (_Looks(read(directory, table)) for table in (PROCESSES, DEVICES, HOSTS))
     for host in read(directory, HOST):
         at = host["from_mono_ns"]
-        while of_process is not None and of_process[0] < at:
-            of_process = next(processes, None)
-        while of_device is not None and of_device[0] < at:
-            of_device = next(devices, None)
-        servers = (
-            [row for row in of_process[1] if not WORKER.fullmatch(row["process"])]
-            if of_process and of_process[0] == at
-            else []
-        )
-        yield _row(host, servers, of_device[1] if of_device and of_device[0] == at else [])
+        servers = [row for row in processes.at(at) if not WORKER.fullmatch(row["process"])]
+        yield _row(host, servers, devices.at(at)) | _of_hosts(hosts.at(at))
 
 
-def _looks(rows: Iterator[Row]) -> Iterator[tuple[int, list[Row]]]:
-    for at, alike in groupby(rows, key=lambda row: int(row["from_mono_ns"])):
-        yield at, list(alike)
+class _Looks:
+    """The rows of one table, look by look; asked for later ones only."""
+
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._looks = groupby(rows, key=lambda row: int(row["from_mono_ns"]))
+        self._at, self._rows = -1, list[Row]()
+
+    def at(self, from_mono_ns: int) -> list[Row]:
+        """Those of one look; [] if there are none."""
+        while self._at < from_mono_ns:
+            self._at, alike = next(self._looks, (_END, iter(())))
+            self._rows = list(alike)
+        return self._rows if self._at == from_mono_ns else []
+
+
+def _of_hosts(rows: list[Row]) -> Row:
+    """What each of a fleet's other hosts used of its CPUs; the larger where one was heard twice."""
+    found: Row = {}
+    for row in rows:
+        name, used = f"{OF_HOST}{row['host']}", 100 * row["cpu_s"] / row["cpus"] / max(1e-3, row["seconds"])
+        found[name] = max(found.get(name, 0.0), min(100.0, used))
+    return found
 
 
 _OF_SERVERS = ("cpu_s", "resident_bytes", "gc_pause_s", "context_switches")
@@ -216,6 +228,6 @@ def _larger(first: Row, second: Row | None = None) -> Row:
     return {
         name: value
         if name.endswith("_mono_ns")
-        else max((number for number in (value, second[name]) if number is not None), default=None)
-        for name, value in first.items()
+        else max((number for number in (value, second.get(name)) if number is not None), default=None)
+        for name, value in (second | first).items()
     }

@@ -16,7 +16,7 @@ from tidegauge.report.plots.load import load_plots, search_plots, sweep_plots
 from tidegauge.report.plots.model import Plot, on_one_scale
 from tidegauge.report.plots.overview import share_bars, sustainable_bars, throughput_bars
 from tidegauge.report.plots.percentiles import percentile_plots
-from tidegauge.report.plots.timeline import MAIN, RESOURCES, USED, chase_plots, timelines, trial_timelines
+from tidegauge.report.plots.timeline import MAIN, RESOURCES, USED, chase_plots, host_charts, timelines, trial_timelines
 from tidegauge.report.tables import (
     Remark,
     Swept,
@@ -141,7 +141,7 @@ def _part(block: Block, details: Details, prefix: str) -> Part:
         title=load_words(block.results[0]),
         words=workload_words(block.results[0].spec.workload),
         plots=on_one_scale(plots),
-        more=tuple(timelines(block, details, prefix, (*USED, *RESOURCES))),
+        more=tuple(timelines(block, details, prefix, (*USED, *host_charts(block, details), *RESOURCES))),
         tables=(
             *_split(figure_table(block)),
             *filter(None, (records_table(block), faults_table(block), workers_table(block))),

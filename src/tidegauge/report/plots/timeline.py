@@ -17,6 +17,7 @@ from tidegauge.numbers import count, ms, short
 from tidegauge.report.plots.model import Axis, Form, Plot, Scale, Series, Span, thinned
 from tidegauge.report.plots.percentiles import Details
 from tidegauge.store.details import TrialDetails
+from tidegauge.store.telemetry import OF_HOST
 
 POINTS_MAX = 300
 """Points of a line: more than a plot has pixels to tell apart."""
@@ -163,6 +164,22 @@ RESOURCES = (
 )  # fmt: skip
 
 
+def host_charts(block: Block, details: Details) -> tuple[Chart, ...]:
+    """A chart for each of a fleet's other hosts that was followed; () without."""
+    trials = [details[load.spec.trial_id] for load in block.loads if load.spec.trial_id in details]
+    columns = sorted({column for trial in trials for row in trial.use for column in row if column.startswith(OF_HOST)})
+    return tuple(
+        Chart(
+            f"host-cpu-{column.removeprefix(OF_HOST)}",
+            f"CPU of {column.removeprefix(OF_HOST)}",
+            _axis("% of all CPUs, whoever used them"),
+            _plain(column),
+            "Share of that host's CPUs that were busy, whoever used them",
+        )
+        for column in columns
+    )
+
+
 def timelines(block: Block, details: Details, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
     """A plot for each chart that has figures; those that are 0 throughout are left out."""
     ids = {system: [result.spec.trial_id for result in block.of(system)] for system in block.systems}
@@ -237,7 +254,7 @@ def _lines(system: str, trials: list[str], details: Details, chart: Chart) -> li
 
 
 def _line(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
-    rows = trial.use if chart in USED else trial.seconds
+    rows = trial.seconds if chart in (*MAIN, *RESOURCES) else trial.use
     zero_ns = trial.window_ns[0] if trial.window_ns else (rows[0]["from_mono_ns"] if rows else 0)
     return _series(system, label, rows, zero_ns, chart)
 
