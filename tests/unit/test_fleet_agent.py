@@ -22,6 +22,8 @@ from tidegauge.fleet.agent import Ending
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Children
 from tidegauge.fleet.local import LocalHost
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Stat
 
 
 @pytest.fixture(autouse=True)
@@ -124,6 +126,32 @@ def test_cpu_of_an_orphan_that_ended_is_kept(host: LocalHost, tmp_path: Path) ->
     for status in before:
         wait_until(lambda s=status: host.status(s.name).resident_bytes < s.resident_bytes, "the orphan ended")
         assert host.status(status.name).cpu_s >= status.cpu_s
+
+
+def test_others_are_not_looked_at_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+
+    def read_stat(pid: int) -> Stat | None:
+        looked_at.append(pid)
+        return original(pid)
+
+    original = procfs.read_stat
+    children = Children("a" * 16)
+    first = children.start(spec(tmp_path, "exec sleep 1000", "first"))
+    monkeypatch.setattr(procfs, "read_stat", read_stat)
+    for _ in range(3):
+        looked_at.clear()
+        assert [stat.pid for stat in children.members(all_looked_at=False)["first"]] == [first.identity.pid]
+    assert os.getppid() not in looked_at
+    assert first.identity.pid in looked_at
+    # What is new is seen, whatever had its number, and where it matters all are looked at.
+    children._others = set(procfs.pids())
+    second = children.start(spec(tmp_path, "exec sleep 1000", "second"))
+    assert [stat.pid for stat in children.members(all_looked_at=False)["second"]] == [second.identity.pid]
+    assert [stat.pid for stat in children.members()["first"]] == [first.identity.pid]
+    for child in (first, second):
+        child.popen.kill()
+        child.popen.wait()
 
 
 def test_cpu_counts_also_between_an_end_and_its_reaping(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import os
 import resource
 import signal
 import subprocess
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,6 +61,10 @@ STDIN_BYTES_MAX = 65536
 """What a new pipe holds on Linux: more could not be written without waiting for the process to read."""
 
 
+OTHERS_S = 10.0
+"""So long the number of a process that is none of ours is taken for that of the same process."""
+
+
 @dataclass
 class Child:
     """One process the agent started, and what is known about it and its descendants."""
@@ -79,6 +84,10 @@ class Children:
     agent_id: str
     by_name: dict[str, Child] = field(default_factory=dict)
     _orphan_owner: dict[Identity, str] = field(default_factory=dict)
+    _others: set[int] = field(default_factory=set)
+    """Numbers of processes that were none of ours, twice: one whose parent is just ending may seem so."""
+    _perhaps_others: set[int] = field(default_factory=set)
+    _others_forgotten_s: float = 0.0
 
     def start(self, spec: ProcessSpec, group: Path | None = None, namespace: Path | None = None) -> Child:
         """Start a process, in a cgroup and a network namespace if they are given. Raises `StartFailedError`."""
@@ -90,16 +99,25 @@ class Children:
             # What a process of this name has used before its restart still counts.
             child.reaped_ticks = held.reaped_ticks
         self.by_name[spec.name] = child
+        self._others.discard(child.identity.pid)
         return child
 
-    def members(self) -> dict[str, list[Stat]]:
-        """Live processes by owner; "" owns those of unknown owner. Zombies are left out: they hold nothing any more."""
-        return {name: [stat for stat in tree if not stat.ended] for name, tree in self._trees().items()}
+    def members(self, *, all_looked_at: bool = True) -> dict[str, list[Stat]]:
+        """Live processes by owner; "" owns those of unknown owner. Zombies are left out: they hold nothing any more.
 
-    def _trees(self) -> dict[str, list[Stat]]:
+        `all_looked_at`: else a process whose number another had within `OTHERS_S` may be missing, which costs a
+        fraction: a host has many more processes than are ours.
+        """
+        trees = self._trees(all_looked_at=all_looked_at)
+        return {name: [stat for stat in tree if not stat.ended] for name, tree in trees.items()}
+
+    def _trees(self, *, all_looked_at: bool) -> dict[str, list[Stat]]:
         """Processes by owner as `members`, and zombies with them."""
         below: dict[int, list[Stat]] = {}
-        for stat in procfs.all_stats():
+        if all_looked_at or time.monotonic() - self._others_forgotten_s > OTHERS_S:
+            self._others, self._perhaps_others, self._others_forgotten_s = set(), set(), time.monotonic()
+        there = procfs.pids()
+        for stat in procfs.stats_of(pid for pid in there if pid not in self._others):
             below.setdefault(stat.parent, []).append(stat)
         found: dict[str, list[Stat]] = {name: [] for name in ("", *self.by_name)}
         for root in below.get(os.getpid(), []):
@@ -108,6 +126,8 @@ class Children:
             for stat in tree:
                 tree.extend(below.get(stat.pid, []))
             found[owner].extend(tree)
+        none_of_ours = set(there).difference(stat.pid for tree in found.values() for stat in tree)
+        self._others, self._perhaps_others = none_of_ours & self._perhaps_others, none_of_ours
         return found
 
     def status(self, name: str) -> ProcessStatus:
@@ -117,7 +137,7 @@ class Children:
         its own, lost its parent, and ended before it was ever looked at.
         """
         child = self.by_name[name]
-        tree = self._trees()[name]
+        tree = self._trees(all_looked_at=False)[name]
         # A zombie's time counts here until it is reaped, and in `reaped_ticks` from then on.
         ticks = child.reaped_ticks + sum(stat.cpu_ticks for stat in tree)
         members = [stat for stat in tree if not stat.ended]

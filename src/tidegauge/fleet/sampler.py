@@ -216,7 +216,7 @@ class Sampler:
         )
 
     def _processes(self) -> tuple[ProcessUse, ...]:
-        members = self._children.members()
+        members = self._children.members(all_looked_at=False)
         self._watch.forget([child.identity for child in self._children.by_name.values() if child.exit_code is None])
         found = []
         for name, child in self._children.by_name.items():

@@ -6,7 +6,7 @@ import contextlib
 import os
 import resource
 import signal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,7 +74,12 @@ def read_stat(pid: int) -> Stat | None:
 
 def all_stats() -> list[Stat]:
     """Every process that this one can see."""
-    return [stat for stat in map(read_stat, _pids()) if stat is not None]
+    return stats_of(pids())
+
+
+def stats_of(pids: Iterable[int]) -> list[Stat]:
+    """Those of these numbers that there are."""
+    return [stat for stat in map(read_stat, pids) if stat is not None]
 
 
 def read_bytes(pids: Iterable[int]) -> int | None:
@@ -182,11 +187,12 @@ def users_of(device: int) -> dict[int, str]:
 
     Of processes that this one may not look at, nothing is known.
     """
-    return {pid: _command(pid) for pid in _pids() if _uses(pid, device)}
+    return {pid: _command(pid) for pid in pids() if _uses(pid, device)}
 
 
-def _pids() -> Iterator[int]:
-    yield from (int(entry) for entry in os.listdir("/proc") if entry.isdigit())  # noqa: PTH208 - hot path
+def pids() -> list[int]:
+    """The numbers of all processes that this one can see."""
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]  # noqa: PTH208 - hot path
 
 
 def _uses(pid: int, device: int) -> bool:
