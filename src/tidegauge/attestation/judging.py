@@ -239,17 +239,17 @@ def at_stake(history: History, cut_mono_ns: int) -> AtStake:
     )
 
 
-def loss_bound(losing: int, cuts: int, confidence: float = CONFIDENCE) -> float:
+def loss_bound(losing: int, cuts: int) -> float:
     """Upper bound of the probability that a cut loses something, after `losing` of `cuts` did; 1.0 without cuts.
 
-    Clopper-Pearson, one-sided: for none of n, 1 - (1 - confidence)^(1/n), about 3/n at 95 %.
+    Clopper-Pearson, one-sided, at `CONFIDENCE`: for none of n, 1 - (1 - CONFIDENCE)^(1/n), about 3/n.
     """
     if losing >= cuts:
         return 1.0
     # Loaded here: scipy costs more CPU than all the rest of planning a run.
     from scipy.special import betaincinv
 
-    return float(betaincinv(losing + 1, cuts - losing, confidence))
+    return float(betaincinv(losing + 1, cuts - losing, CONFIDENCE))
 
 
 def why_not_counted(cut: CutResult, criteria: Criteria) -> str:

@@ -37,10 +37,10 @@ class Jump:
     p_value: float
 
 
-def jumps(values: Sequence[float], alpha: float = ALPHA) -> tuple[Jump, ...]:
+def jumps(values: Sequence[float]) -> tuple[Jump, ...]:
     """Every jump in equally spaced values, in order."""
     series = np.asarray(values, dtype=np.float64)
-    found = sorted(_split(series, 0, alpha))
+    found = sorted(_split(series, 0))
     edges = [0, *(at for at, _ in found), len(values)]
     return tuple(
         Jump(at, median(values[edges[place] : at]), median(values[at : edges[place + 2]]), p_value)
@@ -79,16 +79,16 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return ranks
 
 
-def _split(values: NDArray[np.float64], offset: int, alpha: float) -> list[tuple[int, float]]:
-    """Places of jumps with their probabilities; of the two tests each has half of `alpha`."""
+def _split(values: NDArray[np.float64], offset: int) -> list[tuple[int, float]]:
+    """Places of jumps with their probabilities; of the two tests each has half of `ALPHA`."""
     if values.size < SECONDS_MIN:
         return []
     single, p_value = pettitt(values)
     places = [single]
-    if p_value >= alpha / 2:
+    if p_value >= ALPHA / 2:
         *places, p_value = pulse(values)
-    if p_value >= alpha / 2:
+    if p_value >= ALPHA / 2:
         return []
     edges = [0, *places, values.size]
-    parts = [_split(values[start:end], offset + start, alpha) for start, end in pairwise(edges)]
+    parts = [_split(values[start:end], offset + start) for start, end in pairwise(edges)]
     return [*((offset + at, p_value) for at in places), *(change for part in parts for change in part)]
