@@ -55,6 +55,20 @@ def test_who_does_not_know_the_secret_gets_no_answer(other: ClockSocket) -> None
         asking.close()
 
 
+def test_the_secret_is_in_no_packet() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listening:
+        listening.bind(("127.0.0.1", 0))
+        asking = ClockSocket("127.0.0.1", [0], SECRET)
+        asking.burst([listening.getsockname()], 1)
+        packet, sender = listening.recvfrom(100)
+        assert SECRET not in packet
+        # A changed one is not taken for an answer.
+        listening.sendto(packet[:-1] + bytes([packet[-1] ^ 1]), sender)
+        asking.take()
+        assert asking.burst([listening.getsockname()], 1) == [None]
+        asking.close()
+
+
 def test_two_may_ask_each_other_at_once() -> None:
     ends = [ClockSocket("127.0.0.1", [0], SECRET) for _ in range(2)]
     found: list[object] = []

@@ -1,12 +1,13 @@
 """A host's part in bounding clocks: it asks others for their time, and answers, over UDP.
 
 Whoever is late to answer makes an interval wider and never false (`statistics.clocks`), so the agent may do so between
-its other work. Packets carry a secret of the run's, in the clear: it keeps strangers out, not who listens.
+its other work. Packets are authenticated by a secret of the run's, which is in none of them.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import hmac
 import select
 import socket
@@ -19,8 +20,10 @@ from tidegauge.errors import StartFailedError
 SECRET_BYTES = 16
 EXCHANGES = 12
 """Of a burst, of which the quickest counts."""
-_QUESTION = struct.Struct(f"<{SECRET_BYTES}sq")
-_ANSWER = struct.Struct(f"<{SECRET_BYTES}sqqq")
+_QUESTION = struct.Struct("<q")
+_ANSWER = struct.Struct("<qqq")
+_MAC_BYTES = 16
+"""Behind each of the two."""
 _WAIT_S = 0.003
 """For an answer, before the next question: one that comes later counts as well."""
 _LATE_MAX = 2
@@ -87,10 +90,12 @@ class ClockSocket:
     def _ask(self, peer: Peer) -> bool:
         """Whether the answer came at once."""
         self._number += 1
-        number, asked_ns = self._number, time.monotonic_ns()
+        number = self._number
+        packet = self._sealed(_QUESTION.pack(number))
+        asked_ns = time.monotonic_ns()
         self._asked[number] = (peer, asked_ns)
         try:
-            self._socket.sendto(_QUESTION.pack(self._secret, number), peer)
+            self._socket.sendto(packet, peer)
         except OSError:
             return False
         while number in self._asked and (left_s := _WAIT_S - (time.monotonic_ns() - asked_ns) / 1e9) > 0:
@@ -102,19 +107,23 @@ class ClockSocket:
     def _taken(self) -> bool:
         """Take in one packet; False if none has come."""
         try:
-            packet, sender = self._socket.recvfrom(_ANSWER.size + 1)
+            packet, sender = self._socket.recvfrom(_ANSWER.size + _MAC_BYTES + 1)
         except OSError:
             return False
         now_ns = time.monotonic_ns()
-        if not hmac.compare_digest(packet[:SECRET_BYTES], self._secret):
+        body = packet[:-_MAC_BYTES]
+        if not hmac.compare_digest(packet, self._sealed(body)):
             return True
-        if len(packet) == _QUESTION.size:
-            _, number = _QUESTION.unpack(packet)
+        if len(body) == _QUESTION.size:
+            (number,) = _QUESTION.unpack(body)
             with contextlib.suppress(OSError):  # It asks again.
-                self._socket.sendto(_ANSWER.pack(self._secret, number, now_ns, time.monotonic_ns()), sender)
-        elif len(packet) == _ANSWER.size:
-            self._answered(sender, *_ANSWER.unpack(packet)[1:], returned_ns=now_ns)
+                self._socket.sendto(self._sealed(_ANSWER.pack(number, now_ns, time.monotonic_ns())), sender)
+        elif len(body) == _ANSWER.size:
+            self._answered(sender, *_ANSWER.unpack(body), returned_ns=now_ns)
         return True
+
+    def _sealed(self, body: bytes) -> bytes:
+        return body + hashlib.blake2b(body, key=self._secret, digest_size=_MAC_BYTES).digest()
 
     def _answered(self, sender: Peer, number: int, received_ns: int, answered_ns: int, *, returned_ns: int) -> None:
         if number not in self._asked or self._asked[number][0] != sender:
