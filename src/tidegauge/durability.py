@@ -148,10 +148,14 @@ class Watch:
     Attributes:
         calls: of all nodes, in any order.
         lost: records that the kernel dropped for want of space; more than 0 and nothing can be concluded.
+        at_longest: where servers are on hosts with other clocks, the same calls with the longest that they can have
+            lasted by the load generator's; `calls` are at their shortest, so that nobody is accused of what clocks
+            leave open. None: on one clock.
     """
 
     calls: tuple[SyncCall, ...]
     lost: int = 0
+    at_longest: tuple[SyncCall, ...] | None = None
 
 
 def not_watched(reason: str) -> SyncFinding:
@@ -173,7 +177,7 @@ def judge(level: int, nodes: Sequence[str], messages: Sequence[AckedMessage], wa
     """
     needed = copies_needed(level, len(nodes))
     covered = [nodes_synced_for(message, watch.calls) for message in messages]
-    synced = sum(len(found) >= needed for found in covered)
+    synced = _synced(messages, watch.calls, needed)
     calls = {node: dict(sorted(Counter(c.call for c in watch.calls if c.node == node).items())) for node in nodes}
     if watch.lost or not messages:
         why = f"the kernel lost {watch.lost} records" if watch.lost else "no message was sent"
@@ -183,6 +187,9 @@ def judge(level: int, nodes: Sequence[str], messages: Sequence[AckedMessage], wa
         words = _words(synced, len(messages), needed, len(nodes))
         if agreement is Agreement.MORE:
             words += f", more than level {level} asks for"
+        surely = synced if watch.at_longest is None else _synced(messages, watch.at_longest, needed)
+        if surely < synced:
+            words += f"; of {synced - surely} the hosts' clocks leave it open"
     return SyncFinding(
         agreement=agreement,
         words=words,
@@ -192,6 +199,10 @@ def judge(level: int, nodes: Sequence[str], messages: Sequence[AckedMessage], wa
         synced_by_node={node: sum(node in found for found in covered) for node in nodes},
         calls_by_node=calls,
     )
+
+
+def _synced(messages: Sequence[AckedMessage], calls: Sequence[SyncCall], needed: int) -> int:
+    return sum(len(nodes_synced_for(message, calls)) >= needed for message in messages)
 
 
 def nodes_synced_for(message: AckedMessage, calls: Sequence[SyncCall]) -> frozenset[str]:

@@ -70,7 +70,7 @@ def cost(result: MeasuredResult, price: Price) -> Cost | None:
     """What it costs to go on at the result's rate; None for an INVALID one, or one that moved nothing."""
     if result.validity is Validity.INVALID or result.msgs_per_s <= 0 or result.mb_per_s <= 0:
         return None
-    hosts = result.spec.nodes + 1 if result.spec.elsewhere else 1
+    hosts = result.spec.nodes + max(1, result.spec.load_hosts) if result.spec.elsewhere else 1
     per_hour = hosts * price.per_host_hour
     return Cost(
         hosts=hosts,

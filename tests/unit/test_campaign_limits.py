@@ -15,6 +15,7 @@ from tidegauge.campaign.plan.limits import limit_servers, too_small
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.model.workload import ServerLimits
+from tidegauge.systems.api import Seat
 
 LIMITED = replace(spec(), limits=ServerLimits(512 << 20, direct_io=True))
 PROCESS = ProcessSpec("kafka-1", ("java",), {}, "/", "/log")
@@ -25,21 +26,23 @@ class Host:
 
     name = "local"
 
-    def __init__(self, fails: Mapping[str, str] | None = None, why_no_disk: str = "") -> None:
+    def __init__(self, fails: Mapping[str, str] | None = None, refused: Mapping[str, str] | None = None) -> None:
         self.started: list[ProcessSpec] = []
         self.made: list[tuple[Path, int]] = []
+        self.nodes: list[str] = []
         self.removed: list[Path] = []
         self.rig = self
         self._fails = fails or {}
-        self._why_no_disk = why_no_disk
+        self._refused = refused or {}
 
     def start(self, process: ProcessSpec) -> Any:
         self.started.append(process)
 
     def refusals(self) -> Mapping[str, str]:
-        return {"ext4": self._why_no_disk} if self._why_no_disk else {}
+        return self._refused
 
-    def make_disk(self, place: Path, size_bytes: int) -> None:
+    def make_disk(self, place: Path, size_bytes: int, *, node: str) -> None:
+        self.nodes.append(node)
         if problem := self._fails.get(place.name):
             raise RunFailedError(f"{problem}.")
         self.made.append((place, size_bytes))
@@ -48,9 +51,9 @@ class Host:
         self.removed.append(place)
 
 
-def limited(host: Any, place: Path, trial: Any = LIMITED, why: str = "") -> Any:
+def limited(host: Any, place: Path, trial: Any = LIMITED, seats: Mapping[int, Seat] | None = None) -> Any:
     with ExitStack() as cleanup:
-        found = limit_servers(trial, host, lambda: why, [place], cleanup)
+        found = limit_servers(trial, host, [place], cleanup, seats or {})
         found.host.start(PROCESS)
         return found
 
@@ -65,8 +68,8 @@ def test_every_process_is_limited_and_every_disk_made_and_removed(tmp_path: Path
 
 
 def test_without_rights_the_trial_goes_on_and_says_what_is_missing(tmp_path: Path) -> None:
-    host = Host(why_no_disk="needs root")
-    found = limited(host, tmp_path / "data", why="needs root")
+    host = Host(refused={"ext4": "needs root", "memory": "needs root"})
+    found = limited(host, tmp_path / "data")
     assert len(found.problems) == 2
     assert all("could not be set (needs root)" in problem for problem in found.problems)
     assert host.started == [PROCESS]
@@ -81,10 +84,21 @@ def test_a_disk_that_cannot_be_made_is_reported_with_its_reason(tmp_path: Path) 
 def test_of_several_disks_all_are_made_or_none(tmp_path: Path) -> None:
     host: Any = Host({"b": "No space left on device"})
     with ExitStack() as cleanup:
-        found = limit_servers(LIMITED, host, lambda: "", [tmp_path / "a", tmp_path / "b"], cleanup)
+        found = limit_servers(LIMITED, host, [tmp_path / "a", tmp_path / "b"], cleanup, {})
         assert "No space left on device" in found.problems[0]
         assert host.removed == [tmp_path / "a"]
     assert host.removed == [tmp_path / "a"]
+
+
+def test_on_hosts_each_has_a_disk_for_its_own_nodes(tmp_path: Path) -> None:
+    here, three = Host(), replace(LIMITED, nodes=3)
+    limited(here, tmp_path / "data", three)
+    apart = Host()
+    seats = {number: Seat(f"10.0.0.{number}", f"server-{number}") for number in (1, 2, 3)}
+    seats[0] = Seat("10.0.0.9", "keeper")
+    limited(apart, tmp_path / "data", three, seats)
+    assert (here.nodes, apart.nodes) == ([""], ["server-1", "server-2", "server-3"])
+    assert apart.made[0][1] < here.made[0][1], "one node's"
 
 
 def test_servers_of_others_are_not_limited(tmp_path: Path) -> None:

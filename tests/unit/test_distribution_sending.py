@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -62,6 +63,21 @@ def test_an_entry_arrives_as_it_is(entry: Path, inbox: Inbox, tmp_path: Path) ->
     sending.send(parcel(entry), inbox.take)
     inbox.keep(place, digest(entry))
     assert cache.check(there, "recipe", "") == []
+
+
+def test_a_link_to_a_file_of_the_hosts_own_counts_by_no_hosts_content(entry: Path) -> None:
+    sums = cache.sums_of(entry)
+    assert sorted(sums) == ["large", "root/bin/start"]
+    (entry / "root/inner").symlink_to("bin/start")
+    assert cache.sums_of(entry)["root/inner"] == sums["root/bin/start"]
+    # Earlier versions recorded what it led to.
+    (entry / "root/inner").unlink()
+    manifest = json.loads((entry / "manifest.json").read_text())
+    before = digest(entry)
+    manifest["files"]["root/run"] = "0" * 64
+    (entry / "manifest.json").write_text(json.dumps(manifest))
+    assert cache.check(entry, "recipe", "") == []
+    assert digest(entry) == before
 
 
 def test_what_is_cut_off_is_not_kept(entry: Path, inbox: Inbox, tmp_path: Path) -> None:

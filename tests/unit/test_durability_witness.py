@@ -149,3 +149,11 @@ def test_settings_that_claim_level_3_for_what_level_4_does_are_a_named_mismatch(
     background = Watch((call("kafka-1", 1100, 1300), call("kafka-1", 1600, 1700, "msync")))
     finding = replace(LevelFinding(3, ("flush.messages=1",)), syncs=judge(3, ONE, MESSAGES, background))
     assert "level 3, but only 1 of 4 acknowledgements came after an fsync; 2 such calls" in disagreement(finding)
+
+
+def test_what_clocks_of_hosts_leave_open_speaks_against_nobody_and_is_said() -> None:
+    shortest, longest = for_each("kafka-1"), for_each("kafka-1")[:-1]
+    found = judge(3, ("kafka-1",), MESSAGES, Watch(shortest, 0, longest))
+    assert found.agreement is Agreement.AGREES
+    assert found.words.endswith("came after an fsync; of 1 the hosts' clocks leave it open")
+    assert "open" not in judge(3, ("kafka-1",), MESSAGES, Watch(shortest, 0, shortest)).words

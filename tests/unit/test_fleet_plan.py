@@ -8,6 +8,7 @@ import pytest
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import machines_of
+from tidegauge.campaign.read.fingerprint import differences, meaning
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.on_hosts import difference
 from tidegauge.cli.planning import prepare
@@ -76,7 +77,7 @@ def test_the_fleets_load_hosts_have_the_load_generators(tmp_path: Path) -> None:
     assert {trial.load_hosts for trial in ready.plan.trials} == {2}
     assert all(need.worker_mb == 0 for need in ready.memory.needs), "none of it is here"
     assert any("4 load generators on 2 hosts of role load" in note.text for note in ready.left_out)
-    with pytest.raises(UserError, match=r"worker\.count: '3': the hosts of .* have 4 load generators"):
+    with pytest.raises(UserError, match=r"worker\.count: '3': the fleet's hosts have 4 load generators"):
         parsed(tmp_path, four + "worker: {count: 3}\n", fleet=fleet)
     with pytest.raises(UserError, match="workers-per-host: is for hosts with the label 'load'"):
         parsed(
@@ -98,12 +99,23 @@ def test_load_hosts_may_measure_what_others_run(tmp_path: Path) -> None:
 def test_what_is_not_done_on_other_hosts_is_refused(tmp_path: Path) -> None:
     fault = "measure: 10s, faults: [{kind: power-cut, target: 1, at: 2s, duration: 2s}]}"
     cut = CAMPAIGN.replace("measure: 10s}", fault)
+    parted = cut.replace("power-cut", "partition")
+    notes = [note.text for note in prepare(parsed(tmp_path, parted), dry_run=True, allow_unequal=True).left_out]
+    assert any("is on the host of node 1: a fault of that node's link hits it, too." in note for note in notes)
+    servers = "servers: {label: {role: server}, count: 3, nodes-per-host: 2}"
+    shared = parsed(tmp_path, parted, fleet=f"launcher: ray\nroles: {{{servers}}}\n")
+    assert "nodes-per-host: a fault of a node's link is one of its host's" in refused(shared)
+    keeper = "launcher: ray\nroles: {k: {label: {role: keeper}, count: 1}}\n"
+    notes = [n.text for n in prepare(parsed(tmp_path, parted, fleet=keeper), dry_run=True, allow_unequal=True).left_out]
+    assert not any("hits it, too" in note for note in notes)
     limit = cut.replace("power-cut", "rate-limit, bandwidth: 1MiB")
     assert "rate-limit can't be made here: the links of a fleet's hosts belong" in refused(parsed(tmp_path, limit))
     # What the hosts themselves can't do they say when the run begins.
     assert prepare(parsed(tmp_path, cut), dry_run=True, allow_unequal=True).plan.trials[0].faults
     attest = CAMPAIGN.replace(PULSAR, "").replace("{name: latency, rate: 1000, measure: 10s}", "{name: attest}")
-    assert prepare(parsed(tmp_path, attest), dry_run=True, allow_unequal=True).plan.trials
+    many = "launcher: ray\nroles: {load: {label: {role: load}, count: 4}}\n"
+    ready = prepare(parsed(tmp_path, attest, fleet=many), dry_run=True, allow_unequal=True)
+    assert {trial.load_hosts for trial in ready.plan.trials} == {0}, "its load generator is on the host of run"
 
 
 def test_files_that_are_others_are_named() -> None:
@@ -115,3 +127,9 @@ def test_files_that_are_others_are_named() -> None:
         ("java_home", None, "its java home is none instead of /jdk"),
     ):
         assert difference(here, Distribution(**{**vars(here), name: value})) == words
+
+
+def test_another_placement_is_another_campaign(tmp_path: Path) -> None:
+    few = "launcher: ray\nroles: {s: {label: {role: server}, count: 3, nodes-per-host: 2}}\n"
+    before, now = meaning(parsed(tmp_path)), meaning(parsed(tmp_path, fleet=few))
+    assert differences(before, now) == ["nodes_per_host was 1 and is 2 now"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,9 @@ class Stage:
         self.arrivals: Arrivals = {}
         addresses = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.8", "10.0.0.9"]
         self.agents = {address: Agent(address, self.done, self.arrivals) for address in addresses}
-        hosts = [RigHost(address, agent) for address, agent in self.agents.items()]  # type: ignore[arg-type]
-        servers = {f"server-{number}": host for number, host in enumerate(hosts[:3], 1)}
-        self.rig = RigOfHosts(servers, hosts[3:], PROCESSES.__getitem__, "7000-7299")
+        self.hosts = [RigHost(address, agent) for address, agent in self.agents.items()]  # type: ignore[arg-type]
+        servers = {f"server-{number}": host for number, host in enumerate(self.hosts[:3], 1)}
+        self.rig = RigOfHosts(servers, self.hosts[3:], PROCESSES.__getitem__, "7000-7299")
 
     def hosts_of(self, what: str) -> list[str]:
         return sorted(address for address, done, _ in self.done if done == what)
@@ -97,14 +98,14 @@ def test_a_disk_is_made_where_its_node_is_and_found_there_again(stage: Stage) ->
     assert len(stage.done) == 3, "gone already is fine"
 
 
-def test_a_disk_of_no_node_is_made_on_every_host_or_on_none(stage: Stage) -> None:
-    stage.rig.make_disk(Path("/d/data"), 1 << 20)
-    assert stage.hosts_of("make") == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
-    stage.done.clear()
+def test_disks_at_one_place_of_several_hosts_go_together(stage: Stage) -> None:
+    stage.rig.make_disk(Path("/d/data"), 1 << 20, node="server-1")
     stage.agents["10.0.0.3"].fails = "No disk can be made: no space."
     with pytest.raises(RunFailedError, match="no space"):
-        stage.rig.make_disk(Path("/d/other"), 1 << 20)
-    assert stage.hosts_of("remove") == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
+        stage.rig.make_disk(Path("/d/data"), 1 << 20, node="server-3")
+    stage.rig.make_disk(Path("/d/data"), 1 << 20, node="server-2")
+    stage.rig.remove_disk(Path("/d/data"))
+    assert stage.hosts_of("remove") == ["10.0.0.1", "10.0.0.2"]
 
 
 def test_all_stand_still_on_all_hosts_before_the_first_disk_is_cut_off(stage: Stage) -> None:
@@ -154,6 +155,29 @@ def test_lost_packets_of_two_nodes_add_up_between_them(stage: Stage) -> None:
     stage.rig.lift_all()
     assert stage.arrivals == {}
     assert stage.hosts_of("lift") == sorted(stage.agents)
+
+
+def test_a_share_of_packets_is_lost_once_however_many_nodes_a_host_has() -> None:
+    stage = Stage()
+    first, second, *_ = stage.hosts
+    shared = {"server-1": first, "server-2": second, "server-3": first, "server-4": second}
+    # A host that the run is on and that has load generators has two agents.
+    clients = [stage.hosts[3], replace(stage.hosts[4], address="10.0.0.8")]
+    rig = RigOfHosts(shared, clients, PROCESSES.__getitem__, "7000-7299")
+    rig.lose_packets("server-1", 0.1)
+    assert stage.arrivals["10.0.0.2"] == pytest.approx({"10.0.0.1": 0.1})
+    assert stage.arrivals["10.0.0.1"] == pytest.approx({"10.0.0.2": 0.1, "10.0.0.8": 0.1})
+    assert stage.arrivals["10.0.0.8"] == pytest.approx({"10.0.0.1": 0.1})
+    assert "10.0.0.9" not in stage.arrivals, "the same host"
+
+
+def test_who_has_no_node_needs_no_disk() -> None:
+    stage = Stage()
+    servers = {"server-1": stage.hosts[0], "keeper": stage.hosts[1]}
+    rig = RigOfHosts(servers, stage.hosts[3:], PROCESSES.__getitem__, "7000-7299")
+    stage.agents["10.0.0.2"].refused = {"ext4": "needs root", "partition": "needs root"}
+    assert rig.refusals()["partition"] == "10.0.0.2: needs root"
+    assert "ext4" not in rig.refusals()
 
 
 def test_what_some_host_cannot_do_is_said_with_its_address(stage: Stage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -12,8 +13,12 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
+from tidegauge.errors import RunFailedError
+from tidegauge.fleet.api import ProcessSpec
+from tidegauge.fleet.local import LocalHost
 from tidegauge.hosts import tracefs
 from tidegauge.hosts.procfs import Identity
 from tidegauge.hosts.syscalls import clean_traces, watch_syncs
@@ -41,8 +46,13 @@ needs_traces = pytest.mark.skipif(bool(why_not()), reason=f"system calls can't b
 
 def instances(tracer: subprocess.Popen[bytes]) -> list[str]:
     """Those of one tracer, seen from a private mount. Those of other runs come and go in the same kernel."""
+    return instances_of(tracer.pid)
+
+
+def instances_of(pid: int) -> list[str]:
+    """The same, by the tracer's number."""
     listed = subprocess.run([sys.executable, "-c", LISTING], capture_output=True, text=True, check=True)
-    return [name for name in listed.stdout.split() if name.startswith(f"{tracefs.PREFIX}{tracer.pid}-")]
+    return [name for name in listed.stdout.split() if name.startswith(f"{tracefs.PREFIX}{pid}-")]
 
 
 def mounts() -> str:
@@ -153,6 +163,32 @@ def test_a_tracer_that_dies_is_reported() -> None:
         with pytest.raises(NoTraceError, match="tracer"):
             watch.finish()
     clean_traces()
+
+
+@needs_traces
+def test_a_tracer_whose_end_somebody_else_saw_is_reported_too() -> None:
+    """An agent collects all its children; the tracer's exit code is then taken for 0."""
+    with watch_syncs({"self": os.getpid()}) as watch:
+        watch._tracer.kill()
+        os.waitpid(watch._tracer.pid, 0)
+        with pytest.raises(NoTraceError, match="the tracer was ended"):
+            watch.finish()
+    clean_traces()
+
+
+@needs_traces
+def test_an_agent_that_ends_while_it_watches_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
+    with LocalHost.open() as host:
+        host.start(ProcessSpec("idle", ("sleep", "1000"), {}, str(tmp_path), str(tmp_path / "log")))
+        with host.watch_syncs(["idle"]), contextlib.suppress(RunFailedError):
+            agent = psutil.Process(host.agent_pid)
+            (tracer,) = [child for child in agent.children() if "tidegauge.hosts.tracefs" in child.cmdline()]
+            assert len(instances_of(tracer.pid)) == 1
+            agent.terminate()
+            agent.wait(60)
+            tracer.wait(60)
+    assert instances_of(tracer.pid) == []
 
 
 def test_without_root_the_reason_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,7 @@ class Campaign:
     `listed` are names and versions of the file's systems that have its durability, before options chose others.
     `retry` is how often a trial is made again whose load generators fail. `price` is that of a host for an hour.
     `fleet` is the file of the fleet on whose hosts its servers are started, and its load generators if the file has
-    hosts for them; "" = all are here.
+    hosts for them; "" = all are here. `nodes_per_host` and `keeper_apart` are what that file says of placement.
     `notes` say in a sentence each what of the file has no effect, as was asked.
     """
 
@@ -138,6 +138,8 @@ class Campaign:
     listed: tuple[tuple[str, str], ...] = ()
     retry: int = 0
     fleet: str = ""
+    nodes_per_host: int = 1
+    keeper_apart: bool = False
 
     def starts_here(self, system: SystemChoice) -> bool:
         """Whether a system's servers are started where the load generator runs; attached ones and a fleet's are not."""

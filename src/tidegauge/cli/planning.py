@@ -27,7 +27,7 @@ from tidegauge.errors import UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
 from tidegauge.fleet.agent_rig import refusals
 from tidegauge.fleet.api import Ability
-from tidegauge.fleet.file import read_fleet_file
+from tidegauge.fleet.file import FleetFile, read_fleet_file
 from tidegauge.fleet.rigs import refusals_of_any_fleet
 from tidegauge.hosts.facts import load_bounds
 from tidegauge.hosts.memory import machine, memory_available
@@ -177,7 +177,7 @@ class Ready:
             out.show(plan_list(self.shown_plan, self.full_speed(runs_directory), self.places(runs_directory)), {})
 
 
-def check_fleet(campaign: Campaign) -> tuple[str, ...]:
+def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
     """Who runs where, in sentences. Raises `UserError` if the fleet that the file describes does not fit."""
     fleet = read_fleet_file(Path(campaign.fleet))
     wanted, nodes = dict(fleet.hosts_of_role), machines_of(campaign, registry.get)
@@ -200,8 +200,24 @@ def check_fleet(campaign: Campaign) -> tuple[str, ...]:
     shared = "one node each" if each == 1 else f"which share {nodes} nodes"
     if not nodes:
         return (f"Others run the servers; {load}.",)
+    alone = _link_faults(plan, fleet, campaign.fleet)
     keeper = f", what belongs to no node on one of role {KEEPER_ROLE}" if fleet.has_keeper else ""
-    return (f"Servers are started on {role} of {campaign.fleet}, {shared}{keeper}; {load}.",)
+    return (f"Servers are started on {role} of {campaign.fleet}, {shared}{keeper}; {load}.", *alone)
+
+
+def _link_faults(plan: Plan, fleet: FleetFile, path: str) -> tuple[str, ...]:
+    """What else faults of links hit, in sentences. Raises `UserError` where that is other nodes."""
+    if not any(fault.kind.needs_network for trial in plan.trials for fault in trial.faults):
+        return ()
+    if fleet.nodes_per_host > 1:
+        raise UserError(
+            f"{path}: nodes-per-host: a fault of a node's link is one of its host's, and would hit all nodes there.",
+            "One node for each host, or other faults.",
+        )
+    if fleet.has_keeper:
+        return ()
+    words = "What belongs to no node (a ZooKeeper) is on the host of node 1: a fault of that node's link hits it, too."
+    return (f"{words} With a host of role {KEEPER_ROLE} it does not.",)
 
 
 def _fitted(
@@ -235,7 +251,7 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     # Mistakes in the campaign come before what this machine lacks.
     plan = plan_campaign(campaign)
     check_faults(plan.trials, refusals_of_any_fleet if campaign.fleet else refusals)
-    on_fleet = check_fleet(campaign) if campaign.fleet else ()
+    on_fleet = check_fleet(campaign, plan) if campaign.fleet else ()
     check_handles(campaign, registry.get, handles_available())
     if not dry_run and not campaign.fleet:
         check_means(campaign, refusals)

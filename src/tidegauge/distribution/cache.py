@@ -106,7 +106,14 @@ def sha256_of(path: Path) -> str:
 def sums_of(directory: Path) -> dict[str, str]:
     """SHA-256 of every file below a directory by relative name, but the manifest itself."""
     files = sorted(path for path in directory.rglob("*") if path.is_file() and path.name != MANIFEST_NAME)
-    return {path.relative_to(directory).as_posix(): sha256_of(path) for path in files}
+    return {
+        path.relative_to(directory).as_posix(): sha256_of(path) for path in files if not _leads_out(path, directory)
+    }
+
+
+def _leads_out(path: Path, directory: Path) -> bool:
+    """Whether it is a link to a file of the host's own, such as its C library: another host has another one."""
+    return path.is_symlink() and not path.resolve().is_relative_to(directory.resolve())
 
 
 def digest_of(sums: Mapping[str, str]) -> str:
@@ -150,10 +157,17 @@ def check(entry: Path, recipe: str, otherwise: str) -> list[str]:
     recorded = read_manifest(entry)
     if recorded is None:
         return ["there is no readable manifest"]
-    return differences(recorded["files"], sums_of(entry)) if recorded.get("recipe") == recipe else [otherwise]
+    if recorded.get("recipe") != recipe:
+        return [otherwise]
+    return differences(_own(recorded["files"], entry), sums_of(entry))
+
+
+def _own(files: Mapping[str, str], entry: Path) -> dict[str, str]:
+    """Without links to a host's own files, which earlier versions recorded."""
+    return {name: recorded for name, recorded in files.items() if not _leads_out(entry / name, entry)}
 
 
 def digest_and_source(entry: Path) -> tuple[str, str]:
     """Of the files of an entry that is whole."""
     recorded = read_manifest(entry) or {}
-    return digest_of(recorded["files"]), str(recorded["source"])
+    return digest_of(_own(recorded["files"], entry)), str(recorded["source"])

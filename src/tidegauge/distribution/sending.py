@@ -68,6 +68,10 @@ class Inbox:
         # Without a name: gone when the object is, however that ends.
         self._arrived = tempfile.TemporaryFile(dir=cache.make_directory(cache.cache_directory()))  # noqa: SIM115
 
+    def cache(self) -> str:
+        """Where the host has its cache."""
+        return str(cache.cache_directory())
+
     def holds(self, place: str, digest: str) -> bool:
         """Whether it has this entry, with these files."""
         entry = cache.cache_directory() / place

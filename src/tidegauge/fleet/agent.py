@@ -159,7 +159,7 @@ FILE_CALLS: dict[str, Callable[[Message], Any]] = {
 class SyncRecording:
     """What the processes of an agent are seen to make durable; one recording at a time.
 
-    Answers begin with why it can't be done, "" if it is done. What the tracer made is gone when the agent is.
+    Answers begin with why it can't be done, "" if it is done.
     """
 
     def __init__(self, children: Children) -> None:
@@ -171,8 +171,13 @@ class SyncRecording:
             "end_syncs": lambda _m: self._finish(),
         }
 
-    def _begin(self, names: Sequence[str]) -> str:
+    def end(self) -> None:
+        """Watch no more: the tracer removes what it made in the kernel, which it can't once it is killed."""
+        self._watch = None
         self._end.close()
+
+    def _begin(self, names: Sequence[str]) -> str:
+        self.end()
         pids = {name: self._children.status(name).pid for name in names}
         try:
             self._watch = self._end.enter_context(watch_syncs(pids))
@@ -204,6 +209,7 @@ class Agent:
         self._ledger = ledger
         self._channel = channel
         self._rig = AgentRig(self._children, ledger)
+        self._syncs = SyncRecording(self._children)
         self._lease_s = lease_s
         self._lease_ends_s = time.monotonic() + lease_s
         self._endings: list[Ending] = []
@@ -232,7 +238,7 @@ class Agent:
             "shutdown": self._shutdown,
             **{
                 name: self._at_leisure(call)
-                for name, call in (FILE_CALLS | SyncRecording(self._children).calls | self._rig.calls).items()
+                for name, call in (FILE_CALLS | self._syncs.calls | self._rig.calls).items()
             },
         }
 
@@ -257,6 +263,7 @@ class Agent:
             if self._closing:
                 # Nobody can be ended on a disk that hangs. Here, not where the end is announced: that may be a signal.
                 self._rig.lift_once()
+                self._syncs.end()
             self._step_endings()
         self._clean_up()
 

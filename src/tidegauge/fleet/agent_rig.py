@@ -17,7 +17,7 @@ from tidegauge.fleet.children import Children
 from tidegauge.fleet.registry import Ledger
 from tidegauge.fleet.trees import Trees
 from tidegauge.fleet.wire import Message
-from tidegauge.hosts import fuse_disk, loop_disk, network, slow_disk
+from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network, slow_disk
 from tidegauge.hosts.locks import locked
 from tidegauge.hosts.network import Plug, Port
 
@@ -137,6 +137,12 @@ class AgentNetwork:
         return self._ports[node]
 
 
+def _plain(place: str) -> Path:
+    """As this host's kernel names it: without links, of which another host may have others."""
+    path = Path(place)
+    return path.parent.resolve() / path.name
+
+
 def _require(refusal: str, what: str) -> None:
     if refusal:
         raise RunFailedError(f"{what}: {refusal}.")
@@ -153,12 +159,12 @@ class AgentRig:
         self._lifted = False
         self.calls: dict[str, Callable[[Message], Any]] = {
             "refusals": lambda _m: refusals(),
-            "make_disk": lambda m: self._disks.make(Path(m["place"]), int(m["size_bytes"]), m["file_system"]),
-            "remove_disk": lambda m: self._disks.remove(Path(m["place"])),
-            "cut_power": lambda m: asdict(self._disks.cut(m["processes"], [Path(place) for place in m["places"]])),
-            "throttle_disk": lambda m: self._disks.throttle(Path(m["place"]), m["bytes_per_s"], m["ops_per_s"]),
-            "hang_disk": lambda m: self._disks.hang(Path(m["place"])),
-            "unhang_disk": lambda m: self._disks.unhang(Path(m["place"])),
+            "make_disk": lambda m: self._disks.make(_plain(m["place"]), int(m["size_bytes"]), m["file_system"]),
+            "remove_disk": lambda m: self._disks.remove(_plain(m["place"])),
+            "cut_power": lambda m: asdict(self._disks.cut(m["processes"], [_plain(place) for place in m["places"]])),
+            "throttle_disk": lambda m: self._disks.throttle(_plain(m["place"]), m["bytes_per_s"], m["ops_per_s"]),
+            "hang_disk": lambda m: self._disks.hang(_plain(m["place"])),
+            "unhang_disk": lambda m: self._disks.unhang(_plain(m["place"])),
             "kill": lambda m: self._trees.kill(m["processes"]),
             "pause": self._pause,
             "resume": lambda m: self._trees.resume(m["processes"]),
@@ -212,5 +218,6 @@ def refusals() -> dict[Ability, str]:
         "partition": network.refusal("nft"),
         "packet_loss": network.refusal("nft"),
         "rate_limit": network.refusal("tc"),
+        "memory": cgroups.refusal(),
     }
     return {ability: reason for ability, reason in reasons.items() if reason}

@@ -20,9 +20,19 @@ from tidegauge.model.host import DiskCheck, FileSystem
 from tidegauge.model.use import Sample
 
 Ability = Literal[
-    "ext4", "xfs", "fuse", "power_cut", "slow_disk", "hung_disk", "network", "partition", "packet_loss", "rate_limit"
+    "ext4",
+    "xfs",
+    "fuse",
+    "power_cut",
+    "slow_disk",
+    "hung_disk",
+    "network",
+    "partition",
+    "packet_loss",
+    "rate_limit",
+    "memory",
 ]
-"""What a host may be unable to do. Kill, pause and resume can be done everywhere."""
+"""What a host may be unable to do ("memory": to limit a process's). Kill, pause and resume can be done everywhere."""
 
 CLIENTS = "clients"
 """In a network's links, stands for everything that runs in the host's own network: workers, tools."""
@@ -76,7 +86,7 @@ class Rig(Protocol):
         """Mount a new, empty disk at `place`, which must not exist or be an empty directory.
 
         `node`: whose it is, by its link (see `systems.api.Seat`): where nodes are on hosts of their own, it is made on
-        that node's; "" = on every host of servers.
+        that node's. There may be one at the same place on several hosts, which are then removed together.
 
         Its image is a file beside it, with all its room reserved, read and written with direct I/O. That of "fuse",
         which needs no root, is a directory, for which room is only looked for: it can lose its power, but neither be

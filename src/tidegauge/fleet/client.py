@@ -49,29 +49,29 @@ class AgentRigCalls:
 
     def make_disk(self, place: Path, size_bytes: int, file_system: FileSystem = "ext4", node: str = "") -> None:
         """See `Rig.make_disk`: here, whosever it is."""
-        self._call("make_disk", place=_plain(place), size_bytes=size_bytes, file_system=file_system)
+        self._call("make_disk", place=str(place.absolute()), size_bytes=size_bytes, file_system=file_system)
 
     def remove_disk(self, place: Path) -> None:
         """See `Rig.remove_disk`."""
-        self._call("remove_disk", place=_plain(place))
+        self._call("remove_disk", place=str(place.absolute()))
 
     def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
         """See `Rig.cut_power`."""
         return wire.cut_from_json(
-            self._call("cut_power", processes=list(processes), places=[_plain(place) for place in places])
+            self._call("cut_power", processes=list(processes), places=[str(place.absolute()) for place in places])
         )
 
     def throttle_disk(self, place: Path, bytes_per_s: int | None = None, ops_per_s: int | None = None) -> None:
         """See `Rig.throttle_disk`."""
-        self._call("throttle_disk", place=_plain(place), bytes_per_s=bytes_per_s, ops_per_s=ops_per_s)
+        self._call("throttle_disk", place=str(place.absolute()), bytes_per_s=bytes_per_s, ops_per_s=ops_per_s)
 
     def hang_disk(self, place: Path) -> None:
         """See `Rig.hang_disk`."""
-        self._call("hang_disk", place=_plain(place))
+        self._call("hang_disk", place=str(place.absolute()))
 
     def unhang_disk(self, place: Path) -> None:
         """See `Rig.unhang_disk`."""
-        self._call("unhang_disk", place=_plain(place))
+        self._call("unhang_disk", place=str(place.absolute()))
 
     def kill(self, processes: Sequence[str]) -> None:
         """See `Rig.kill`."""
@@ -141,11 +141,6 @@ class _Recording:
         if not self._ended:
             with contextlib.suppress(RunFailedError, NoTraceError):
                 self.finish()
-
-
-def _plain(place: Path) -> str:
-    """As the kernel names it: absolute and without links, so that both sides mean the same directory."""
-    return str(place.parent.resolve() / place.name)
 
 
 LEASE_S = 15.0
@@ -263,10 +258,10 @@ class AgentHost:
     @contextlib.contextmanager
     def watch_syncs(self, processes: Sequence[str]) -> Iterator[SyncsSeen]:
         """See `Host.watch_syncs`."""
-        if problem := self._call("begin_syncs", processes=list(processes)):
-            raise NoTraceError(problem)
         seen = _Recording(self._call)
         try:
+            if problem := self._call("begin_syncs", processes=list(processes)):
+                raise NoTraceError(problem)
             yield seen
         finally:
             seen.end()

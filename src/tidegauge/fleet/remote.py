@@ -21,6 +21,7 @@ from tidegauge.fleet.link import Link
 from tidegauge.fleet.listening import AgentStarter, Listening, connected
 from tidegauge.fleet.rigs import RigHost, RigOfHosts
 from tidegauge.hosts.memory import CacheDrop
+from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.fleet import FleetHost
 from tidegauge.model.use import OtherHostUse, Sample, of_host
 
@@ -226,6 +227,8 @@ class ManyHosts:
         self._servers = list(dict.fromkeys(servers.values()))
         self._of_process: dict[str, _Started] = {}
         self._of_path: dict[str, RemoteHost] = {}
+        self._brought: set[Path] = set()
+        """Logs whose ends were."""
         self._looking = threading.Lock()
 
     def _with(self, path: Path) -> list[Host]:
@@ -262,8 +265,11 @@ class ManyHosts:
         if name in self._of_process:
             started = self._of_process[name]
             for log in (Path(path) for path in (started.spec.log_path, started.spec.gc_log_path) if path):
-                if not log.exists() and (text := started.host.read_end(log, _LOG_BYTES_MAX)):
-                    self._own.write(log, text)
+                # What is here already without having been brought is the same file, which both see.
+                if log in self._brought or not log.exists():
+                    self._brought.add(log)
+                    if text := started.host.read_end(log, _LOG_BYTES_MAX):
+                        self._own.write(log, text)
         return status
 
     def signal(self, name: str, signal_number: int) -> None:
@@ -403,20 +409,27 @@ class _SyncsOfHosts:
 
     def finish(self) -> Watch:
         """See `SyncsSeen.finish`."""
-        calls: list[SyncCall] = []
+        shortest: list[SyncCall] = []
+        longest: list[SyncCall] = []
         lost = 0
-        off_ns = round(self._load_clocks_off_ns())
+        try:
+            off_ns = round(self._load_clocks_off_ns())
+        except RunFailedError as error:
+            raise NoTraceError(f"the clocks of load hosts are not known: {error.message}") from error
         for host, begun, recording in self._seen:
             watch = recording.finish()
             # Between the two, clocks have drifted evenly.
             ended = _ahead_ns(host)
             low_ns, high_ns = min(begun[0], ended[0]) - off_ns, max(begun[1], ended[1]) + off_ns
-            calls += [
-                replace(call, entered_mono_ns=call.entered_mono_ns - low_ns, left_mono_ns=call.left_mono_ns - high_ns)
-                for call in watch.calls
-            ]
+            shortest += [_moved(call, low_ns, high_ns) for call in watch.calls]
+            longest += [_moved(call, high_ns, low_ns) for call in watch.calls]
             lost += watch.lost
-        return Watch(tuple(calls), lost)
+        return Watch(tuple(shortest), lost, tuple(longest))
+
+
+def _moved(call: SyncCall, begin_ns: int, end_ns: int) -> SyncCall:
+    """With its begin and its end put on a clock that is behind by so much."""
+    return replace(call, entered_mono_ns=call.entered_mono_ns - begin_ns, left_mono_ns=call.left_mono_ns - end_ns)
 
 
 def _with_others(sample: Sample, host: str, others: Sequence[Sample]) -> Sample:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import CLIENTS, Ability, CutReport, Network
 from tidegauge.fleet.client import AgentRigCalls
+from tidegauge.model.fleet import KEEPER_ROLE
 from tidegauge.model.host import FileSystem
 
 NO_RATE_LIMIT = "the links of a fleet's hosts belong to the hosts"
@@ -33,7 +33,7 @@ class RigHost:
 
 
 class RigOfHosts:
-    """`Rig` of several hosts. A node is known by its link; all that has no node is done on every host of servers.
+    """`Rig` of several hosts. A node is known by its link.
 
     Packets are dropped by the host that they arrive at, so that their sender learns nothing, as in a wire; those of
     the fleet itself (`spared_ports`, see `AgentRigCalls.lose_arrivals`) are not.
@@ -46,12 +46,12 @@ class RigOfHosts:
         link_of: Callable[[str], str],
         spared_ports: str,
     ) -> None:
-        """`clients`: all other hosts. `link_of`: the link of a process, by its name."""
+        """`clients`: all other hosts; several agents of one are one. `link_of`: the link of a process, by its name."""
         self._servers = servers
-        self._clients = clients
+        self._clients = list({client.address: client for client in reversed(clients)}.values())
         self._link_of = link_of
         self._spared_ports = spared_ports
-        self._link_of_disk: dict[Path, str] = {}
+        self._disks: dict[Path, list[RigHost]] = {}
         self._cut_links: set[tuple[str, str]] = set()
         self._lost_shares: dict[str, float] = {}
         self._lock = threading.Lock()
@@ -59,11 +59,12 @@ class RigOfHosts:
     def refusals(self) -> Mapping[Ability, str]:
         """See `Rig.refusals`: what some host can't do, with its address."""
         found: dict[Ability, str] = {}
-        for host, of_servers in [*((host, True) for host in self._each()), *((host, False) for host in self._clients)]:
+        with_nodes = [host for link, host in self._servers.items() if link != KEEPER_ROLE]
+        for host in dict.fromkeys([*with_nodes, *self._each(), *self._clients]):
             for ability, reason in host.rig.refusals().items():
                 drops = ability in ("partition", "packet_loss")
-                # Hosts are a network already.
-                if ability != "network" and (of_servers or drops):
+                # Hosts are a network already. Who has no node needs no disk.
+                if drops or (ability != "network" and host in with_nodes):
                     found.setdefault(ability, f"{host.address}: {reason}")
         return {**found, **refusals_of_any_fleet()}
 
@@ -71,19 +72,14 @@ class RigOfHosts:
 
     def make_disk(self, place: Path, size_bytes: int, file_system: FileSystem = "ext4", node: str = "") -> None:
         """See `Rig.make_disk`."""
-        self._link_of_disk[place] = node
-        try:
-            self._on_each(self._hosts_of(node), lambda rig: rig.make_disk(place, size_bytes, file_system))
-        except RunFailedError:
-            with contextlib.suppress(RunFailedError):
-                self.remove_disk(place)
-            raise
+        host = self._servers[node]
+        host.rig.make_disk(place, size_bytes, file_system)
+        self._disks.setdefault(place, []).append(host)
 
     def remove_disk(self, place: Path) -> None:
         """See `Rig.remove_disk`."""
-        if place in self._link_of_disk:
-            self._on_each(self._hosts_of_disk(place), lambda rig: rig.remove_disk(place))
-            del self._link_of_disk[place]
+        self._on_each(self._disks.get(place, ()), lambda rig: rig.remove_disk(place))
+        self._disks.pop(place, None)
 
     def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
         """See `Rig.cut_power`: every process on every host stands still before the first disk is cut off.
@@ -202,32 +198,31 @@ class RigOfHosts:
         """What share of what comes from which address each host is to drop."""
         kept: dict[RigHost, dict[str, float]] = {}
 
-        def lose(source: str, target: str, share: float) -> None:
-            for sender, receiver in product(self._hosts_of(source), self._hosts_of(target)):
+        def lose(source: Sequence[RigHost], target: Sequence[RigHost], share: float) -> None:
+            for sender, receiver in product(source, target):
                 if sender != receiver:
                     shares = kept.setdefault(receiver, {})
                     shares[sender.address] = shares.get(sender.address, 1.0) * (1 - share)
 
         for source, target in cut_links:
-            lose(source, target, 1.0)
+            lose(self._hosts_of(source), self._hosts_of(target), 1.0)
         for node, share in lost_shares.items():
-            for other in [*self._servers, CLIENTS]:
-                lose(node, other, share)
-                lose(other, node, share)
+            # Several nodes, or what belongs to none, may be on one of them.
+            for other in [*dict.fromkeys(self._servers.values()), *self._clients]:
+                lose((self._servers[node],), (other,), share)
+                lose((other,), (self._servers[node],), share)
         return {host: {address: 1 - share for address, share in shares.items()} for host, shares in kept.items()}
 
     def _each(self) -> list[RigHost]:
         return list(dict.fromkeys(self._servers.values()))
 
     def _hosts_of(self, node: str) -> Sequence[RigHost]:
-        if node == CLIENTS:
-            return self._clients
-        return [self._servers[node]] if node else self._each()
+        return self._clients if node == CLIENTS else [self._servers[node]]
 
     def _hosts_of_disk(self, place: Path) -> Sequence[RigHost]:
-        if place not in self._link_of_disk:
+        if place not in self._disks:
             raise RunFailedError(f"{place} is no disk that was made on a host.")
-        return self._hosts_of(self._link_of_disk[place])
+        return self._disks[place]
 
     def _on_processes(self, processes: Sequence[str], call: Callable[[AgentRigCalls, Sequence[str]], None]) -> None:
         """On all their hosts at once."""

@@ -101,9 +101,12 @@ class SyncWatch:
             text, _ = self._tracer.communicate(b"stop\n", timeout=_ANSWER_S)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise NoTraceError("the tracer does not answer") from error
-        if self._tracer.returncode != 0:
+        trace = text.decode("utf-8", "replace")
+        # Who else waits for this process's children may have taken its exit code: only the trace itself proves that it
+        # was read to its end.
+        if self._tracer.returncode != 0 or not _WRITTEN.search(trace):
             raise NoTraceError("the tracer was ended")
-        return parse_trace(text.decode("utf-8", "replace"), self._threads, namespace_shift_ns())
+        return parse_trace(trace, self._threads, namespace_shift_ns())
 
 
 @contextlib.contextmanager

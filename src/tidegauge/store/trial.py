@@ -66,7 +66,7 @@ class TrialStore:
         self._started_at = str(earlier.get("started_at") or now())
         make_directory(self.log_directory)
         # On other hosts they are made there.
-        for data in () if self.spec.apart else self._data_directories():
+        for data in () if self.spec.elsewhere else self._data_directories():
             make_directory(data)
         self._write_status("running", "", "")
         self._seconds = Table(directory, seconds.NAME, seconds.columns)

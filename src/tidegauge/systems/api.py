@@ -82,6 +82,7 @@ class DeployRequest:
         journal_disks: the same for journals, of systems that keep one apart; () = beside the data.
         shape: the system's own options of layout, such as {"brokers": "1"} (see `System.shape_problem`).
         seats: by number, where nodes are in a network of their own; empty = all on loopback. So is `KEEPER`.
+        own_disks: whether each node has all of `disks`, on a host of its own, instead of its turn.
         starts_often: nodes will be killed and started again and again: let them start fast rather than run fast.
     """
 
@@ -97,6 +98,7 @@ class DeployRequest:
     journal_disks: tuple[Path, ...] = ()
     shape: Mapping[str, str] = field(default_factory=dict)
     seats: Mapping[int, Seat] = field(default_factory=dict)
+    own_disks: bool = False
     starts_often: bool = False
 
     def seat(self, number: int) -> Seat:
@@ -113,7 +115,8 @@ class DeployRequest:
 
     def node_directories(self, number: int, name: str) -> tuple[Path, ...]:
         """All that node `number` may keep data in: several where more disks were chosen than there are nodes."""
-        directories = node_disks(self.disks, number, self.nodes) or (self.data_directory,)
+        disks = self.disks if self.own_disks else node_disks(self.disks, number, self.nodes)
+        directories = disks or (self.data_directory,)
         return tuple(disk / name for disk in directories)
 
     def journal_directory(self, number: int, name: str) -> Path:

@@ -186,10 +186,15 @@ def check_workers(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path
         return
     at = f"{where}: worker.count: {choice.count} load generators"
     for spec in trials:
-        if isinstance(spec, AttestSpec):
+        # On a fleet the host of `run` has it.
+        if isinstance(spec, AttestSpec) and not choice.hosts:
             # The history of what was sent, and the reading back, are one worker's.
             raise UserError(f"{at} can't carry out {spec.trial_id}: an attestation has one.", _ONE)
-    fewest = min(trials, key=lambda spec: sum(users_of(spec.workload)), default=None)
+    fewest = min(
+        (spec for spec in trials if not isinstance(spec, AttestSpec)),
+        key=lambda spec: sum(users_of(spec.workload)),
+        default=None,
+    )
     users = sum(users_of(fewest.workload)) if fewest is not None else 0
     if fewest is not None and users < choice.count:
         raise UserError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -180,13 +181,13 @@ def too_small(spec: TrialSpec, system: SystemChoice) -> str:
 
 
 def limit_servers(
-    spec: LoadSpec, host: Host, memory_refusal: Callable[[], str], places: Sequence[Path], cleanup: ExitStack
+    spec: LoadSpec, host: Host, places: Sequence[Path], cleanup: ExitStack, seats: Mapping[int, Seat]
 ) -> Limited:
     """Make what the trial's limits ask for.
 
     Args:
-        memory_refusal: "" or why processes can't be limited in their memory.
-        places: where servers write, one for each disk; empty directories.
+        places: where servers write, which nodes take by turns; empty directories.
+        seats: where nodes are on hosts of their own.
     """
     limits = spec.limits
     if limits is None:
@@ -194,24 +195,30 @@ def limit_servers(
     if spec.attached:
         return Limited(host, ("server-memory and disk have no effect on servers that others run",))
     problems = []
-    if limits.direct_io and (why := host.rig.refusals().get("ext4") or _own_disks(spec, host, places, cleanup)):
+    refusals = host.rig.refusals()
+    if limits.direct_io and (why := refusals.get("ext4") or _own_disks(spec, host, places, cleanup, seats)):
         problems.append(f"disk: direct-io could not be set ({why}), so the data is where it would be without it")
     if limits.memory_bytes is not None:
-        if why := memory_refusal():
+        if refused_memory := refusals.get("memory"):
             size = f"{limits.memory_bytes // _MIB} MiB"
-            problems.append(f"server-memory: {size} could not be set ({why}), so servers use what the machine has")
+            problems.append(
+                f"server-memory: {size} could not be set ({refused_memory}), so servers use what the machine has"
+            )
         else:
             host = cast(Host, LimitedHost(host, limits.memory_bytes))
     return Limited(host, tuple(problems))
 
 
-def _own_disks(spec: TrialSpec, host: Host, places: Sequence[Path], cleanup: ExitStack) -> str:
-    """A disk at each place, or at none. "" or why not."""
+def _own_disks(
+    spec: TrialSpec, host: Host, places: Sequence[Path], cleanup: ExitStack, seats: Mapping[int, Seat]
+) -> str:
+    """A disk at each place of each host, for as many nodes as there may be; or none at all. "" or why not."""
+    links = {seats[number].address: seats[number].link for number in range(1, spec.nodes + 1)} if seats else {"": ""}
+    nodes = -(-spec.nodes // len(links) // len(places))
     with ExitStack() as made:
-        for place in places:
-            nodes = -(-spec.nodes // len(places))
+        for place, link in product(places, links.values()):
             try:
-                host.rig.make_disk(place, space.bytes_needed(spec, nodes))
+                host.rig.make_disk(place, space.bytes_needed(spec, nodes), node=link)
             except RunFailedError as error:
                 return error.message.rstrip(".")
             made.callback(host.rig.remove_disk, place)

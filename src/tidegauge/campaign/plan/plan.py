@@ -287,6 +287,8 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
     if chosen.faults:
         machines, problem = contender.machines, contender.network_problem
         trials = tuple(faulted_trial(trial, chosen.faults, chosen.faults_at, machines, problem) for trial in trials)
+    # What attestations read as evidence is on the host of `run`, and so is their load generator.
+    trials = tuple(replace(trial, load_hosts=0) if isinstance(trial, AttestSpec) else trial for trial in trials)
     return Step(experiment, chosen.options, system, trials, contender.deployment)
 
 

@@ -17,7 +17,7 @@ from tidegauge.plain import Parts, differing, flatten, json_parts
 _NOT_MEANT = ("description", "source_path", "overrides", "points", "price", "notes", "listed")
 """What may differ without another trial being made, or another figure being compared."""
 _SYSTEM = re.compile(r"systems\.\d+\.name")
-_SAID_SINCE = {"worker.count": "1", "worker.hosts": "0", "retry": "0"}
+_SAID_SINCE = {"worker.count": "1", "worker.hosts": "0", "retry": "0", "nodes_per_host": "1", "keeper_apart": "False"}
 """What runs of earlier versions meant without saying it."""
 _WHERE = "faults_at"
 """Where in which file something stands, which is no part of what it means."""

@@ -22,7 +22,7 @@ from tidegauge.config.source import KeyPath, Source, keys_of, raise_problems, re
 from tidegauge.config.workload import Count, parse_workload, parse_workload_file
 from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import ServersChoice, experiments
-from tidegauge.fleet.file import read_fleet_file
+from tidegauge.fleet.file import FleetFile, read_fleet_file
 from tidegauge.hosts.memory import machine
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import Servers
@@ -209,7 +209,8 @@ class _Reading:
         durability = _level(source.data.get("durability", 3), source, ("durability",))
         chosen = _experiments(source)
         workload = self._workload(source)
-        worker = _worker(source, top.fleet if top else "")
+        fleet = read_fleet_file(Path(top.fleet)) if top and top.fleet else FleetFile()
+        worker = _worker(source, fleet)
         published = parse_published(source, str(self.overrides.get("scale", "")))
         _check_duplicates(systems, source)
         sound = _sized([system for system in systems if system is not None], source, top.nodes if top else 1)
@@ -239,6 +240,8 @@ class _Reading:
             price=top.price_per_host_hour,
             notes=self.notes,
             listed=self.listed,
+            nodes_per_host=fleet.nodes_per_host,
+            keeper_apart=fleet.has_keeper,
         )
 
     def _workload(self, source: Source) -> Workload | None:
@@ -352,7 +355,7 @@ def _level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:
     return LevelChoice(fields.level, fields.form) if fields else None
 
 
-def _worker(source: Source, fleet: str) -> WorkerChoice | None:
+def _worker(source: Source, fleet: FleetFile) -> WorkerChoice | None:
     """How load generators are set up, and how many; on hosts of a fleet as many as its file says."""
     value = source.data.get("worker", {})
     otherwise = f"'{value}': must be a mapping such as {{heap: 256MiB, precision: 5%}}"
@@ -360,12 +363,12 @@ def _worker(source: Source, fleet: str) -> WorkerChoice | None:
     if fields is None:
         return None
     count, hosts = fields.count, 0
-    if fleet and (file := read_fleet_file(Path(fleet))).load_hosts:
-        hosts = file.load_hosts
-        wanted = hosts * file.workers_per_host
+    if fleet.load_hosts:
+        hosts = fleet.load_hosts
+        wanted = hosts * fleet.workers_per_host
         if count not in (1, wanted):
             source.complain(
-                ("worker", "count"), f"'{count}': the hosts of {fleet} have {wanted} load generators; leave it out"
+                ("worker", "count"), f"'{count}': the fleet's hosts have {wanted} load generators; leave it out"
             )
         count = wanted
     return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB, fields.precision, count, hosts)

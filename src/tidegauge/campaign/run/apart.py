@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
 from itertools import permutations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import machines_of
-from tidegauge.campaign.run.on_hosts import OfServers, installed_on, on_each, provision_on, send_to_each
+from tidegauge.campaign.run.on_hosts import OnHost, installed_on, on_each, provision_on, send_to_each
 from tidegauge.distribution.sending import file_parcel, kept
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher
@@ -23,6 +23,7 @@ from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.ray_node import AGENT_PORTS, FLEET_PORTS, WORKER_PORTS
 from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
 from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.hosts.memory import Machine
 from tidegauge.model.events import Note, Observer
 from tidegauge.model.fleet import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
@@ -43,6 +44,7 @@ class Apart:
         provision: gets a system's version on every host. Raises `RunFailedError` if the files there are others.
         load: None where load generators are on this host.
         links: what the other hosts can send and receive at most, by address.
+        machine: the hosts of load generators together, each taken for as large as the smallest; None without any.
         ceilings: what the disks of the hosts of servers can do at most, by address in the order of their nodes;
             of the directories that nodes keep data in by turns, and journals. Raises `TidegaugeError`.
     """
@@ -53,6 +55,7 @@ class Apart:
     ceilings: Callable[[Sequence[Path], Sequence[Path]], Mapping[str, RunCeilings]]
     load: LoadHosts | None = None
     links: Mapping[str, HostLink] = field(default_factory=dict)
+    machine: Machine | None = None
 
 
 class LoadHosts:
@@ -167,6 +170,13 @@ def _chosen_for(nodes: int, fleet: FleetFile, launcher: Launcher, own_address: s
     )
 
 
+def _check_places(campaign: Campaign, launcher: Launcher, hosts: Sequence[FleetHost]) -> None:
+    """Raise `RunFailedError` if a host lacks a directory that was chosen for data; as this host words them."""
+    places = (*campaign.data_directories, *campaign.journal_directories, campaign.data_directory)
+    if wanted := [str(Path(place).expanduser()) for place in places if place]:
+        on_each(launcher, hosts, OnHost, "check_disks", wanted)
+
+
 @contextlib.contextmanager
 def servers_apart(
     campaign: Campaign,
@@ -187,8 +197,7 @@ def servers_apart(
     """
     nodes = machines_of(campaign, registry.get)
     hosts, keepers, load_hosts = _chosen_for(nodes, fleet, launcher, own_address)
-    if places := [*campaign.data_directories, *campaign.journal_directories, *filter(None, [campaign.data_directory])]:
-        on_each(launcher, hosts, OfServers, "check_disks", places)
+    _check_places(campaign, launcher, hosts)
     authority = Authority()
 
     def say(text: str) -> None:
@@ -224,10 +233,18 @@ def servers_apart(
             ),
             seated.seats,
             lambda here: provision_on(launcher, [*hosts, *keepers], here, say),
-            lambda *places: on_each(launcher, hosts, OfServers, "ceilings", *places),
+            lambda *places: on_each(launcher, hosts, OnHost, "ceilings", *places),
             load,
             links,
+            _together(on_each(launcher, load_hosts, OnHost, "machine").values()),
         )
+
+
+def _together(machines: Iterable[Machine]) -> Machine | None:
+    known = list(machines)
+    if not known:
+        return None
+    return Machine(len(known) * min(host.cpus for host in known), len(known) * min(host.memory_mb for host in known))
 
 
 def _send_payloads(

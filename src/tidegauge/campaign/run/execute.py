@@ -27,7 +27,6 @@ from tidegauge.distribution.cache import Progress, cache_directory
 from tidegauge.errors import GeneratorFailedError, RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.fleet.api import Host
-from tidegauge.hosts import cgroups
 from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
@@ -292,17 +291,18 @@ def execute(
     `host` is that of load generators and servers, unless these are `apart`.
     """
     archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
-    workers = Workers(plan.trials, campaign.worker, machine(), sharing_of(plan, registry.get))
+    of_load = apart.machine if apart else None
+    workers = Workers(plan.trials, campaign.worker, of_load or machine(), sharing_of(plan, registry.get))
 
     def start_worker(all_hosts: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
         memory = workers.of(spec)
         options = WorkerOptions(
             memory.heap_mb, memory.direct_memory_mb, spin_share_max=campaign.worker.precision, archives=archives
         )
-        # What attestations read is on this host.
-        elsewhere = apart.load if apart and not isinstance(spec, AttestSpec) else None
-        where = all_hosts if elsewhere else host
-        return start_workers(where, driver, logs, options, campaign.worker.count, elsewhere=elsewhere)
+        attests = isinstance(spec, AttestSpec)
+        elsewhere = apart.load if apart and not attests else None
+        count = 1 if attests else campaign.worker.count
+        return start_workers(all_hosts if elsewhere else host, driver, logs, options, count, elsewhere=elsewhere)
 
     resources = RunResources(
         host,
@@ -313,7 +313,6 @@ def execute(
         lambda: time.process_time() + host.agent_cpu_s(),
         _calmer(observer),
         records_use=True,
-        memory_refusal=cgroups.refusal,
         ceilings=ceilings,
         calibrations=calibrations,
         attestations=known_attestations,

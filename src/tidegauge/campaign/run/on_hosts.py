@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -10,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.campaign.run.ceilings import ceilings_here
+from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.sending import Inbox, Parcel, entry_parcel, send
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher, Remote
 from tidegauge.fleet.local import LocalHost
 from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.hosts.memory import Machine, machine
 from tidegauge.hosts.space import chosen_disk
 from tidegauge.model.fleet import FleetHost
 from tidegauge.model.server import Distribution
@@ -25,8 +28,12 @@ _FETCH_S_MAX = 1800.0
 _PIECE_S_MAX = 120.0
 
 
-class OfServers:
-    """On a host of servers: what is done there before a run as it would be done here."""
+class OnHost:
+    """On a host: what is done there before a run as it would be done here."""
+
+    def machine(self) -> Machine:
+        """What processes may use there."""
+        return machine()
 
     def check_disks(self, directories: Sequence[str]) -> None:
         """Raises `UserError` if one of the directories chosen for data is not there."""
@@ -104,7 +111,7 @@ def provision_on(
     """
     if parcel := entry_parcel(here):
         send_to_each(launcher, hosts, parcel, say)
-    for address, found in on_each(launcher, hosts, OfServers, "provision", here.system, here.version).items():
+    for address, found in on_each(launcher, hosts, OnHost, "provision", here.system, here.version).items():
         if problem := difference(here, found):
             raise RunFailedError(
                 f"{here.system} {here.version} on {address} is not what it is here: {problem}.",
@@ -115,16 +122,34 @@ def provision_on(
 def send_to_each(launcher: Launcher, hosts: Sequence[FleetHost], parcel: Parcel, say: Callable[[str], None]) -> None:
     """Send it to the hosts that lack it, and say to which. Raises `RunFailedError`."""
 
+    interrupted = threading.Event()
+
     def to(host: FleetHost) -> bool:
         with _made_on(launcher, host, Inbox) as inbox:
+
+            def take(piece: bytes) -> None:
+                if interrupted.is_set():
+                    raise RunFailedError(f"{parcel.name} was not sent to {host.address}: interrupted.")
+                inbox.call("take", piece, timeout_s=_PIECE_S_MAX)
+
+            if (there := inbox.call("cache", timeout_s=_FETCH_S_MAX)) != str(cache_directory()):
+                raise RunFailedError(
+                    f"{host.address} has its cache in {there}, this host in {cache_directory()}.",
+                    "Give all hosts the same cache directory (TIDEGAUGE_CACHE, or the same home).",
+                )
             if inbox.call("holds", parcel.place, parcel.digest, timeout_s=_FETCH_S_MAX):
                 return False
-            send(parcel, lambda piece: inbox.call("take", piece, timeout_s=_PIECE_S_MAX))
+            send(parcel, take)
             inbox.call("keep", parcel.place, parcel.digest, timeout_s=_FETCH_S_MAX)
             return True
 
     with ThreadPoolExecutor(max(1, len(hosts))) as pool:
-        lacked = [host.address for host, sent in zip(hosts, pool.map(to, hosts), strict=True) if sent]
+        try:
+            lacked = [host.address for host, sent in zip(hosts, pool.map(to, hosts), strict=True) if sent]
+        except BaseException:
+            # Whoever waits for the others would wait for all that they have yet to send.
+            interrupted.set()
+            raise
     if lacked:
         say(f"Sent {parcel.name} to {', '.join(lacked)}.")
 

@@ -32,7 +32,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import AttestSpec, LoadSpec, Spec, TrialSpec
 from tidegauge.store.trial import TrialStore
-from tidegauge.systems.api import Deployment, DeployRequest, Seat, System
+from tidegauge.systems.api import KEEPER, Deployment, DeployRequest, Seat, System
 from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadWorker
 
@@ -98,7 +98,7 @@ class RunResources:
     what is known of a system's version at a level with settings of a digest.
     `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` sees that
     those have the files that are here; `links` is what they can send and receive.
-    `memory_refusal`: "" or why processes can't be limited in their memory. `records_use`:
+    `records_use`:
     whether what servers, worker and host use is followed during trials.
     """
 
@@ -109,7 +109,6 @@ class RunResources:
     control_cpu_s: Callable[[], float] = time.process_time
     calm_disk: Callable[[Path], Calm | None] = lambda _: None
     in_force: Callable[[InForce], None] = lambda _: None
-    memory_refusal: Callable[[], str] = lambda: "not asked of this machine"
     ceilings: RunCeilings | None = None
     attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
     records_use: bool = False
@@ -238,10 +237,11 @@ def open_session(
     limited, node_rig = Limited(resources.host), NodeRig(seats=resources.seats)
     if isinstance(spec, LoadSpec):
         data = [] if spec.attached else _written(store)
-        limited = limit_servers(spec, resources.host, resources.memory_refusal, data, cleanup)
+        limited = limit_servers(spec, resources.host, data, cleanup, resources.seats)
         machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
         node_rig = rig_nodes(spec, machines, resources.host, store, cleanup, seats=resources.seats)
-    deployment = start_servers(spec, subject, limited.host, store, node_rig)
+    alone = len({seat.address for number, seat in resources.seats.items() if number != KEEPER}) >= spec.nodes
+    deployment = start_servers(spec, subject, limited.host, store, node_rig, own_disks=spec.apart and alone)
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
@@ -283,9 +283,18 @@ def with_faults(session: Session[Spec], topics: Sequence[str], cleanup: ExitStac
 
 
 def start_servers(
-    spec: TrialSpec, subject: Subject, host: Host, store: TrialStore, node_rig: NodeRig = NO_RIG
+    spec: TrialSpec,
+    subject: Subject,
+    host: Host,
+    store: TrialStore,
+    node_rig: NodeRig = NO_RIG,
+    *,
+    own_disks: bool = False,
 ) -> Deployment:
-    """Servers of our own, just started, or the cluster of others."""
+    """Servers of our own, just started, or the cluster of others.
+
+    `own_disks`: whether each node has all disks that were chosen for data, on a host of its own.
+    """
     if subject.attachment is not None:
         return subject.attachment.cluster(subject.system, spec.choice)
     request = DeployRequest(
@@ -301,6 +310,7 @@ def start_servers(
         disks=tuple(node_rig.disks.values()) or store.disks,
         journal_disks=() if node_rig.disks else store.journal_disks,
         seats=node_rig.seats,
+        own_disks=own_disks and not node_rig.disks,
         starts_often=isinstance(spec, AttestSpec),
     )
     return subject.system.deploy(request, host)
