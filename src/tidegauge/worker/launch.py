@@ -60,7 +60,7 @@ class WorkerHosts(MemberClocks, Protocol):
     """Other hosts than this one, for workers."""
 
     def sites(self, driver: str) -> Sequence[Site]:
-        """Of each worker with a driver. Raises `RunFailedError` if a host has not what this one has."""
+        """Of each worker with a driver."""
 
 
 def start_workers(

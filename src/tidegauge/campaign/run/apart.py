@@ -69,12 +69,12 @@ class LoadHosts:
         agents: Sequence[RemoteHost],
         each: int,
         clocks: FleetClocks,
-        installed: Callable[[FleetHost, str], Installed],
+        installed: Mapping[tuple[str, str], Installed],
         payloads: Mapping[str, str],
         *,
         authority: Authority,
     ) -> None:
-        """`payloads`: see `worker.site.Site`."""
+        """`installed`: by a host's address and a driver. `payloads`: see `worker.site.Site`."""
         self._agents = agents
         self._hosts = [number % len(agents) for number in range(each * len(agents))]
         self._clocks = clocks
@@ -84,7 +84,7 @@ class LoadHosts:
         self._key, self._certificate = authority.controller_keys()
 
     def sites(self, driver: str) -> list[Site]:
-        """Of each load generator with a driver. Raises `RunFailedError` if a host has other ones than this one."""
+        """Of each load generator with a driver."""
         return [self._site(driver, number) for number in self._hosts]
 
     def _site(self, driver: str, number: int) -> Site:
@@ -102,7 +102,7 @@ class LoadHosts:
             new_server,
             WORKER_PORTS,
         )
-        return Site(agent, self._installed(agent.host, driver), address, load_link(number), tls, self._payloads)
+        return Site(agent, self._installed[address, driver], address, load_link(number), tls, self._payloads)
 
     def ahead_ns(self) -> list[int]:
         """See `MemberClocks.ahead_ns`."""
@@ -216,9 +216,8 @@ def servers_apart(
             ends.callback(clocks.close)
             payloads = _send_payloads(campaign, launcher, load_hosts, say)
             _check_width(clocks, fleet.clock_s_max)
-            load = LoadHosts(
-                loads, fleet.workers_per_host, clocks, installed_on(launcher), payloads, authority=authority
-            )
+            installed = installed_on(launcher, load_hosts, _drivers(campaign))
+            load = LoadHosts(loads, fleet.workers_per_host, clocks, installed, payloads, authority=authority)
         say(f"{seated}; {_load_words(loads, fleet.workers_per_host)}.")
         links = _links(launcher, [*hosts, *keepers, *load_hosts], say)
         yield Apart(
@@ -245,6 +244,10 @@ def _together(machines: Iterable[Machine]) -> Machine | None:
     if not known:
         return None
     return Machine(len(known) * min(host.cpus for host in known), len(known) * min(host.memory_mb for host in known))
+
+
+def _drivers(campaign: Campaign) -> set[str]:
+    return {registry.get(choice.name).driver for point in campaign.each for choice in point.campaign.systems}
 
 
 def _send_payloads(

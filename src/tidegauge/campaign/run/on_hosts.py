@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,26 +49,29 @@ class OnHost:
         return registry.get(system).provision(version, lambda _text: None)
 
 
-def installed_on(launcher: Launcher) -> Callable[[FleetHost, str], Installed]:
-    """What a host has for workers with a driver, asked once. Raises `RunFailedError` if it is not what is here."""
+def installed_on(
+    launcher: Launcher, hosts: Sequence[FleetHost], drivers: Iterable[str]
+) -> dict[tuple[str, str], Installed]:
+    """What hosts have for workers, by their address and a driver.
 
-    @cache
-    def found(host: FleetHost, driver: str) -> Installed:
+    Raises `RunFailedError` if it is not what is here.
+    """
+    found: dict[tuple[str, str], Installed] = {}
+    for driver in drivers:
         here = Installation().with_digest(driver)
-        there: Installed = on_host(launcher, host, Installation, "with_digest", driver)
-        if there.digest != here.digest:
-            raise RunFailedError(
-                f"The load generator on {host.address} is not the same as here.",
-                "Give all hosts the same Tidegauge; in a checkout, the same commit and `make build`.",
-            )
-        if there.java.version != here.java.version:
-            raise RunFailedError(
-                f"The load generator on {host.address} would run on Java {there.java.version}, here on "
-                f"{here.java.version}.",
-                "Give all hosts the same Java.",
-            )
-        return there
-
+        for address, there in on_each(launcher, hosts, Installation, "with_digest", driver).items():
+            if there.digest != here.digest:
+                raise RunFailedError(
+                    f"The load generator on {address} is not the same as here.",
+                    "Give all hosts the same Tidegauge; in a checkout, the same commit and `make build`.",
+                )
+            if there.java.version != here.java.version:
+                raise RunFailedError(
+                    f"The load generator on {address} would run on Java {there.java.version}, here on "
+                    f"{here.java.version}.",
+                    "Give all hosts the same Java.",
+                )
+            found[address, driver] = there
     return found
 
 
