@@ -45,6 +45,7 @@ class Apart:
         load: None where load generators are on this host.
         links: what the other hosts can send and receive at most, by address.
         machine: the hosts of load generators together, each taken for as large as the smallest; None without any.
+        provisioned: what remains is up to agents: leaves the launcher, so that its end concerns no trial.
         ceilings: what the disks of the hosts of servers can do at most, by address in the order of their nodes;
             of the directories that nodes keep data in by turns, and journals. Raises `TidegaugeError`.
     """
@@ -52,6 +53,7 @@ class Apart:
     host: ManyHosts
     seats: Mapping[int, Seat]
     provision: Callable[[Distribution], None]
+    provisioned: Callable[[], None]
     ceilings: Callable[[Sequence[Path], Sequence[Path]], Mapping[str, RunCeilings]]
     load: LoadHosts | None = None
     links: Mapping[str, HostLink] = field(default_factory=dict)
@@ -232,6 +234,7 @@ def servers_apart(
             ),
             seated.seats,
             lambda here: provision_on(launcher, [*hosts, *keepers], here, say),
+            launcher.close,
             lambda *places: on_each(launcher, hosts, OnHost, "ceilings", *places),
             load,
             links,

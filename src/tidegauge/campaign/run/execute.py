@@ -324,6 +324,7 @@ def execute(
             drop_page_cache=_dropper(observer, apart.host.drop_page_cache),
             seats=apart.seats,
             provision_apart=apart.provision,
+            provisioned=apart.provisioned,
             links=apart.links,
         )
     return run_plan(campaign, plan, store, resources, registry.get, recorded=recorded)
@@ -388,6 +389,7 @@ def run_plan(
     store.plan(plan.trials)
     try:
         subjects = _provision(campaign, resources, find_system, store.path)
+        resources.provisioned()
         plan = plan.only(subjects)
         recorded.check_files({name: subject.distribution for name, subject in subjects.items()})
         store.plan(plan.trials)

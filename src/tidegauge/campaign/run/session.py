@@ -97,7 +97,7 @@ class RunResources:
     load generators make, by message size, as far as that is known. `attestations` returns
     what is known of a system's version at a level with settings of a digest.
     `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` sees that
-    those have the files that are here; `links` is what they can send and receive.
+    those have the files that are here, and `provisioned` is told once all have; `links` is what they can send and receive.
     `records_use`:
     whether what servers, worker and host use is followed during trials.
     """
@@ -115,6 +115,7 @@ class RunResources:
     calibrations: Sequence[Calibration] = ()
     seats: Mapping[int, Seat] = field(default_factory=dict)
     provision_apart: Callable[[Distribution], None] = lambda _here: None
+    provisioned: Callable[[], None] = lambda: None
     links: Mapping[str, HostLink] = field(default_factory=dict)
 
 
