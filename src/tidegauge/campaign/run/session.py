@@ -97,9 +97,8 @@ class RunResources:
     load generators make, by message size, as far as that is known. `attestations` returns
     what is known of a system's version at a level with settings of a digest.
     `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` sees that
-    those have the files that are here, and `provisioned` is told once all have; `links` is what they can send and receive.
-    `records_use`:
-    whether what servers, worker and host use is followed during trials.
+    those have the files that are here, and `provisioned` is told once all have; `links` is what they can send and
+    receive. `records_use`: whether what servers, worker and host use is followed during trials.
     """
 
     host: Host
