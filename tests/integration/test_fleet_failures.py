@@ -32,7 +32,7 @@ PHASES = {
     "ready": "waiting until kafka",
     "prepare": "creating",
     "warm-up": "warming up",
-    "measure": "measuring",
+    "measure": "kafka: measuring",
     "drain": "draining",
 }
 """What a run says when a phase begins; nothing before its agents are there."""
