@@ -74,6 +74,9 @@ def test_a_disk_below_a_symbolic_link_is_unmounted(tmp_path: Path) -> None:
     assert str(tmp_path) in mounts()
     loop_disk.release(place)
     assert str(tmp_path) not in mounts()
+    # A device stays attached until its file is released, too.
+    loop_disk.release(tmp_path / "image")
+    assert str(tmp_path) not in subprocess.run(["losetup", "-a"], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.root
