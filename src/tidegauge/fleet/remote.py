@@ -312,9 +312,10 @@ class ManyHosts:
 
     def make_directories(self, *paths: Path, mode: int | None = None) -> None:
         """See `Host.make_directories`."""
-        for path in paths:
-            for host in self._with(path):
-                host.make_directories(path, mode=mode)
+        if own := [path for path in paths if path.is_relative_to(self._directory)]:
+            self._own.make_directories(*own, mode=mode)
+        for host in self._servers:
+            host.make_directories(*paths, mode=mode)
 
     def read_end(self, path: Path, bytes_max: int) -> str:
         """See `Host.read_end`: of a server's log, on the server's host."""

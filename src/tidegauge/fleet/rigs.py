@@ -208,7 +208,7 @@ class RigOfHosts:
             lose(self._hosts_of(source), self._hosts_of(target), 1.0)
         for node, share in lost_shares.items():
             # Several nodes, or what belongs to none, may be on one of them.
-            for other in [*dict.fromkeys(self._servers.values()), *self._clients]:
+            for other in [*self._each(), *self._clients]:
                 lose((self._servers[node],), (other,), share)
                 lose((other,), (self._servers[node],), share)
         return {host: {address: 1 - share for address, share in shares.items()} for host, shares in kept.items()}

@@ -109,7 +109,7 @@ def provision_on(
 ) -> None:
     """See that hosts have a system's files as they are here; those in this host's cache are sent to who lacks them.
 
-    Raises `RunFailedError` if they differ, or can't be had there.
+    Raises `RunFailedError` if they differ, or are not available there.
     """
     if parcel := entry_parcel(here):
         send_to_each(launcher, hosts, parcel, say)
