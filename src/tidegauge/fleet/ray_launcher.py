@@ -6,19 +6,32 @@ identifier, needs no CPU that Ray counts, and is not made again if it is lost.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import os
+import socket
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from concurrent.futures import Future, wait
+from typing import Any, TypeVar
 
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.fleet.ray_node import JOINED_LABEL, ROLE_LABEL
 from tidegauge.model.fleet import FleetHost
 
+Result = TypeVar("Result")
+
 _NAMESPACE = "tidegauge"
 _AT_ONCE = 8
 """Calls that an object may have at the same time."""
+_CONTROL_SILENT_S_MAX = 6.0
+"""How long Ray's control service may be silent while something waits for it."""
+_CONTROL_LOOK_S = 1.0
+_LEAVE_S_MAX = 5.0
+_RECONNECT = {"RAY_gcs_rpc_server_reconnect_timeout_s": "3600"}
+"""Ray ends a process that can't reach the control service for so long, which is a minute unless said otherwise."""
 _CONNECT_HINT = (
     "tidegauge fleet status, on the head's host, says what there is; the log of Ray is named by `fleet head`."
 )
@@ -28,11 +41,11 @@ class RayLauncher:
     """`Launcher` over a cluster of Ray. `environment`: Ray's settings, such as where its token is."""
 
     def __init__(self, address: str, environment: Mapping[str, str]) -> None:
-        os.environ.update(environment)
+        os.environ.update({**environment, **_RECONNECT})
         import ray
 
         self._ray: Any = ray
-        self._address = address
+        self._control = _Control(address)
         try:
             ray.init(
                 address=address,
@@ -48,7 +61,7 @@ class RayLauncher:
         """See `Launcher.hosts`."""
         newest: dict[str, tuple[bool, int]] = {}
         found: dict[str, FleetHost] = {}
-        for node in self._ray.nodes():
+        for node in self._control.watched(self._ray.nodes):
             address, labels = str(node["NodeManagerAddress"]), node.get("Labels") or {}
             # A host that joined again is a new node of Ray's. The old one stays in its list, for a while as alive.
             rank = (bool(node["Alive"]), int(labels.get(JOINED_LABEL, 0)))
@@ -65,27 +78,73 @@ class RayLauncher:
             max_concurrency=_AT_ONCE,
             label_selector={"ray.io/node-id": host.identifier},
         )(kind)
-        return RayRemote(self._ray, actor.remote(), host)
+        return RayRemote(self._ray, self._control, self._control.watched(actor.remote), host)
 
     def close(self) -> None:
         """See `Launcher.close`."""
-        with contextlib.suppress(Exception):
-            self._ray.shutdown()
+        leaving = threading.Thread(target=self._ray.shutdown, daemon=True)
+        leaving.start()
+        leaving.join(_LEAVE_S_MAX)
+        if leaving.is_alive():
+            # It waits for a control service that is gone, and would do so once more when this process ends.
+            atexit.unregister(self._ray.shutdown)
+
+
+class _Control:
+    """Ray's control service. What needs it waits without an end when it is gone, and Ray itself says nothing."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        host, _, port = address.rpartition(":")
+        self._place = (host, int(port))
+
+    def watched(self, work: Callable[[], Result]) -> Result:
+        """What `work` returns or raises. Raises `RunFailedError` if the control service goes silent meanwhile."""
+        done: Future[Result] = Future()
+        # No pool: this process would wait for its threads when it ends.
+        threading.Thread(target=_fulfil, args=(done, work), daemon=True).start()
+        answered_s = time.monotonic()
+        while not wait([done], _CONTROL_LOOK_S).done:
+            if self._answers():
+                answered_s = time.monotonic()
+            elif time.monotonic() - answered_s > _CONTROL_SILENT_S_MAX:
+                raise RunFailedError(
+                    f"Ray's control service at {self._address} gives no answer any more.",
+                    "It runs on the fleet's head: tidegauge fleet status there says whether it does. If not: tidegauge "
+                    "fleet down on all hosts, then tidegauge fleet head and join.",
+                )
+        return done.result()
+
+    def _answers(self) -> bool:
+        try:
+            socket.create_connection(self._place, _CONTROL_LOOK_S).close()
+        except OSError:
+            return False
+        return True
+
+
+def _fulfil(done: Future[Result], work: Callable[[], Result]) -> None:
+    try:
+        done.set_result(work())
+    except BaseException as error:
+        done.set_exception(error)
 
 
 class RayRemote:
     """`Remote` as an actor."""
 
-    def __init__(self, ray: Any, actor: Any, host: FleetHost) -> None:
+    def __init__(self, ray: Any, control: _Control, actor: Any, host: FleetHost) -> None:
         self._ray = ray
+        self._control = control
         self._actor = actor
         self._host = host
 
     def call(self, method: str, *arguments: object, timeout_s: float) -> Any:
         """See `Remote.call`."""
         errors = self._ray.exceptions
+        asked = getattr(self._actor, method)
         try:
-            return self._ray.get(getattr(self._actor, method).remote(*arguments), timeout=timeout_s)
+            return self._control.watched(lambda: self._ray.get(asked.remote(*arguments), timeout=timeout_s))
         except errors.GetTimeoutError as error:
             raise RunFailedError(
                 f"{self._host.address} gave no answer to '{method}' within {timeout_s:g} s.",
