@@ -166,7 +166,7 @@ def test_whatever_fails_in_whatever_phase(hosts: list[Namespace], run: Run, how:
         before, begun_s = len(run.lines), time.monotonic()
 
         def named() -> bool:
-            return run.says(host.address, before)
+            return run.says("Ray's control service at" if how == "head" else host.address, before)
 
         fail(how, host, run)
         # Ray is left when all is set up; from then on its head's end concerns nobody.

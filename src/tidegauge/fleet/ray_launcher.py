@@ -44,15 +44,17 @@ class RayLauncher:
         os.environ.update({**environment, **_RECONNECT})
         import ray
 
+        logging.getLogger("ray").setLevel(logging.ERROR)
         self._ray: Any = ray
         self._control = _Control(address)
         try:
-            ray.init(
-                address=address,
-                namespace=_NAMESPACE,
-                logging_level=logging.ERROR,
-                log_to_driver=False,
-                configure_logging=False,
+            self._control.watched(
+                lambda: ray.init(
+                    address=address,
+                    namespace=_NAMESPACE,
+                    log_to_driver=False,
+                    configure_logging=False,
+                )
             )
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             raise RunFailedError(f"Ray at {address} gives no access: {_first_line(error)}", _CONNECT_HINT) from error
