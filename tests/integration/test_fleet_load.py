@@ -187,6 +187,25 @@ def test_a_link_that_is_limited_is_named(hosts: list[Namespace], tmp_path: Path)
     assert not any(clause.startswith("network of") and slow.address not in clause for clause in found), found
 
 
+def test_a_host_whose_disk_has_too_little_room_is_named(hosts: list[Namespace], tmp_path: Path) -> None:
+    full = hosts[4]
+    (there,) = {process.pid for process in full.processes if process.name() == "raylet"}
+
+    def resize(size: str) -> None:
+        line = ["nsenter", "--target", str(there), "--mount", "mount", "-o", f"remount,size={size}", str(RUNS)]
+        subprocess.run(line, check=True)
+
+    resize("1g")
+    try:
+        done = hosts[0].tidegauge(*arguments(tmp_path, "kafka", LATENCY % "5s"))
+    finally:
+        resize("8g")
+    assert done.returncode == 1
+    said = " ".join(done.stderr.split())
+    assert "Not enough room for" in said
+    assert f"on {full.address} has 1.0 GiB free" in said
+
+
 def test_a_load_host_that_is_lost_is_named_and_voids_the_trial(hosts: list[Namespace], tmp_path: Path) -> None:
     """The last one: to Ray the host is dead afterwards."""
     process = hosts[0].start(*arguments(tmp_path, "kafka", LATENCY % "60s"))

@@ -21,10 +21,12 @@ from tidegauge.campaign.run.result import Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fairness import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
+from tidegauge.hosts.fsync import Calm
+from tidegauge.hosts.space import free_space
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.finding import Finding
-from tidegauge.model.host import ClientKinds, ProcessMemory
+from tidegauge.model.host import ClientKinds, FreeSpace, ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding, SyncFinding
 from tidegauge.model.load import (
     AckedMessage,
@@ -390,6 +392,12 @@ class FakeHost:
 
     def write_back(self, directories: Sequence[Path]) -> str:
         raise AssertionError("not used")
+
+    def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
+        return free_space(places)
+
+    def calm_disk(self, directory: Path) -> Calm:
+        raise RunFailedError("not measured")
 
     def find_copies(self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]) -> Any:
         raise AssertionError("not used")

@@ -75,9 +75,6 @@ class Scene:
         self.host = FakeHost(self.journal)
         self.store = FakeTrialStore(self.path / "trial", self.journal)
 
-    def calm_disk(self, directory: Path) -> Calm | None:
-        return None
-
     def start_worker(self, host: Any, driver: str, log_directory: Path, *_: Any) -> FakeWorker:
         self.journal.note("worker started")
         return self.worker
@@ -99,7 +96,6 @@ class Scene:
             drop_page_cache=self.drop_page_cache,
             observer=self.events.append,
             control_cpu_s=self.control_cpu_s,
-            calm_disk=self.calm_disk,
         )
         distribution = self.system.provision("4.3.1", None)
         return run_trial(spec, Subject(self.system, distribution, SystemChoice("kafka")), resources, self.store)
@@ -517,7 +513,7 @@ def test_a_disk_that_is_still_busy_is_reported_with_the_result(scene: Scene) -> 
         return Calm(FsyncLatency(10, 12.0, 60.0), 0.06, 5.0, False)
 
     again = Scene(scene.path / "again")
-    again.calm_disk = busy  # type: ignore[method-assign]
+    again.host.calm_disk = busy  # type: ignore[method-assign]
     result = again.run()
     assert result.disk_fsync_ms == 12.0
     (warning,) = [warning for warning in result.warnings if "disk was busy" in warning]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ from tidegauge.hosts.space import (
     FullSpeed,
     check_before,
     check_during,
+    free_space,
     full_speed,
     full_speed_known,
     is_open_ended,
@@ -33,24 +35,23 @@ from tidegauge.hosts.space import (
     rooms,
     stays_bytes,
 )
+from tidegauge.model.host import FreeSpace
 from tidegauge.model.trial import LoadSpec
 from tidegauge.model.workload import LateReaders, Payload
 from tidegauge.report.lists import disk_words
 
 
 def test_a_disk_that_is_gone_fails_the_trial_with_its_name(tmp_path: Path) -> None:
-    check_during([tmp_path])
-    with pytest.raises(
-        RunFailedError, match=r"The disk of .*/gone can't be looked at any more: No such file"
-    ) as caught:
-        check_during([tmp_path, tmp_path / "gone"])
+    check_during(free_space([tmp_path]))
+    with pytest.raises(RunFailedError, match=r"The disk of .*/gone can't be looked at any more") as caught:
+        check_during(free_space([tmp_path, tmp_path / "gone"]))
     assert not isinstance(caught.value, DiskFullError)
 
 
 def test_an_almost_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(space, "FREE_BYTES_DURING", 1 << 60)
     with pytest.raises(DiskFullError, match="is almost full"):
-        check_during([tmp_path])
+        check_during(free_space([tmp_path]))
 
 
 GIB = 1 << 30
@@ -59,20 +60,23 @@ GIB = 1 << 30
 class Disk:
     """A disk that a load fills, looked at every 0.25 s."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, free_bytes: int, fills_by: float) -> None:
+    def __init__(self, free_bytes: int, fills_by: float) -> None:
         self.now_s, self.free, self.fills_by = 0.0, float(free_bytes), fills_by
         self.room = FreeRoom(lambda: self.now_s)
-        monkeypatch.setattr(space.shutil, "disk_usage", lambda _: SimpleNamespace(free=int(self.free)))
+
+    @property
+    def space(self) -> list[FreeSpace]:
+        return [FreeSpace(Path("/data"), 1, int(self.free))]
 
     def look(self) -> None:
-        check_during([Path("/data")], self.room)
+        check_during(self.space, self.room)
         self.now_s += 0.25
         self.free -= self.fills_by * 0.25
 
 
 @pytest.mark.parametrize("fills_by", [2e9, 6e8, 5e7])
-def test_a_disk_is_never_full_before_the_run_is_ended(monkeypatch: pytest.MonkeyPatch, fills_by: float) -> None:
-    disk = Disk(monkeypatch, 20 * GIB, fills_by)
+def test_a_disk_is_never_full_before_the_run_is_ended(fills_by: float) -> None:
+    disk = Disk(20 * GIB, fills_by)
     with pytest.raises(DiskFullError, match="is almost full"):
         for _ in range(10_000):
             disk.look()
@@ -81,20 +85,20 @@ def test_a_disk_is_never_full_before_the_run_is_ended(monkeypatch: pytest.Monkey
     assert disk.free < 2.5 * fills_by + space.FREE_BYTES_DURING, "and not long before it is"
 
 
-def test_a_reserve_that_does_not_know_how_fast_it_goes_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reserve_that_does_not_know_how_fast_it_goes_is_not_enough() -> None:
     """The reason for the check above: 2 GB/s go through 256 MiB between two looks."""
-    disk = Disk(monkeypatch, 20 * GIB, 2e9)
+    disk = Disk(20 * GIB, 2e9)
     left = []
     with pytest.raises(DiskFullError):
         for _ in range(10_000):
             left.append(disk.free)
-            check_during([Path("/data")])
+            check_during(disk.space)
             disk.free -= 2e9 * 0.25
     assert min(left) < 2e9 * 0.25
 
 
-def test_room_that_is_taken_at_once_and_stays_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    disk = Disk(monkeypatch, 3 * GIB, 0.0)
+def test_room_that_is_taken_at_once_and_stays_ends_nothing() -> None:
+    disk = Disk(3 * GIB, 0.0)
     for number in range(100):
         disk.free -= GIB // 8 if number == 50 else 0
         disk.look()
@@ -114,6 +118,7 @@ def on_disks(monkeypatch: pytest.MonkeyPatch, *free: int) -> list[Path]:
     """Places on disks of their own, with so much free."""
     places = {Path(f"/disk{number}"): free_bytes for number, free_bytes in enumerate(free)}
     devices = {place: number for number, place in enumerate(places)}
+    monkeypatch.setattr(space, "existing", lambda place: place)
     monkeypatch.setattr(space, "device_of", devices.__getitem__)
     monkeypatch.setattr(space.shutil, "disk_usage", lambda place: SimpleNamespace(free=places[place]))
     return list(places)
@@ -164,6 +169,36 @@ def test_two_disks_of_a_node_have_room_together_and_the_last_of_them_a_journals(
     words = disk_words([trial], places=(tuple(disks), ()))
     assert "free on the disks of /disk0 and /disk3 together" in words
     assert "TOO LITTLE" not in words
+
+
+def test_a_disk_with_too_little_is_named_with_its_host() -> None:
+    """Nodes that are alone on their hosts have all disks there; else each takes its turn."""
+    trial = catching_up()
+    data, journals = [Path("/data1"), Path("/data2")], [Path("/journals")]
+
+    def look(places: Sequence[Path]) -> list[FreeSpace]:
+        return [
+            FreeSpace(place, number, 2 * GIB if (host, place) == ("10.7.0.3", journals[0]) else THEIRS, host=host)
+            for host in ("10.7.0.2", "10.7.0.3", "10.7.0.4")
+            for number, place in enumerate(places)
+        ]
+
+    alone = {1: "10.7.0.2", 2: "10.7.0.3", 3: "10.7.0.4"}
+    found = rooms(trial, data, journals, look, alone)
+    assert [str(room) for room in found[:2]] == ["/data1 and /data2 on 10.7.0.2 together", "/journals on 10.7.0.2"]
+    assert {room.needed_bytes for room in found if len(room.places) == 2} == {
+        stays_bytes(trial) + 2 * space.FREE_BYTES_BEFORE
+    }
+    with pytest.raises(DiskFullError, match=r"and /journals on 10\.7\.0\.3 has 2\.0 GiB free"):
+        check_before(trial, data, journals, look, alone)
+    together = rooms(trial, data, journals, look, {**alone, 3: "10.7.0.2"})
+    assert [str(room) for room in together if "/data" in str(room)] == [
+        "/data1 on 10.7.0.2",
+        "/data2 on 10.7.0.3",
+    ]
+    assert together[0].needed_bytes == 2 * stays_bytes(trial) + space.FREE_BYTES_BEFORE
+    with pytest.raises(DiskFullError, match=r"The disk of /data on 10\.7\.0\.3 is almost full"):
+        check_during([FreeSpace(Path("/data"), 1, GIB // 8, host="10.7.0.3")])
 
 
 def test_a_full_disk_of_a_journal_is_seen_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

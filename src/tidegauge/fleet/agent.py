@@ -32,8 +32,10 @@ from tidegauge.fleet.sampler import Sampler
 from tidegauge.fleet.wire import Message
 from tidegauge.hosts import cgroups, procfs
 from tidegauge.hosts.clock import slew_ppm
+from tidegauge.hosts.fsync import calm_disk
 from tidegauge.hosts.memory import drop_page_cache, write_back
 from tidegauge.hosts.procfs import Stat
+from tidegauge.hosts.space import free_space
 from tidegauge.hosts.storage import existing
 from tidegauge.hosts.syscalls import SyncWatch, watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
@@ -139,6 +141,10 @@ def read_end(path: Path, bytes_max: int) -> str:
         return ""
 
 
+def _free_space(paths: Sequence[str]) -> list[Message]:
+    return [{**asdict(space), "place": str(space.place)} for space in free_space(map(Path, paths))]
+
+
 def _found_copies(message: Message) -> list[list[object]]:
     wanted = {(int(producer), int(sequence)) for producer, sequence in message["wanted"]}
     found = find_copies([Path(path) for path in message["paths"]], int(message["trial_id"]), wanted)
@@ -151,6 +157,7 @@ FILE_CALLS: dict[str, Callable[[Message], Any]] = {
     "make_directories": lambda m: make_directories([Path(path) for path in m["paths"]], m["mode"]),
     "read_end": lambda m: read_end(Path(m["path"]), int(m["bytes_max"])),
     "write_back": lambda m: write_back([Path(path) for path in m["paths"]]),
+    "calm_disk": lambda m: asdict(calm_disk(Path(m["path"]))),
     "find_copies": _found_copies,
     "drop_page_cache": lambda m: asdict(drop_page_cache([existing(Path(path)) for path in m["paths"]])),
 }
@@ -232,6 +239,8 @@ class Agent:
             "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
             "agent_cpu_s": lambda _id, _m: time.process_time(),
             "samples": lambda _id, m: [sample_to_json(sample) for sample in self._sampler.samples(int(m["after"]))],
+            # Beside what may take long: it is asked while a trial runs.
+            "free_space": lambda _id, m: _free_space(m["paths"]),
             "clock": lambda _id, _m: time.monotonic_ns(),
             "clock_listen": lambda _id, m: self._listen_to_clocks(m),
             "clock_burst": lambda _id, m: self._clock_burst(m),

@@ -15,8 +15,9 @@ from typing import Any, Literal, Protocol
 
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import Watch
+from tidegauge.hosts.fsync import Calm
 from tidegauge.model.fleet import FleetHost
-from tidegauge.model.host import DiskCheck, FileSystem
+from tidegauge.model.host import DiskCheck, FileSystem, FreeSpace
 from tidegauge.model.use import Sample
 
 Ability = Literal[
@@ -297,6 +298,14 @@ class Host(Protocol):
 
     def write_back(self, directories: Sequence[Path]) -> str:
         """Have all on disk that was written to these file systems; why that can't be done, "" if it is done."""
+        ...
+
+    def free_space(self, places: Sequence[Path]) -> Sequence[FreeSpace]:
+        """What is free on the disks of these places now; of several hosts on each."""
+        ...
+
+    def calm_disk(self, directory: Path) -> Calm:
+        """See `hosts.fsync.calm_disk`."""
         ...
 
     def find_copies(

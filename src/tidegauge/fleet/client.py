@@ -21,9 +21,10 @@ from tidegauge.fleet import wire
 from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus, SyncsSeen
 from tidegauge.fleet.link import Link
 from tidegauge.hosts import procfs
+from tidegauge.hosts.fsync import Calm, FsyncLatency
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
-from tidegauge.model.host import FileSystem
+from tidegauge.model.host import FileSystem, FreeSpace
 from tidegauge.model.use import Sample, sample_from_json
 from tidegauge.statistics.clocks import Exchange
 
@@ -241,6 +242,16 @@ class AgentHost:
     def write_back(self, directories: Sequence[Path]) -> str:
         """See `Host.write_back`."""
         return str(self._call("write_back", paths=[str(path.absolute()) for path in directories]))
+
+    def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
+        """See `Host.free_space`."""
+        found = self._call("free_space", paths=[str(place.absolute()) for place in places])
+        return [FreeSpace(**{**space, "place": place}) for place, space in zip(places, found, strict=True)]
+
+    def calm_disk(self, directory: Path) -> Calm:
+        """See `Host.calm_disk`."""
+        found = self._call("calm_disk", path=str(directory.absolute()))
+        return Calm(**{**found, "latency": FsyncLatency(**found["latency"])})
 
     def find_copies(
         self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]

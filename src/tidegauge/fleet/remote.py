@@ -20,9 +20,11 @@ from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, RENEWALS_PER_LEASE, 
 from tidegauge.fleet.link import Link
 from tidegauge.fleet.listening import AgentStarter, Listening, connected
 from tidegauge.fleet.rigs import RigHost, RigOfHosts
+from tidegauge.hosts.fsync import Calm, slowest
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.fleet import FleetHost
+from tidegauge.model.host import FreeSpace
 from tidegauge.model.use import OtherHostUse, Sample, of_host
 
 _START_S_MAX = 90.0
@@ -335,6 +337,15 @@ class ManyHosts:
         with ThreadPoolExecutor(max(1, len(self._servers))) as pool:
             problems = list(pool.map(lambda host: host.write_back(directories), self._servers))
         return next((f"on {host.name}: {why}" for host, why in zip(self._servers, problems, strict=True) if why), "")
+
+    def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
+        """See `Host.free_space`: of all hosts of servers."""
+        return [replace(space, host=host.host.address) for host in self._servers for space in host.free_space(places)]
+
+    def calm_disk(self, directory: Path) -> Calm:
+        """See `Host.calm_disk`: on all hosts of servers at once, of the one whose disk holds back the others."""
+        with ThreadPoolExecutor(max(1, len(self._servers))) as pool:
+            return slowest(pool.map(lambda host: host.calm_disk(directory), self._servers))
 
     def find_copies(
         self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]

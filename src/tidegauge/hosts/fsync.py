@@ -9,9 +9,13 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+from tidegauge.errors import RunFailedError
+from tidegauge.hosts.storage import existing
 
 APPEND_BYTES = 4096
 BURST_S = 0.25
@@ -54,9 +58,31 @@ def fsync_latency(directory: Path, seconds: float = BURST_S) -> FsyncLatency:
     return FsyncLatency(len(times_ns), mean_ms, max(times_ns) / 1e6)
 
 
+def calm_disk(directory: Path) -> Calm:
+    """Wait for a disk that is still busy with what came before; what is usual is measured at the first call for it.
+
+    Of a directory that is not there, that nearest above it. Raises `RunFailedError`.
+    """
+    there = existing(directory)
+    try:
+        return await_calm(_usual_ms(there), CALM_S_MAX, lambda: fsync_latency(there))
+    except OSError as error:
+        raise RunFailedError(f"The disk's fsync could not be measured: {error.strerror}.") from error
+
+
+@cache
+def _usual_ms(directory: Path) -> float:
+    return usual_latency(directory)
+
+
 def usual_latency(directory: Path, bursts: int = 4) -> float:
     """What this disk can do when nothing disturbs it: the lowest mean of some bursts, ms. Raises `OSError`."""
     return min(fsync_latency(directory).mean_ms for _ in range(bursts))
+
+
+def slowest(disks: Iterable[Calm]) -> Calm:
+    """The disk that holds back the others: an acknowledgement waits for it. Raises `ValueError` without any."""
+    return max(disks, key=lambda disk: (not disk.is_calm, disk.latency.mean_ms))
 
 
 def await_calm(

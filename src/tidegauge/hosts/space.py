@@ -6,17 +6,20 @@ import os
 import shutil
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
 from tidegauge.hosts.kept import fresh_ceilings, kept_ceilings
 from tidegauge.hosts.memory import dirty_limit_bytes
-from tidegauge.model.server import by_turns, node_disks
+from tidegauge.hosts.storage import existing
+from tidegauge.model.host import FreeSpace
+from tidegauge.model.server import by_turns, has_own_hosts, node_disks
 from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.numbers import gib
 
@@ -147,11 +150,29 @@ class Room:
     places: tuple[Path, ...]
     needed_bytes: int
     free_bytes: int
+    host: str = ""
 
     def __str__(self) -> str:
-        """Its places in words: "/a", "/a and /b together"."""
+        """Its places in words: "/a", "/a and /b on 10.77.0.2 together"."""
         *others, last = map(str, self.places)
-        return f"{', '.join(others)} and {last} together" if others else last
+        on = _on(self.host)
+        return f"{', '.join(others)} and {last}{on} together" if others else f"{last}{on}"
+
+
+def _on(host: str) -> str:
+    return f" on {host}" if host else ""
+
+
+Look = Callable[[Sequence[Path]], Iterable[FreeSpace]]
+
+
+def free_space(places: Iterable[Path]) -> list[FreeSpace]:
+    """What is free on the disks of these places here."""
+    return [
+        FreeSpace(place, device_of(there), shutil.disk_usage(there).free, there is place)
+        for place in places
+        for there in (existing(place),)
+    ]
 
 
 def chosen_disk(directory: str) -> Path:
@@ -173,38 +194,55 @@ def device_of(place: Path) -> int:
     return place.stat().st_dev
 
 
-def rooms(spec: TrialSpec, disks: Iterable[Path], journal_disks: Iterable[Path]) -> list[Room]:
+def rooms(
+    spec: TrialSpec,
+    disks: Iterable[Path],
+    journal_disks: Iterable[Path],
+    look: Look = free_space,
+    hosts: Mapping[int, str] = MappingProxyType({}),
+) -> list[Room]:
     """What a trial needs of the disks chosen for data and for journals, of which several places may be on one.
+
+    `look` says what is free on all hosts; `hosts` where each node is, by number; without it nodes are on this one.
 
     A node's data may be spread over all of its disks, as each system does it in its own way: so they need the room
     together. Its journal needs room where `DeployRequest.journal_directory` has it: on a disk for journals, else on
     the last disk of the node. This is the least that is needed: a system that keeps all data on one of a node's disks
     may need more there, which `check_during` sees.
     """
-    disks, numbers = tuple(disks), range(1, spec.nodes + 1)
-    own = [node_disks(disks, number, spec.nodes) for number in numbers]
-    journals = by_turns(tuple(journal_disks), spec.nodes) or [places[-1] for places in own]
-    example: dict[int, Path] = {}
-    needs: Counter[tuple[int, ...]] = Counter()
-    for places, needed in [(places, stays_bytes(spec)) for places in own] + [
-        ((place,), journal_bytes(spec)) for place in journals
-    ]:
-        for place in places:
-            example.setdefault(device_of(place), place)
-        needs[tuple(sorted({device_of(place) for place in places}))] += needed
+    disks, journal_disks = tuple(disks), tuple(journal_disks)
+    alone = has_own_hosts(hosts, spec.nodes)
+    spaces = {(space.host, space.place): space for space in look((*disks, *journal_disks))}
+    example: dict[tuple[str, int], FreeSpace] = {}
+    needs: Counter[tuple[tuple[str, int], ...]] = Counter()
+    for number in range(1, spec.nodes + 1):
+        own = disks if alone else node_disks(disks, number, spec.nodes)
+        journal = by_turns(journal_disks, number)[-1:] or list(own[-1:])
+        for places, needed in ((own, stays_bytes(spec)), (journal, journal_bytes(spec))):
+            on = [spaces[hosts.get(number, ""), place] for place in places]
+            for space in on:
+                example.setdefault(space.disk, space)
+            needs[tuple(sorted({space.disk for space in on}))] += needed
     found = []
-    for devices in needs:
+    for together in needs:
         # What has to be on some of these disks takes of what they have together.
-        needed = sum(part for others, part in needs.items() if set(others) <= set(devices))
-        free = sum(shutil.disk_usage(example[device]).free for device in devices)
-        places = tuple(example[device] for device in devices)
-        found.append(Room(places, FREE_BYTES_BEFORE * len(devices) + needed, free))
+        needed = sum(part for others, part in needs.items() if set(others) <= set(together))
+        on = [example[disk] for disk in together]
+        places = tuple(space.place for space in on)
+        free = sum(space.free_bytes for space in on)
+        found.append(Room(places, FREE_BYTES_BEFORE * len(on) + needed, free, on[0].host))
     return found
 
 
-def check_before(spec: TrialSpec, disks: Iterable[Path], journal_disks: Iterable[Path]) -> None:
+def check_before(
+    spec: TrialSpec,
+    disks: Iterable[Path],
+    journal_disks: Iterable[Path],
+    look: Look = free_space,
+    hosts: Mapping[int, str] = MappingProxyType({}),
+) -> None:
     """Raise `DiskFullError` if disks have not the room that the trial may need (see `rooms`)."""
-    for room in rooms(spec, disks, journal_disks):
+    for room in rooms(spec, disks, journal_disks, look, hosts):
         if room.free_bytes < room.needed_bytes:
             has = "has" if len(room.places) == 1 else "have"
             raise DiskFullError(
@@ -219,35 +257,34 @@ class FreeRoom:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._looks: dict[Path, deque[tuple[float, int]]] = {}
+        self._looks: dict[tuple[str, Path], deque[tuple[float, int]]] = {}
 
-    def falls_by(self, directory: Path, free_bytes: int) -> float:
+    def falls_by(self, space: FreeSpace) -> float:
         """Bytes a second that were lost over the last seconds; 0 until enough of them were seen."""
         now = self._clock()
-        looks = self._looks.setdefault(directory, deque())
-        looks.append((now, free_bytes))
+        looks = self._looks.setdefault((space.host, space.place), deque())
+        looks.append((now, space.free_bytes))
         while len(looks) > 2 and looks[1][0] <= now - _SEEN_S:
             looks.popleft()
         first_s, first_bytes = looks[0]
-        return max(0.0, (first_bytes - free_bytes) / (now - first_s)) if now - first_s >= _SEEN_S else 0.0
+        return max(0.0, (first_bytes - space.free_bytes) / (now - first_s)) if now - first_s >= _SEEN_S else 0.0
 
 
-def check_during(directories: Iterable[Path], room: FreeRoom | None = None) -> None:
+def check_during(spaces: Iterable[FreeSpace], room: FreeRoom | None = None) -> None:
     """Raise `DiskFullError` before a disk is full: servers behave in strange ways then, and logs are lost.
 
     A load of gigabytes a second fills any small reserve between two looks, so with `room` a disk that would be full in
     two seconds is taken for full. Raises `RunFailedError` if a disk is gone.
     """
-    for directory in directories:
-        try:
-            free = shutil.disk_usage(directory).free
-        except OSError as error:
-            raise RunFailedError(f"The disk of {directory} can't be looked at any more: {error.strerror}.") from error
-        falls_by = room.falls_by(directory, free) if room else 0.0
+    for space in spaces:
+        where, free = f"{space.place}{_on(space.host)}", space.free_bytes
+        if not space.is_there:
+            raise RunFailedError(f"The disk of {where} can't be looked at any more: the directory is gone.")
+        falls_by = room.falls_by(space) if room else 0.0
         if free >= FREE_BYTES_DURING + falls_by * _AHEAD_S:
             continue
         filling = f" and {falls_by / 1e6:,.0f} MB less each second" if free >= FREE_BYTES_DURING else ""
         raise DiskFullError(
-            f"The disk of {directory} is almost full ({gib(free)} free{filling}), so the run was ended.",
+            f"The disk of {where} is almost full ({gib(free)} free{filling}), so the run was ended.",
             "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
         )

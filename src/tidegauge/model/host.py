@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 
@@ -23,6 +24,25 @@ class HostFacts:
     transparent_huge_pages: str
     cgroup_limits: Mapping[str, str] = field(default_factory=dict)
     disks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FreeSpace:
+    """What is free on the disk of a place; of one that is not there, on that of the directory nearest above it.
+
+    `device` is the kernel's number of the disk, on `host`: "" where there is one only.
+    """
+
+    place: Path
+    device: int
+    free_bytes: int
+    is_there: bool = True
+    host: str = ""
+
+    @property
+    def disk(self) -> tuple[str, int]:
+        """Equal for places on the same disk."""
+        return self.host, self.device
 
 
 DeviceFileSystem = Literal["ext4", "xfs"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +35,11 @@ def node_disks(disks: tuple[Path, ...], number: int, nodes: int) -> tuple[Path, 
     three nodes has the first and the fourth.
     """
     return disks[number - 1 :: nodes] or tuple(by_turns(disks, number)[-1:])
+
+
+def has_own_hosts(hosts: Mapping[int, str], nodes: int) -> bool:
+    """Whether each of so many nodes is on a host of its own, by the hosts of those that are not on this one."""
+    return len({hosts[number] for number in range(1, nodes + 1) if number in hosts}) == nodes
 
 
 def by_turns(disks: tuple[Path, ...], nodes: int) -> list[Path]:

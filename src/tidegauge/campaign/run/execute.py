@@ -29,7 +29,6 @@ from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import RunCeilings
-from tidegauge.hosts.fsync import CALM_S_MAX, Calm, await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.memory import CacheDrop, drop_page_cache, machine
 from tidegauge.hosts.space import DiskFullError
 from tidegauge.model.events import (
@@ -311,7 +310,6 @@ def execute(
         observer,
         # Of this process and of the agent.
         lambda: time.process_time() + host.agent_cpu_s(),
-        _calmer(observer),
         records_use=True,
         ceilings=ceilings,
         calibrations=calibrations,
@@ -328,23 +326,6 @@ def execute(
             links=apart.links,
         )
     return run_plan(campaign, plan, store, resources, registry.get, recorded=recorded)
-
-
-def _calmer(observer: Observer) -> Callable[[Path], Calm | None]:
-    """Waits for a disk that is still busy with what came before; what is usual is measured at the first trial."""
-    usual_ms: dict[Path, float] = {}
-
-    def calm(directory: Path) -> Calm | None:
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            if directory not in usual_ms:
-                usual_ms[directory] = usual_latency(directory)
-            return await_calm(usual_ms[directory], CALM_S_MAX, lambda: fsync_latency(directory))
-        except OSError as error:
-            observer(Note(f"The disk's fsync could not be measured: {error.strerror}."))
-            return None
-
-    return calm
 
 
 def _dropper(

@@ -23,13 +23,13 @@ from tidegauge.fleet.api import Host
 from tidegauge.hosts import space
 from tidegauge.hosts.calibration import Calibration
 from tidegauge.hosts.ceilings import RunCeilings
-from tidegauge.hosts.fsync import Calm
+from tidegauge.hosts.fsync import Calm, slowest
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import Attestation
 from tidegauge.model.events import Note, Observer, PhaseStarted, UseNow
 from tidegauge.model.fleet import HostLink
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.server import Distribution, Setting
+from tidegauge.model.server import Distribution, Setting, has_own_hosts
 from tidegauge.model.trial import AttestSpec, LoadSpec, Spec, TrialSpec
 from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import KEEPER, Deployment, DeployRequest, Seat, System
@@ -91,11 +91,10 @@ class RunResources:
     """What every trial of a run is made with. `start_worker` takes host, driver, log directory and the first trial.
     `drop_page_cache` takes directories whose file systems are written back before.
 
-    `control_cpu_s` returns the CPU seconds that Tidegauge's own control has used so far. `calm_disk` waits until the
-    disk of a directory is about as fast as usual; None if it can't measure that. `in_force` receives what each trial
-    found in force. `ceilings` is what the machine can do at most; None if that is not known. `calibrations` are what
-    load generators make, by message size, as far as that is known. `attestations` returns
-    what is known of a system's version at a level with settings of a digest.
+    `control_cpu_s` returns the CPU seconds that Tidegauge's own control has used so far. `in_force` receives what each
+    trial found in force. `ceilings` is what the machine can do at most; None if that is not known. `calibrations` are
+    what load generators make, by message size, as far as that is known. `attestations` returns what is known of a
+    system's version at a level with settings of a digest.
     `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` sees that
     those have the files that are here, and `provisioned` is told once all have; `links` is what they can send and
     receive. `records_use`: whether what servers, worker and host use is followed during trials.
@@ -106,7 +105,6 @@ class RunResources:
     drop_page_cache: Callable[[Sequence[Path]], CacheDrop]
     observer: Observer
     control_cpu_s: Callable[[], float] = time.process_time
-    calm_disk: Callable[[Path], Calm | None] = lambda _: None
     in_force: Callable[[InForce], None] = lambda _: None
     ceilings: RunCeilings | None = None
     attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
@@ -116,6 +114,11 @@ class RunResources:
     provision_apart: Callable[[Distribution], None] = lambda _here: None
     provisioned: Callable[[], None] = lambda: None
     links: Mapping[str, HostLink] = field(default_factory=dict)
+
+    @property
+    def hosts_of_nodes(self) -> Mapping[int, str]:
+        """The address of each node's host on a fleet; empty = this one."""
+        return {number: seat.address for number, seat in self.seats.items() if number != KEEPER}
 
 
 @dataclass(frozen=True)
@@ -174,8 +177,8 @@ class Session(Generic[Spec_co]):
         self.deployment.check_alive()
         if self.faults is not None:
             self.faults.check()
-        if not self.spec.elsewhere:
-            space.check_during(places(self.store), self.room)
+        if not self.spec.attached:
+            space.check_during(self.resources.host.free_space(places(self.store)), self.room)
 
     def worker_runs(self) -> bool:
         """Whether every process of the load generator is up."""
@@ -222,8 +225,7 @@ def open_session(
     dropped = _drop_page_cache(spec, resources, store, running)
     store.page_cache(dropped.done, dropped.reason)
     resources.observer(PhaseStarted(spec.trial_id, "settle", "", None))
-    written = [] if spec.elsewhere else _one_by_disk(_written(store))
-    disk = _slowest([resources.calm_disk(place.parent) for place in written])
+    disk = None if spec.attached else _calm(resources, _written(store))
     store.distribution(subject.distribution)
     topics = topics_for(spec, subject.system, subject.attachment)
     cleanup.callback(topics.close)
@@ -240,8 +242,9 @@ def open_session(
         limited = limit_servers(spec, resources.host, data, cleanup, resources.seats)
         machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
         node_rig = rig_nodes(spec, machines, resources.host, store, cleanup, seats=resources.seats)
-    alone = len({seat.address for number, seat in resources.seats.items() if number != KEEPER}) >= spec.nodes
-    deployment = start_servers(spec, subject, limited.host, store, node_rig, own_disks=spec.apart and alone)
+    deployment = start_servers(
+        spec, subject, limited.host, store, node_rig, own_disks=has_own_hosts(resources.hosts_of_nodes, spec.nodes)
+    )
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
@@ -338,15 +341,22 @@ def _written(store: TrialStore) -> tuple[Path, ...]:
     return (*(store.disks or (store.data_directory,)), *store.journal_disks)
 
 
-def _one_by_disk(places: Sequence[Path]) -> list[Path]:
-    """One directory of each disk: waiting for the same disk several times would show nothing new."""
-    return list({place.stat().st_dev: place for place in reversed(places)}.values())
-
-
-def _slowest(disks: Sequence[Calm | None]) -> Calm | None:
-    """The disk that holds back the others: an acknowledgement waits for it."""
-    known = [disk for disk in disks if disk is not None]
-    return max(known, key=lambda disk: (not disk.is_calm, disk.latency.mean_ms), default=None)
+def _calm(resources: RunResources, written: Sequence[Path]) -> Calm | None:
+    """Wait until the disks are about as fast as usual; None if that can't be measured, which is said."""
+    found: list[Calm] = []
+    waited_for: set[tuple[str, int]] = set()
+    spaces = resources.host.free_space(written)
+    for place in written:
+        disks = {space.disk for space in spaces if space.place == place}
+        # Waiting for the same disk several times would show nothing new.
+        if disks <= waited_for:
+            continue
+        waited_for |= disks
+        try:
+            found.append(resources.host.calm_disk(place.parent))
+        except RunFailedError as error:
+            resources.observer(Note(error.message))
+    return slowest(found) if found else None
 
 
 def await_ready(session: Session) -> None:

@@ -178,11 +178,19 @@ def _run_trial(
 ) -> Result:
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ExitStack() as cleanup:
-        if not spec.elsewhere:
-            space.check_before(spec, store.disks or (store.data_directory,), store.journal_disks)
+        if not spec.attached:
+            space.check_before(
+                spec,
+                store.disks or (store.data_directory,),
+                store.journal_disks,
+                resources.host.free_space,
+                resources.hosts_of_nodes,
+            )
         for place in places(store):
             resources.host.track_directory(place)
             cleanup.callback(resources.host.remove_directory, place)
+        if spec.apart:
+            resources.host.make_directories(*places(store))
         session = open_session(spec, subject, resources, store, running=shared.running, cleanup=cleanup)
         session.phase("prepare", "topics, producers, consumers")
         order, level = _prepare(session)
