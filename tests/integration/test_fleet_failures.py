@@ -47,7 +47,7 @@ durability: 1
 nodes: 3
 workload: {message-size: 1KiB, partitions: 2, producers: 2, consumers: 2}
 experiments:
-  - {name: latency, rate: 200, warm-up-min: 3s, warm-up-max: 5s, measure: 10s, drain-max: 10s}
+  - {name: latency, rate: 200, warm-up-min: 3s, warm-up-max: 5s, measure: 15s, drain-max: 10s}
 """
 FLEET = """\
 launcher: ray

@@ -22,6 +22,7 @@ from tidegauge.errors import RunFailedError
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.live.server import Access, LiveServer, is_loopback
 from tidegauge.live.state import Follower, run_seconds_left
+from tidegauge.model.use import OtherHostUse
 from tidegauge.report.schemas import json_schemas
 from tidegauge.store.seconds import last_seconds
 
@@ -171,6 +172,20 @@ class TestFollower:
         ended = follower.state()["trial"]["workers"]
         assert [worker["offered_msgs_per_s"] for worker in ended] == [6_667.0] * 3
         assert ended[1]["own_lag_max_ms"] == several().workers[1].own_lag.max_ms
+
+    def test_each_other_host_of_a_fleet_is_shown_as_it_was_heard_last(self, going: store.RunStore) -> None:
+        follower = Follower(going.path)
+        assert follower.state()["trial"]["hosts"] == []
+        trial = going.trial(spec(number=3))
+        used = replace(SAMPLE.host, cpu_s=SAMPLE.host.cpus, io_stall_s=0.5, network_sent_bytes=8_000_000)
+        others = [OtherHostUse("10.0.0.3", 2.0, replace(used, io_stall_s=None)), OtherHostUse("10.0.0.2", 2.0, used)]
+        trial.sample(replace(SAMPLE, others=(OtherHostUse("10.0.0.2", 1.0, replace(used, cpu_s=0.0)),)))
+        trial.sample(replace(SAMPLE, others=tuple(others)))
+        state = follower.state()
+        jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
+        first, second = state["trial"]["hosts"]
+        assert (first["host"], first["cpu_percent"], first["io_stall_percent"]) == ("10.0.0.2", 50.0, 25.0)
+        assert (second["host"], second["io_stall_percent"], second["sent_mb_per_s"]) == ("10.0.0.3", None, 4.0)
 
     def test_the_end_of_a_run_is_seen(self, going: store.RunStore) -> None:
         follower = Follower(going.path)

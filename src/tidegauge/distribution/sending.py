@@ -50,6 +50,12 @@ def entry_parcel(distribution: Distribution) -> Parcel | None:
     return Parcel(folder / entry, f"{_ENTRIES}/{entry}", distribution.digest, name)
 
 
+def tool_parcel(directory: Path) -> Parcel:
+    """A directory of this host's cache that servers use beside a system's files."""
+    place = str(directory.relative_to(cache.cache_directory()))
+    return Parcel(directory, place, cache.digest_of(cache.sums_of(directory)), directory.name)
+
+
 def file_parcel(file: Path) -> Parcel:
     """A single file, kept by what is in it. Raises `OSError`."""
     found = cache.sha256_of(file)

@@ -461,6 +461,7 @@ class LiveTrial(TypedDict):
     phase: str
     seconds: list[Object]
     workers: NotRequired[list[Object]]
+    hosts: NotRequired[list[Object]]
 
 
 class Version(TypedDict):

@@ -149,6 +149,14 @@ def last_use_rows(trial_directory: Path) -> list[Row]:
         return []
 
 
+def last_hosts(trial_directory: Path) -> list[Row]:
+    """The newest rows of a fleet's other hosts while a trial goes on, oldest first; [] once it is done."""
+    try:
+        return list(last_telemetry(trial_directory, HOSTS, LAST_BYTES))
+    except (OSError, ValueError):
+        return []
+
+
 Read = Callable[[Path, str], Iterator[Row]]
 
 

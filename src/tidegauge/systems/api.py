@@ -220,6 +220,10 @@ class Deploys(Protocol):
         Raises `UserError` if there is no such version, naming the nearest ones.
         """
 
+    def tools(self) -> Sequence[Path]:
+        """Directories of the cache, as they are here, that its servers use beside its own files."""
+        return ()
+
     @abstractmethod
     def deploy(self, request: DeployRequest, host: Host) -> Deployment:
         """Write the configuration and start all processes. Returns before the system is ready.

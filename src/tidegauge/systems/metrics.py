@@ -1,4 +1,4 @@
-"""Servers' own figures, from HTTP on loopback in Prometheus's text format: a short declared list for each system.
+"""Servers' own figures, from HTTP in Prometheus's text format: a short declared list for each system.
 
 A system's folder says which figures matter and where to fetch them; everything here is the same for all. Pure, except
 for `fetch`.
@@ -80,7 +80,7 @@ Reported = Mapping[str, float]
 
 def fetch(url: str) -> str:
     """The text of an endpoint. Raises `OSError`, `ValueError` if there is far too much of it."""
-    # Never by a proxy: endpoints are on loopback.
+    # Never by a proxy: endpoints are on loopback, or on hosts of the fleet.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url, headers={"Accept": "text/plain"})
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tidegauge.campaign.run.ceilings import ceilings_here
 from tidegauge.distribution.cache import cache_directory
-from tidegauge.distribution.sending import Inbox, Parcel, entry_parcel, send
+from tidegauge.distribution.sending import Inbox, Parcel, entry_parcel, send, tool_parcel
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher, Remote
 from tidegauge.fleet.local import LocalHost
@@ -111,8 +111,10 @@ def provision_on(
 
     Raises `RunFailedError` if they differ, or are not available there.
     """
-    if parcel := entry_parcel(here):
-        send_to_each(launcher, hosts, parcel, say)
+    parcels = [entry_parcel(here), *map(tool_parcel, registry.get(here.system).tools())]
+    for parcel in parcels:
+        if parcel is not None:
+            send_to_each(launcher, hosts, parcel, say)
     for address, found in on_each(launcher, hosts, OnHost, "provision", here.system, here.version).items():
         if problem := difference(here, found):
             raise RunFailedError(

@@ -187,7 +187,9 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
             *(port for port, _ in agents.values()),
         ),
         metrics_endpoints=tuple(
-            Endpoint(name, f"http://127.0.0.1:{port}/metrics") for name, (port, _) in agents.items()
+            Endpoint(node.name, f"http://{node.address}:{agents[node.name][0]}/metrics")
+            for node in nodes
+            if node.name in agents
         ),
         nodes=tuple(Machine(node.number, (node.name,), node.data_directories) for node in nodes),
     )
@@ -207,16 +209,17 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
 def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[str, tuple[int, str]]:
     """By broker, the port on which it reports its own figures and the flag that makes it; empty without the agent.
 
-    A broker in a network of its own can't be asked over this host's loopback, so it is not made to listen. An agent
-    makes starts slow.
+    An agent makes starts slow.
     """
     agent = None if request.starts_often else find_agent()
-    asked = [node.name for node in nodes if not request.seat(node.number).link]
-    if agent is None or not asked:
+    if agent is None:
         return {}
     configuration = host.write(request.log_directory / "kafka-jmx.yaml", configuration_text())
-    ports = host.free_ports(len(asked))
-    return {name: (port, agent_flag(agent, port, configuration)) for name, port in zip(asked, ports, strict=True)}
+    ports = host.free_ports(len(nodes))
+    return {
+        node.name: (port, agent_flag(agent, node.address, port, configuration))
+        for node, port in zip(nodes, ports, strict=True)
+    }
 
 
 def nodes_of(request: DeployRequest, host: Host) -> list[Node]:

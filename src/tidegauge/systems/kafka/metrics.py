@@ -1,4 +1,4 @@
-"""The agent that lets a Kafka server report its own figures over HTTP on loopback: Prometheus's JMX exporter.
+"""The agent that lets a Kafka server report its own figures over HTTP: Prometheus's JMX exporter.
 
 It reads the beans named here and no others, inside the server, when it is asked: no JMX port is opened and nothing is
 attached. Without it (no network and none in the cache) Kafka is measured all the same, and its own figures are absent.
@@ -50,7 +50,7 @@ def fetch_agent(report: Callable[[str], None]) -> None:
     path = _path()
     try:
         make_directory(path.parent)
-        with locked(path.parent, AGENT.artifact, report):
+        with locked(path.parent.parent, AGENT.artifact, report):
             if not _is_whole(path):
                 report(Progress(f"Fetching the JMX exporter {AGENT.version} (1 MB), for Kafka's own figures."))
                 with replacing(path) as part:
@@ -65,9 +65,9 @@ def find_agent() -> Path | None:
     return path if _is_whole(path) else None
 
 
-def agent_flag(agent: Path, port: int, configuration: Path) -> str:
-    """The JVM's flag that starts it, listening on loopback only."""
-    return f"-javaagent:{agent}=127.0.0.1:{port}:{configuration}"
+def agent_flag(agent: Path, address: str, port: int, configuration: Path) -> str:
+    """The JVM's flag that starts it, listening on this address only."""
+    return f"-javaagent:{agent}={address}:{port}:{configuration}"
 
 
 def configuration_text() -> str:
@@ -76,7 +76,8 @@ def configuration_text() -> str:
 
 
 def _path() -> Path:
-    return cache_directory() / "tools" / f"{AGENT.artifact}-{AGENT.version}.jar"
+    name = f"{AGENT.artifact}-{AGENT.version}"
+    return cache_directory() / "tools" / name / f"{name}.jar"
 
 
 def _is_whole(path: Path) -> bool:

@@ -20,7 +20,7 @@ from tidegauge.systems.attached import AttachedCluster, AttachRequest, connectio
 from tidegauge.systems.kafka import fairness, level, zookeeper
 from tidegauge.systems.kafka.deployment import deploy, incomplete
 from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
-from tidegauge.systems.kafka.metrics import METRICS, fetch_agent
+from tidegauge.systems.kafka.metrics import METRICS, fetch_agent, find_agent
 
 DEFAULT_VERSION = "4.3.1"
 VERIFIED = ("4.3.1", "4.4.0", "3.9.2")
@@ -102,6 +102,11 @@ class KafkaSystem(System):
     client_facts = staticmethod(fairness.client_facts)
     hazards = staticmethod(fairness.hazards)
     subscription_problem = staticmethod(fairness.subscription_problem)
+
+    def tools(self) -> Sequence[Path]:
+        """See `System.tools`."""
+        agent = find_agent()
+        return [agent.parent] if agent else []
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""

@@ -95,18 +95,25 @@
     }));
   };
 
-  const generators = (workers) => {
-    byId("workers").hidden = !workers.length;
-    byId("generators").replaceChildren(...workers.map((worker) => {
+  const figures = (section, body, named, keys) => {
+    byId(section).hidden = !named.length;
+    byId(body).replaceChildren(...named.map(([name, values]) => {
       const row = element("tr", "");
-      const figures = [worker.offered_msgs_per_s, worker.msgs_per_s, worker.received_msgs_per_s, worker.own_lag_max_ms];
       row.append(
-        element("th", worker.worker, { scope: "row" }),
-        ...figures.map((value) => element("td", number(value), { class: "number" })),
+        element("th", name, { scope: "row" }),
+        ...keys.map((key) => element("td", number(values[key]), { class: "number" })),
       );
       return row;
     }));
   };
+  const generators = (workers) => figures(
+    "workers", "generators", workers.map((worker) => [worker.worker, worker]),
+    ["offered_msgs_per_s", "msgs_per_s", "received_msgs_per_s", "own_lag_max_ms"],
+  );
+  const hosts = (found) => figures(
+    "hosts", "each-host", found.map((host) => [host.host, host]),
+    ["cpu_percent", "io_stall_percent", "sent_mb_per_s", "received_mb_per_s"],
+  );
 
   const show = (state) => {
     const run = state.run;
@@ -119,6 +126,7 @@
       byId("trial").textContent = `${state.trial.trial_id}: ${state.trial.phase}`;
       draw(state.trial.seconds);
       generators(state.trial.workers);
+      hosts(state.trial.hosts);
     }
     if (run.status !== "running") {
       byId("state").append(" ", element("a", "The report", { href: main.dataset.report }));
