@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cpu_quota import needs_cpu_limit, quota
 from fleet_hosts import NEEDS, Namespace, ip, join, namespaces, started
 from patience import wait_for
 
 from tidegauge.hosts.network import NAMED, connects
+from tidegauge.store.telemetry import METRICS, read_telemetry
 
 pytestmark = [*NEEDS, pytest.mark.slow]
 
@@ -95,6 +97,7 @@ def test_messages_from_host_to_host_are_measured_within_bounds(
     assert 0 < low["p50_ms"] <= high["p50_ms"]
     # Written on its host, and brought here.
     assert all((trial / "logs" / f"worker-{number}.log").exists() for number in (1, 2))
+    assert len({row["process"] for row in read_telemetry(trial, METRICS)}) >= 3, "figures of each server's own"
     shown = " ".join(hosts[0].tidegauge("show", str(run)).stdout.split())
     assert "2 load generators are on several hosts: how far their clocks are apart is known to within" in shown
     assert "Servers and clients ran on the hosts of a fleet." in shown
@@ -185,6 +188,30 @@ def test_a_link_that_is_limited_is_named(hosts: list[Namespace], tmp_path: Path)
     found = [f"{limiting['resource']} {limiting['subject']}", *limiting["others"]]
     assert any(clause.startswith(f"network of {slow.address}") for clause in found), found
     assert not any(clause.startswith("network of") and slow.address not in clause for clause in found), found
+
+
+@needs_cpu_limit
+def test_a_host_whose_servers_are_limited_is_named(hosts: list[Namespace], tmp_path: Path) -> None:
+    slow = hosts[4]
+    earlier = set(RUNS.glob("*-across"))
+    run = hosts[0].start(*arguments(tmp_path, "kafka", PEAK))
+
+    def sends() -> bool:
+        seconds = [
+            file for each in set(RUNS.glob("*-across")) - earlier for file in each.glob("trials/*/seconds.jsonl")
+        ]
+        return run.poll() is not None or any(file.stat().st_size for file in seconds)
+
+    wait_for(sends, 240.0, "the load")
+    with quota(f"tidegauge-test-{os.getpid()}-host", 0.15) as group:
+        for process in started(slow):
+            if process.name() == "java":
+                (group / "cgroup.procs").write_text(str(process.pid))
+        said = " ".join(run.communicate(timeout=400))
+    assert run.returncode in (0, 3), said
+    (trial,) = (newest_run() / "trials").iterdir()
+    limiting = json.loads((trial / "result.json").read_text())["result"]["limiting"]
+    assert (limiting["resource"], limiting["subject"]) == ("server CPU", f"kafka-2 on {slow.address}"), limiting
 
 
 def test_a_host_whose_disk_has_too_little_room_is_named(hosts: list[Namespace], tmp_path: Path) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import Command, Place, valid_unless_starved, wait_until_measuring
+from cpu_quota import needs_cpu_limit, quota
 from throttled_disk import can_throttle, throttled_disk
 
 from tidegauge.store.telemetry import DEVICES, HOST, METRICS, PROCESSES, read_telemetry
@@ -32,31 +31,6 @@ QUOTA_CPUS = 0.15
 DISK_BYTES_PER_S = 1_000_000
 """Less than a load gets through that has to share its CPUs."""
 RUN_S_MAX = 400
-
-_CPU = Path("/sys/fs/cgroup/cpu")
-
-
-def can_limit_cpu() -> bool:
-    return os.geteuid() == 0 and (_CPU / "cpu.cfs_quota_us").exists()
-
-
-needs_cpu_limit = pytest.mark.skipif(not can_limit_cpu(), reason="needs root and the cpu controller of cgroup v1")
-
-
-@contextlib.contextmanager
-def quota(name: str, cpus: float) -> Iterator[Path]:
-    """A group whose members together may use so many CPUs. Its members go back when it ends."""
-    group = _CPU / name
-    group.mkdir()
-    try:
-        (group / "cpu.cfs_period_us").write_text("50000")
-        (group / "cpu.cfs_quota_us").write_text(str(round(cpus * 50_000)))
-        yield group
-    finally:
-        for pid in (group / "cgroup.procs").read_text().split():
-            with contextlib.suppress(OSError):
-                (_CPU / "cgroup.procs").write_text(pid)
-        group.rmdir()
 
 
 def finished(run: Command, place: Place) -> tuple[Path, dict[str, Any]]:
