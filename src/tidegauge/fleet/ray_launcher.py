@@ -15,10 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tidegauge.errors import RunFailedError, TidegaugeError
-from tidegauge.fleet.ray_node import JOINED_LABEL, ROLE_LABEL
+from tidegauge.fleet.ray_node import JOINED_LABEL, NODE_PORT, ROLE_LABEL
 from tidegauge.model.fleet import FleetHost
 
 Result = TypeVar("Result")
@@ -26,10 +27,11 @@ Result = TypeVar("Result")
 _NAMESPACE = "tidegauge"
 _AT_ONCE = 8
 """Calls that an object may have at the same time."""
-_CONTROL_SILENT_S_MAX = 6.0
-"""How long Ray's control service may be silent while something waits for it."""
-_CONTROL_LOOK_S = 1.0
+_SILENT_S_MAX = 6.0
+"""How long a part of Ray's may be silent while something waits for it."""
+_LOOK_S = 1.0
 _LEAVE_S_MAX = 5.0
+_LOST = "Check that host and its network; tidegauge fleet join brings it back."
 _RECONNECT = {"RAY_gcs_rpc_server_reconnect_timeout_s": "3600"}
 """Ray ends a process that can't reach the control service for so long, which is a minute unless said otherwise."""
 _CONNECT_HINT = (
@@ -46,15 +48,21 @@ class RayLauncher:
 
         logging.getLogger("ray").setLevel(logging.ERROR)
         self._ray: Any = ray
-        self._control = _Control(address)
+        self._control = _Part(
+            address,
+            f"Ray's control service at {address} gives no answer any more.",
+            "It runs on the fleet's head: tidegauge fleet status there says whether it does. If not: tidegauge fleet "
+            "down on all hosts, then tidegauge fleet head and join.",
+        )
         try:
-            self._control.watched(
+            _watched(
                 lambda: ray.init(
                     address=address,
                     namespace=_NAMESPACE,
                     log_to_driver=False,
                     configure_logging=False,
-                )
+                ),
+                self._control,
             )
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             raise RunFailedError(f"Ray at {address} gives no access: {_first_line(error)}", _CONNECT_HINT) from error
@@ -63,7 +71,7 @@ class RayLauncher:
         """See `Launcher.hosts`."""
         newest: dict[str, tuple[bool, int]] = {}
         found: dict[str, FleetHost] = {}
-        for node in self._control.watched(self._ray.nodes):
+        for node in _watched(self._ray.nodes, self._control):
             address, labels = str(node["NodeManagerAddress"]), node.get("Labels") or {}
             # A host that joined again is a new node of Ray's. The old one stays in its list, for a while as alive.
             rank = (bool(node["Alive"]), int(labels.get(JOINED_LABEL, 0)))
@@ -80,7 +88,11 @@ class RayLauncher:
             max_concurrency=_AT_ONCE,
             label_selector={"ray.io/node-id": host.identifier},
         )(kind)
-        return RayRemote(self._ray, self._control, self._control.watched(actor.remote), host)
+        parts = (
+            self._control,
+            _Part(f"{host.address}:{NODE_PORT}", f"{host.address} is lost: Ray there gives no answer any more.", _LOST),
+        )
+        return RayRemote(self._ray, _watched(actor.remote, self._control), host, parts)
 
     def close(self) -> None:
         """See `Launcher.close`."""
@@ -92,37 +104,40 @@ class RayLauncher:
             atexit.unregister(self._ray.shutdown)
 
 
-class _Control:
-    """Ray's control service. What needs it waits without an end when it is gone, and Ray itself says nothing."""
+@dataclass(frozen=True)
+class _Part:
+    """A process of Ray's that something depends on: its "host:port", and what is said when it is silent."""
 
-    def __init__(self, address: str) -> None:
-        self._address = address
-        host, _, port = address.rpartition(":")
-        self._place = (host, int(port))
+    address: str
+    silent: str
+    hint: str
 
-    def watched(self, work: Callable[[], Result]) -> Result:
-        """What `work` returns or raises. Raises `RunFailedError` if the control service goes silent meanwhile."""
-        done: Future[Result] = Future()
-        # No pool: this process would wait for its threads when it ends.
-        threading.Thread(target=_fulfil, args=(done, work), daemon=True).start()
-        answered_s = time.monotonic()
-        while not wait([done], _CONTROL_LOOK_S).done:
-            if self._answers():
-                answered_s = time.monotonic()
-            elif time.monotonic() - answered_s > _CONTROL_SILENT_S_MAX:
-                raise RunFailedError(
-                    f"Ray's control service at {self._address} gives no answer any more.",
-                    "It runs on the fleet's head: tidegauge fleet status there says whether it does. If not: tidegauge "
-                    "fleet down on all hosts, then tidegauge fleet head and join.",
-                )
-        return done.result()
-
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Whether it takes a connection."""
+        host, _, port = self.address.rpartition(":")
         try:
-            socket.create_connection(self._place, _CONTROL_LOOK_S).close()
+            socket.create_connection((host, int(port)), _LOOK_S).close()
         except OSError:
             return False
         return True
+
+
+def _watched(work: Callable[[], Result], *parts: _Part) -> Result:
+    """What `work` returns or raises, which Ray would have wait without an end, or for a minute, for what is gone.
+
+    Raises `RunFailedError` if one of the parts that it depends on goes silent meanwhile.
+    """
+    done: Future[Result] = Future()
+    # No pool: this process would wait for its threads when it ends.
+    threading.Thread(target=_fulfil, args=(done, work), daemon=True).start()
+    heard_s = dict.fromkeys(parts, time.monotonic())
+    while not wait([done], _LOOK_S).done:
+        for part in parts:
+            if part.answers():
+                heard_s[part] = time.monotonic()
+            elif time.monotonic() - heard_s[part] > _SILENT_S_MAX:
+                raise RunFailedError(part.silent, part.hint)
+    return done.result()
 
 
 def _fulfil(done: Future[Result], work: Callable[[], Result]) -> None:
@@ -135,9 +150,9 @@ def _fulfil(done: Future[Result], work: Callable[[], Result]) -> None:
 class RayRemote:
     """`Remote` as an actor."""
 
-    def __init__(self, ray: Any, control: _Control, actor: Any, host: FleetHost) -> None:
+    def __init__(self, ray: Any, actor: Any, host: FleetHost, parts: Sequence[_Part]) -> None:
         self._ray = ray
-        self._control = control
+        self._parts = parts
         self._actor = actor
         self._host = host
 
@@ -146,7 +161,7 @@ class RayRemote:
         errors = self._ray.exceptions
         asked = getattr(self._actor, method)
         try:
-            return self._control.watched(lambda: self._ray.get(asked.remote(*arguments), timeout=timeout_s))
+            return _watched(lambda: self._ray.get(asked.remote(*arguments), timeout=timeout_s), *self._parts)
         except errors.GetTimeoutError as error:
             raise RunFailedError(
                 f"{self._host.address} gave no answer to '{method}' within {timeout_s:g} s.",
@@ -159,7 +174,7 @@ class RayRemote:
         except errors.RayError as error:
             raise RunFailedError(
                 f"{self._host.address} is lost: Ray can't reach it or what was started there ('{method}').",
-                "Check that host and its network; tidegauge fleet join brings it back.",
+                _LOST,
             ) from error
 
     def end(self) -> None:

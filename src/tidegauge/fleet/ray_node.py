@@ -29,8 +29,10 @@ from tidegauge.errors import StartFailedError, UserError
 from tidegauge.hosts.storage import state_directory
 
 HEAD_PORT = 6379
+NODE_PORT = 7001
+"""Where Ray's part of each host listens."""
 _PORTS = {
-    "node-manager": 7001,
+    "node-manager": NODE_PORT,
     "object-manager": 7002,
     "metrics-export": 7003,
     "dashboard-agent-grpc": 7005,
