@@ -17,6 +17,7 @@ from rigs import refused
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
+from tidegauge.systems.kafka.metrics import find_agent
 
 WHY_NOT = refused("partition", "packet_loss", "power_cut", "slow_disk", "hung_disk")
 pytestmark = [*NEEDS, pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
@@ -145,10 +146,13 @@ def test_power_cuts_of_all_hosts_lose_nothing_at_level_1_and_something_without_s
 def test_files_are_sent_once(hosts: list[Namespace], tmp_path: Path) -> None:
     """To hosts that have nothing in their caches, and no way to a registry."""
     for host in hosts[1:3]:
-        shutil.rmtree(host.state / "cache/distributions", ignore_errors=True)
+        for entries in ("distributions", "tools"):
+            shutil.rmtree(host.state / "cache" / entries, ignore_errors=True)
     text = campaign("kafka", "5s")
     first = " ".join(run(hosts, tmp_path, text).stdout.split())
     assert "Sent kafka 4.3.1 to 10.213.12.2, 10.213.12.3" in first
+    if agent := find_agent():
+        assert f"Sent {agent.stem} to 10.213.12.2, 10.213.12.3" in first
     second = " ".join(run(hosts, tmp_path, text).stdout.split())
     assert "Sent" not in second
     assert "intact" in second

@@ -18,6 +18,7 @@ from patience import wait_for
 
 from tidegauge.hosts.network import NAMED, connects
 from tidegauge.store.telemetry import METRICS, read_telemetry
+from tidegauge.systems.kafka.metrics import find_agent
 
 pytestmark = [*NEEDS, pytest.mark.slow]
 
@@ -97,7 +98,8 @@ def test_messages_from_host_to_host_are_measured_within_bounds(
     assert 0 < low["p50_ms"] <= high["p50_ms"]
     # Written on its host, and brought here.
     assert all((trial / "logs" / f"worker-{number}.log").exists() for number in (1, 2))
-    assert len({row["process"] for row in read_telemetry(trial, METRICS)}) >= 3, "figures of each server's own"
+    if system != "kafka" or find_agent() is not None:
+        assert len({row["process"] for row in read_telemetry(trial, METRICS)}) >= 3, "each server's own figures"
     shown = " ".join(hosts[0].tidegauge("show", str(run)).stdout.split())
     assert "2 load generators are on several hosts: how far their clocks are apart is known to within" in shown
     assert "Servers and clients ran on the hosts of a fleet." in shown
