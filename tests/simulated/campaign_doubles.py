@@ -22,7 +22,7 @@ from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fairness import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.hosts.fsync import Calm
-from tidegauge.hosts.space import free_space
+from tidegauge.hosts.storage import free_space
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.finding import Finding

@@ -14,7 +14,7 @@ from run_samples import spec
 from test_report_terminal import peak
 
 from tidegauge.errors import RunFailedError
-from tidegauge.hosts import space
+from tidegauge.hosts import space, storage
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
 from tidegauge.hosts.kept import keep_ceilings
@@ -26,7 +26,6 @@ from tidegauge.hosts.space import (
     FullSpeed,
     check_before,
     check_during,
-    free_space,
     full_speed,
     full_speed_known,
     is_open_ended,
@@ -35,6 +34,7 @@ from tidegauge.hosts.space import (
     rooms,
     stays_bytes,
 )
+from tidegauge.hosts.storage import free_space
 from tidegauge.model.host import FreeSpace
 from tidegauge.model.trial import LoadSpec
 from tidegauge.model.workload import LateReaders, Payload
@@ -118,9 +118,8 @@ def on_disks(monkeypatch: pytest.MonkeyPatch, *free: int) -> list[Path]:
     """Places on disks of their own, with so much free."""
     places = {Path(f"/disk{number}"): free_bytes for number, free_bytes in enumerate(free)}
     devices = {place: number for number, place in enumerate(places)}
-    monkeypatch.setattr(space, "existing", lambda place: place)
-    monkeypatch.setattr(space, "device_of", devices.__getitem__)
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda place: SimpleNamespace(free=places[place]))
+    monkeypatch.setattr(storage, "existing", lambda place: place)
+    monkeypatch.setattr(storage, "_disk", lambda place: (devices[place], places[place]))
     return list(places)
 
 
@@ -197,6 +196,7 @@ def test_a_disk_with_too_little_is_named_with_its_host() -> None:
         "/data2 on 10.7.0.3",
     ]
     assert together[0].needed_bytes == 2 * stays_bytes(trial) + space.FREE_BYTES_BEFORE
+    check_during([FreeSpace(Path("/data"), 1, GIB // 8, is_there=False, host="10.7.0.3")])
     with pytest.raises(DiskFullError, match=r"The disk of /data on 10\.7\.0\.3 is almost full"):
         check_during([FreeSpace(Path("/data"), 1, GIB // 8, host="10.7.0.3")])
 

@@ -35,8 +35,7 @@ from tidegauge.hosts.clock import slew_ppm
 from tidegauge.hosts.fsync import calm_disk
 from tidegauge.hosts.memory import drop_page_cache, write_back
 from tidegauge.hosts.procfs import Stat
-from tidegauge.hosts.space import free_space
-from tidegauge.hosts.storage import existing
+from tidegauge.hosts.storage import existing, free_space
 from tidegauge.hosts.syscalls import SyncWatch, watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.use import sample_to_json

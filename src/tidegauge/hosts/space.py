@@ -17,7 +17,7 @@ from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
 from tidegauge.hosts.kept import fresh_ceilings, kept_ceilings
 from tidegauge.hosts.memory import dirty_limit_bytes
-from tidegauge.hosts.storage import existing
+from tidegauge.hosts.storage import free_space
 from tidegauge.model.host import FreeSpace
 from tidegauge.model.server import by_turns, has_own_hosts, node_disks
 from tidegauge.model.trial import LoadSpec, TrialSpec
@@ -166,15 +166,6 @@ def _on(host: str) -> str:
 Look = Callable[[Sequence[Path]], Iterable[FreeSpace]]
 
 
-def free_space(places: Iterable[Path]) -> list[FreeSpace]:
-    """What is free on the disks of these places here."""
-    return [
-        FreeSpace(place, device_of(there), shutil.disk_usage(there).free, there is place)
-        for place in places
-        for there in (existing(place),)
-    ]
-
-
 def chosen_disk(directory: str) -> Path:
     """A disk chosen for the servers' data. It is never created: a disk that isn't mounted must not be measured.
 
@@ -279,6 +270,9 @@ def check_during(spaces: Iterable[FreeSpace], room: FreeRoom | None = None) -> N
     for space in spaces:
         where, free = f"{space.place}{_on(space.host)}", space.free_bytes
         if not space.is_there:
+            # Other nodes' disks are on other hosts.
+            if space.host:
+                continue
             raise RunFailedError(f"The disk of {where} can't be looked at any more: the directory is gone.")
         falls_by = room.falls_by(space) if room else 0.0
         if free >= FREE_BYTES_DURING + falls_by * _AHEAD_S:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tidegauge.model.host import FreeSpace
 
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
@@ -151,3 +154,12 @@ def state_directory() -> Path:
 def existing(path: Path) -> Path:
     """It, or the nearest directory above it that is there, in which it would be made."""
     return next(place for place in (path, *path.absolute().parents) if place.exists())
+
+
+def free_space(places: Iterable[Path]) -> list[FreeSpace]:
+    """What is free on the disks of these places here."""
+    return [FreeSpace(place, *_disk(there), there is place) for place in places for there in (existing(place),)]
+
+
+def _disk(place: Path) -> tuple[int, int]:
+    return place.stat().st_dev, shutil.disk_usage(place).free

@@ -189,8 +189,6 @@ def _run_trial(
         for place in places(store):
             resources.host.track_directory(place)
             cleanup.callback(resources.host.remove_directory, place)
-        if spec.apart:
-            resources.host.make_directories(*places(store))
         session = open_session(spec, subject, resources, store, running=shared.running, cleanup=cleanup)
         session.phase("prepare", "topics, producers, consumers")
         order, level = _prepare(session)
