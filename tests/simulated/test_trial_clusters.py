@@ -14,7 +14,7 @@ from test_trial_procedure import SPEC, Scene
 from tidegauge.campaign.run import session, trial
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.hosts import space
-from tidegauge.hosts.fsync import Calm, FsyncLatency
+from tidegauge.hosts.fsync import Calm, FsyncLatency, slowest
 from tidegauge.model.events import Note
 from tidegauge.systems.api import DeployRequest
 
@@ -70,11 +70,19 @@ def test_a_disk_of_a_node_without_room_is_refused(scene: Scene, monkeypatch: pyt
 
 
 def test_one_disk_is_waited_for_once_and_the_slowest_is_recorded(scene: Scene) -> None:
-    assert len(session._one_by_disk([*scene.store.disks, *scene.store.journal_disks])) == 1
     slow, fast = (Calm(FsyncLatency(9, mean_ms, mean_ms), 1.0, 0.0, True) for mean_ms in (5.0, 2.0))
-    assert session._slowest([fast, None, slow]) is slow
-    assert session._slowest([replace(fast, is_calm=False), slow]).is_calm is False  # type: ignore[union-attr]
-    assert session._slowest([None]) is None
+    waited_for: list[Path] = []
+
+    def calm(directory: Path) -> Calm:
+        waited_for.append(directory)
+        return slow if len(waited_for) == 1 else fast
+
+    scene.host.calm_disk = calm  # type: ignore[method-assign]
+    assert len({*scene.store.disks, *scene.store.journal_disks}) > 1
+    assert scene.run(THREE).disk_fsync_ms == 5.0
+    assert len(waited_for) == 1
+    assert slowest([fast, slow]) is slow
+    assert slowest([replace(fast, is_calm=False), slow]).is_calm is False
 
 
 def test_nothing_is_prepared_before_all_nodes_take_part(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
