@@ -41,13 +41,20 @@ roles: {servers: {label: {role: server}, count: 3}, load: {label: {role: load}, 
 AHEAD_S = {"load-1": 5, "load-2": 7200}
 RUNS = Path(f"/tmp/tidegauge-across-{os.getpid()}")
 """On each host a file system of its own."""
+CGROUPS = "; ".join(
+    (
+        "mount -t tmpfs tmpfs /sys/fs/cgroup && mkdir /sys/fs/cgroup/cpu",
+        "mount -t cgroup -o cpu cgroup /sys/fs/cgroup/cpu",
+    )
+)
+"""`ip netns exec` mounts a /sys of its own, which has none. Where there is no version 1 of them, it stays so."""
 
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Namespace]]:
     names = ["controller", *AHEAD_S, "server-1", "server-2", "server-3"]
     places = [tmp_path_factory.mktemp(name) for name in names]
-    private = ("sh", "-c", 'mount -t tmpfs tmpfs "$0" && exec "$@"', str(RUNS))
+    private = ("sh", "-c", f'mount -t tmpfs tmpfs "$0" && {CGROUPS}; exec "$@"', str(RUNS))
 
     def ahead(seconds: int) -> tuple[str, ...]:
         return ("unshare", "--time", "--monotonic", str(seconds), "--mount", "--fork", *private)
