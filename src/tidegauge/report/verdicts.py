@@ -262,7 +262,8 @@ def _without_figure(own: Sequence[Finding], reasons: Sequence[str], case: _Case)
             f"{plural(kept.cuts, 'cut')} ({kept.scenario.value})"
             for kept in finding.attestations
         ]
-        attested.append(f"{case.names.of(finding.system)}: {', '.join(scenarios) or finding.summary[0].rstrip('.')}")
+        found = ", ".join(scenarios) or next(iter(finding.summary), "no verdict").rstrip(".")
+        attested.append(f"{case.names.of(finding.system)}: {found}")
     sure = Sureness.NOT_COMPARED if all(finding.decided for finding in own) else Sureness.NO_ANSWER
     return _finished("; ".join([*attested, *reasons]), case), sure
 

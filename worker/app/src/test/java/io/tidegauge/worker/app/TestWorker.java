@@ -12,6 +12,7 @@ import io.grpc.stub.MetadataUtils;
 import io.tidegauge.worker.proto.*;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -37,7 +38,13 @@ final class TestWorker implements AutoCloseable {
   private final ManagedChannel channel;
 
   TestWorker() throws IOException {
-    this(new Results(Files.createTempDirectory("tidegauge-results")));
+    this(new Results(directory()));
+  }
+
+  private static Path directory() throws IOException {
+    Path made = Files.createTempDirectory("tidegauge-results");
+    made.toFile().deleteOnExit();
+    return made;
   }
 
   TestWorker(Results results) throws IOException {
