@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,44 @@ def test_a_cluster_is_one_that_ray_up_takes(name: str) -> None:
     validate_config(prepare_config(cluster))
     with pytest.raises(jsonschema.ValidationError, match="'cluster-name' was unexpected"):
         jsonschema.validate({**cluster, "cluster-name": "x"}, schema())
+
+
+KUBERAY = "github.com/ray-project/kuberay/ray-operator@v1.5.0"
+KUBERAY_DIGEST = "h1:KCjCQ7PSsvs9Ke+90CZbbs498nuaIJ/JkXk4vd54EVg="
+
+
+def kuberay_schema() -> Any:
+    """What KubeRay publishes, in its Go module; here without room for keys that Kubernetes would drop in silence."""
+
+    def strict(schema: Any) -> Any:
+        if isinstance(schema, list):
+            return [strict(part) for part in schema]
+        if not isinstance(schema, dict):
+            return schema
+        own = {name: strict(part) for name, part in schema.items()}
+        return {"additionalProperties": False, **own} if isinstance(schema.get("properties"), dict) else own
+
+    if shutil.which("go") is None:
+        pytest.skip("needs Go, which fetches KubeRay's module")
+    fetched = subprocess.run(["go", "mod", "download", "-json", KUBERAY], capture_output=True, text=True, check=True)
+    module = json.loads(fetched.stdout)
+    assert module["Sum"] == KUBERAY_DIGEST
+    definition = yaml.safe_load((Path(module["Dir"]) / "config/crd/bases/ray.io_rayclusters.yaml").read_text())
+    (version,) = (version for version in definition["spec"]["versions"] if version["name"] == "v1")
+    return strict(version["schema"]["openAPIV3Schema"])
+
+
+def test_a_cluster_is_one_that_kuberay_takes() -> None:
+    cluster, schema = loaded("kuberay.yaml"), kuberay_schema()
+    assert cluster["apiVersion"] == "ray.io/v1"
+    jsonschema.validate(cluster, schema)
+    server = cluster["spec"]["workerGroupSpecs"][0]
+    server["template"]["spec"]["containers"][0]["volumeMount"] = []
+    with pytest.raises(jsonschema.ValidationError, match="'volumeMount' was unexpected"):
+        jsonschema.validate(cluster, schema)
+    del server["template"]["spec"]["containers"][0]["volumeMount"], server["groupName"]
+    with pytest.raises(jsonschema.ValidationError, match="'groupName' is a required property"):
+        jsonschema.validate(cluster, schema)
 
 
 def test_a_cluster_is_one_that_rays_reader_for_kubernetes_takes() -> None:
