@@ -13,7 +13,7 @@ from test_trial_procedure import SPEC, Scene
 
 from tidegauge.campaign.run import session, trial
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
-from tidegauge.hosts import space
+from tidegauge.hosts import space, storage
 from tidegauge.hosts.fsync import Calm, FsyncLatency, slowest
 from tidegauge.model.events import Note
 from tidegauge.systems.api import DeployRequest
@@ -58,13 +58,13 @@ def test_every_node_has_its_disk_by_turns_and_nothing_stays_on_it(
 def test_a_disk_must_have_room_for_all_its_nodes(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     needed = space.bytes_needed(THREE, 3)
     assert needed > space.bytes_needed(THREE, 2)
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda _path: Usage(0, 0, needed - 1))
+    monkeypatch.setattr(storage.shutil, "disk_usage", lambda _path: Usage(0, 0, needed - 1))
     with pytest.raises(space.DiskFullError, match="Not enough room"):
         scene.run(THREE)  # Three nodes and their journals, all on the one disk of this test.
 
 
 def test_a_disk_of_a_node_without_room_is_refused(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda _path: Usage(0, 0, 1 << 20))
+    monkeypatch.setattr(storage.shutil, "disk_usage", lambda _path: Usage(0, 0, 1 << 20))
     with pytest.raises(space.DiskFullError, match="Not enough room"):
         scene.run(THREE)
 

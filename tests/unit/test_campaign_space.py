@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -43,9 +45,18 @@ from tidegauge.report.lists import disk_words
 
 def test_a_disk_that_is_gone_fails_the_trial_with_its_name(tmp_path: Path) -> None:
     check_during(free_space([tmp_path]))
-    with pytest.raises(RunFailedError, match=r"The disk of .*/gone can't be looked at any more") as caught:
+    with pytest.raises(RunFailedError, match=r"/gone can't be looked at any more: No such file") as caught:
         check_during(free_space([tmp_path, tmp_path / "gone"]))
     assert not isinstance(caught.value, DiskFullError)
+
+
+def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_path: Path) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(storage.shutil, "disk_usage", fail)
+    with pytest.raises(RunFailedError, match=rf"{tmp_path} can't be looked at any more: Input/output error"):
+        free_space([tmp_path])
 
 
 def test_an_almost_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,7 +281,7 @@ def test_a_plan_takes_what_was_measured_shortly_before(tmp_path: Path, monkeypat
 
 
 def test_too_little_room_for_full_speed_is_reported_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda _: SimpleNamespace(free=20 * GIB))
+    monkeypatch.setattr(storage.shutil, "disk_usage", lambda _: SimpleNamespace(free=20 * GIB))
     trial = peak("kafka@4.3.1")
     note = room_note([trial, spec()], FullSpeed(1.1e9), [tmp_path])
     assert "20.0 GiB are free" in note

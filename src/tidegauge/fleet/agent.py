@@ -140,8 +140,8 @@ def read_end(path: Path, bytes_max: int) -> str:
         return ""
 
 
-def _free_space(paths: Sequence[str]) -> list[Message]:
-    return [{**asdict(space), "place": str(space.place)} for space in free_space(map(Path, paths))]
+def _free_space(paths: Sequence[str]) -> list[list[int]]:
+    return [[space.device, space.free_bytes, space.is_there] for space in free_space(map(Path, paths))]
 
 
 def _found_copies(message: Message) -> list[list[object]]:

@@ -246,7 +246,7 @@ class AgentHost:
     def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
         """See `Host.free_space`."""
         found = self._call("free_space", paths=[str(place.absolute()) for place in places])
-        return [FreeSpace(**{**space, "place": place}) for place, space in zip(places, found, strict=True)]
+        return [FreeSpace(place, *space) for place, space in zip(places, found, strict=True)]
 
     def calm_disk(self, directory: Path) -> Calm:
         """See `Host.calm_disk`."""

@@ -33,7 +33,7 @@ _HELLO_S_MAX = 60.0
 _UNHEARD_S_MAX = 10.0
 _QUICK_CALLS = frozenset(
     {"hello", "clock", "start", "status", "stop", "signal", "free_ports", "hold_ports", "release_ports"}
-    | {"track_directory", "agent_cpu_s", "samples", "clock_listen", "clock_burst"}
+    | {"track_directory", "agent_cpu_s", "samples", "free_space", "clock_listen", "clock_burst"}
 )
 """What an agent answers at once, or later without keeping others waiting."""
 _CLOCK_ASKS = 20

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import shutil
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -133,7 +133,7 @@ def full_speed_known(places: Iterable[Path]) -> FullSpeed:
 def room_note(specs: Iterable[TrialSpec], full: FullSpeed, directories: Iterable[Path]) -> str:
     """ "" or that a trial as fast as it goes may write more than is free, and what happens then."""
     most = max((full.bytes_written(spec) for spec in specs if is_open_ended(spec)), default=0)
-    by_disk = {device_of(place): shutil.disk_usage(place).free for place in directories if place.exists()}
+    by_disk = {space.disk: space.free_bytes for space in free_space(directories) if space.is_there}
     free = sum(by_disk.values())
     if not by_disk or most + FREE_BYTES_DURING <= free:
         return ""
@@ -178,11 +178,6 @@ def chosen_disk(directory: str) -> Path:
     if not os.access(path, os.W_OK | os.X_OK):
         raise UserError(f"The data directory {path} can't be written.", "Change its rights, or choose another.")
     return path
-
-
-def device_of(place: Path) -> int:
-    """The number of the disk that a place is on."""
-    return place.stat().st_dev
 
 
 def rooms(
@@ -273,7 +268,7 @@ def check_during(spaces: Iterable[FreeSpace], room: FreeRoom | None = None) -> N
             # Other nodes' disks are on other hosts.
             if space.host:
                 continue
-            raise RunFailedError(f"The disk of {where} can't be looked at any more: the directory is gone.")
+            raise RunFailedError(f"The disk of {where} can't be looked at any more: {os.strerror(errno.ENOENT)}.")
         falls_by = room.falls_by(space) if room else 0.0
         if free >= FREE_BYTES_DURING + falls_by * _AHEAD_S:
             continue

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegauge.errors import RunFailedError
 from tidegauge.model.host import FreeSpace
 
 _ESCAPE = re.compile(r"\\([0-7]{3})")
@@ -157,9 +158,12 @@ def existing(path: Path) -> Path:
 
 
 def free_space(places: Iterable[Path]) -> list[FreeSpace]:
-    """What is free on the disks of these places here."""
+    """What is free on the disks of these places here. Raises `RunFailedError` if a disk can't be asked."""
     return [FreeSpace(place, *_disk(there), there is place) for place in places for there in (existing(place),)]
 
 
 def _disk(place: Path) -> tuple[int, int]:
-    return place.stat().st_dev, shutil.disk_usage(place).free
+    try:
+        return place.stat().st_dev, shutil.disk_usage(place).free
+    except OSError as error:
+        raise RunFailedError(f"The disk of {place} can't be looked at any more: {error.strerror}.") from error
