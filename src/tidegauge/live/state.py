@@ -126,23 +126,8 @@ def _trial(trial: store.StoredTrial | None) -> dict[str, Any] | None:
         "phase": phase,
         "seconds": _with_use([_second(row) for row in rows], rows, used),
         "workers": _workers(trial, rows[-1]["second"] if running and rows else None),
-        "hosts": _hosts(trial) if running else [],
+        "hosts": last_hosts(trial.directory) if running else [],
     }
-
-
-def _hosts(trial: store.StoredTrial) -> list[dict[str, Any]]:
-    """Of a fleet's other hosts each, as it was heard last."""
-    newest = {str(row["host"]): row for row in last_hosts(trial.directory)}
-    return [
-        {
-            "host": host,
-            "cpu_percent": 100 * row["cpu_s"] / row["cpus"] / row["seconds"],
-            "io_stall_percent": None if row["io_stall_s"] is None else 100 * row["io_stall_s"] / row["seconds"],
-            "sent_mb_per_s": row["network_sent_bytes"] / row["seconds"] / 1e6,
-            "received_mb_per_s": row["network_received_bytes"] / row["seconds"] / 1e6,
-        }
-        for host, row in sorted(newest.items())
-    ]
 
 
 def _workers(trial: store.StoredTrial, second: int | None) -> list[dict[str, Any]]:

@@ -150,11 +150,26 @@ def last_use_rows(trial_directory: Path) -> list[Row]:
 
 
 def last_hosts(trial_directory: Path) -> list[Row]:
-    """The newest rows of a fleet's other hosts while a trial goes on, oldest first; [] once it is done."""
+    """Of each of a fleet's other hosts what it used when it was heard last, while a trial goes on; [] once it is done.
+
+    A row is `host`, `cpu_percent` of its CPUs, `io_stall_percent`, `sent_mb_per_s` and `received_mb_per_s`.
+    """
     try:
-        return list(last_telemetry(trial_directory, HOSTS, LAST_BYTES))
-    except (OSError, ValueError):
+        newest = {str(row["host"]): row for row in last_telemetry(trial_directory, HOSTS, LAST_BYTES)}
+        return [_use_of(newest[host]) for host in sorted(newest)]
+    except (OSError, ValueError, KeyError, TypeError):
         return []
+
+
+def _use_of(host: Row) -> Row:
+    seconds = max(1e-3, host["seconds"])
+    return {
+        "host": host["host"],
+        "cpu_percent": _cpu_percent(host, seconds),
+        "io_stall_percent": _percent(host["io_stall_s"], seconds),
+        "sent_mb_per_s": host["network_sent_bytes"] / seconds / 1e6,
+        "received_mb_per_s": host["network_received_bytes"] / seconds / 1e6,
+    }
 
 
 Read = Callable[[Path, str], Iterator[Row]]
@@ -188,8 +203,8 @@ def _of_hosts(rows: list[Row]) -> Row:
     """What each of a fleet's other hosts used of its CPUs; the larger where one was heard twice."""
     found: Row = {}
     for row in rows:
-        name, used = f"{OF_HOST}{row['host']}", 100 * row["cpu_s"] / row["cpus"] / max(1e-3, row["seconds"])
-        found[name] = max(found.get(name, 0.0), min(100.0, used))
+        name = f"{OF_HOST}{row['host']}"
+        found[name] = max(found.get(name, 0.0), _cpu_percent(row, max(1e-3, row["seconds"])))
     return found
 
 
@@ -205,13 +220,18 @@ def _row(host: Mapping[str, Any], servers: list[Row], devices: list[Row]) -> Row
     return {
         "from_mono_ns": host["from_mono_ns"],
         "until_mono_ns": host["until_mono_ns"],
-        "host_cpu_percent": min(100.0, 100 * host["cpu_s"] / host["cpus"] / length_s),
+        "host_cpu_percent": _cpu_percent(host, length_s),
         **{f"server_{what}": total(servers, what) for what in _OF_SERVERS},
         **{f"disk_{what}": total(devices, what) for what in ("written_bytes", "read_bytes", "flushes")},
         "disk_busy_percent": max((min(100.0, 100 * row["busy_s"] / length_s) for row in devices), default=None),
         "loopback_bytes": float(host["loopback_bytes"]),
         **{f"{what}_stall_percent": _percent(host[f"{what}_stall_s"], length_s) for what in ("cpu", "io")},
     }
+
+
+def _cpu_percent(host: Mapping[str, Any], length_s: float) -> float:
+    used_s: float = host["cpu_s"]
+    return min(100.0, 100 * used_s / int(host["cpus"]) / length_s)
 
 
 def _percent(spent_s: float | None, length_s: float) -> float | None:
