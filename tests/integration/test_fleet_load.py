@@ -41,11 +41,9 @@ roles: {servers: {label: {role: server}, count: 3}, load: {label: {role: load}, 
 AHEAD_S = {"load-1": 5, "load-2": 7200}
 RUNS = Path(f"/tmp/tidegauge-across-{os.getpid()}")
 """On each host a file system of its own."""
-CGROUPS = "; ".join(
-    (
-        "mount -t tmpfs tmpfs /sys/fs/cgroup && mkdir /sys/fs/cgroup/cpu",
-        "mount -t cgroup -o cpu cgroup /sys/fs/cgroup/cpu",
-    )
+CGROUPS = (
+    "mount -t tmpfs tmpfs /sys/fs/cgroup && mkdir /sys/fs/cgroup/cpu"
+    " && mount -t cgroup -o cpu cgroup /sys/fs/cgroup/cpu"
 )
 """`ip netns exec` mounts a /sys of its own, which has none. Where there is no version 1 of them, it stays so."""
 
