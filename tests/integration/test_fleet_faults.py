@@ -128,6 +128,31 @@ def test_faults_of_disks_and_links_hit_one_host_and_are_lifted(hosts: list[Names
 
 
 @pytest.mark.parametrize("system", ["kafka", "rabbitmq", "pulsar"])
+def test_faults_of_servers_hit_one_host_and_are_lifted(hosts: list[Namespace], tmp_path: Path, system: str) -> None:
+    done = run(
+        hosts,
+        tmp_path,
+        campaign(
+            system,
+            "120s",
+            "at: 4s, kind: pause, target: leader, duration: 4s",
+            "at: 25s, kind: kill, target: 2, duration: 4s",
+            "at: 60s, kind: partition, target: 3, ways: out, duration: 4s",
+            "at: 85s, kind: power-cut, target: 1, duration: 4s",
+        ),
+    )
+    assert done.returncode in (0, 3), done.stderr
+    result = only_result()
+    paused, killed, parted, cut = result["faults"]
+    assert [fault["fault"]["kind"] for fault in result["faults"]] == ["pause", "kill", "partition", "power-cut"]
+    assert (killed["nodes"], parted["nodes"], cut["nodes"]) == ([2], [3], [1])
+    # Nobody who waits for the leader goes on meanwhile.
+    assert paused["p99_worst_ms"] > 1000
+    assert result["subscriptions"][0]["lost"] == 0
+    assert result["acked"] > 0
+
+
+@pytest.mark.parametrize("system", ["kafka", "rabbitmq", "pulsar"])
 def test_power_cuts_of_all_hosts_lose_nothing_at_level_1_and_something_without_syncs(
     hosts: list[Namespace], tmp_path: Path, system: str
 ) -> None:

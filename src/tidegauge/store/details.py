@@ -36,8 +36,18 @@ class Disclosed:
 
 def read_disclosed(trial: StoredTrial) -> Disclosed:
     """What a trial's settings.json and distribution.json hold. Never raises for what can't be read."""
-    settings = read_object(trial.directory / "settings.json") or {}
-    distribution = _object_of(part_of(trial.directory / "distribution.json", "distribution"))
+    return _disclosed(_settings(trial.directory), _distribution(trial.directory))
+
+
+def _settings(directory: Path) -> Mapping[str, Any]:
+    return read_object(directory / "settings.json") or {}
+
+
+def _distribution(directory: Path) -> Mapping[str, Any]:
+    return _object_of(part_of(directory / "distribution.json", "distribution"))
+
+
+def _disclosed(settings: Mapping[str, Any], distribution: Mapping[str, Any]) -> Disclosed:
     found = {
         (kind, str(setting.get("scope", "")), str(setting.get("name", ""))): str(setting.get("value", ""))
         for kind in ("server", "client")
@@ -96,16 +106,17 @@ class TrialDetails:
 def read_details(trial: StoredTrial) -> TrialDetails:
     """Everything that reports show of a trial. Never raises for a file that can't be read."""
     directory = trial.directory
+    settings, distribution = _settings(directory), _distribution(directory)
     return TrialDetails(
         trial=trial,
         seconds=_seconds(directory),
         use=use_rows(directory, SECONDS_MAX),
         window_ns=_window(read_object(directory / "result.json") or {}),
         histograms=_histograms(directory / "window.hlog"),
-        settings=read_object(directory / "settings.json") or {},
-        distribution=_object_of(part_of(directory / "distribution.json", "distribution")),
+        settings=settings,
+        distribution=distribution,
         witness=read_object(directory / "witness.json") or {},
-        disclosed=read_disclosed(trial),
+        disclosed=_disclosed(settings, distribution),
         page_cache=_object_of(part_of(directory / "trial.json", "page_cache")),
     )
 
