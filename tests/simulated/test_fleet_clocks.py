@@ -11,7 +11,7 @@ import pytest
 
 from tidegauge.fleet import clocks as module
 from tidegauge.fleet.clocks import HERE, ClockError, FleetClocks
-from tidegauge.statistics.clocks import Exchange
+from tidegauge.statistics.clocks import Exchange, Offset
 
 HOUR_NS = 3_600 * 10**9
 
@@ -133,6 +133,51 @@ def test_a_clock_that_is_set_in_the_window_is_named(fleet: Callable[..., Fleet],
     with pytest.raises(ClockError, match=r"10\.0\.0\.2"):
         here.clocks.bounds(from_ns, here.world.now_ns)
     # Before it, all is well.
+    assert here.clocks.bounds(from_ns, from_ns + 5 * 10**9)[PAIR].low_ns <= here.truth_ns(from_ns)
+
+
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long windows, as short ones."""
+    monkeypatch.setattr(module, "_KEPT_NS", 20e9)
+    monkeypatch.setattr(module, "_SPAN_NS", 12e9)
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_a_window_is_as_well_known_when_its_exchanges_are_forgotten(
+    fleet: Callable[..., Fleet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bound_of_a_window() -> tuple[Offset, list[float], Fleet]:
+        here = fleet(drifting(5 * 10**9, 30), drifting(-2 * HOUR_NS, -30))
+        here.go_on(10)
+        from_ns = here.world.now_ns
+        here.go_on(300)
+        until_ns = here.world.now_ns
+        here.go_on(2)
+        truths = [here.truth_ns(from_ns + number * (until_ns - from_ns) // 997) for number in range(998)]
+        return here.clocks.bounds(from_ns, until_ns)[PAIR], truths, here
+
+    forgotten, truths, here = bound_of_a_window()
+    assert forgotten.low_ns <= min(truths) <= max(truths) <= forgotten.high_ns
+    assert max(map(len, here.clocks._measured.values())) < 150
+    monkeypatch.setattr(module, "_KEPT_NS", 600e9)
+    kept, _, here = bound_of_a_window()
+    assert max(map(len, here.clocks._measured.values())) > 600
+    # A span that the window began in may be older than it by as much as it is long.
+    assert forgotten.low_ns == pytest.approx(kept.low_ns, abs=12e9 * 60e-6 + 50_000)
+    assert forgotten.high_ns == pytest.approx(kept.high_ns, abs=12e9 * 60e-6 + 50_000)
+
+
+@pytest.mark.usefixtures("forgetful")
+def test_a_clock_that_was_set_long_ago_spoils_the_windows_that_hold_it(fleet: Callable[..., Fleet]) -> None:
+    here = fleet(drifting(0, 5), stepped(7, 10**12 + 30 * 10**9, 2 * 10**6))
+    here.go_on(10)
+    from_ns = here.world.now_ns
+    here.go_on(200)
+    with pytest.raises(ClockError, match=r"10\.0\.0\.2"):
+        here.clocks.bounds(from_ns, here.world.now_ns)
+    after_ns = from_ns + 60 * 10**9
+    assert here.clocks.bounds(after_ns, here.world.now_ns)[PAIR].low_ns <= here.truth_ns(after_ns)
     assert here.clocks.bounds(from_ns, from_ns + 5 * 10**9)[PAIR].low_ns <= here.truth_ns(from_ns)
 
 

@@ -11,8 +11,9 @@ import secrets
 import threading
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import combinations
 from operator import attrgetter
 
@@ -22,14 +23,15 @@ from tidegauge.fleet.clock_probe import SECRET_BYTES
 from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offset, Pair, closed, offset_at, suspects
 
 EVERY_S = 0.5
-_LOOK_S = 0.25
+_LOOK_NS = 0.25e9
 """The bounds are worked out for instants that far apart; between two of them clocks drift."""
 _NEAR_S = (2.0, 10.0)
 """What exchanges so near say is taken; only without any, those further away, of which so much drift is a millisecond.
 Without these the clock is not known."""
 _FIRST_ROUNDS = 4
-_KEPT = 50_000
-"""Of a pair: some seven hours."""
+_KEPT_NS = 600e9
+"""Exchanges are kept so long. Before that there are the bounds of spans, since a window may be of many hours."""
+_SPAN_NS = 60e9
 _RESOLUTION_NS = 2
 """A nanosecond of each of two readings."""
 HERE = "here"
@@ -48,6 +50,16 @@ def _near(offsets: Sequence[Offset], time_ns: float) -> Sequence[Offset]:
         if first < end:
             return offsets[first:end]
     return ()
+
+
+@dataclass
+class _Span:
+    """What was proved of each two from one look to another, of this host's clock; or, of one look, why nothing was."""
+
+    from_ns: float
+    until_ns: float
+    bounds: Mapping[Pair, Offset]
+    error: ClockError | None = None
 
 
 class FleetClocks:
@@ -72,6 +84,9 @@ class FleetClocks:
         """What exchanges proved, in their order."""
         self._slews: dict[str, list[tuple[float, float]]] = {name: [] for name in self.names}
         """When each clock was seen to be set, on this host's, and how fast (ppm)."""
+        self._spans: list[_Span] = []
+        """In their order, up to the look that is next."""
+        self._next_look_ns: float = time.monotonic_ns()
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._pool = ThreadPoolExecutor(len(self._agents), thread_name_prefix="clocks")
@@ -109,22 +124,31 @@ class FleetClocks:
         The span is of this host's clock. Raises `ClockError` if clocks contradict each other, with whose it is, or if
         they were not asked in all of it.
         """
-        step_ns = _LOOK_S * 1e9
-        looks = [from_ns + step_ns * number for number in range(int((until_ns - from_ns) / step_ns) + 2)]
-        found = [self._at(look_ns) for look_ns in looks]
+        with self._lock:
+            spans = [
+                span
+                for span in self._spans
+                if span.until_ns > from_ns - _LOOK_NS and span.from_ns < until_ns + _LOOK_NS
+            ]
+            first_ns = max(from_ns, self._next_look_ns)
+        error = next((span.error for span in spans if span.error), None)
+        if error is not None:
+            raise error
+        looks = (first_ns + _LOOK_NS * number for number in range(max(0, int((until_ns - first_ns) / _LOOK_NS) + 2)))
+        found = [*(span.bounds for span in spans), *map(self._at, looks)]
         return {
             pair: Offset(
-                min(bounds[pair].low_ns for bounds in found) - self._between_ns(pair, from_ns),
-                max(bounds[pair].high_ns for bounds in found) + self._between_ns(pair, from_ns),
+                bound.low_ns - self._between_ns(pair, from_ns),
+                bound.high_ns + self._between_ns(pair, from_ns),
                 from_ns,
                 until_ns,
             )
-            for pair in found[0]
+            for pair, bound in _all_of(found).items()
         }
 
     def _between_ns(self, pair: Pair, from_ns: float) -> float:
         """How far two clocks drift from an instant that was looked at to the middle between it and the next."""
-        return self._ppm(pair, from_ns) / 1e6 * _LOOK_S * 1e9 / 2
+        return self._ppm(pair, from_ns) / 1e6 * _LOOK_NS / 2
 
     def _ppm(self, pair: Pair, from_ns: float) -> float:
         """By how much two clocks may drift from an instant of this host's clock on; more if one was being set."""
@@ -188,11 +212,42 @@ class FleetClocks:
                     if exchange is not None:
                         measured = self._measured[self.names[number], other]
                         measured.append(exchange.offset(_RESOLUTION_NS))
-                        if len(measured) > _KEPT:
-                            del measured[: _KEPT // 10]
+                        # By the asker's clock, which they are in order of; what is being condensed needs those near.
+                        old_ns = measured[-1].from_ns - _KEPT_NS - 2 * _SPAN_NS
+                        del measured[: bisect_left(measured, old_ns, key=attrgetter("from_ns"))]
+        self._condense()
+
+    def _condense(self) -> None:
+        """Put what is proved of instants of long ago into spans, and forget the exchanges that proved it."""
+        kept_ns = time.monotonic_ns() - _KEPT_NS
+        while self._next_look_ns < kept_ns:
+            look_ns = self._next_look_ns
+            try:
+                new = _Span(look_ns, look_ns, self._at(look_ns))
+            except ClockError as error:
+                new = _Span(look_ns, look_ns, {}, error)
+            with self._lock:
+                last = self._spans[-1] if self._spans else new
+                if last is new or last.error or new.error or look_ns >= last.from_ns + _SPAN_NS:
+                    self._spans.append(new)
+                else:
+                    last.until_ns, last.bounds = look_ns, _all_of([last.bounds, new.bounds])
+                self._next_look_ns += _LOOK_NS
 
     def _burst(self, number: int) -> tuple[Sequence[Exchange | None], float]:
         return self._agents[number].clock_burst(self._answer_at[number + 1 :])
+
+
+def _all_of(found: Iterable[Mapping[Pair, Offset]]) -> dict[Pair, Offset]:
+    """Of each two, what was true in all of these."""
+    most: dict[Pair, Offset] = {}
+    for bounds in found:
+        for pair, bound in bounds.items():
+            so_far = most.get(pair, bound)
+            most[pair] = Offset(
+                min(so_far.low_ns, bound.low_ns), max(so_far.high_ns, bound.high_ns), so_far.from_ns, bound.until_ns
+            )
+    return most
 
 
 def _host(name: str) -> str:
