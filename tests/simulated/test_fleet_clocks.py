@@ -176,9 +176,19 @@ def test_a_clock_that_was_set_long_ago_spoils_the_windows_that_hold_it(fleet: Ca
     here.go_on(200)
     with pytest.raises(ClockError, match=r"10\.0\.0\.2"):
         here.clocks.bounds(from_ns, here.world.now_ns)
+    # One for as long as the clock was wrong, however often that was seen.
+    assert sum(bool(span.problem) for span in here.clocks._spans) == 1
     after_ns = from_ns + 60 * 10**9
     assert here.clocks.bounds(after_ns, here.world.now_ns)[PAIR].low_ns <= here.truth_ns(after_ns)
     assert here.clocks.bounds(from_ns, from_ns + 5 * 10**9)[PAIR].low_ns <= here.truth_ns(from_ns)
+
+
+def test_a_window_before_anybody_was_asked_is_not_known(fleet: Callable[..., Fleet]) -> None:
+    here = fleet(drifting(0, 0), drifting(0, 0))
+    before_ns = here.world.now_ns - 10**9
+    here.go_on(10)
+    with pytest.raises(ClockError, match="not asked yet when the window began"):
+        here.clocks.bounds(before_ns, here.world.now_ns)
 
 
 def test_a_clock_that_runs_faster_than_any_may_is_noticed(fleet: Callable[..., Fleet]) -> None:
@@ -195,6 +205,10 @@ def test_one_that_is_being_set_is_given_more_room(fleet: Callable[..., Fleet]) -
     from_ns = here.world.now_ns - 5 * 10**9
     bound = here.clocks.bounds(from_ns, here.world.now_ns)[PAIR]
     assert bound.low_ns <= here.truth_ns(from_ns) <= here.truth_ns(here.world.now_ns) <= bound.high_ns
+    # All that is to be known of it, however long it goes on.
+    assert [ppm for _, ppm in here.clocks._slews["10.0.0.2"]] == [450.0]
+    assert here.clocks._ppm(PAIR, from_ns) == 550.0
+    assert here.clocks._ppm(PAIR, here.world.now_ns + 60e9) == 100.0
 
 
 def test_a_host_that_is_not_heard_is_named(fleet: Callable[..., Fleet]) -> None:

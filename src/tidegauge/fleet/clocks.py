@@ -25,6 +25,8 @@ from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offse
 EVERY_S = 0.5
 _LOOK_NS = 0.25e9
 """The bounds are worked out for instants that far apart; between two of them clocks drift."""
+_PAIRS_MAX = 1000
+"""With more, instants are further apart: one takes a tenth of a second of CPU then."""
 _NEAR_S = (2.0, 10.0)
 """What exchanges so near say is taken; only without any, those further away, of which so much drift is a millisecond.
 Without these the clock is not known."""
@@ -59,7 +61,8 @@ class _Span:
     from_ns: float
     until_ns: float
     bounds: Mapping[Pair, Offset]
-    error: ClockError | None = None
+    problem: str = ""
+    hint: str = ""
 
 
 class FleetClocks:
@@ -83,10 +86,13 @@ class FleetClocks:
         self._measured: dict[Pair, list[Offset]] = {pair: [] for pair in combinations(self.names, 2)}
         """What exchanges proved, in their order."""
         self._slews: dict[str, list[tuple[float, float]]] = {name: [] for name in self.names}
-        """When each clock was seen to be set, on this host's, and how fast (ppm)."""
+        """When each clock was seen to be set, on this host's, and how fast (ppm); none that a later one exceeds."""
+        coarse = 1 + len(self._measured) // _PAIRS_MAX
+        self._look_ns, self._span_ns = _LOOK_NS * coarse, _SPAN_NS * coarse
         self._spans: list[_Span] = []
         """In their order, up to the look that is next."""
-        self._next_look_ns: float = time.monotonic_ns()
+        self._first_look_ns: float = time.monotonic_ns()
+        self._next_look_ns: float = self._first_look_ns
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._pool = ThreadPoolExecutor(len(self._agents), thread_name_prefix="clocks")
@@ -124,17 +130,17 @@ class FleetClocks:
         The span is of this host's clock. Raises `ClockError` if clocks contradict each other, with whose it is, or if
         they were not asked in all of it.
         """
+        step_ns = self._look_ns
+        if from_ns < self._first_look_ns:
+            raise ClockError("The clocks of the load hosts were not asked yet when the window began.")
         with self._lock:
             spans = [
-                span
-                for span in self._spans
-                if span.until_ns > from_ns - _LOOK_NS and span.from_ns < until_ns + _LOOK_NS
+                span for span in self._spans if span.until_ns > from_ns - step_ns and span.from_ns < until_ns + step_ns
             ]
             first_ns = max(from_ns, self._next_look_ns)
-        error = next((span.error for span in spans if span.error), None)
-        if error is not None:
-            raise error
-        looks = (first_ns + _LOOK_NS * number for number in range(max(0, int((until_ns - first_ns) / _LOOK_NS) + 2)))
+        if bad := next((span for span in spans if span.problem), None):
+            raise ClockError(bad.problem, bad.hint)
+        looks = (first_ns + step_ns * number for number in range(max(0, int((until_ns - first_ns) / step_ns) + 2)))
         found = [*(span.bounds for span in spans), *map(self._at, looks)]
         return {
             pair: Offset(
@@ -148,13 +154,12 @@ class FleetClocks:
 
     def _between_ns(self, pair: Pair, from_ns: float) -> float:
         """How far two clocks drift from an instant that was looked at to the middle between it and the next."""
-        return self._ppm(pair, from_ns) / 1e6 * _LOOK_NS / 2
+        return self._ppm(pair, from_ns) / 1e6 * self._look_ns / 2
 
     def _ppm(self, pair: Pair, from_ns: float) -> float:
         """By how much two clocks may drift from an instant of this host's clock on; more if one was being set."""
         since_ns = from_ns - _NEAR_S[-1] * 1e9
-        set_ppm = [max((ppm for at_ns, ppm in self._slews[name] if at_ns >= since_ns), default=0.0) for name in pair]
-        return self._drift_ppm + sum(set_ppm)
+        return self._drift_ppm + sum(_most_since(self._slews[name], since_ns) for name in pair)
 
     def _at(self, time_ns: float) -> dict[Pair, Offset]:
         with self._lock:
@@ -207,13 +212,13 @@ class FleetClocks:
                 continue  # It is lost, which the trial itself meets; or late, which shows in the bounds.
             with self._lock:
                 if slew_ppm:
-                    self._slews[self.names[number]].append((time.monotonic_ns(), slew_ppm))
+                    _add(self._slews[self.names[number]], time.monotonic_ns(), slew_ppm)
                 for other, exchange in zip(self.names[number + 1 :], exchanges, strict=True):
                     if exchange is not None:
                         measured = self._measured[self.names[number], other]
                         measured.append(exchange.offset(_RESOLUTION_NS))
                         # By the asker's clock, which they are in order of; what is being condensed needs those near.
-                        old_ns = measured[-1].from_ns - _KEPT_NS - 2 * _SPAN_NS
+                        old_ns = measured[-1].from_ns - _KEPT_NS - 2 * self._span_ns
                         del measured[: bisect_left(measured, old_ns, key=attrgetter("from_ns"))]
         self._condense()
 
@@ -225,17 +230,30 @@ class FleetClocks:
             try:
                 new = _Span(look_ns, look_ns, self._at(look_ns))
             except ClockError as error:
-                new = _Span(look_ns, look_ns, {}, error)
+                new = _Span(look_ns, look_ns, {}, error.message, error.hint)
             with self._lock:
                 last = self._spans[-1] if self._spans else new
-                if last is new or last.error or new.error or look_ns >= last.from_ns + _SPAN_NS:
+                full = look_ns >= last.from_ns + self._span_ns
+                if last is new or bool(last.problem) != bool(new.problem) or (full and not new.problem):
                     self._spans.append(new)
                 else:
                     last.until_ns, last.bounds = look_ns, _all_of([last.bounds, new.bounds])
-                self._next_look_ns += _LOOK_NS
+                self._next_look_ns += self._look_ns
 
     def _burst(self, number: int) -> tuple[Sequence[Exchange | None], float]:
         return self._agents[number].clock_burst(self._answer_at[number + 1 :])
+
+
+def _add(slews: list[tuple[float, float]], at_ns: float, ppm: float) -> None:
+    """Of those from an instant on only the most is ever asked for."""
+    while slews and slews[-1][1] <= ppm:
+        slews.pop()
+    slews.append((at_ns, ppm))
+
+
+def _most_since(slews: Sequence[tuple[float, float]], since_ns: float) -> float:
+    first = bisect_left(slews, (since_ns,))
+    return slews[first][1] if first < len(slews) else 0.0
 
 
 def _all_of(found: Iterable[Mapping[Pair, Offset]]) -> dict[Pair, Offset]:
