@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from report_samples import ceilings
@@ -50,11 +51,12 @@ def test_a_disk_that_is_gone_fails_the_trial_with_its_name(tmp_path: Path) -> No
     assert not isinstance(caught.value, DiskFullError)
 
 
-def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_path: Path) -> None:
+@pytest.mark.parametrize("failing", [(storage.shutil, "disk_usage"), (Path, "stat")])
+def test_a_disk_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: tuple[Any, str]) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr(storage.shutil, "disk_usage", fail)
+    monkeypatch.setattr(*failing, fail)
     with pytest.raises(RunFailedError, match=rf"{tmp_path} can't be looked at any more: Input/output error"):
         free_space([tmp_path])
 
@@ -207,7 +209,10 @@ def test_a_disk_with_too_little_is_named_with_its_host() -> None:
         "/data2 on 10.7.0.3",
     ]
     assert together[0].needed_bytes == 2 * stays_bytes(trial) + space.FREE_BYTES_BEFORE
-    check_during([FreeSpace(Path("/data"), 1, GIB // 8, is_there=False, host="10.7.0.3")])
+    # A trial on another's servers has no directories there.
+    with pytest.raises(DiskFullError, match=r"The disk of /data on 10\.7\.0\.3 is almost full"):
+        check_during([FreeSpace(Path("/data"), 1, GIB // 8, is_there=False, host="10.7.0.3")])
+    check_during([FreeSpace(Path("/data"), 1, GIB, is_there=False, host="10.7.0.3")])
     with pytest.raises(DiskFullError, match=r"The disk of /data on 10\.7\.0\.3 is almost full"):
         check_during([FreeSpace(Path("/data"), 1, GIB // 8, host="10.7.0.3")])
 

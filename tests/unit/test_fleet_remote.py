@@ -255,6 +255,14 @@ def test_files_of_servers_are_searched_on_all_their_hosts(many: ManyHosts, tmp_p
     assert many.write_back([tmp_path / "data"]) == ""
 
 
+def test_a_disk_that_cannot_be_looked_at_is_named_with_its_host(many: ManyHosts, tmp_path: Path) -> None:
+    disk = tmp_path / ("d" * 300)
+    with pytest.raises(RunFailedError, match=r"On .*: The disk of .*d can't be looked at any more: File name too long"):
+        many.free_space([disk])
+    with pytest.raises(RunFailedError, match=r"On .*: The disk's fsync could not be measured: File name too long"):
+        many.calm_disk(disk)
+
+
 SYNCS = "import os, time\nfile = open('synced', 'w')\nfor _ in range(200): os.fsync(file.fileno()); time.sleep(0.01)\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tidegauge.hosts.fsync import Calm, FsyncLatency, await_calm, fsync_latency, usual_latency
+from tidegauge.hosts.fsync import Calm, FsyncLatency, await_calm, calm_disk, fsync_latency, usual_latency
 
 
 def test_a_real_disk_has_a_latency_and_no_file_is_left(tmp_path: Path) -> None:
@@ -14,6 +14,13 @@ def test_a_real_disk_has_a_latency_and_no_file_is_left(tmp_path: Path) -> None:
     assert 0 < latency.mean_ms <= latency.max_ms
     assert usual_latency(tmp_path, bursts=2) > 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_usual_is_of_the_disk_not_of_a_directory(tmp_path: Path) -> None:
+    """A trial makes directories where the one before it had none, and leaves the disk busy."""
+    before = calm_disk(tmp_path / "data/0001")
+    (tmp_path / "data/0002").mkdir(parents=True)
+    assert calm_disk(tmp_path / "data/0002").usual_ms == before.usual_ms
 
 
 def waited(*means_ms: float, seconds_max: float = 10.0) -> Calm:

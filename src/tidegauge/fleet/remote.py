@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import SyncCall, Watch
@@ -38,6 +38,7 @@ _QUICK_CALLS = frozenset(
 """What an agent answers at once, or later without keeping others waiting."""
 _CLOCK_ASKS = 20
 _PORT_ROUNDS = 10
+Result = TypeVar("Result")
 _LOG_BYTES_MAX = 4 << 20
 """Of the end of a log, brought to the run's directory when its process has ended."""
 
@@ -340,12 +341,13 @@ class ManyHosts:
 
     def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
         """See `Host.free_space`: of all hosts of servers."""
-        return [replace(space, host=host.host.address) for host in self._servers for space in host.free_space(places)]
+        found = [(host, _on(host, lambda host: host.free_space(places))) for host in self._servers]
+        return [replace(space, host=host.host.address) for host, spaces in found for space in spaces]
 
     def calm_disk(self, directory: Path) -> Calm:
         """See `Host.calm_disk`: on all hosts of servers at once, of the one whose disk holds back the others."""
         with ThreadPoolExecutor(max(1, len(self._servers))) as pool:
-            return slowest(pool.map(lambda host: host.calm_disk(directory), self._servers))
+            return slowest(pool.map(lambda host: _on(host, lambda host: host.calm_disk(directory)), self._servers))
 
     def find_copies(
         self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
@@ -398,6 +400,17 @@ class ManyHosts:
             place.samples_seen = max([0, *(sample.number for sample in found)])
             return []
         return found
+
+
+def _on(host: RemoteHost, work: Callable[[RemoteHost], Result]) -> Result:
+    """What a host says; its disks have the same paths as everybody's, so what it raises says whose they are."""
+    try:
+        return work(host)
+    except RunFailedError as error:
+        # One that is lost is named.
+        if host.name in error.message:
+            raise
+        raise RunFailedError(f"On {host.name}: {error.message}", error.hint) from error
 
 
 def _ahead_ns(host: AgentHost) -> tuple[int, int]:

@@ -11,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
@@ -63,16 +62,21 @@ def calm_disk(directory: Path) -> Calm:
 
     Of a directory that is not there, that nearest above it. Raises `RunFailedError`.
     """
-    there = existing(directory)
     try:
-        return await_calm(_usual_ms(there), CALM_S_MAX, lambda: fsync_latency(there))
+        there = existing(directory)
+        return await_calm(_usual_ms(there.stat().st_dev, there), CALM_S_MAX, lambda: fsync_latency(there))
     except OSError as error:
         raise RunFailedError(f"The disk's fsync could not be measured: {error.strerror}.") from error
 
 
-@cache
-def _usual_ms(directory: Path) -> float:
-    return usual_latency(directory)
+_usual: dict[int, float] = {}
+
+
+def _usual_ms(device: int, directory: Path) -> float:
+    """Of a disk, by its number: which directory of it is the nearest changes with what a trial makes."""
+    if device not in _usual:
+        _usual[device] = usual_latency(directory)
+    return _usual[device]
 
 
 def usual_latency(directory: Path, bursts: int = 4) -> float:

@@ -264,10 +264,8 @@ def check_during(spaces: Iterable[FreeSpace], room: FreeRoom | None = None) -> N
     """
     for space in spaces:
         where, free = f"{space.place}{_on(space.host)}", space.free_bytes
-        if not space.is_there:
-            # Other nodes' disks are on other hosts.
-            if space.host:
-                continue
+        # A host of a fleet has directories only of its own nodes, and of the trial that started them.
+        if not space.is_there and not space.host:
             raise RunFailedError(f"The disk of {where} can't be looked at any more: {os.strerror(errno.ENOENT)}.")
         falls_by = room.falls_by(space) if room else 0.0
         if free >= FREE_BYTES_DURING + falls_by * _AHEAD_S:

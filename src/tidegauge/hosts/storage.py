@@ -159,11 +159,16 @@ def existing(path: Path) -> Path:
 
 def free_space(places: Iterable[Path]) -> list[FreeSpace]:
     """What is free on the disks of these places here. Raises `RunFailedError` if a disk can't be asked."""
-    return [FreeSpace(place, *_disk(there), there is place) for place in places for there in (existing(place),)]
+    return list(map(_free_space, places))
+
+
+def _free_space(place: Path) -> FreeSpace:
+    try:
+        there = existing(place)
+        return FreeSpace(place, *_disk(there), there is place)
+    except OSError as error:
+        raise RunFailedError(f"The disk of {place} can't be looked at any more: {error.strerror}.") from error
 
 
 def _disk(place: Path) -> tuple[int, int]:
-    try:
-        return place.stat().st_dev, shutil.disk_usage(place).free
-    except OSError as error:
-        raise RunFailedError(f"The disk of {place} can't be looked at any more: {error.strerror}.") from error
+    return place.stat().st_dev, shutil.disk_usage(place).free
