@@ -60,8 +60,10 @@ def kuberay_schema() -> Any:
 
     if shutil.which("go") is None:
         pytest.skip("needs Go, which fetches KubeRay's module")
-    fetched = subprocess.run(["go", "mod", "download", "-json", KUBERAY], capture_output=True, text=True, check=True)
-    module = json.loads(fetched.stdout)
+    fetched = subprocess.run(["go", "mod", "download", "-json", KUBERAY], capture_output=True, text=True, check=False)
+    module = json.loads(fetched.stdout or "{}")
+    if "Dir" not in module:
+        pytest.skip(f"KubeRay's module can't be fetched: {module.get('Error') or fetched.stderr}")
     assert module["Sum"] == KUBERAY_DIGEST
     definition = yaml.safe_load((Path(module["Dir"]) / "config/crd/bases/ray.io_rayclusters.yaml").read_text())
     (version,) = (version for version in definition["spec"]["versions"] if version["name"] == "v1")

@@ -180,7 +180,8 @@ class RayRemote:
     def end(self) -> None:
         """See `Remote.end`."""
         with contextlib.suppress(Exception):
-            self._ray.kill(self._actor)
+            # It waits for a control service that is gone while that has not said yet that the actor is there.
+            _watched(lambda: self._ray.kill(self._actor), *self._parts[:1])
 
 
 def _first_line(error: BaseException) -> str:
