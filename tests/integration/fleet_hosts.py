@@ -45,7 +45,7 @@ class Namespace:
     def tidegauge(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         with self.start(*arguments, **environment) as process:
             try:
-                out, err = process.communicate(timeout=400)
+                out, err = process.communicate(timeout=800)
             except BaseException:
                 process.kill()
                 raise
