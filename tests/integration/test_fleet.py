@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
-from fleet_hosts import NEEDS, Namespace, namespaces
+from fleet_hosts import NEEDS, Namespace, ip, namespaces
 
 pytestmark = NEEDS
 AHEAD_S = 7200
@@ -55,10 +56,29 @@ def test_two_hosts_become_a_fleet_and_leave_nothing(hosts: list[Namespace], tmp_
         ("10.213.7.2", "load", True),
     ]
     check(head, tmp_path)
+    if shutil.which("nft"):
+        assert "Ray is reached at 10.213.7.1 only" in " ".join(begun.stdout.split())
+        assert reaches(other, "10.213.7.1")
+        ip(f"-n {head.name} addr add 10.213.77.1/32 dev lo")
+        ip(f"-n {other.name} route add 10.213.77.1 via 10.213.7.1")
+        # It listens there as well.
+        assert reaches(head, "10.213.77.1")
+        assert not reaches(other, "10.213.77.1")
+        ip(f"-n {head.name} addr del 10.213.77.1/32 dev lo")
 
     for host in reversed(hosts):
         assert host.tidegauge("fleet", "down").returncode == 0
         assert host.processes == []
+        if shutil.which("nft"):
+            line = ["ip", "netns", "exec", host.name, "nft", "list", "tables"]
+            assert subprocess.run(line, check=True, capture_output=True, text=True).stdout == ""
+
+
+def reaches(host: Namespace, address: str) -> bool:
+    """Whether Ray's control service takes a connection from a host at an address."""
+    asks = f"import socket; socket.create_connection(('{address}', 6379), 5)"
+    line = ["ip", "netns", "exec", host.name, sys.executable, "-c", asks]
+    return subprocess.run(line, check=False, capture_output=True).returncode == 0
 
 
 def check(head: Namespace, tmp_path: Path) -> None:

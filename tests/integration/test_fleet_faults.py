@@ -64,11 +64,11 @@ def run(hosts: list[Namespace], directory: Path, text: str, **environment: str) 
     path, fleet = directory / "faulted.yaml", directory / "fleet.yaml"
     path.write_text(text)
     fleet.write_text(FLEET)
-    devices = loops()
+    devices, rules = loops(), [tables(host) for host in hosts]
     done = hosts[0].tidegauge("run", str(path), "--fleet", str(fleet), "--runs-dir", str(RUNS), **environment)
     assert [started(host) for host in hosts] == [[], [], [], []]
     assert loops() == devices
-    assert all("tidegauge" not in tables(host) for host in hosts)
+    assert [tables(host) for host in hosts] == rules
     return done
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -170,6 +171,9 @@ def test_what_is_to_be_done_next_is_said() -> None:
     assert "The head of a fleet runs on this host, at 10.0.0.1:6379 (controller)." in text
     assert "  tidegauge fleet join 10.0.0.1:6379 --token token --role server\n" in text
     assert "must reach TCP ports 6379, 7001 to 7008 here, and nobody else may" in " ".join(text.split())
+    assert "nobody else may: Ray is reached at 10.0.0.1 only, and whoever has the token" in " ".join(text.split())
+    text = shown(joined_report(replace(joined, open_because="needs root")))
+    assert "nobody else may: Ray listens on all addresses of this host (needs root), and" in " ".join(text.split())
     assert shown(joined_report(joined)).startswith("10.0.0.1 is in the fleet of 10.0.0.1:6379 now, as controller.")
 
 

@@ -216,7 +216,8 @@ def _started(
 
     out.say(f"starting Ray on {own}, at most {ray_node.START_S_MAX:g} s ...")
     node = ray_node.start(own, head, role, token, tls=tls, autoscaling=autoscaling)
-    joined = Joined(own, head, role, str(node.log), str(ray_node.token_path()), tuple(ray_node.firewall(node.is_head)))
+    ports = tuple(ray_node.firewall(node.is_head))
+    joined = Joined(own, head, role, str(node.log), str(ray_node.token_path()), ports, node.open_because)
     join_line = f"{out.program} fleet join {head} --token token --role server" if node.is_head else ""
     out.show(joined_report(joined, join_line), joined_content(joined))
     return EXIT_GOOD

@@ -26,6 +26,7 @@ import psutil
 
 from tidegauge.atomic import replace_file
 from tidegauge.errors import StartFailedError, UserError
+from tidegauge.hosts import network
 from tidegauge.hosts.storage import state_directory
 
 HEAD_PORT = 6379
@@ -53,6 +54,7 @@ WORKER_PORTS = range(7220, 7300)
 """Where load generators listen for a controller on another host."""
 FLEET_PORTS = f"{HEAD_PORT}, {min(_PORTS.values())}-{WORKER_PORTS[-1]}"
 """All of them, as nft(8) takes them: faults between hosts leave them alone."""
+_RAYS_PORTS = "{}, {}-{}, {}-{}".format(HEAD_PORT, NODE_PORT, max(_PORTS_OF_HEAD.values()), *_PROCESS_PORTS)
 OBJECT_STORE_BYTES = 80_000_000
 """Close to the least that Ray accepts: files go through it piece by piece."""
 
@@ -79,6 +81,7 @@ class Node:
         directory: of Ray's own files.
         session: of its processes, the pid of the first; 0 before that runs.
         tls: the directory of its certificate and key (see `check_tls`); "" = Ray speaks without TLS.
+        open_because: why Ray, which listens on all addresses, can be reached at others than `address`; "" = it can't.
     """
 
     address: str
@@ -88,11 +91,17 @@ class Node:
     directory: str
     session: int = 0
     tls: str = ""
+    open_because: str = ""
 
     @property
     def is_head(self) -> bool:
         """Whether the head runs on this host."""
         return self.head.rpartition(":")[0] == self.address
+
+    @property
+    def guard(self) -> str:
+        """The name of the rules by which Ray is reached at `address` only."""
+        return f"tidegauge_ray_{self.mark}"
 
     @property
     def log(self) -> Path:
@@ -287,6 +296,7 @@ def start(
     started = False
     try:
         _keep(node)
+        node = replace(node, open_because=network.keep_to(node.guard, address, _RAYS_PORTS))
         with node.log.open("wb") as log:
             process = subprocess.Popen(
                 [str(program), *arguments(node, autoscaling)],
@@ -322,6 +332,10 @@ def end() -> list[str]:
         # What was started meanwhile, too.
         processes = _processes(node)
     left += [f"Process {process.pid} of Ray does not end." for process in processes]
+    try:
+        network.keep_no_more(node.guard)
+    except OSError as error:
+        left.append(f"The rules {node.guard} of nft can't be removed: {error.strerror}.")
     shutil.rmtree(node.directory, ignore_errors=True)
     if not left:
         _record_path().unlink(missing_ok=True)

@@ -236,6 +236,46 @@ def drop(rules: str) -> None:
     run("nft", "-f", "-", text=rules)
 
 
+def keep_to(table: str, address: str, ports: str) -> str:
+    """Drop what comes to these TCP ports from elsewhere at any other address of this host than one.
+
+    For programs that listen on all addresses and can't be told otherwise. Lasts until `keep_no_more`.
+
+    Args:
+        table: names the rules.
+        address: of IP version 4.
+        ports: as nft(8) takes them: "6379, 7001-7009".
+
+    Returns:
+        Why it can't be done here, "" if it is done.
+    """
+    if reason := commands.refusal("CAP_NET_ADMIN", ("nft",)):
+        return reason
+    arriving = f"tcp dport {{ {ports} }}"
+    rules = (
+        f"table inet {table} {{",
+        "chain arriving {",
+        "type filter hook input priority filter",
+        'iifname "lo" accept',
+        f"{arriving} ip daddr != {address} drop",
+        f"{arriving} meta nfproto ipv6 drop",
+        "}",
+        "}",
+    )
+    try:
+        drop("\n".join(rules))
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def keep_no_more(table: str) -> None:
+    """End what `keep_to` began, if it did. Raises `OSError`."""
+    rules = ("table", "inet", table)
+    if not commands.refusal("CAP_NET_ADMIN", ("nft",)) and finished("nft", "list", *rules).returncode == 0:
+        run("nft", "delete", *rules)
+
+
 def limit_rate(port: Port, bytes_per_s: int | None) -> None:
     """Limit what a node sends and what it receives to this rate each; None lifts it. Raises `OSError`."""
     for command in (("tc",), ("tc", "-netns", port.namespace)):

@@ -22,7 +22,13 @@ class FleetHost:
 
 @dataclass(frozen=True)
 class Joined:
-    """A host that is in a fleet now. `head`: the head's "host:port"; `ports`: what the others must reach here."""
+    """A host that is in a fleet now.
+
+    Attributes:
+        head: the head's "host:port".
+        ports: what the others must reach here.
+        open_because: why Ray can be reached at other addresses of this host than `address`; "" if it can't.
+    """
 
     address: str
     head: str
@@ -30,6 +36,7 @@ class Joined:
     log: str
     token: str
     ports: tuple[str, ...]
+    open_because: str = ""
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,14 @@ def joined_report(joined: Joined, join_line: str = "") -> RenderableType:
         ]
     else:
         lines.append(Paragraph(f"{joined.address} is in the fleet of {joined.head} now, as {joined.role}."))
+    reached = (
+        f"Ray listens on all addresses of this host ({joined.open_because})"
+        if joined.open_because
+        else f"Ray is reached at {joined.address} only"
+    )
     warning = (
-        f"Firewall: hosts of the fleet must reach TCP ports {', '.join(joined.ports)} here, and nobody else may: Ray "
-        "listens on all addresses of this host, and whoever has the token can run programs on it."
+        f"Firewall: hosts of the fleet must reach TCP ports {', '.join(joined.ports)} here, and nobody else may: "
+        f"{reached}, and whoever has the token can run programs on it."
     )
     return Group(*lines, Text(), Paragraph(warning))
 
