@@ -10,6 +10,7 @@ import io.grpc.Server;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.MetadataUtils;
 import io.tidegauge.worker.proto.*;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,17 +38,23 @@ final class TestWorker implements AutoCloseable {
   private final Server server;
   private final ManagedChannel channel;
 
+  /** Goes with the worker; null = the test's own. */
+  private final Path directory;
+
   TestWorker() throws IOException {
-    this(new Results(directory()));
+    this(Files.createTempDirectory("tidegauge-results"));
   }
 
-  private static Path directory() throws IOException {
-    Path made = Files.createTempDirectory("tidegauge-results");
-    made.toFile().deleteOnExit();
-    return made;
+  private TestWorker(Path directory) throws IOException {
+    this(new Results(directory), directory);
   }
 
   TestWorker(Results results) throws IOException {
+    this(results, null);
+  }
+
+  private TestWorker(Results results, Path directory) throws IOException {
+    this.directory = directory;
     server = Main.start(new WorkerService(lease, ends::add, exits::add, results), SECRET);
     channel =
         NettyChannelBuilder.forAddress("127.0.0.1", server.getPort())
@@ -163,5 +170,11 @@ final class TestWorker implements AutoCloseable {
   public void close() {
     channel.shutdownNow();
     server.shutdownNow();
+    if (directory != null) {
+      for (File file : directory.toFile().listFiles()) {
+        file.delete();
+      }
+      directory.toFile().delete();
+    }
   }
 }
