@@ -12,7 +12,6 @@ from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Jou
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.plan import make_plan, plan_campaign
 from tidegauge.campaign.run import execute as execute_module
-from tidegauge.campaign.run import trial
 from tidegauge.campaign.run.execute import _dropper, execute, run_plan
 from tidegauge.campaign.run.session import RunResources
 from tidegauge.campaign.run.witnessing import LevelMismatchError
@@ -29,6 +28,7 @@ from tidegauge.model.tilt import Severity, Stage
 from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest
+from tidegauge.worker import group
 from tidegauge.worker.api import WorkerLostError
 from tidegauge.worker.launch import WorkerOptions
 
@@ -83,7 +83,7 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
     return Scene(tmp_path)
 
 
@@ -148,7 +148,7 @@ class Losing(Scene):
 
 @pytest.fixture
 def losing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Losing:
-    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
     scene = Losing(tmp_path)
     scene.campaign = Campaign(**{**vars(scene.campaign), "experiments": scene.campaign.experiments[:1], "retry": 1})
     return scene

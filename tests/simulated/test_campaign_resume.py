@@ -17,7 +17,6 @@ from test_catching_up_answers import found_of
 from tidegauge.campaign.model import Point, SystemChoice
 from tidegauge.campaign.plan.plan import Step, make_plan
 from tidegauge.campaign.read.fingerprint import differences, meaning
-from tidegauge.campaign.run import trial
 from tidegauge.campaign.run.execute import StepLab, run_plan
 from tidegauge.campaign.run.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
 from tidegauge.campaign.run.session import RunResources
@@ -34,6 +33,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.server import Distribution
 from tidegauge.model.tilt import Severity, Stage, Tilt
 from tidegauge.model.trial import LoadResult, LoadSpec
+from tidegauge.worker import group
 
 OPTIONS = {"goals": [{"name": "no limit"}, {"name": "quick", "response-p99-max": "2ms"}]}
 
@@ -184,7 +184,7 @@ class Resumed(Scene):
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Resumed:
-    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
     return Resumed(tmp_path / "first")
 
 

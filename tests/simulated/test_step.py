@@ -12,7 +12,6 @@ from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Jou
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
 from tidegauge.campaign.plan.plan import make_plan
-from tidegauge.campaign.run import trial
 from tidegauge.campaign.run.execute import run_plan
 from tidegauge.campaign.run.session import RunResources
 from tidegauge.campaign.run.topics import topics_for
@@ -27,6 +26,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import LoadSpec, Servers, TrialSpec
 from tidegauge.model.workload import Workload
+from tidegauge.worker import group
 
 
 class NoOptions(Fields):
@@ -62,7 +62,7 @@ class Scene:
         self.system = FakeSystem(self.journal, "kafka")
         known = {"stepwise": stepwise(run)}
         monkeypatch.setattr("tidegauge.campaign.plan.plan.experiments", lambda: known)
-        monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+        monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
         self.campaign = Campaign(
             name="example",
             description="",

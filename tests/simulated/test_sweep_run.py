@@ -17,11 +17,12 @@ from tidegauge.model.events import TrialEnded
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, LoadSpec, Servers
+from tidegauge.worker import group
 
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
     return Scene(tmp_path)
 
 

@@ -25,6 +25,7 @@ from tidegauge.model.level import LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
+from tidegauge.worker import group
 
 SECRET = "hunter2-hunter2"
 CHOICE = AttachChoice(
@@ -84,7 +85,7 @@ def state_files() -> list[str]:
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AttachedScene:
     monkeypatch.setattr(trial, "_IDLE_S", 0.2)
-    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
     monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("KAFKA_PASSWORD", SECRET)
     made = AttachedScene(tmp_path)

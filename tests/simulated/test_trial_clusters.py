@@ -17,6 +17,7 @@ from tidegauge.hosts import space, storage
 from tidegauge.hosts.fsync import Calm, FsyncLatency, slowest
 from tidegauge.model.events import Note
 from tidegauge.systems.api import DeployRequest
+from tidegauge.worker import group
 
 THREE = replace(SPEC, nodes=3)
 Usage = namedtuple("Usage", "total used free")
@@ -25,7 +26,7 @@ Usage = namedtuple("Usage", "total used free")
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(trial, "_IDLE_S", 0.2)
-    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
     scene = Scene(tmp_path)
     scene.store.disks = tuple(tmp_path / name / "trial" for name in ("a", "b"))
     scene.store.journal_disks = (tmp_path / "j" / "trial",)
@@ -129,7 +130,7 @@ def refuse(*_args: Any) -> None:
 
 @pytest.fixture
 def run_scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunScene:
-    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
     scene = RunScene(tmp_path)
     kafka, pulsar = scene.campaign.systems
     scene.campaign = replace(scene.campaign, systems=(kafka, replace(pulsar, optional=True)))

@@ -40,6 +40,7 @@ from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival, Workload
 from tidegauge.statistics.steady import SecondPoint, too_short_to_judge
+from tidegauge.worker import group
 from tidegauge.worker.api import WorkerLostError
 from tidegauge.worker.sequences import FiguresError
 
@@ -108,7 +109,7 @@ class Scene:
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(trial, "_IDLE_S", 0.2)
-    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
     return Scene(tmp_path)
 
 

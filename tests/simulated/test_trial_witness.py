@@ -13,7 +13,7 @@ from campaign_doubles import FakeHost, FakeSystem, FakeTrialStore, FakeWorker, J
 from test_trial_procedure import SPEC
 
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.run import trial, witnessing
+from tidegauge.campaign.run import witnessing
 from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.campaign.run.trial import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
@@ -23,6 +23,7 @@ from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, LoadSpec
+from tidegauge.worker import group
 
 
 class Seen:
@@ -78,7 +79,7 @@ class Stage:
 
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr(trial, "_LEAD_S", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
     return Stage(tmp_path)
 
 

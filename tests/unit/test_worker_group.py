@@ -184,7 +184,7 @@ def test_all_begin_at_one_instant_that_is_far_enough_ahead() -> None:
     began_ns = time.monotonic_ns()
     at_ns = workers.start(0.1)
     assert {member.at_ns for member in own} == {at_ns}
-    assert at_ns - began_ns >= 0.5e9
+    assert at_ns - began_ns >= 1e9
     assert [each.started_mono_ns - at_ns for each in workers.counts().workers] == [0, 7, 0]
 
 
@@ -327,7 +327,7 @@ def test_one_that_knows_too_late_where_the_window_begins_is_named() -> None:
 
 
 def test_one_that_knows_too_late_of_a_new_rate_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group, "START_LEAD_S", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     own, workers = members()
     own[2].set_rate = lambda *_: time.sleep(0.2)  # type: ignore[method-assign]
     with pytest.raises(
@@ -346,8 +346,7 @@ def test_a_window_may_be_given_its_end_after_its_beginning() -> None:
     assert len(own[0].calls) == 2
 
 
-def test_nobody_is_silent_before_the_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group, "START_LEAD_S", 1.0)
+def test_nobody_is_silent_before_the_beginning() -> None:
     own, workers = members()
     at_ns = workers.start()
 

@@ -42,9 +42,10 @@ ANSWER_S_MAX = 12.0
 """Each member has a deadline of its own for what takes no time, 10 s; this is for what even that does not end."""
 SILENCE_S_MAX = 10.0
 """Without a second of a worker."""
-START_LEAD_S = 0.5
-"""Calls reach all workers of a host within milliseconds; more of them take longer."""
-_START_LEAD_S_EACH = 0.02
+_LEAD_S_ALONE = 0.4
+_LEAD_S = 1.0
+"""Calls reach all workers of a host within milliseconds, but a machine with too few CPUs for them took half a second."""
+_LEAD_S_EACH = 0.02
 _START_LATE_NS_MAX = 100_000_000
 _PREPARE_S_MAX = 3700.0
 """A member gives up by itself, when it comes no further."""
@@ -105,6 +106,11 @@ class GroupMember(LoadWorker, ReadingWorker, Protocol):
 
     def sequences(self) -> Iterator[Part]:
         """What its producers sent and its consumers received, in the order of subscriptions and producers."""
+
+
+def lead_s(workers: int) -> float:
+    """After so long so many workers have heard of something that is to begin for all at once."""
+    return _LEAD_S_ALONE if workers == 1 else _LEAD_S + _LEAD_S_EACH * workers
 
 
 def _of_first(call: str) -> Any:
@@ -207,7 +213,7 @@ class WorkerGroup:
 
         Raises `RunFailedError` if one began later all the same: its load would be missing at first.
         """
-        at_mono_ns = time.monotonic_ns() + round(max(in_s, self._lead_s) * 1e9)
+        at_mono_ns = time.monotonic_ns() + round(max(in_s, lead_s(len(self._members))) * 1e9)
         self._begin_ns = at_mono_ns
         self._started = self._on_all("Start", lambda _, member: member.start_at(at_mono_ns))
         late_ns, member = self._latest(self._started, at_mono_ns)
@@ -215,17 +221,12 @@ class WorkerGroup:
             raise _starved(member, f"began {late_ns / 1e6:,.0f} ms after the instant common to all")
         return at_mono_ns
 
-    @property
-    def _lead_s(self) -> float:
-        """After so long all members have heard of something."""
-        return START_LEAD_S + _START_LEAD_S_EACH * len(self._members)
-
     def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
         """See `LoadWorker.set_rate`: what is due now, or sooner than all can be asked, begins shortly, for all at once.
 
         Raises `RunFailedError` if one knew of it too late: its load would not be what the others' is.
         """
-        at_mono_ns = max(at_mono_ns, time.monotonic_ns() + round(self._lead_s * 1e9))
+        at_mono_ns = max(at_mono_ns, time.monotonic_ns() + round(lead_s(len(self._members)) * 1e9))
 
         def ask(_: int, member: GroupMember) -> int:
             member.set_rate(msgs_per_s, at_mono_ns)

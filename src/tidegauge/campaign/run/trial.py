@@ -58,6 +58,7 @@ from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import Deployment, System
 from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadOrder
+from tidegauge.worker.group import lead_s
 
 Result = TypeVar("Result", bound=MeasuredResult)
 
@@ -129,9 +130,6 @@ _IDLE_S = 5.0
 _FAULTED_IDLE_S = 60.0
 """After a fault a consumer may wait for its session to expire (Kafka: 45 s) before it reads again."""
 _RECOVER_S_MAX = 120.0
-_LEAD_S = 0.4
-_LEAD_S_EACH = 0.02
-"""More for each further worker: all must know of the window before it begins."""
 _SECOND_NS = 1_000_000_000
 _LATE_NS = _SECOND_NS // 2
 
@@ -397,7 +395,7 @@ def _warm_up(session: Session[LoadSpec], follower: Follower, begin_ns: int) -> t
 
 def _window(follower: Follower, measure_s: float, workers: int) -> tuple[int, int]:
     """The measured window: ahead, so that no message of it has been sent yet, on the edges of the worker's seconds."""
-    from_ns = follower.edge(_LEAD_S + _LEAD_S_EACH * (workers - 1))
+    from_ns = follower.edge(lead_s(workers))
     return from_ns, from_ns + round(measure_s * _SECOND_NS)
 
 
