@@ -50,7 +50,7 @@ class RayLauncher:
         self._ray: Any = ray
         self._control = _Part(
             address,
-            f"Ray's control service at {address} gives no answer any more.",
+            f"Ray's control service at {address} gives no answer.",
             "It runs on the fleet's head: tidegauge fleet status there says whether it does. If not: tidegauge fleet "
             "down on all hosts, then tidegauge fleet head and join.",
         )
