@@ -67,9 +67,8 @@ def reasons_of(result: dict[str, Any], beginning: str) -> list[str]:
     return [reason for reason in result["reasons"] if reason.startswith(beginning)]
 
 
-@pytest.mark.parametrize(
-    "consume_us", [pytest.param(1, marks=pytest.mark.slow), 5, pytest.param(20, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("consume_us", [1, 5, 20])
 def test_slow_consumers_are_named_where_they_cannot_keep_up_and_only_there(tmp_path: Path, consume_us: int) -> None:
     """A closed loop sends what they take, and more; 2,000 msg/s cost them 4 % of a CPU at most."""
     place = Place(tmp_path)

@@ -19,6 +19,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 def test_one_worker_is_measured_with_each_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

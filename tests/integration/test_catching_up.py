@@ -14,7 +14,7 @@ from command import Place, valid_unless_starved, wait_for
 
 from tidegauge.hosts import cgroups, loop_disk
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
 
 SHORT = """
 name: short
@@ -29,9 +29,7 @@ experiments:
 TIMES = "warm-up-min: 1s, warm-up-max: 2s, measure: 2s, drain-max: 20s"
 
 
-@pytest.fixture(
-    scope="module", params=["kafka", *(pytest.param(name, marks=pytest.mark.slow) for name in ("pulsar", "rabbitmq"))]
-)
+@pytest.fixture(scope="module", params=["kafka", "pulsar", "rabbitmq"])
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Place:
     """A finished run of one system."""
     if request.param == "rabbitmq" and shutil.which("apt-get") is None:
@@ -130,7 +128,6 @@ experiments:
 @pytest.mark.skipif(
     bool(cgroups.refusal() or loop_disk.refusal()), reason="needs root, cgroups for memory and loop devices"
 )
-@pytest.mark.slow
 def test_a_backlog_larger_than_memory_is_read_from_the_device(tmp_path: Path) -> None:
     place = Place(tmp_path)
     others = deserted_groups()

@@ -15,7 +15,7 @@ from command import NULL_CAMPAIGN, PATIENCE_S, Place, valid_unless_starved, wait
 from tidegauge.hosts.ceilings_measure import PREFIX
 from tidegauge.report.schemas import schema_named
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(400)]
 
 
 def written(disk: Path) -> list[str]:
@@ -91,7 +91,6 @@ def test_a_run_takes_its_figures_and_tells_shares_and_costs(measured: tuple[Plac
     assert ("Of what this machine can do" in shown and "cost, USD" in shown) == valid
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
 def test_however_it_ends_nothing_stays(tmp_path: Path, number: int) -> None:
     place, disk = Place(tmp_path), tmp_path / "disk"

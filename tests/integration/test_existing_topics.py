@@ -67,6 +67,7 @@ def campaign(kafka: Ready, place: Place, topics: str, measure: str = "30s", idle
     return str(place.write(READ.format(servers=servers(kafka), topics=topics, measure=measure, idle=idle)))
 
 
+@pytest.mark.slow
 def test_a_campaign_reads_what_is_there_and_leaves_only_that(kafka: Ready, place: Place) -> None:
     order = order_for(kafka, "orders", replace(SMALL, topics=2, partitions=2, subscriptions=0))
     sent = run_load(kafka, order, keep=True).acked

@@ -69,7 +69,7 @@ def resumed(place: Place) -> tuple[Done, dict[str, Any]]:
     return done, found
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_figures_are_found_and_stored(place: Place, workers: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     with null_server(tmp_path_factory.mktemp("null")) as address:
         known = kill_after_window(place, workers, f'address: "{address}"')
@@ -97,6 +97,7 @@ def test_figures_are_found_and_stored(place: Place, workers: int, tmp_path_facto
     assert place.left_behind() == []
 
 
+@pytest.mark.slow
 def test_what_was_not_received_makes_the_trial_again(place: Place) -> None:
     kill_after_window(place, 1, 'lose: "at:100"')
     wait_for(lambda: left(place) == ["1-of-1.results"], PATIENCE_S, "the load generator writes")

@@ -55,6 +55,7 @@ def limited(place: Place, process: str) -> tuple[Path, dict[str, Any]]:
 
 
 @needs_cpu_limit
+@pytest.mark.slow
 def test_a_broker_whose_cpu_is_limited_and_all_that_is_recorded(tmp_path: Path) -> None:
     place = Place(tmp_path)
     trial, result = limited(place, "kafka-1")

@@ -41,6 +41,7 @@ def run_and_kill(place: Place, more: str = "") -> Done:
         return process.finish(2 * PATIENCE_S)
 
 
+@pytest.mark.slow
 def test_the_trial_is_made_again_and_the_run_goes_on(tmp_path: Path) -> None:
     place = Place(tmp_path)
     done = run_and_kill(place, "retry: 1\n")

@@ -168,6 +168,7 @@ def eject_all(worker: LoadWorker, order: LoadOrder) -> TotalFigures:
     return totals
 
 
+@pytest.mark.slow
 def test_faults_are_counted_exactly_while_consumers_leave_and_join(address: str, workers: WorkerGroup) -> None:
     totals = eject_all(workers, load(address, EJECTING, trial_id=4713))
     within = sum(part.totals.subscriptions[0].duplicated for part in totals.workers)
@@ -224,6 +225,7 @@ def test_a_killed_worker_is_named_with_its_log(
     assert_next_trial_runs(address, host, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_stopped_worker_is_named_before_long(
     address: str, workers: WorkerGroup, host: LocalHost, tmp_path: Path
 ) -> None:
@@ -241,6 +243,7 @@ def test_a_stopped_worker_is_named_before_long(
     assert_next_trial_runs(address, host, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["Prepare", "StopProducers", "Finish"])
 def test_a_worker_stopped_in_a_call_that_may_take_long_is_named_before_long(
     address: str, workers: WorkerGroup, host: LocalHost, call: str
@@ -292,6 +295,7 @@ def judged(load: LoadOrder, totals: TotalFigures) -> LoadResult:
     return make_result(spec, totals, Observed("", 1.0, "", (), None, "drained", LevelFinding(4, ())))
 
 
+@pytest.mark.slow
 def test_a_worker_starved_of_cpu_makes_the_trial_invalid_and_is_named(
     address: str, workers: WorkerGroup, host: LocalHost, tmp_path: Path
 ) -> None:
@@ -318,6 +322,7 @@ def test_a_worker_starved_of_cpu_makes_the_trial_invalid_and_is_named(
     assert_next_trial_runs(address, host, tmp_path, workers)
 
 
+@pytest.mark.slow
 def test_a_worker_out_of_memory_is_named(address: str, host: LocalHost, tmp_path: Path) -> None:
     workers = start_workers(host, "null", tmp_path, WorkerOptions(heap_mb=32), count=3)
     client = ClientSettings(in_flight_messages_max=5_000_000, receive_queue_messages=5_000_000)

@@ -15,6 +15,7 @@ from tidegauge.worker.launch import WorkerOptions, start_worker
 
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.slow,
     pytest.mark.skipif(not BUILT, reason="the worker is not built: run `make build`"),
 ]
 

@@ -221,7 +221,7 @@ class TestBootstrap:
         command = [checkout / "scripts/bootstrap.sh", *arguments]
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=250, check=False)
 
-    @pytest.mark.parametrize("fails", ["503", "cut"])
+    @pytest.mark.parametrize("fails", [pytest.param("503", marks=pytest.mark.slow), "cut"])
     def test_a_package_index_that_fails(
         self, checkout: Path, environment: dict[str, str], loopback: Registry, without_venv: Path, fails: str
     ) -> None:
