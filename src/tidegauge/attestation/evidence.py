@@ -1,6 +1,6 @@
 """What attestations read as evidence: files that the worker writes of what was sent and found.
 
-They have a header, then records of one size, little endian (docs/reference.md, "History files", "Read logs").
+They have a header, then records of one size, little endian (docs/reference.md, "Histories and read logs").
 
 A history is kept by the worker outside what is cut, one file a producer. A message is *invoked* before its client is
 given it. Its outcome is *acknowledged*, *refused* (it surely was not stored), or *unknown*: its client gave it up, or
