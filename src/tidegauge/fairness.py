@@ -457,7 +457,7 @@ def _own_settings(contenders: Sequence[Contender]) -> list[Tilt]:
     """Settings given to one system of which nobody can say here what they do to the comparison."""
     clients = [contender.client_settings for contender in contenders]
     severity = Severity.ADVICE if all(clients) else Severity.UNEQUAL
-    others = "so were the others' in their own words" if all(clients) else "the others' were not"
+    others = "and so were the others', with settings of their own" if all(clients) else "the others' were not"
     servers = [contender.server_settings for contender in contenders]
     return [
         *_tuned(contenders, clients, OWN_CLIENT_SETTINGS, severity, f"its clients were tuned, {others}"),

@@ -290,7 +290,7 @@ def rule(thresholds: Sequence[Threshold], asked: Sequence[Asked]) -> tuple[Rulin
             if _concerns(threshold, experiment)
             for ruling in _rule(threshold, experiment)
         ]
-        nowhere = "nothing that it could be asked of has a result"
+        nowhere = "nothing that this threshold applies to has a result"
         found += own or [
             Ruling(threshold.text, threshold.experiment, "", "", Outcome.INCONCLUSIVE, None, None, 0, nowhere)
         ]
@@ -372,7 +372,7 @@ def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) ->
     trials = "1 trial" if len(values) == 1 else f"{len(values)} trials"
     seen, several = f"{rounded(worst or 0.0)} {figure.title}", len(values) > 1
     if missing:
-        why = f"{seen} in one of {trials}" if several else seen
+        why = f"{seen} in the worst of {trials}" if several else seen
     elif open_:
         why = f"{figure.title}: not known for {len(values) - len(known)} of {trials}"
     else:
@@ -400,7 +400,7 @@ def _ruling(threshold: Threshold, asked: Asked, subject: str, own: _Own, interva
     blocks = "1 block" if len(values) == 1 else f"{len(values)} blocks"
     why = f"{kind.title} {rounded(value)}{unit}{around}, {blocks}"
     if outcome is Outcome.INCONCLUSIVE:
-        near = len(values) == 1 or (isinstance(kind, FindingFigure) and kind.resolution > 0)
+        near = len({threshold.holds(value) for value in values}) == 1
         why += ", and the limit lies between" if interval else NEAR if near else ", which differ on it"
     systems = subject.split(" over ")
     if any(result.validity is Validity.DOUBTFUL for result in asked.results if result.spec.system in systems):

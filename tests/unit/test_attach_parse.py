@@ -111,7 +111,7 @@ def test_pulsar_and_rabbitmq_have_keys_of_their_own(tmp_path: Path) -> None:
         ("{name: pulsar, attach: {service-url: 'h:6650', admin-url: 'http://h:80'}}", "must begin with pulsar://"),
         (
             "{name: pulsar, attach: {service-url: 'pulsar://h:6650', admin-url: 'http://h:80', tls: {}}}",
-            "tls: no address is a secure one; begin those that are with pulsar+ssl:// or https://",
+            "tls: is given, but no address is encrypted: begin encrypted addresses with pulsar+ssl:// or https://",
         ),
         ("{name: rabbitmq, attach: {uris: 'amqp://h:5672'}}", "the key 'management-url' is missing"),
     ],

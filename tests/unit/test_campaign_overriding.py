@@ -130,11 +130,11 @@ class TestInFlight:
         campaign = parse(tmp_path, CAMPAIGN.replace("[peak]", "[{name: latency, rate: 100k}]"), in_flight=2000)
         (words,) = window_words(plan_campaign(campaign).trials)
         assert words.startswith(
-            "Window: 2,000 messages (1.953 MiB) may be in flight over all producers: at 100,000 msg/s"
+            "Window: 2,000 messages (1.953 MiB) may be in flight over all producers: this limits 100,000 msg/s"
         )
         assert "once acknowledgements take 20" in words
         (words,) = window_words(plan_campaign(parse(tmp_path, in_flight=2000)).trials)
-        assert "with acknowledgements after 100 ms that limits a rate to 20,000 msg/s" in words
+        assert "if acknowledgements take 100 ms, this limits the rate to 20,000 msg/s" in words
 
     def test_it_wins_over_the_workload_in_the_campaign_and_in_a_file(self, tmp_path: Path) -> None:
         assert parse(tmp_path, in_flight=70).workload.client.in_flight_messages_max == 70

@@ -264,11 +264,11 @@ def test_the_plan_says_what_full_speed_may_write() -> None:
     trials = [peak("kafka@4.3.1"), spec()]
     words = disk_words(trials, FullSpeed(1.1e9, 0))
     seconds = trials[0].warmup_s_max + trials[0].measure_s + 5
-    assert f"up to {1.1e9 * seconds / GIB:.1f} GiB where the rate is found on the way" in words
+    assert f"up to {1.1e9 * seconds / GIB:.1f} GiB where the rate is found during the run" in words
     assert "(1,100 MB/s, measured here)" in words
     assert "while a trial at a known rate runs" in words
     assert "(2,000 MB/s, assumed: `tidegauge doctor` measures it)" in disk_words(trials)
-    assert "found on the way" not in disk_words([spec()])
+    assert "found during the run" not in disk_words([spec()])
     assert disk_words([replace(peak("kafka@4.3.1"), attached=True)]) == ""
     assert not is_open_ended(spec())
 

@@ -244,7 +244,7 @@ class TestRefused:
 
     def test_a_run_without_its_meaning(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (self.stored(tmp_path) / "campaign.json").unlink()
-        assert "does not say what its campaign meant" in error_of(capsys, "--resume", "last")
+        assert "has no record of its campaign's settings" in error_of(capsys, "--resume", "last")
 
     def test_options_that_change_the_campaign(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert "none that changes the campaign" in error_of(capsys, "--resume", "last", "--repeat", "5")

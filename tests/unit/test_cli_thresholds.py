@@ -18,7 +18,7 @@ def test_thresholds_of_the_command_line_are_checked_and_shown(capsys: pytest.Cap
     asked = ("--threshold", "lost == 0", "--threshold", "response_ms_p99 < 50")
     assert run_command(["quick", "--dry-run", *asked]) == 0
     shown = capsys.readouterr().out
-    assert "Asked of what is found" in shown
+    assert "Thresholds for the results" in shown
     assert "  - lost == 0\n  - response_ms_p99 < 50\n" in shown
     assert run_command(["quick", "--dry-run", "--json", *asked]) == 0
     assert json.loads(capsys.readouterr().out)["thresholds"] == ["lost == 0", "response_ms_p99 < 50"]

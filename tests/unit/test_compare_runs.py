@@ -163,7 +163,7 @@ def test_two_rates_are_not_paired_with_one(runs: Path, capsys: pytest.CaptureFix
         ]
 
     refused = said(capsys, made(runs, [*at(20_000), *at(30_000)]), made(runs, at(25_000)), code=2)
-    assert "Nothing in these runs belongs together: only in A: latency at 20,000 msg/s" in refused
+    assert "These runs have nothing in common to compare: only in A: latency at 20,000 msg/s" in refused
     assert "only in B: latency at 25,000 msg/s" in refused
 
 
@@ -185,7 +185,7 @@ def test_points_of_a_sweep_are_paired_with_their_equals_only(runs: Path, capsys:
     assert "only in A: latency at 20,000 msg/s, partitions=1" in text
     assert "only in B: latency at 20,000 msg/s, partitions=2000" in text
     alone = made(runs, at_point(partitions="5"))
-    assert "Nothing in these runs belongs together" in said(capsys, first, alone, code=2)
+    assert "These runs have nothing in common to compare" in said(capsys, first, alone, code=2)
 
 
 def test_what_was_found_at_other_points_is_listed(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -342,6 +342,6 @@ def test_what_is_no_comparison_is_refused(runs: Path, capsys: pytest.CaptureFixt
     empty = made(runs, [])
     assert "One run can't be compared" in said(capsys, kafka, code=2)
     assert "is given twice" in said(capsys, kafka, kafka, code=2)
-    assert "Nothing in these runs belongs together: only in A: kafka@4.3.1" in said(capsys, kafka, pulsar, code=2)
+    assert "These runs have nothing in common to compare: only in A: kafka@4.3.1" in said(capsys, kafka, pulsar, code=2)
     assert "has no trial with a readable result" in said(capsys, kafka, empty, code=2)
     assert "must be a share between 0 and 1" in said(capsys, kafka, pulsar, "--noise", "5", code=2)

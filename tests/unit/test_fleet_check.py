@@ -15,7 +15,7 @@ from tidegauge.errors import RunFailedError
 from tidegauge.fleet import probes
 from tidegauge.fleet.check import Wanted, check, disagreements, judged_clocks, missing, outside, rounds
 from tidegauge.fleet.probes import Prober
-from tidegauge.model.fleet import FleetCheck, FleetHost, HostState, Joined
+from tidegauge.model.fleet import DiskState, FleetCheck, FleetHost, HostState, Joined
 from tidegauge.report.fleet import check_content, check_report, hosts_report, joined_report
 from tidegauge.statistics.clocks import Offset
 
@@ -78,6 +78,14 @@ def shown(renderable: Any) -> str:
     screen = console(out)
     screen.print(renderable, crop=False)
     return out.getvalue()
+
+
+def test_a_disk_that_cannot_be_measured_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = DiskState(None, None, None, "/data can't be written")
+    monkeypatch.setattr(Prober, "disk", lambda _: failed)
+    found = check(Loopback(HOSTS), WANTED, lambda _: None)
+    assert found.problems == ("127.0.3.2: /data can't be written",)
+    assert "1 problem: " in " ".join(shown(check_report(found)).split())
 
 
 def test_every_host_link_clock_and_server_disk_is_looked_at() -> None:
@@ -170,7 +178,8 @@ def test_what_is_to_be_done_next_is_said() -> None:
     text = shown(joined_report(joined, "tidegauge fleet join 10.0.0.1:6379 --token token --role server"))
     assert "The head of a fleet runs on this host, at 10.0.0.1:6379 (controller)." in text
     assert "  tidegauge fleet join 10.0.0.1:6379 --token token --role server\n" in text
-    assert "must reach TCP ports 6379, 7001 to 7008 here, and nobody else may" in " ".join(text.split())
+    ports = "must reach ports 6379, 7001 to 7008 here (TCP unless marked /udp), and nobody else may"
+    assert ports in " ".join(text.split())
     assert "nobody else may: Ray is reached at 10.0.0.1 only, and whoever has the token" in " ".join(text.split())
     text = shown(joined_report(replace(joined, open_because="needs root")))
     assert "nobody else may: Ray listens on all addresses of this host (needs root), and" in " ".join(text.split())

@@ -104,7 +104,7 @@ def test_what_is_not_done_on_other_hosts_is_refused(tmp_path: Path) -> None:
     assert any("is on the host of node 1: a fault of that node's link hits it, too." in note for note in notes)
     servers = "servers: {label: {role: server}, count: 3, nodes-per-host: 2}"
     shared = parsed(tmp_path, parted, fleet=f"launcher: ray\nroles: {{{servers}}}\n")
-    assert "nodes-per-host: a fault of a node's link is one of its host's" in refused(shared)
+    assert "nodes-per-host: a fault of a node's link affects its whole host" in refused(shared)
     keeper = "launcher: ray\nroles: {k: {label: {role: keeper}, count: 1}}\n"
     notes = [n.text for n in prepare(parsed(tmp_path, parted, fleet=keeper), dry_run=True, allow_unequal=True).left_out]
     assert not any("hits it, too" in note for note in notes)

@@ -103,7 +103,7 @@ def test_a_token_that_is_none_or_not_secret_is_refused(tmp_path: Path, text: str
         (["head", "--address", "10.0.0"], "--address 10.0.0: this is no IPv4 address."),
         (
             ["head", "--address", "10.0.0.1", "--role", "A"],
-            "--role A: must be small letters, digits and '-', at most 31.",
+            "--role A: must begin with a letter and hold only lower-case letters, digits and '-', at most 31.",
         ),
     ],
 )

@@ -365,7 +365,7 @@ def test_what_was_seen_of_devices_keeps_its_names() -> None:
 
 
 def test_without_telemetry_nothing_is_said() -> None:
-    assert limiting_resource(load(), None).words == "nothing was recorded of what was used"
+    assert limiting_resource(load(), None).words == "resource use was not recorded"
 
 
 THREE = ("worker-1", "worker-2", "worker-3")

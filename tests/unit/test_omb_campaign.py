@@ -141,8 +141,8 @@ class TestChosen:
     @pytest.mark.parametrize(
         ("more", "message"),
         [
-            (("--level", "1"), "--level is of servers started here: it needs --managed"),
-            (("--heap", "1GiB"), "--heap is of servers started here: it needs --managed"),
+            (("--level", "1"), "--level is only for servers that Tidegauge starts: it needs --managed"),
+            (("--heap", "1GiB"), "--heap is only for servers that Tidegauge starts: it needs --managed"),
             (("--managed", "--form", "bypass"), "--form is one of a durability level: it needs --level"),
             (("--managed", "--level", "2", "--form", "bypas"), "it has journal, bypass"),
             (("--managed", "--heap", "1B"), "--heap 1B: must be from 128MiB to 1024GiB, or 'auto'"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,6 @@ HOURS_MAX = 2.5
 BRIEF_MINUTES_MAX = 12.5
 
 
-@cache
 def parsed(path: Path, **overrides: Any) -> Campaign:
     return parse_campaign(path, overrides, sorted(registry.all_systems()))
 

@@ -73,7 +73,7 @@ def test_figures_of_different_runs_are_put_together(
     assert found.verdict is verdict
     assert [side.runs for side in found.parts[0].sides] == [("A",), ("B",)]
     assert found.over_runs
-    assert "its figures are of different runs, and what changed between these is not in the interval" in found.reason
+    assert "the two figures come from different runs, and the interval does not cover what changed" in found.reason
 
 
 def test_a_run_that_has_both_figures_is_taken_by_itself() -> None:

@@ -208,7 +208,7 @@ def test_one_doubtful_trial_decides_nothing() -> None:
     judgement = judged(PULSAR_BELOW, run_of(*doubtful(pair(50.0, 10.0))))
     assert judgement.verdict is NOT_DECIDED
     assert judgement.reason.startswith("too few trials that are not DOUBTFUL: 5 times")
-    assert judgement.reason.endswith("DOUBTFUL is latency-pulsar-1-0-100-50%: warm-up not steady")
+    assert judgement.reason.endswith("it rests on a DOUBTFUL trial, latency-pulsar-1-0-100-50%: warm-up not steady")
     assert [side.doubtful for side in judgement.parts[0].sides] == [0, 1]
 
 
@@ -236,7 +236,7 @@ def test_a_failure_is_reported_without_its_log() -> None:
 def test_an_interval_stands_and_names_its_doubtful_trials() -> None:
     judgement = judged(PULSAR_BELOW, run_of(*doubtful(pair(50.0, 10.0, blocks=5))))
     assert judgement.verdict is CONFIRMED
-    assert "DOUBTFUL is latency-pulsar-1-4-100-50%: warm-up not steady" in judgement.reason
+    assert "it rests on a DOUBTFUL trial, latency-pulsar-1-4-100-50%: warm-up not steady" in judgement.reason
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_counts_are_asked_of_every_trial_the_invalid_ones_too() -> None:
     bad = replace(good[1], subscriptions=(replace(sub, lost=3),), validity=Validity.INVALID)
     (found,) = ruled("lost == 0", [good[0], bad, good[2]])
     assert found.outcome is Outcome.MISSED
-    assert found.why == "3 lost messages in one of 3 trials"
+    assert found.why == "3 lost messages in the worst of 3 trials"
     assert outcome("lost < 5", [good[0], bad, good[2]]) is Outcome.MET
 
 
@@ -243,6 +243,13 @@ def test_repeats_that_agree_to_the_last_digit_are_known_no_finer_than_a_search_g
     assert (ratio.interval.low, ratio.interval.high) == (pytest.approx(1.02 / 1.05), pytest.approx(1.02 * 1.05))
     (one,) = ruled("sustainable_msgs_per_s > 49000", [], rates(50_000.0))
     assert (one.outcome, one.why[-5:]) == (Outcome.INCONCLUSIVE, " near")
+
+
+def test_two_searches_that_differ_are_not_called_too_near() -> None:
+    (apart,) = ruled("sustainable_msgs_per_s > 150000", [], rates(100_000.0, 200_000.0))
+    assert apart.why.endswith("2 blocks, which differ on it")
+    (near,) = ruled("sustainable_msgs_per_s > 49000", [], rates(50_000.0, 50_100.0))
+    assert near.why.endswith("2 blocks, which is as fine as a search goes: the limit is too near")
 
 
 def test_a_wide_bracket_shows_less() -> None:

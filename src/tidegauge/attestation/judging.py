@@ -260,9 +260,11 @@ def why_not_counted(cut: CutResult, criteria: Criteria) -> str:
             f"{criteria.write_age_s_max:g} s the kernel has written back what nobody synced"
         )
     if cut.at_risk < criteria.at_risk_min:
-        return f"cut {cut.number} had {cut.at_risk:,} acknowledged messages at risk; at least {criteria.at_risk_min:,}"
+        risked = f"{cut.at_risk:,} acknowledged messages at risk"
+        return f"cut {cut.number} had {risked}; at least {criteria.at_risk_min:,} are needed"
     if cut.in_flight < criteria.in_flight_min:
-        return f"cut {cut.number} had {cut.in_flight:,} messages in flight; at least {criteria.in_flight_min:,}"
+        flying = f"{cut.in_flight:,} messages in flight"
+        return f"cut {cut.number} had {flying}; at least {criteria.in_flight_min:,} are needed"
     return _unread(cut)
 
 

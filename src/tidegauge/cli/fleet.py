@@ -43,7 +43,7 @@ Tls = Annotated[
     typer.Option(
         "--tls",
         metavar="DIR",
-        help="Let Ray speak TLS: tls.crt and tls.key of this host, ca.crt (default: no TLS). All hosts, or none.",
+        help="Encrypt Ray with this host's tls.crt and tls.key, and ca.crt (default: no TLS). All hosts, or none.",
         show_default=False,
     ),
 ]
@@ -80,7 +80,7 @@ def head(
         typer.Option(
             "--autoscaling-config",
             metavar="FILE",
-            help="By which Ray starts further hosts, as `ray up` leaves it on the head (see deploy/).",
+            help="Ray's autoscaler file, as `ray up` leaves it on the head: Ray then starts more hosts (see deploy/).",
             exists=True,
             dir_okay=False,
             show_default=False,
@@ -237,6 +237,7 @@ def _address(given: str | None) -> str:
 def _role(given: str) -> str:
     if not re.fullmatch(_ROLE_PATTERN, given):
         raise UserError(
-            f"--role {given}: must be small letters, digits and '-', at most 31.", "Such as server, load or controller."
+            f"--role {given}: must begin with a letter and hold only lower-case letters, digits and '-', at most 31.",
+            "Name a role such as server, load or controller.",
         )
     return given

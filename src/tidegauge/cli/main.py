@@ -192,7 +192,7 @@ def attest(
     system: Annotated[str, typer.Argument(help="The system, with or without a version: kafka, pulsar@4.2.4.")],
     *,
     level: Annotated[int, typer.Option("--level", min=1, max=4, help="The durability level to test by power cuts.")],
-    form: Annotated[str, typer.Option("--form", help="Which way of giving the level, of systems with several.")] = "",
+    form: Annotated[str, typer.Option("--form", help="Form of the level to test, for systems that have several.")] = "",
     nodes: Annotated[
         int | None, typer.Option("--nodes", min=1, max=9, help="Default: 3 for levels 1 and 2, else 1.")
     ] = None,
@@ -215,11 +215,11 @@ def attest(
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Cut the power under load and count what was acknowledged and is gone. Needs root and loop devices.
+    """Cut the power under load and count acknowledged messages that are lost. Needs root and loop devices.
 
-    Without them: `--file-system fuse`, where libfuse's passthrough_ll is, or `--crash`; both are less than a power cut.
+    Without these: `--file-system fuse` (needs libfuse's passthrough_ll) or `--crash`. Both are less than a power cut.
 
-    Ends with 5 if messages were lost (refuted), 3 if the cuts could not have shown it, 0 if none was lost.
+    Exit codes: 5 if messages were lost (refuted), 3 if the cuts could not have shown a loss, 0 if none was lost.
     """
     from tidegauge.cli.planning import AttestRequest, attest_overrides
 
@@ -260,7 +260,7 @@ def omb(
         Path | None, typer.Option("--output-directory", help="Where OMB's JSON goes, beside the run's directory.")
     ] = None,
     level: Level = None,
-    form: Annotated[str, typer.Option("--form", help="Which way of giving the level, as the system names it.")] = "",
+    form: Annotated[str, typer.Option("--form", help="Form of the level, for systems that have several.")] = "",
     heap: Heap = None,
     direct_memory: DirectMemory = None,
     in_flight: InFlight = None,
@@ -270,7 +270,10 @@ def omb(
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
-    """Run workload and driver files of the OpenMessaging Benchmark (OMB); results are also written in its JSON."""
+    """Run workload and driver files of the OpenMessaging Benchmark (OMB); results are also written in its JSON.
+
+    --level, --form, --heap and --direct-memory are for servers started here: they need --managed.
+    """
     from tidegauge.cli.omb import OmbRequest, run_omb
 
     request = OmbRequest(
@@ -384,7 +387,7 @@ def schema(
     ] = None,
     *,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A directory to write it to, or all where none is named.")
+        Path | None, typer.Option("--output", "-o", help="Directory for the schema, or for all if NAME is left out.")
     ] = None,
     as_json: Json = False,
 ) -> int:
@@ -433,11 +436,11 @@ def doctor(
 def clean(
     *,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Forget topics on attached clusters that can't be deleted.")
+        bool, typer.Option("--forget", help="Stop tracking topics that can't be deleted from attached clusters.")
     ] = False,
     as_json: Json = False,
 ) -> int:
-    """End processes, remove server data, delete topics on attached clusters that killed runs left. Results stay."""
+    """Remove what killed runs left: processes, server data, and topics on attached clusters. Results are kept."""
     from tidegauge.cli.running import leftover_topics
     from tidegauge.fleet.reap import clean_leftovers
 

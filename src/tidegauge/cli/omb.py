@@ -108,7 +108,10 @@ def _chosen(request: OmbRequest) -> Chosen:
     }
     given = [option for option, value in of_servers.items() if value]
     if given and not request.managed:
-        raise UserError(f"{given[0]} is of servers started here: it needs --managed.", "Others run the attached ones.")
+        raise UserError(
+            f"{given[0]} is only for servers that Tidegauge starts: it needs --managed.",
+            "Without --managed, clusters that run already are measured, and they keep their own settings.",
+        )
     if request.form and request.level is None:
         raise UserError("--form is one of a durability level: it needs --level.")
     return Chosen(

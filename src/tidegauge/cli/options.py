@@ -20,7 +20,7 @@ from tidegauge.published import Scale
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
 RunsDir = Annotated[Path, typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.")]
 Level = Annotated[
-    int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, instead of the campaign's.")
+    int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, instead of the file's.")
 ]
 Systems = Annotated[
     list[str] | None,
@@ -43,7 +43,12 @@ Heap = Annotated[
     ),
 ]
 DirectMemory = Annotated[
-    str | None, typer.Option("--direct-memory", metavar="SIZE", help="The same, outside of the heap.")
+    str | None,
+    typer.Option(
+        "--direct-memory",
+        metavar="SIZE",
+        help="Memory of each node's servers outside the heap, for every system: 4GiB, or 'auto' as for --heap.",
+    ),
 ]
 Attach = Annotated[
     Path | None,
@@ -141,7 +146,7 @@ Workers = Annotated[
         metavar="N",
         min=1,
         max=WORKERS_MAX,
-        help="Load generators that carry out each trial together (default: the campaign's, or 1).",
+        help="Load generators that carry out each trial together (default: what the campaign says, or 1).",
     ),
 ]
 

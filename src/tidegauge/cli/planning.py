@@ -211,8 +211,8 @@ def _link_faults(plan: Plan, fleet: FleetFile, path: str) -> tuple[str, ...]:
         return ()
     if fleet.nodes_per_host > 1:
         raise UserError(
-            f"{path}: nodes-per-host: a fault of a node's link is one of its host's, and would hit all nodes there.",
-            "One node for each host, or other faults.",
+            f"{path}: nodes-per-host: a fault of a node's link affects its whole host, and so all nodes on that host.",
+            "Leave out 'nodes-per-host', or choose other faults.",
         )
     if fleet.has_keeper:
         return ()

@@ -77,8 +77,8 @@ def _same_campaign(stored: store.StoredRun, named: Path | None) -> Campaign:
         )
     if stored.meaning is None:
         raise UserError(
-            f"The run {name} does not say what its campaign meant, so it can't be resumed.",
-            "Runs of `omb` can't be, nor can those of an older Tidegauge.",
+            f"The run {name} has no record of its campaign's settings, so it can't be resumed.",
+            "Runs of `omb`, and runs of an older Tidegauge, can't be resumed.",
         )
     if stored.tidegauge_version != __version__:
         raise UserError(
@@ -137,7 +137,7 @@ def _left(ready: Ready, recorded: Recorded) -> Ready:
     done = recorded.trials
     steps = [step for step in ready.plan.steps if not all(spec.trial_id in done for spec in step.trials)]
     note = Note(
-        f"This run resumes: {_kept(recorded)} A step that was begun is continued, and what is a "
-        "share of a rate that is made again is measured again."
+        f"This run resumes: {_kept(recorded)} A step that was begun is continued. If a rate is measured again, trials "
+        "at a share of that rate are measured again too."
     )
     return replace(ready, plan=Plan(tuple(steps), ready.plan.left_out), left_out=(note, *ready.left_out))

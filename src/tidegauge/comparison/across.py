@@ -29,7 +29,7 @@ class UnequalRunsError(UserError):
     def __init__(self, unequal: Sequence[str]) -> None:
         listed = "\n".join(f"  - {sentence}" for sentence in unequal)
         super().__init__(
-            f"These runs are not at the same durability level:\n{listed}",
+            f"These runs are not known to be at the same durability level:\n{listed}",
             "Compare runs of one level, or allow it with --allow-unequal: every output is then marked UNEQUAL.",
         )
         self.details = {"unequal": list(unequal)}
@@ -102,7 +102,7 @@ def compare_runs(
         unmatched += [f"only in {base_letter if alone.base else letter}: {alone.what}" for alone in left]
     if not pairs:
         raise UserError(
-            f"Nothing in these runs belongs together: {'; '.join(unmatched) or 'no trial has a result'}.",
+            f"These runs have nothing in common to compare: {'; '.join(unmatched) or 'no trial has a result'}.",
             "Compare runs of the same experiments on the same systems; versions and settings may differ.",
         )
     unequal = (*dict.fromkeys(pair.unequal for pair in pairs if pair.unequal), *_unequal_themselves(runs))
@@ -307,7 +307,8 @@ def _doubts(runs: Sequence[StoredRun]) -> tuple[str, ...]:
         if difference.what in SAME_KIND:
             raise UserError(
                 f"The runs were made on machines of different kinds: {difference.what}: {values}.",
-                "A ratio of figures of different hosts is one of the hosts. Name runs of the same.",
+                "A ratio between different hosts compares the hosts, not the systems. "
+                "Name runs of the same kind of machine.",
             )
         found.append(f"the host differs: {difference.what}: {values}")
     unknown = [letter for letter, run in zip(LETTERS, runs, strict=False) if not run.environment.get("host")]

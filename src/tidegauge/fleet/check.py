@@ -70,6 +70,7 @@ def check(launcher: Launcher, wanted: Wanted, report: Report) -> FleetCheck:
             servers = [host for host in ready if host.role == SERVER_ROLE]
             report(f"trying the disks of {plural(len(servers), 'server')} at the same time ...")
             disks: dict[str, DiskState] = fleet.on_each(servers, "disk")
+            problems += [f"{address}: {disk.problem}" for address, disk in disks.items() if disk.problem]
     finally:
         for remote in remotes.values():
             remote.end()

@@ -209,7 +209,7 @@ _POOR_FILE_SYSTEMS = (
     (("tmpfs", "ramfs"), "memory has no fsync: nothing on it is durable", "Use a disk: --data-dir."),
     (
         ("nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "9p", "virtiofs"),
-        "the network and the other side would be measured along",
+        "figures would include the network and the file server",
         "Use a local disk: --data-dir.",
     ),
     (

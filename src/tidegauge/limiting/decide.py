@@ -148,7 +148,7 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
     close to its limit.
     """
     if use is None:
-        return Limiting(Resource.UNKNOWN, "", None, "nothing was recorded of what was used")
+        return Limiting(Resource.UNKNOWN, "", None, "resource use was not recorded")
     too_low = ceilings is not None and ceilings.load_average > use.host.cpus
     case = Case(load, use, None if too_low else ceilings)
     # A rate that was met was limited by nobody but who asked for it.

@@ -190,7 +190,7 @@ def _against(a: Place, b: Place) -> str:
     return f"{a.words()} against {b.words()}" if a.words() != b.words() else a.words()
 
 
-ACROSS = "its figures are of different runs, and what changed between these is not in the interval"
+ACROSS = "the two figures come from different runs, and the interval does not cover what changed between them"
 
 
 @dataclass(frozen=True)
@@ -328,8 +328,8 @@ def _answer(
         return Answer(Verdict.NOT_DECIDED, other), None
     ratio = _ratio(above, below, figure.margin * case.wider, across)
     if ratio is None:
-        left_out = next(iter((*above.problems, *below.problems)), "no block has both figures")
-        return Answer(Verdict.NOT_DECIDED, f"no block has both figures: {left_out}"), None
+        left_out = [f": {problem}" for problem in (*above.problems, *below.problems)]
+        return Answer(Verdict.NOT_DECIDED, f"no block has both figures{''.join(left_out[:1])}"), None
     answer = judge_ratio(ratio, question.limits, _size(question, published), published)
     doubts = [doubt for side in (above, below) for block, doubt in sorted(side.doubts.items()) if block in side.values]
     answer = within_window(

@@ -312,7 +312,7 @@ def doubted(answer: Answer, ratio: Ratio, doubts: Sequence[str]) -> Answer:
     if not doubts:
         return answer
     more = f" and {len(doubts) - 1} more" if len(doubts) > 1 else ""
-    remark = f"DOUBTFUL is {doubts[0].rstrip('.')}{more}"
+    remark = f"it rests on a DOUBTFUL trial, {doubts[0].rstrip('.')}{more}"
     answer = answer.with_remark(remark)
     if answer.verdict is not Verdict.NOT_DECIDED and ratio.margin is not None:
         few = "too few trials that are not DOUBTFUL: "
@@ -340,8 +340,8 @@ def judge_bound(values: Sequence[float], unit: str, limits: Limits) -> Answer:
     what = "kept" if held else "not kept"
     return Answer(
         Verdict.NOT_DECIDED,
-        f"an absolute value, which no other hardware can decide: here {range_here} {unit}, claimed {limits.words()} "
-        f"{unit}: {what} here",
+        f"an absolute value, which can't be decided on other hardware: here {range_here} {unit}, claimed "
+        f"{limits.words()} {unit}: {what} here",
     )
 
 

@@ -209,7 +209,7 @@ def published_runs(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> Rend
         systems = ", ".join(sorted({result.spec.system for result in run.results}))
         parts.append(Paragraph(f"Run {letter}: {run.path.name} ({systems}; {run.status})"))
     if len(runs) > 1:
-        note = "A ratio is one of a single run where a run has both figures, else one of different runs."
+        note = "A ratio is taken within one run where that run has both figures, otherwise between runs."
         parts.append(Paragraph(note))
     parts += [Paragraph(f"DOUBTFUL: {doubt}", "yellow", "  ", "    ") for doubt in outcome.doubts]
     host = host_words(runs[0])

@@ -153,7 +153,7 @@ def _abilities(found: Sequence[Ability]) -> Iterable[RenderableType]:
         return
     who = "an ordinary user of this machine" if missing[0].name == "root" else "this machine"
     yield heading(f"What {who} can't do: {len(missing)} of {len(found)}")
-    yield Paragraph("Throughput and latency are measured all the same; what a result lacks, it says.", "", "  ", "  ")
+    yield Paragraph("Throughput and latency are measured all the same; each result says what it lacks.", "", "  ", "  ")
     for ability in missing:
         remedy = f" To have it: {ability.remedy[0].lower()}{ability.remedy[1:]}" if ability.remedy else ""
         yield bullet(

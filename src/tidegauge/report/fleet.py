@@ -45,7 +45,8 @@ def joined_report(joined: Joined, join_line: str = "") -> RenderableType:
         else f"Ray is reached at {joined.address} only"
     )
     warning = (
-        f"Firewall: hosts of the fleet must reach TCP ports {', '.join(joined.ports)} here, and nobody else may: "
+        f"Firewall: hosts of the fleet must reach ports {', '.join(joined.ports)} here (TCP unless marked /udp), "
+        "and nobody else may: "
         f"{reached}, and whoever has the token can run programs on it."
     )
     return Group(*lines, Text(), Paragraph(warning))
@@ -166,14 +167,10 @@ def _links(links: Sequence[Link]) -> Iterable[RenderableType]:
 
 
 def _verdict(found: FleetCheck) -> Iterable[RenderableType]:
-    problems = [
-        *found.problems,
-        *(f"{address}: {disk.problem}" for address, disk in found.disks.items() if disk.problem),
-    ]
-    if not problems:
+    if not found.problems:
         yield Text(
             f"The fleet of {plural(len(found.hosts), 'host')} can be used. Looked at in {found.seconds:.0f} s.", "green"
         )
         return
-    yield Text(f"{plural(len(problems), 'problem')}:", "bold red")
-    yield from (bullet(problem) for problem in problems)
+    yield Text(f"{plural(len(found.problems), 'problem')}:", "bold red")
+    yield from (bullet(problem) for problem in found.problems)

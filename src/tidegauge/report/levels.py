@@ -152,7 +152,7 @@ def _witnesses(finding: LevelFinding) -> str:
 
 
 def _wanted(choice: LevelChoice) -> str:
-    return "where the cluster decides and one would expect" if choice.as_found else "asked for"
+    return "as the cluster decides, instead of the expected" if choice.as_found else "asked for"
 
 
 def _given(finding: LevelFinding) -> str:

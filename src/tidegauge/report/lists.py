@@ -77,7 +77,7 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
         left = Text(f"... and {len(workloads) - WORKLOADS_MAX} more; --json has every trial's.")
         workloads = [*workloads[: WORKLOADS_MAX - 1], [*workloads[WORKLOADS_MAX - 1], left]]
     workers = plan.memory.workers if plan.memory is not None else 1
-    asked = "Asked of what is found (a threshold that is missed ends with exit code 4):"
+    asked = "Thresholds for the results (the exit code is 4 if one is missed):"
     sentences = [*planned_faults(trials), *window_words(trials), place_words(trials, places)]
     sentences.append(disk_words(trials, full, places))
     if plan.retry:
@@ -137,7 +137,7 @@ def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
     longest = duration(max(late.chase_s_max for late in open_ended))
     return (
         f"Takes up to {duration(seconds_expected)} once everything is fetched: {plural(len(open_ended), 'trial')} may "
-        f"read a backlog for {longest} at most, and writing it, at a rate that is found on the way, is taken to last "
+        f"read a backlog for {longest} at most. Writing it, at a rate that is found during the run, is assumed to last "
         "as long. Nothing was started."
     )
 
@@ -224,9 +224,9 @@ def window_words(trials: Sequence[TrialSpec]) -> list[str]:
         whole = f"{count(window)} messages ({size(load.window_bytes())}) may be in flight over all producers"
         if trial.most_msgs_per_s:
             at_ms = 1000 * window / trial.most_msgs_per_s
-            limits = f"at {count(trial.most_msgs_per_s)} msg/s that limits once acknowledgements take {ms(at_ms)} ms"
+            limits = f"this limits {count(trial.most_msgs_per_s)} msg/s once acknowledgements take {ms(at_ms)} ms"
         else:
-            limits = f"with acknowledgements after 100 ms that limits a rate to {count(window * 10)} msg/s"
+            limits = f"if acknowledgements take 100 ms, this limits the rate to {count(window * 10)} msg/s"
         sentences[f"Window: {whole}: {limits}."] = None
     shown = list(sentences)
     if len(shown) > WORKLOADS_MAX:
@@ -264,8 +264,8 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: P
         basis = "measured here" if full.measured else "assumed: `tidegauge doctor` measures it"
         speed = f"{full.disk_bytes_per_s / 1e6:,.0f} MB/s, {basis}"
         needs.append(
-            f"up to {gib(most)} where the rate is found on the way, if the disk takes all the time what it can "
-            f"({speed}); the run ends before the disk is full"
+            f"up to {gib(most)} where the rate is found during the run, if the disk is written at its limit all the "
+            f"time ({speed}); the run ends before the disk is full"
         )
     return f"Disk: {'; '.join(needs)}. Removed after each trial." if needs else ""
 

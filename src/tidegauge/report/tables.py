@@ -170,8 +170,8 @@ def footnotes(block: Block) -> list[str]:
     notes += _own_settings(block)
     if any(load.spec.late for load in block.loads):
         notes.append(
-            "Over the whole time before, during and after the catching up; what was found by phases is shown below. "
-            "End-to-end times of late readers hold the time for which they were made to wait."
+            "Figures are over the whole time before, during and after catching up; those of each phase are below. "
+            "End-to-end times of late readers include the time for which they were made to wait."
         )
     notes += _promises(block)
     if block.closed_loop and block.loads:

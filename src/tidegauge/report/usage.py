@@ -237,8 +237,8 @@ def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
         lines.append(ceiling_words(run.ceilings))
         if any(share.basis is Basis.COMPUTED for row in found for share in row.shares):
             lines.append(
-                ">=: the least. Of bytes, what message values need, once for each copy, reader and journal "
-                "apart; headers and indexes come on top. Of syncs, flushes of the disk's cache."
+                ">=: a lower bound. Bytes count message values only, once for each copy, each reader and each separate "
+                "journal; headers and indexes come on top. Syncs are flushes of the disk's cache."
             )
         disks = run.ceilings.ceilings.disks
         lines += [f"DOUBTFUL ceiling of {disk.name}: {doubt}." for disk in disks for doubt in disk.doubts]

@@ -262,7 +262,8 @@ def find_run(runs_directory: Path, wanted: str) -> Path:
         return runs_directory / fitting[0]
     if fitting:
         listed = ", ".join(sorted(fitting)[-5:])
-        raise UserError(f"'{wanted}' fits {len(fitting)} runs: {listed}.", "Give more of the name, or `last`.")
+        newest = "the newest are " if len(fitting) > 5 else ""
+        raise UserError(f"'{wanted}' fits {len(fitting)} runs: {newest}{listed}.", "Give more of the name, or `last`.")
     raise UserError(
         f"No run '{wanted}' in {runs_directory}{nearest(wanted, names)}.",
         "`tidegauge runs` lists what there is; --runs-dir chooses another directory.",

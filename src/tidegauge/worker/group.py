@@ -44,7 +44,7 @@ SILENCE_S_MAX = 10.0
 """Without a second of a worker."""
 _LEAD_S_ALONE = 0.4
 _LEAD_S = 1.0
-"""Calls reach all workers of a host within milliseconds, but a machine with too few CPUs for them took half a second."""
+"""Calls reach all workers of a host within milliseconds; a machine with too few CPUs for them took half a second."""
 _LEAD_S_EACH = 0.02
 _START_LATE_NS_MAX = 100_000_000
 _PREPARE_S_MAX = 3700.0

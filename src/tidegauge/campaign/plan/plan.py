@@ -49,7 +49,8 @@ def check_experiments(campaign: Campaign) -> None:
             )
         if chosen.name != READ and not workload.producers:
             raise UserError(
-                f"{where}: nothing is sent with 'producers: 0'.", "Only the experiment 'read' needs nobody."
+                f"{where}: nothing is sent with 'producers: 0'.",
+                "Give the workload a producer: only the experiment 'read' works without one.",
             )
         if chosen.name in _OF_READERS and not workload.subscriptions:
             raise UserError(f"{where}: nobody reads with 'subscriptions: 0'.", "Give the workload a subscription.")

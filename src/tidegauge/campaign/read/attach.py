@@ -145,7 +145,7 @@ def parse_attach(value: Any, source: Source, at: KeyPath, rules: AttachRules) ->
     has_schemes = any(key.schemes for key in rules.keys)
     if tls is not None and has_schemes and not secure_addresses(addresses, rules):
         secure = " or ".join(f"{scheme}://" for key in rules.keys for scheme in key.secure_schemes)
-        source.complain((*at, "tls"), f"no address is a secure one; begin those that are with {secure}")
+        source.complain((*at, "tls"), f"is given, but no address is encrypted: begin encrypted addresses with {secure}")
     if auth.method in METHODS_WITH_CERTIFICATE and not (tls and tls.certificate):
         source.complain((*at, "auth", "method"), f"'{auth.method}' needs the client's certificate: tls.certificate")
     return AttachChoice(addresses, tls, auth, fields.topic_prefix or "", fields.label)

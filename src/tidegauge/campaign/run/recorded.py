@@ -107,7 +107,7 @@ class Recorded:
         was, now = (f"{planned.msgs_per_s or 0:,.0f}" for planned in (known.spec, spec))
         return (
             f"{spec.trial_id} is measured again, and its earlier result is set aside: its rate, {spec.rate_rule}, was "
-            f"{was} msg/s and is {now} now, since what it is a share of was made again."
+            f"{was} msg/s and is {now} now, since the rate that it is a share of was measured again."
         )
 
     def has(self, finding: Finding, *, replayed: bool) -> bool:

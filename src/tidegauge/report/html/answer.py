@@ -292,13 +292,14 @@ def _unsaid(run: StoredRun) -> tuple[str, ...]:
     if cut:
         order = "Cuts that lost nothing are no proof that none ever will, nor one for other settings."
     elif most < 2:
-        order = f"One trial each, of at most {length}: not that another trial, hour or machine would give {what}."
+        order = f"One trial each, of at most {length}: another trial, hour or machine may not give {what}."
     else:
-        order = f"Repeated within one run: not that another day, machine or load would give {what}."
+        order = f"Repeated within one run: another day, machine or load may not give {what}."
     spec = measured[0].spec
     if spec.attached:
         setting = (
-            "Servers that others run: not what else they did at the same time, nor what other settings would give."
+            "Servers that others run: what else they did at the same time is not known, and other settings may give "
+            "other figures."
         )
     elif spec.apart:
         clients = f"on {plural(spec.load_hosts, 'other')}" if spec.load_hosts > 1 else "on another"

@@ -124,7 +124,7 @@ class _Reader:
                 self.refuse_secret(COMMON, key)
             elif key not in _COMMON_KEYS:
                 near = nearest(key, _COMMON_KEYS)
-                self.refuse(COMMON, key, f"put it into producerConfig or consumerConfig, as whose it is meant{near}")
+                self.refuse(COMMON, key, f"put it into producerConfig or consumerConfig, whichever it is for{near}")
         if "client.id" in settings:
             self.notes.append("commonConfig: client.id has no effect here: each client has a name of its own.")
         protocol = settings.get("security.protocol", "PLAINTEXT")

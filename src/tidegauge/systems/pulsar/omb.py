@@ -88,7 +88,8 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
         source.complain(("client", "topicType"), "topics that are kept nowhere have no durability level to compare at")
     if client.tls_allow_insecure_connection:
         source.complain(
-            ("client", "tlsAllowInsecureConnection"), "no connection is made to whoever answers: give the authority"
+            ("client", "tlsAllowInsecureConnection"),
+            "servers are always verified: name the authority's file in tlsTrustCertsFilePath",
         )
     if not managed:
         for key, value in (("serviceUrl", client.service_url), ("httpUrl", client.http_url)):
