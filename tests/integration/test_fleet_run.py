@@ -123,7 +123,7 @@ def going(hosts: list[Namespace], tmp_path: Path) -> Iterator[Going]:
     reader = threading.Thread(target=lambda: run.lines.extend(iter(process.stdout.readline, "")), daemon=True)  # type: ignore[union-attr]
     reader.start()
     try:
-        run.until("measuring", 300.0)
+        run.until("kafka: measuring", 300.0)
         yield run
     finally:
         process.kill()
