@@ -247,7 +247,7 @@ def test_a_load_host_that_is_lost_is_named_and_voids_the_trial(hosts: list[Names
     reader = threading.Thread(target=lambda: lines.extend(iter(process.stdout.readline, "")), daemon=True)  # type: ignore[union-attr]
     reader.start()
     try:
-        wait_for(lambda: any("measuring" in line for line in lines), 300.0, "it measures")
+        wait_for(lambda: any("kafka: measuring" in line for line in lines), 300.0, "it measures")
         ip(f"-n {hosts[2].name} link set eth0 down")
         wait_for(lambda: any("The host 10.213.9.3 is lost" in line for line in lines), 30.0, "the host is named")
         assert process.wait(300) == 1
