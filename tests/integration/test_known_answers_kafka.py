@@ -84,13 +84,10 @@ def stopped_once(live: Live, trial_id: int) -> Stopped:
     return Stopped(stop_s, totals, decode(totals.window.response))
 
 
-# In `make test` the first is that of test_worker_null.py, whose system stalls while its window holds what is due.
+# In `make test` both are those of test_worker_null.py, whose system stalls.
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "in_flight",
-    [
-        pytest.param(5000, id="window holds the stop", marks=pytest.mark.slow),
-        pytest.param(50, id="producer is blocked by it"),
-    ],
+    "in_flight", [pytest.param(5000, id="window holds the stop"), pytest.param(50, id="producer is blocked by it")]
 )
 def test_a_stop_of_one_second_shows_as_the_schedule_says(tmp_path: Path, in_flight: int) -> None:
     workload = Workload(

@@ -212,6 +212,7 @@ def watch_after_signal(workers: WorkerGroup, host: LocalHost, name: str, sent: s
         pass
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_named_with_its_log(
     address: str, workers: WorkerGroup, host: LocalHost, tmp_path: Path
 ) -> None:
