@@ -328,8 +328,8 @@ def _answer(
         return Answer(Verdict.NOT_DECIDED, other), None
     ratio = _ratio(above, below, figure.margin * case.wider, across)
     if ratio is None:
-        left_out = [f": {problem}" for problem in (*above.problems, *below.problems)]
-        return Answer(Verdict.NOT_DECIDED, f"no block has both figures{''.join(left_out[:1])}"), None
+        left_out = next((f": {problem}" for problem in (*above.problems, *below.problems)), "")
+        return Answer(Verdict.NOT_DECIDED, f"no block has both figures{left_out}"), None
     answer = judge_ratio(ratio, question.limits, _size(question, published), published)
     doubts = [doubt for side in (above, below) for block, doubt in sorted(side.doubts.items()) if block in side.values]
     answer = within_window(
