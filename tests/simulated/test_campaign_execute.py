@@ -83,7 +83,7 @@ class Scene:
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     return Scene(tmp_path)
 
 
@@ -148,7 +148,7 @@ class Losing(Scene):
 
 @pytest.fixture
 def losing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Losing:
-    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     scene = Losing(tmp_path)
     scene.campaign = Campaign(**{**vars(scene.campaign), "experiments": scene.campaign.experiments[:1], "retry": 1})
     return scene

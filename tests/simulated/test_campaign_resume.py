@@ -184,7 +184,7 @@ class Resumed(Scene):
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Resumed:
-    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     return Resumed(tmp_path / "first")
 
 

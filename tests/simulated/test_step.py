@@ -62,7 +62,7 @@ class Scene:
         self.system = FakeSystem(self.journal, "kafka")
         known = {"stepwise": stepwise(run)}
         monkeypatch.setattr("tidegauge.campaign.plan.plan.experiments", lambda: known)
-        monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
+        monkeypatch.setattr(group, "_LEAD_S", 0.05)
         self.campaign = Campaign(
             name="example",
             description="",

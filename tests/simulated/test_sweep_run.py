@@ -22,7 +22,7 @@ from tidegauge.worker import group
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     return Scene(tmp_path)
 
 

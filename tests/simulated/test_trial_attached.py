@@ -85,7 +85,7 @@ def state_files() -> list[str]:
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AttachedScene:
     monkeypatch.setattr(trial, "_IDLE_S", 0.2)
-    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("KAFKA_PASSWORD", SECRET)
     made = AttachedScene(tmp_path)

@@ -26,7 +26,7 @@ Usage = namedtuple("Usage", "total used free")
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(trial, "_IDLE_S", 0.2)
-    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     scene = Scene(tmp_path)
     scene.store.disks = tuple(tmp_path / name / "trial" for name in ("a", "b"))
     scene.store.journal_disks = (tmp_path / "j" / "trial",)
@@ -130,7 +130,7 @@ def refuse(*_args: Any) -> None:
 
 @pytest.fixture
 def run_scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunScene:
-    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     scene = RunScene(tmp_path)
     kafka, pulsar = scene.campaign.systems
     scene.campaign = replace(scene.campaign, systems=(kafka, replace(pulsar, optional=True)))

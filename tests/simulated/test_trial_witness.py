@@ -79,7 +79,7 @@ class Stage:
 
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr(group, "_LEAD_S_ALONE", 0.05)
+    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     return Stage(tmp_path)
 
 

@@ -42,7 +42,6 @@ ANSWER_S_MAX = 12.0
 """Each member has a deadline of its own for what takes no time, 10 s; this is for what even that does not end."""
 SILENCE_S_MAX = 10.0
 """Without a second of a worker."""
-_LEAD_S_ALONE = 0.4
 _LEAD_S = 1.0
 """Calls reach all workers of a host within milliseconds; a machine with too few CPUs for them took half a second."""
 _LEAD_S_EACH = 0.02
@@ -110,7 +109,7 @@ class GroupMember(LoadWorker, ReadingWorker, Protocol):
 
 def lead_s(workers: int) -> float:
     """After so long so many workers have heard of something that is to begin for all at once."""
-    return _LEAD_S_ALONE if workers == 1 else _LEAD_S + _LEAD_S_EACH * workers
+    return _LEAD_S + _LEAD_S_EACH * workers
 
 
 def _of_first(call: str) -> Any:
