@@ -10,7 +10,6 @@ import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.TopicSpec;
-import io.tidegauge.worker.engine.figures.Counters;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,8 +25,6 @@ import java.util.Map;
 final class InlineDriver implements Driver {
   private static final int DELIVERED_TOGETHER = 16;
   private static final int PAD = 32;
-  private static final int COUNT = 0;
-  private static final int PARTITION = 1;
 
   private final boolean ackTogether;
   private final Map<String, Consumer> consumers = new HashMap<>();
@@ -91,14 +88,25 @@ final class InlineDriver implements Driver {
     public void close() {}
   }
 
-  private static final class Producer implements MessageProducer {
+  /** Keeps what a producer writes with each message apart from what lies before it in memory. */
+  private static class Room {
+    @SuppressWarnings("UnusedVariable")
+    private long r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, ra, rb, rc, rd, re, rf;
+  }
+
+  /** Its arrays, which begin and end with room, lie behind it. */
+  private static final class Producer extends Room implements MessageProducer {
     private final Consumer consumer;
     private final boolean ackTogether;
     private final InFlight[] waiting = new InFlight[PAD + DELIVERED_TOGETHER + PAD];
     private final byte[] copies;
     private final int messageBytes;
     private final int partitions;
-    private final Counters mine = new Counters(2);
+
+    /** As wide as the room's fields, so that they are not put in front of them. */
+    private long count;
+
+    private long partition;
 
     Producer(Consumer consumer, int messageBytes, boolean ackTogether, int partitions) {
       this.partitions = partitions;
@@ -110,14 +118,13 @@ final class InlineDriver implements Driver {
 
     @Override
     public void send(InFlight message) {
-      int count = (int) mine.own(COUNT);
-      System.arraycopy(message.value(), 0, copies, 8 * PAD + count * messageBytes, messageBytes);
-      waiting[PAD + count] = message;
-      mine.set(COUNT, count + 1);
+      int at = (int) count++;
+      System.arraycopy(message.value(), 0, copies, 8 * PAD + at * messageBytes, messageBytes);
+      waiting[PAD + at] = message;
       if (!ackTogether) {
         message.acked();
       }
-      if (count + 1 == DELIVERED_TOGETHER) {
+      if (at + 1 == DELIVERED_TOGETHER) {
         flush();
       }
     }
@@ -125,18 +132,16 @@ final class InlineDriver implements Driver {
     @Override
     public void flush() {
       long now = System.nanoTime();
-      int count = (int) mine.own(COUNT);
-      int at = (int) mine.own(PARTITION);
       for (int i = 0; i < count; i++) {
         if (ackTogether) {
           waiting[PAD + i].acked(now);
         }
+        int to = (int) partition;
+        partition = to + 1 == partitions ? 0 : to + 1;
         consumer.sink.received(
-            consumer.topic, at, copies, 8 * PAD + i * messageBytes, messageBytes, now);
-        at = at + 1 == partitions ? 0 : at + 1;
+            consumer.topic, to, copies, 8 * PAD + i * messageBytes, messageBytes, now);
       }
-      mine.set(PARTITION, at);
-      mine.set(COUNT, 0);
+      count = 0;
     }
 
     @Override
