@@ -26,7 +26,7 @@ from tidegauge.model.use import ProcessUse, Sample
 from tidegauge.numbers import size
 from tidegauge.systems import registry
 from tidegauge.systems.api import Deployment, DeployRequest
-from tidegauge.systems.kafka.system import GROUP, recipe
+from tidegauge.systems.kafka import GROUP, recipe
 from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.client import GrpcWorker
 from tidegauge.worker.launch import start_worker

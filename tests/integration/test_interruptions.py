@@ -27,7 +27,7 @@ from command import (
 
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.resolve import entry_name, provision
-from tidegauge.systems.kafka.system import DEFAULT_VERSION, recipe
+from tidegauge.systems.kafka import DEFAULT_VERSION, recipe
 
 pytestmark = pytest.mark.integration
 

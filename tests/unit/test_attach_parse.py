@@ -11,7 +11,7 @@ from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
 from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference, TlsChoice, secure_addresses
 from tidegauge.systems.attached import connection_settings
-from tidegauge.systems.pulsar.system import RULES
+from tidegauge.systems.pulsar import RULES
 
 SECRET = "hunter2"
 

@@ -25,7 +25,7 @@ from tidegauge.model.workload import ClientSettings, Workload
 from tidegauge.omb.files import read_workload, translate
 from tidegauge.systems import registry
 from tidegauge.systems.attach import AttachChoice
-from tidegauge.systems.rabbitmq.system import CHANNELS_MAX
+from tidegauge.systems.rabbitmq import CHANNELS_MAX
 
 FREE = LoadBounds()
 USUAL = LoadBounds(files=20_000, maps=65_530, threads=31_000, ports=27_000)

@@ -31,7 +31,7 @@ class Small(System):
 SYSTEM = Small()
 """
 SPEAKS_KAFKAS_PROTOCOL = """
-from tidegauge.systems.kafka.system import KafkaSystem
+from tidegauge.systems.kafka import KafkaSystem
 class Other(KafkaSystem):
     name = "NAME"
     title = "Another server"

@@ -9,8 +9,8 @@ from tidegauge.fairness import Case
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import ClientSettings, Compression, Workload
+from tidegauge.systems.rabbitmq import RabbitmqSystem
 from tidegauge.systems.rabbitmq.level import derive_level, possible_levels, topic_settings
-from tidegauge.systems.rabbitmq.system import RabbitmqSystem
 
 NEW, OLD = "4.3.6", "3.10.8"
 

@@ -15,17 +15,17 @@ from tidegauge.model.server import Distribution, Setting
 from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.jvm import java_major, java_process, jvm_flags, properties_text
+from tidegauge.systems.kafka import recipe as kafka_recipe
 from tidegauge.systems.kafka.deployment import Node, cluster_id, server_properties
 from tidegauge.systems.kafka.deployment import nodes_of as kafka_nodes
-from tidegauge.systems.kafka.system import recipe as kafka_recipe
+from tidegauge.systems.pulsar import JAR_PATTERN as PULSAR_JAR
+from tidegauge.systems.pulsar import recipe as pulsar_recipe
 from tidegauge.systems.pulsar.bookie import parse_config, parse_metrics
 from tidegauge.systems.pulsar.cluster import plan_of as pulsar_plan
 from tidegauge.systems.pulsar.config import Ports, standalone_conf
 from tidegauge.systems.pulsar.deployment import _port as pulsar_port
 from tidegauge.systems.pulsar.deployment import deploy_standalone
 from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
-from tidegauge.systems.pulsar.system import JAR_PATTERN as PULSAR_JAR
-from tidegauge.systems.pulsar.system import recipe as pulsar_recipe
 
 PORTS = Ports(client=6650, admin=8080, bookie=3181, bookie_http=8000)
 NODES = [Node(n, 9091 + n, 9191 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]

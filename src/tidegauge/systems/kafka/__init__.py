@@ -1,6 +1,157 @@
-"""Apache Kafka in KRaft mode."""
+"""Apache Kafka: the artifacts of a version, clusters that others run, what is asked of each deployment."""
 
-from tidegauge.systems.api import System
-from tidegauge.systems.kafka.system import KafkaSystem
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
+from tidegauge.distribution.resolve import provision, provision_directory
+from tidegauge.durability import levels_for_nodes
+from tidegauge.fleet.api import Host
+from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Distribution, Handles, number_of
+from tidegauge.model.workload import Workload
+from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
+from tidegauge.systems.attach import AddressKey, AttachRules
+from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
+from tidegauge.systems.kafka import fairness, level, zookeeper
+from tidegauge.systems.kafka.deployment import deploy, incomplete
+from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
+from tidegauge.systems.kafka.metrics import METRICS, fetch_agent, find_agent
+
+DEFAULT_VERSION = "4.3.1"
+VERIFIED = ("4.3.1", "4.4.0", "3.9.2")
+GROUP = "org.apache.kafka"
+# Every Kafka from 2.x to 4.4 is compiled against SLF4J 1.7, for which slf4j-simple writes plain lines to a stream.
+SLF4J_BINDING = Coordinate("org.slf4j", "slf4j-simple", "1.7.36")
+EXCLUSIONS = (
+    # For tools that dump log files only, and absent from Maven Central for some versions (4.4.0).
+    f"{GROUP}:kafka-tools-api",
+    # Other bindings of SLF4J: two on one class path and it is chance which one logs.
+    "ch.qos.reload4j:*",
+    "org.slf4j:slf4j-reload4j",
+    "org.slf4j:slf4j-log4j12",
+    "org.apache.logging.log4j:log4j-slf4j-impl",
+)
+JAR_PATTERN = r"kafka_2\.1[23]-(\d[\w.\-]*?)\.jar"
+JAVA_MIN = 17
+# Kafka before 3.9 uses parts of the security manager that newer Java removed.
+JAVA_MAX_BEFORE_3_9 = 21
+
+
+def recipe(version: str) -> Recipe:
+    """The recipe of a version; whether it exists is not known here."""
+    return Recipe(
+        system="kafka",
+        version=version,
+        root=Coordinate(GROUP, "kafka_2.13", version),
+        extra=(SLF4J_BINDING,),
+        exclusions=EXCLUSIONS,
+        java_min=JAVA_MIN,
+        java_max=JAVA_MAX_BEFORE_3_9 if is_before(version, (3, 9)) else None,
+        verified=VERIFIED,
+    )
+
+
+RULES = AttachRules(
+    keys=(AddressKey("bootstrap-servers", "host1:9092,host2:9092", "bootstrap.servers"),),
+    methods=("plain", "scram-sha-256", "scram-sha-512", "tls"),
+)
+
+
+def attach(request: AttachRequest) -> AttachedCluster:
+    """The cluster as a deployment. Nothing is asked of it yet."""
+    return AttachedCluster(
+        connection=connection_settings(request.choice, RULES, request.secrets),
+        topic_settings=topic_settings(request.level),
+        nodes_in=partial(number_of, scope="cluster", name="brokers"),
+        # A topic's configuration contains what its brokers set for all topics.
+        decides=lambda setting: setting.scope.startswith("topic "),
+    )
+
+
+def topic_settings(level: LevelChoice) -> Mapping[str, str]:
+    """What brokers of our own would set for all topics. Others' have a default of 1, at which "all" may mean one."""
+    return {"min.insync.replicas": str(REPLICAS_FOR_MAJORITY)} if level.level in (1, 2) else {}
+
+
+OUTSIDE_HEAP_MB = 380
+"""Class data, threads and buffers of a loaded node, MiB (measured: 620 to 850 MB resident with a 512 MB heap)."""
+
+
+class KafkaSystem(System):
+    """Apache Kafka, KRaft mode, each node broker and controller."""
+
+    name = "kafka"
+    title = "Apache Kafka"
+    driver = "kafka"
+    default_version = DEFAULT_VERSION
+    attach_rules = RULES
+    metrics = METRICS
+    spaces_in_paths = True
+
+    # What the folder's other modules know, as `System` asks it.
+    attach = staticmethod(attach)
+    topic_settings = staticmethod(level.topic_settings)
+    client_acks = staticmethod(level.client_acks)
+    incomplete = staticmethod(incomplete)
+    derive_level = staticmethod(level.derive_level)
+    client_facts = staticmethod(fairness.client_facts)
+    hazards = staticmethod(fairness.hazards)
+    subscription_problem = staticmethod(fairness.subscription_problem)
+
+    def tools(self) -> Sequence[Path]:
+        """See `System.tools`."""
+        agent = find_agent()
+        return [agent.parent] if agent else []
+
+    def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
+        """See `System.provision`."""
+        fetch_agent(report)
+        if "/" in version:
+            return provision_directory(self.name, Path(version).expanduser(), JAR_PATTERN, JAVA_MIN)
+        return provision(recipe(version), report)
+
+    def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
+        """See `System.possible_levels`."""
+        return [LevelChoice(number) for number in levels_for_nodes(nodes)]
+
+    def network_problem(self, version: str) -> str:
+        """See `System.network_problem`."""
+        return ""
+
+    def clients(self, workload: Workload, choice: LevelChoice, nodes: int) -> ClientKinds:
+        """See `System.clients`. A consumer is a member of one group, and each topic has groups of its own."""
+        # Connections to each broker, to the first one under its bootstrap address, of a consumer to its coordinator;
+        # and two files of its selector. A consumer has a thread that polls and one for its heartbeat.
+        return ClientKinds(
+            ClientKind(files=nodes + 3, threads=1, connections=nodes + 1, users_max=UNBOUNDED),
+            ClientKind(files=nodes + 4, threads=2, connections=nodes + 2),
+        )
+
+    def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
+        """See `System.serves_replicas`. Consumers are given what leaders have, and any copy in sync can lead."""
+        return True
+
+    def processes(
+        self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
+    ) -> Sequence[ProcessMemory]:
+        """See `System.processes`. A node's buffers are few, and are counted outside of its heap."""
+        keeper = ProcessMemory("ZooKeeper", 1, zookeeper.HEAP_MB, 0, zookeeper.OUTSIDE_HEAP_MB, of_nodes=False)
+        beside = (keeper,) if zookeeper.needs_zookeeper(version) else ()
+        return (ProcessMemory("node", nodes, heap_mb, 0, OUTSIDE_HEAP_MB), *beside)
+
+    def handles(self, partitions: int) -> Handles:
+        """See `System.handles`. A log is one open file and two mapped indexes (4.3.1: 10,106 files, 20,422 maps)."""
+        return Handles(partitions + 300, 2 * partitions + 1000)
+
+    def deploy(self, request: DeployRequest, host: Host) -> Deployment:
+        """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
+        refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
+        return deploy(request, host)
+
 
 SYSTEM: System = KafkaSystem()

@@ -1,6 +1,140 @@
-"""RabbitMQ: classic queues, quorum queues, streams and, on 3.x, mirrored classic queues."""
+"""RabbitMQ, of its own nodes or a cluster that others run: classic, quorum and mirrored classic queues, streams."""
 
-from tidegauge.systems.api import System
-from tidegauge.systems.rabbitmq.system import RabbitmqSystem
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from tidegauge.distribution.coordinates import version_numbers
+from tidegauge.fairness import Case, Hazard
+from tidegauge.fleet.api import Host
+from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Handles, Setting, number_of
+from tidegauge.model.workload import Workload
+from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
+from tidegauge.systems.attach import AddressKey, AttachRules
+from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
+from tidegauge.systems.rabbitmq import fairness, level, provision
+from tidegauge.systems.rabbitmq.config import find_server, version_of
+from tidegauge.systems.rabbitmq.deployment import METRICS, deploy
+from tidegauge.systems.rabbitmq.level import form_of
+from tidegauge.systems.rabbitmq.provision import DEBIAN_PACKAGES, DEFAULT_VERSION
+
+RULES = AttachRules(
+    keys=(
+        AddressKey("uris", "amqps://host:5671", "uri", schemes=("amqp", "amqps"), secure_schemes=("amqps",)),
+        # Without it there is no way to know what a queue really is, nor which queues of a crashed run are left.
+        AddressKey(
+            "management-url",
+            "https://host:15671",
+            "managementUrl",
+            schemes=("http", "https"),
+            secure_schemes=("https",),
+        ),
+        AddressKey(
+            "stream-uris",
+            "rabbitmq-stream+tls://host:5551",
+            "streamUri",
+            required=False,
+            schemes=("rabbitmq-stream", "rabbitmq-stream+tls"),
+            secure_schemes=("rabbitmq-stream+tls",),
+        ),
+    ),
+    methods=("password",),
+)
+
+
+def attach(request: AttachRequest) -> AttachedCluster:
+    """The cluster as a deployment. Nothing is asked of it yet."""
+    connection = connection_settings(request.choice, RULES, request.secrets)
+    connection["queueType"] = form_of(request.level).queue_type
+    nodes_in = partial(number_of, scope="cluster", name="nodes")
+    return AttachedCluster(connection=connection, topic_settings={}, nodes_in=nodes_in, decides=_decides)
+
+
+def _decides(setting: Setting) -> bool:
+    # What policies do to a queue stands with the queue.
+    return setting.scope.startswith("topic ") or (setting.scope == "cluster" and setting.name in ("version", "queues"))
+
+
+CHANNELS_MAX = 2047
+"""Of a connection, by the server's default (channel_max)."""
+OUTSIDE_WATERMARK_MB = 150
+"""What a node uses beside what its memory watermark counts, MiB."""
+
+
+class RabbitmqSystem(System):
+    """RabbitMQ, one node or a cluster."""
+
+    name = "rabbitmq"
+    title = "RabbitMQ"
+    driver = "rabbitmq"
+    default_version = DEFAULT_VERSION
+    attach_rules = RULES
+    metrics = METRICS
+    host_needs = (DEBIAN_PACKAGES,)
+
+    # What the folder's other modules know, as `System` asks it.
+    provision = staticmethod(provision.provision)
+    attach = staticmethod(attach)
+    topic_settings = staticmethod(level.topic_settings)
+    serves_replicas = staticmethod(level.serves_replicas)
+    incomplete = staticmethod(level.incomplete)
+    derive_level = staticmethod(level.derive_level)
+    client_facts = staticmethod(fairness.client_facts)
+    subscription_problem = staticmethod(fairness.subscription_problem)
+
+    def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
+        """See `System.possible_levels`. Most levels have several forms, by queue type."""
+        return level.possible_levels(_numbers_of(version), nodes)
+
+    def network_problem(self, version: str) -> str:
+        """See `System.network_problem`."""
+        return ""
+
+    def clients(self, workload: Workload, choice: LevelChoice, nodes: int) -> ClientKinds:
+        """See `System.clients`. A producer or consumer of queues has a channel, one of streams no bound of its own.
+
+        A connection has a thread that reads, one for its heartbeat and, of consumers, one that delivers.
+        """
+        if form_of(choice).queue_type == "stream":
+            # One connection finds out where streams are.
+            of_streams = ClientKind(files=3, threads=3, connections=2, users_max=UNBOUNDED)
+            return ClientKinds(of_streams, of_streams)
+        rule = "channel_max, by default"
+        return ClientKinds(
+            ClientKind(files=1, threads=2, connections=1, users_max=CHANNELS_MAX, rule=rule),
+            ClientKind(files=1, threads=3, connections=1, users_max=CHANNELS_MAX, rule=rule),
+        )
+
+    def processes(
+        self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
+    ) -> Sequence[ProcessMemory]:
+        """See `System.processes`. A node's watermark is both together."""
+        return (ProcessMemory("node", nodes, heap_mb, direct_memory_mb, OUTSIDE_WATERMARK_MB),)
+
+    def handles(self, partitions: int) -> Handles:
+        """See `System.handles`. A stream is a segment and its index, a queue at most as much."""
+        return Handles(2 * partitions + 500, 1000)
+
+    def deploy(self, request: DeployRequest, host: Host) -> Deployment:
+        """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
+        refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
+        return deploy(request, host)
+
+    def hazards(self, case: Case) -> list[Hazard]:
+        """See `System.hazards`."""
+        return fairness.hazards(case, self.possible_levels(case.version, case.nodes))
+
+
+def _numbers_of(version: str) -> tuple[int, int, int]:
+    """Of a version, or of the server in a directory. A directory without one is refused when it is provisioned."""
+    if "/" not in version:
+        return version_numbers(version)
+    server = find_server(Path(version).expanduser())
+    return version_numbers(version_of(server) if server else DEFAULT_VERSION)
+
 
 SYSTEM: System = RabbitmqSystem()
