@@ -140,7 +140,7 @@ def test_a_dry_run_shows_shares_also_as_json(tmp_path: Path, capsys: pytest.Capt
 
 def test_the_help_says_how_many_there_are_by_default_and_at_most(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["run", "--help"]) == 0
-    assert "(default: what the campaign says, or 1)" in " ".join(capsys.readouterr().out.split())
+    assert "(default: 1, or what a campaign says)" in " ".join(capsys.readouterr().out.split())
     assert run_command(["run", "x.yaml", "--workers", str(WORKERS_MAX + 1), "--dry-run"]) == 2
     assert f"{WORKERS_MAX}" in capsys.readouterr().err
 

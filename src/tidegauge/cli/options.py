@@ -20,7 +20,7 @@ from tidegauge.published import Scale
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
 RunsDir = Annotated[Path, typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.")]
 Level = Annotated[
-    int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, instead of the file's.")
+    int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, whatever a file says.")
 ]
 Systems = Annotated[
     list[str] | None,
@@ -146,7 +146,7 @@ Workers = Annotated[
         metavar="N",
         min=1,
         max=WORKERS_MAX,
-        help="Load generators that carry out each trial together (default: what the campaign says, or 1).",
+        help="Load generators that carry out each trial together (default: 1, or what a campaign says).",
     ),
 ]
 
