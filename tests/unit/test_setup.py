@@ -49,6 +49,9 @@ class Registry(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Who is answered badly may leave early: no reason for a traceback among the tests' own lines."""
+
 
 class Handler(SimpleHTTPRequestHandler):
     server: Registry
