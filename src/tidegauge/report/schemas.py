@@ -11,7 +11,7 @@ from typing import Any, Literal, NotRequired
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema
+from pydantic_core import PydanticOmit, core_schema
 from typing_extensions import TypedDict, is_typeddict
 
 from tidegauge.errors import UserError, nearest
@@ -490,11 +490,18 @@ ENVELOPES: tuple[Any, ...] = tuple(
 
 
 class _Generator(GenerateJsonSchema):
-    """Numbers as Tidegauge writes them: what JSON has no word for is a string."""
+    """Values as Tidegauge writes them: numbers that JSON has no word for are strings, histograms are in .hlog files."""
 
     def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
         """A number, or its name."""
         return {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
+
+    def dataclass_field_schema(self, schema: core_schema.DataclassField) -> JsonSchemaValue:
+        """A field; of a histogram (bytes) none."""
+        found = super().dataclass_field_schema(schema)
+        if found.get("format") == "binary":
+            raise PydanticOmit
+        return found
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:
@@ -525,29 +532,9 @@ def short_name(schema: str) -> str:
 def _schema(envelope: Any) -> tuple[str, dict[str, Any]]:
     content = TypeAdapter(envelope).json_schema(schema_generator=_Generator)
     name = str(content["properties"]["schema"]["const"])
-    _without_histograms(content)
     return name, {"$schema": DIALECT, "$id": f"urn:{name.replace('.', ':').replace('/', ':')}", **content}
 
 
 def file_name(schema: str) -> str:
     """The file that a schema is written to: "run-1.json"."""
     return short_name(schema).replace("/", "-") + ".json"
-
-
-def _without_histograms(content: object) -> None:
-    """Histograms (bytes) are never written as JSON: they are in .hlog files."""
-    if isinstance(content, list):
-        for part in content:
-            _without_histograms(part)
-        return
-    if not isinstance(content, dict):
-        return
-    properties = content.get("properties")
-    if isinstance(properties, dict):
-        for name in [
-            name for name, schema in properties.items() if isinstance(schema, dict) and schema.get("format") == "binary"
-        ]:
-            del properties[name]
-            content["required"] = [required for required in content.get("required", ()) if required != name]
-    for part in content.values():
-        _without_histograms(part)
