@@ -16,7 +16,7 @@ from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import HostFacts
 from tidegauge.numbers import count, mb_per_s, ms, plural, rounded, short, size
 from tidegauge.plain import plain
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet, columns
 from tidegauge.report.terminal import heading
 
 
@@ -120,12 +120,10 @@ def _sync_table(disk: DiskCeiling) -> FigureTable:
         f"{sync.call} {size(sync.write_bytes)}" + (f", {sync.files} files" if sync.files > 1 else "")
         for sync in disk.syncs
     )
-
+    rates = columns(disk.syncs, {"calls/s": lambda sync: count(sync.per_s)})
     names = ("p50", "p95", "p99", "max")
-    columns = (Column(name, tuple(ms(getattr(sync, f"{name}_ms")) for sync in disk.syncs)) for name in names)
-    times = ColumnGroup("time of one call, ms", tuple(columns))
-    rates = ColumnGroup.of("", Column("calls/s", tuple(count(sync.per_s) for sync in disk.syncs)))
-    return FigureTable("append, then", labels, (rates, times))
+    times = tuple(Column(name, tuple(ms(getattr(sync, f"{name}_ms")) for sync in disk.syncs)) for name in names)
+    return FigureTable("append, then", labels, (ColumnGroup("", rates), ColumnGroup("time of one call, ms", times)))
 
 
 def _advice(advice: Sequence[Advice]) -> Iterable[RenderableType]:

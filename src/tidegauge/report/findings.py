@@ -13,7 +13,7 @@ from tidegauge.model.faults import FaultResult
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import LoadResult, TrialSpec, point_words
 from tidegauge.numbers import MISSING, count, ms, short
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, apart, bullet
+from tidegauge.report.layout import ColumnGroup, FigureTable, apart, bullet, columns
 from tidegauge.report.names import SystemNames
 from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Form, in_order, labelled, reduced_group
 
@@ -37,8 +37,10 @@ def faults_table(block: Block) -> FigureTable | None:
     if not rows:
         return None
 
+    by_row = [found for _, found in rows]
+
     def group(head: str, form: Form, figures: Mapping[str, Figure]) -> ColumnGroup:
-        return reduced_group(head, [found for _, found in rows], form, figures)
+        return reduced_group(head, by_row, form, figures)
 
     failed, *others = group(
         "", count, {"failed": lambda r: r.failed, "twice": lambda r: r.duplicated, "disordered": lambda r: r.reordered}
@@ -49,8 +51,8 @@ def faults_table(block: Block) -> FigureTable | None:
             "s without", _seconds, {"publishes": lambda r: r.publish_gap_s, "deliveries": lambda r: r.delivery_gap_s}
         ),
         group("response p99, ms", ms, {"before": lambda r: r.p99_before_ms, "worst": lambda r: r.p99_worst_ms}),
-        ColumnGroup.of("normal", Column("after, s", tuple(_normal(found) for _, found in rows))),
-        ColumnGroup.of("messages", failed, Column("lost", tuple(_lost(found) for _, found in rows)), *others),
+        ColumnGroup("normal", columns(by_row, {"after, s": _normal})),
+        ColumnGroup("messages", (failed, *columns(by_row, {"lost": _lost}), *others)),
     )
     return FigureTable("system and fault", tuple(label for label, _ in rows), groups)
 
@@ -149,7 +151,7 @@ def finding_table(own: Sequence[Finding], names: SystemNames) -> FigureTable:
     for head in heads:
         cells = [row.get(head) for _, row in rows]
         words = any(isinstance(cell, str) for cell in cells)
-        groups.append(ColumnGroup.of("", Column(head, tuple(map(_shown, cells)), words)))
+        groups.append(ColumnGroup("", columns(cells, {head: _shown}, words)))
     points = [finding.point for finding in own for _ in finding.rows]
     label_head, labels = labelled(points, [who for who, _ in rows], "system")
     table = FigureTable(label_head, labels, tuple(groups))

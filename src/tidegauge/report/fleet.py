@@ -11,18 +11,15 @@ from rich.text import Text
 from tidegauge.model.fleet import FleetCheck, FleetHost, HostState, Joined, Link
 from tidegauge.numbers import MISSING, count, ms, plural, rounded, size
 from tidegauge.plain import plain
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet, columns
 from tidegauge.report.terminal import heading
 
-JOINED_SCHEMA = "tidegauge.fleetnode/1"
-HOSTS_SCHEMA = "tidegauge.fleet/1"
-CHECK_SCHEMA = "tidegauge.fleetcheck/1"
 _LINKS_SHOWN_MAX = 30
 
 
 def joined_content(joined: Joined) -> dict[str, Any]:
     """`fleet head` and `fleet join` as plain data."""
-    return {"schema": JOINED_SCHEMA, **plain(joined)}
+    return {"schema": "tidegauge.fleetnode/1", **plain(joined)}
 
 
 def joined_report(joined: Joined, join_line: str = "") -> RenderableType:
@@ -54,7 +51,7 @@ def joined_report(joined: Joined, join_line: str = "") -> RenderableType:
 
 def hosts_content(hosts: Sequence[FleetHost]) -> dict[str, Any]:
     """`fleet status` as plain data."""
-    return {"schema": HOSTS_SCHEMA, "hosts": [plain(host) for host in hosts]}
+    return {"schema": "tidegauge.fleet/1", "hosts": [plain(host) for host in hosts]}
 
 
 def hosts_report(hosts: Sequence[FleetHost]) -> RenderableType:
@@ -64,19 +61,12 @@ def hosts_report(hosts: Sequence[FleetHost]) -> RenderableType:
 
 def check_content(found: FleetCheck) -> dict[str, Any]:
     """`fleet check` as plain data; times and rates with their units in the names."""
-    return {"schema": CHECK_SCHEMA, **plain(found)}
+    return {"schema": "tidegauge.fleetcheck/1", **plain(found)}
 
 
 def check_report(found: FleetCheck) -> RenderableType:
     """`fleet check`: hosts, disks, links, then what is wrong."""
-    return Group(
-        *apart(
-            [_hosts(found.hosts, found.states)],
-            _disks(found),
-            _links(found.links),
-            _verdict(found),
-        )
-    )
+    return Group(*apart([_hosts(found.hosts, found.states)], _disks(found), _links(found.links), _verdict(found)))
 
 
 def _hosts(hosts: Sequence[FleetHost], states: Any) -> RenderableType:
@@ -100,9 +90,8 @@ def _hosts(hosts: Sequence[FleetHost], states: Any) -> RenderableType:
 def _clock(state: HostState | None) -> str:
     if state is None:
         return MISSING
-    return (
-        f"{state.clock_source or 'unknown'}{'' if state.clock_kept else ', free' if state.clock_kept is False else ''}"
-    )
+    free = ", free" if state.clock_kept is False else ""
+    return f"{state.clock_source or 'unknown'}{free}"
 
 
 def _mb(bytes_per_s: float | None) -> str:
@@ -113,22 +102,13 @@ def _disks(found: FleetCheck) -> Iterable[RenderableType]:
     measured = {address: disk for address, disk in found.disks.items() if not disk.problem}
     if not measured:
         return
-    disks = measured.values()
-    yield heading("Disks of the servers, all at the same time")
-    yield FigureTable(
-        "host",
-        tuple(measured),
-        (
-            ColumnGroup("", (Column("write, MB/s", tuple(_mb(disk.write_bytes_per_s) for disk in disks)),)),
-            ColumnGroup(
-                "fdatasync of 4 KiB",
-                (
-                    Column("per s", tuple(count(disk.syncs_per_s) for disk in disks)),
-                    Column("p99, ms", tuple(ms(disk.sync_p99_ms) for disk in disks)),
-                ),
-            ),
-        ),
+    disks = list(measured.values())
+    writes = columns(disks, {"write, MB/s": lambda disk: _mb(disk.write_bytes_per_s)})
+    syncs = columns(
+        disks, {"per s": lambda disk: count(disk.syncs_per_s), "p99, ms": lambda disk: ms(disk.sync_p99_ms)}
     )
+    yield heading("Disks of the servers, all at the same time")
+    yield FigureTable("host", tuple(measured), (ColumnGroup("", writes), ColumnGroup("fdatasync of 4 KiB", syncs)))
 
 
 def _links(links: Sequence[Link]) -> Iterable[RenderableType]:
@@ -139,31 +119,21 @@ def _links(links: Sequence[Link]) -> Iterable[RenderableType]:
     shown.sort(key=lambda link: (link.from_address, link.to_address))
     left = len(links) - len(shown)
     yield heading(f"Links{f' (the slowest {len(shown)} of {len(links)}; --json has all)' if left else ''}")
-    bounds = [link.offset_ns for link in shown]
-    yield FigureTable(
-        "from, to",
-        tuple(f"{link.from_address}, {link.to_address}" for link in shown),
-        (
-            ColumnGroup("", (Column("MB/s", tuple(_mb(link.bytes_per_s) for link in shown)),)),
-            ColumnGroup(
-                "round trip, us",
-                (
-                    Column("least", tuple(rounded(link.round_trip_us_min) for link in shown)),
-                    Column("p50", tuple(rounded(link.round_trip_us_p50) for link in shown)),
-                ),
-            ),
-            ColumnGroup(
-                "other clock ahead by",
-                (
-                    Column("s", tuple(f"{sum(bound) / 2e9:+,.6f}" if bound else MISSING for bound in bounds)),
-                    Column(
-                        "+- us", tuple(rounded((bound[1] - bound[0]) / 2e3) if bound else MISSING for bound in bounds)
-                    ),
-                ),
-            ),
-        ),
-        label_chars_max=34,
+    rates = columns(shown, {"MB/s": lambda link: _mb(link.bytes_per_s)})
+    trips = columns(
+        shown,
+        {"least": lambda link: rounded(link.round_trip_us_min), "p50": lambda link: rounded(link.round_trip_us_p50)},
     )
+    clocks = columns(
+        [link.offset_ns for link in shown],
+        {
+            "s": lambda bound: f"{sum(bound) / 2e9:+,.6f}" if bound else MISSING,
+            "+- us": lambda bound: rounded((bound[1] - bound[0]) / 2e3) if bound else MISSING,
+        },
+    )
+    labels = tuple(f"{link.from_address}, {link.to_address}" for link in shown)
+    groups = (ColumnGroup("", rates), ColumnGroup("round trip, us", trips), ColumnGroup("other clock ahead by", clocks))
+    yield FigureTable("from, to", labels, groups, label_chars_max=34)
 
 
 def _verdict(found: FleetCheck) -> Iterable[RenderableType]:

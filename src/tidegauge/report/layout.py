@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
+T = TypeVar("T")
 LABEL_CHARS_MAX = 24
 BETWEEN_COLUMNS = "  "
 BETWEEN_GROUPS = "   "
@@ -36,6 +38,11 @@ class Column:
         return max(len(text) for text in (self.head, *self.cells))
 
 
+def columns(items: Sequence[T], cells: Mapping[str, Callable[[T], str]], words: bool = False) -> tuple[Column, ...]:
+    """Columns by their heads, with a cell for each item."""
+    return tuple(Column(head, tuple(map(cell, items)), words) for head, cell in cells.items())
+
+
 @dataclass(frozen=True)
 class ColumnGroup:
     """Columns that belong together, with what they have in common ("response time, ms").
@@ -46,11 +53,6 @@ class ColumnGroup:
     head: str
     columns: tuple[Column, ...]
     begins_table: bool = False
-
-    @classmethod
-    def of(cls, head: str, *columns: Column, begins_table: bool = False) -> ColumnGroup:
-        """The group of these columns."""
-        return cls(head, columns, begins_table)
 
     @property
     def width(self) -> int:
@@ -75,7 +77,7 @@ class FigureTable:
 
     def lines(self, width: int) -> Iterator[list[str]]:
         """Each stacked table as a list of lines: group heads, column heads, rows."""
-        for groups in self._packed(width):
+        for groups in self.packed(width):
             yield [
                 self._line("", [_group_head(group) for group in groups]),
                 self._line(self.label_head, [_cells(group, None) for group in groups]),
@@ -92,7 +94,8 @@ class FigureTable:
                     text.highlight_regex(rf"\b{word}\b", style)
             yield text
 
-    def _packed(self, width: int) -> list[list[ColumnGroup]]:
+    def packed(self, width: float) -> list[list[ColumnGroup]]:
+        """The groups of each of the tables into which it falls at this width."""
         packed: list[list[ColumnGroup]] = []
         used = 0
         for group in self.groups:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 
 from rich.console import RenderableType
@@ -13,7 +13,7 @@ from tidegauge.published import BRIEF_MARK, BRIEF_WORDS, Scale
 from tidegauge.published.examine import Choice, report
 from tidegauge.published.verdict import ClaimOutcome, Grade, PublishedOutcome, Side, Verdict
 from tidegauge.report.fairness import MARK
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
+from tidegauge.report.layout import ColumnGroup, FigureTable, Paragraph, bullet, columns
 
 _STYLES = {
     Verdict.CONFIRMED: "green",
@@ -137,15 +137,15 @@ def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
         for place, side in zip(places, sides, strict=True)
     )
     several = any(side.runs for side in sides)
-    columns = (
-        Column("here", tuple(precise(median(side.values)) if side.values else MISSING for side in sides)),
-        Column("range", tuple(_range(side) for side in sides)),
-        Column("trials", tuple(_trials(side) for side in sides)),
-        *([Column("run", tuple(", ".join(side.runs) or MISSING for side in sides))] if several else []),
-        Column("published", tuple(precise(side.published) for side in sides)),
-    )
-    sources = Column("source", tuple(side.published_source or MISSING for side in sides), words=True)
-    groups = (ColumnGroup(head, columns), ColumnGroup.of("", sources))
+    cells: Mapping[str, Callable[[Side], str]] = {
+        "here": lambda side: precise(median(side.values)) if side.values else MISSING,
+        "range": _range,
+        "trials": _trials,
+        **({"run": lambda side: ", ".join(side.runs) or MISSING} if several else {}),
+        "published": lambda side: precise(side.published),
+    }
+    sources = columns(sides, {"source": lambda side: side.published_source or MISSING}, words=True)
+    groups = (ColumnGroup(head, columns(sides, cells)), ColumnGroup("", sources))
     return FigureTable("place", labels, groups, label_chars_max=_PLACE_CHARS_MAX)
 
 

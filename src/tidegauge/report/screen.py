@@ -23,7 +23,7 @@ from tidegauge.numbers import MISSING, count, in_unit, local_time, plural, size
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.ending import Advice, End, Ending, again_words, run_words, worth_acting_on
 from tidegauge.report.findings import finding_table
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, columns
 from tidegauge.report.names import SystemNames, names_of
 from tidegauge.report.published import counts
 from tidegauge.report.tables import swept
@@ -144,12 +144,12 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
         return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in found))
 
     def words(head: str, cell: Callable[[str], str]) -> ColumnGroup:
-        return ColumnGroup.of("", Column(head, tuple(map(cell, systems)), words=True))
+        return ColumnGroup("", columns(systems, {head: cell}, words=True))
 
     groups = (
-        ColumnGroup.of("", column("msg/s", "msgs_per_s")),
-        ColumnGroup.of(times, column("p50", "response_ms_p50"), column("p99", "response_ms_p99")),
-        ColumnGroup.of("end-to-end, ms", column("p99", "end_to_end_ms_p99")),
+        ColumnGroup("", (column("msg/s", "msgs_per_s"),)),
+        ColumnGroup(times, (column("p50", "response_ms_p50"), column("p99", "response_ms_p99"))),
+        ColumnGroup("end-to-end, ms", (column("p99", "end_to_end_ms_p99"),)),
         words("messages", lambda system: _messages(block.of(system))),
         words("limited by", lambda system: _limit(limited_by(block.usable(system)))),
         words("validity", lambda system: _validity(block.of(system))),

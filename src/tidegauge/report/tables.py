@@ -119,7 +119,7 @@ def figure_table(*blocks: Block) -> FigureTable:
             groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
     validity = Column("validity", tuple(_validity(results) for results, _ in rows), words=True)
     found = [ColumnGroup(head, tuple(columns), head == _SECOND_TABLE) for head, columns in groups.items()]
-    return FigureTable("system", tuple(label for label, _, _ in listed), (*found, ColumnGroup.of("", validity)))
+    return FigureTable("system", tuple(label for label, _, _ in listed), (*found, ColumnGroup("", (validity,))))
 
 
 def reduced(items: Iterable[T], figure: Callable[[T], float | None], reduce: Reduce) -> float | None:

@@ -16,7 +16,7 @@ from tidegauge.model.trial import MeasuredResult, point_words
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, mb_per_s, ms, percent, plural, precise
 from tidegauge.plain import grouped, plain
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, columns
 from tidegauge.store.read import StoredRun
 from tidegauge.usage import Basis, Ceiling, Cost, Share, cost, shares
 
@@ -195,7 +195,7 @@ def usage_table(found: Sequence[Used]) -> FigureTable | None:
     limits = tuple(row.result.limiting.summary if row.result.limiting else MISSING for row in found)
     groups = [*_share_groups(found), *_cost_groups(found)]
     if any(row.result.limiting for row in found):
-        groups.insert(0, ColumnGroup.of("", Column("limited by", limits, words=True)))
+        groups.insert(0, ColumnGroup("", (Column("limited by", limits, words=True),)))
     if not groups:
         return None
     return FigureTable("result", tuple(row.label for row in found), tuple(groups), label_chars_max=32)
@@ -204,10 +204,8 @@ def usage_table(found: Sequence[Used]) -> FigureTable | None:
 def _share_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
     for where in dict.fromkeys(share.where for row in found for share in row.shares):
         kinds = [of for of in Ceiling if any(row.share(of, where) for row in found)]
-        columns = tuple(
-            Column(str(kind), tuple(_share_cell(row.share(kind, where)) for row in found)) for kind in kinds
-        )
-        yield ColumnGroup(f"share of {where}" if where else "share", columns)
+        each = (Column(str(kind), tuple(_share_cell(row.share(kind, where)) for row in found)) for kind in kinds)
+        yield ColumnGroup(f"share of {where}" if where else "share", tuple(each))
 
 
 def _share_cell(share: Share | None) -> str:
@@ -222,11 +220,14 @@ def _cost_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
     known = next((row.cost for row in found if row.cost is not None), None)
     if known is None:
         return
-    columns = (
-        Column("1 GB/s for 1 h", tuple(precise(row.cost.per_gb_per_s_hour if row.cost else None) for row in found)),
-        Column("10^9 messages", tuple(precise(row.cost.per_billion_messages if row.cost else None) for row in found)),
+    cells = columns(
+        [row.cost for row in found],
+        {
+            "1 GB/s for 1 h": lambda paid: precise(paid.per_gb_per_s_hour if paid else None),
+            "10^9 messages": lambda paid: precise(paid.per_billion_messages if paid else None),
+        },
     )
-    yield ColumnGroup(f"cost, {known.currency}" if known.currency else "cost", columns)
+    yield ColumnGroup(f"cost, {known.currency}" if known.currency else "cost", cells)
 
 
 def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, point_words
 from tidegauge.report import usage
 from tidegauge.report.findings import fault_notes, faults_table, finding_table, named
-from tidegauge.report.layout import ColumnGroup, FigureTable
+from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import names_of
 from tidegauge.report.plots.load import load_plots, search_plots, sweep_plots
 from tidegauge.report.plots.model import Plot, on_one_scale
@@ -153,12 +154,7 @@ def _part(block: Block, details: Details, prefix: str) -> Part:
 
 def _split(table: FigureTable) -> tuple[FigureTable, ...]:
     """One table for each of those that a terminal shows below each other: a page should not need scrolling sideways."""
-    packed: list[list[ColumnGroup]] = []
-    for group in table.groups:
-        if not packed or group.begins_table:
-            packed.append([])
-        packed[-1].append(group)
-    return tuple(replace(table, groups=tuple(groups)) for groups in packed)
+    return tuple(replace(table, groups=tuple(groups)) for groups in table.packed(inf))
 
 
 def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details, prefix: str) -> Part:
