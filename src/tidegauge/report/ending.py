@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -123,19 +123,14 @@ def worth_acting_on(run: StoredRun) -> Worth:
     found += [Advice(note, "") for note in left_out]
     covered = len(left_out)
     for beginnings, what, remedy in _KINDS:
-        met = _begins(beginnings)
-        affected = [result for result in results if any(map(met, result.warnings))]
-        covered += sum(sum(map(met, result.warnings)) for result in affected)
+        affected = [result for result in results if any(said.startswith(beginnings) for said in result.warnings)]
+        covered += sum(said.startswith(beginnings) for result in affected for said in result.warnings)
         if affected:
             busy = f"{what} ({busy_words(affected)})" if CPU_WAIT in beginnings else what
             found.append(Advice(f"{where_words(affected, len(results), names)} {busy}", remedy))
     reasons = sum(bool(result.reasons) for result in results)
     remarks = sum(len(result.reasons) + len(result.warnings) + len(result.errors) for result in results)
     return Worth(tuple(found), remarks - reasons + len(run.notes) + len(run.terms.advice) - covered)
-
-
-def _begins(beginnings: tuple[str, ...]) -> Callable[[str], bool]:
-    return lambda warning: warning.startswith(beginnings)
 
 
 def where_words(own: Sequence[TrialResult], trials: int, names: SystemNames) -> str:
@@ -226,15 +221,15 @@ def ending(run: StoredRun, program: str = "tidegauge") -> Ending:
     missed = [ruling for ruling in ruled if ruling.outcome is Outcome.MISSED]
     if missed:
         why = f"{len(missed)} of {plural(len(ruled), 'threshold')} missed, first {thresholds.sentence(missed[0])}"
-        return Ending(End.THRESHOLD, _stop(why), f"All of them: {program} show {run_words(run)}")
+        return Ending(End.THRESHOLD, _stop(why), f"All of them: {program} show {shown_path(run.path)}")
     refuted = [finding for finding in run.findings if finding.refuted]
     if refuted:
         why = f"what {names_of(run).of(refuted[0].system)} acknowledged was lost in a power cut: durability is refuted"
-        return Ending(End.REFUTED, _stop(why), f"The witness: {program} show {run_words(run)}")
+        return Ending(End.REFUTED, _stop(why), f"The witness: {program} show {shown_path(run.path)}")
     broken = [result for result in results if result.lost or result.corrupt]
     if broken:
         why = f"{where_words(broken, len(results), names_of(run))} acknowledged messages were lost or damaged"
-        return Ending(End.BROKEN, _stop(why), f"Which, and the servers' logs: {program} show {run_words(run)}")
+        return Ending(End.BROKEN, _stop(why), f"Which, and the servers' logs: {program} show {shown_path(run.path)}")
     return _open(run, results, program)
 
 
@@ -262,7 +257,7 @@ def _open(run: StoredRun, results: Sequence[MeasuredResult], program: str) -> En
 
 def _unfinished(run: StoredRun, program: str) -> Ending:
     kept = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials are kept"
-    resume = f"To go on with it: {program} run --resume {run_words(run)}"
+    resume = f"To go on with it: {program} run --resume {shown_path(run.path)}"
     start = f"Start it again: {again_words(run, program)}"
     what = resume if run.meaning is not None else start
     if run.status == "interrupted":
@@ -271,11 +266,6 @@ def _unfinished(run: StoredRun, program: str) -> Ending:
     reason = f"{failed[0].trial_id} ({failed[0].why or failed[0].status})" if failed else run.reason or run.status
     many = f"{plural(len(failed), 'trial')} failed, first {reason}" if failed else reason
     return Ending(End.FAILED, _stop(f"{many}; {kept}"), what)
-
-
-def run_words(run: StoredRun) -> str:
-    """How a command names the run: its path."""
-    return shown_path(run.path)
 
 
 def again_words(run: StoredRun, program: str, repeat: int | None = None) -> str:

@@ -105,7 +105,7 @@ def _figures(result: TrialResult) -> str:
 
 def _ruling(ruling: Ruling) -> Case:
     states = {Outcome.MET: State.PASSED, Outcome.MISSED: State.FAILURE, Outcome.INCONCLUSIVE: State.ERROR}
-    name = f"{ruling.threshold} ({', '.join(part for part in (ruling.subject, ruling.where) if part) or 'nowhere'})"
+    name = f"{ruling.threshold} ({thresholds.place(ruling) or 'nowhere'})"
     message = "" if ruling.outcome is Outcome.MET else f"{ruling.outcome.value}: {ruling.why}"
     return Case(name, "thresholds", states[ruling.outcome], message, thresholds.sentence(ruling))
 

@@ -82,7 +82,7 @@ def _thresholds(run: StoredRun) -> list[str]:
         [
             f"`{ruling.threshold.replace('`', '').replace('|', '')}`",
             _SIGNS[ruling.outcome],
-            escaped(", ".join(part for part in (ruling.subject, ruling.where) if part)),
+            escaped(thresholds.place(ruling)),
             escaped(ruling.why),
         ]
         for ruling in rulings

@@ -21,9 +21,9 @@ from tidegauge.model.use import Limiting
 from tidegauge.model.workload import Workload
 from tidegauge.numbers import MISSING, count, in_unit, local_time, plural, size
 from tidegauge.report import compare, fairness, levels, thresholds
-from tidegauge.report.ending import Advice, End, Ending, again_words, run_words, worth_acting_on
+from tidegauge.report.ending import Advice, End, Ending, again_words, worth_acting_on
 from tidegauge.report.findings import finding_table
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, columns
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, columns, shown_path
 from tidegauge.report.names import SystemNames, names_of
 from tidegauge.report.published import counts
 from tidegauge.report.tables import swept
@@ -219,7 +219,7 @@ def _next(run: StoredRun, ended: Ending, program: str) -> Iterable[RenderableTyp
     report = run.path / REPORT_NAME
     if report.is_file():
         yield path_line("Report with plots:     ", report)
-    yield Text(f"All of it:             {program} show {run_words(run)}", no_wrap=True, overflow="ignore")
+    yield Text(f"All of it:             {program} show {shown_path(run.path)}", no_wrap=True, overflow="ignore")
     if ended.end is not End.GOOD:
         return
     ratios = compare.ratios_of(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,7 +19,8 @@ from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import Asked, Outcome, Ruling, parse_threshold, rule
 
-_STYLES = {Outcome.MET: "", Outcome.MISSED: "bold red", Outcome.INCONCLUSIVE: "yellow"}
+_STYLES = {Outcome.MISSED: "bold red", Outcome.INCONCLUSIVE: "yellow", Outcome.MET: ""}
+"""By what became of a threshold, in the order in which one hides the next."""
 
 
 def rulings(run: StoredRun) -> tuple[Ruling, ...]:
@@ -31,7 +33,7 @@ def rulings(run: StoredRun) -> tuple[Ruling, ...]:
             thresholds.append(parse_threshold(text))
         except ValueError as error:  # Stored by another version of Tidegauge.
             unreadable.append(Ruling(text, "", "", "", Outcome.INCONCLUSIVE, None, None, 0, str(error)))
-    order = (Outcome.MISSED, Outcome.INCONCLUSIVE, Outcome.MET)
+    order = list(_STYLES)
     return tuple(sorted((*rule(thresholds, asked(run)), *unreadable), key=lambda ruling: order.index(ruling.outcome)))
 
 
@@ -53,30 +55,29 @@ def _where(table: Block, by_load: bool) -> str:
     """The experiment, with the load and the point of the sweep where it has several."""
     rate, point = table.results[0].offered_msgs_per_s, point_words(table.results[0].spec.point)
     load = f"{count(rate)} msg/s" if by_load and rate is not None else ""
-    places = ", ".join(part for part in (load, point) if part)
+    places = ", ".join(filter(None, (load, point)))
     return f"{table.experiment} at {places}" if places else table.experiment
-
-
-def outcome(found: Sequence[Ruling]) -> Outcome | None:
-    """MISSED if one is, else INCONCLUSIVE if one is; None without thresholds."""
-    for wanted in (Outcome.MISSED, Outcome.INCONCLUSIVE, Outcome.MET):
-        if any(ruling.outcome is wanted for ruling in found):
-            return wanted
-    return None
 
 
 def headline(found: Sequence[Ruling]) -> str:
     """ "Thresholds: 1 MISSED, 2 met."."""
-    words = {Outcome.MISSED: "MISSED", Outcome.INCONCLUSIVE: "inconclusive", Outcome.MET: "met"}
-    counts = {outcome: sum(ruling.outcome is outcome for ruling in found) for outcome in words}
-    return f"Thresholds: {', '.join(f'{number} {words[kind]}' for kind, number in counts.items() if number)}."
+    counted = Counter(ruling.outcome for ruling in found)
+    return f"Thresholds: {', '.join(f'{number} {_said(kind)}' for kind, number in counted.items())}."
+
+
+def _said(outcome: Outcome) -> str:
+    return "MISSED" if outcome is Outcome.MISSED else outcome.value
+
+
+def place(ruling: Ruling) -> str:
+    """Of what and where it was asked: "kafka@4.3.1, peak"; may be ""."""
+    return ", ".join(filter(None, (ruling.subject, ruling.where)))
 
 
 def sentence(ruling: Ruling) -> str:
     """One line: the threshold, where it was asked, what became of it and why."""
-    said = "MISSED" if ruling.outcome is Outcome.MISSED else ruling.outcome.value
-    place = ", ".join(part for part in (ruling.subject, ruling.where) if part)
-    return f"{ruling.threshold}: {said}: {f'{place}: ' if place else ''}{ruling.why}"
+    where = f"{place(ruling)}: " if place(ruling) else ""
+    return f"{ruling.threshold}: {_said(ruling.outcome)}: {where}{ruling.why}"
 
 
 def run_parts(run: StoredRun) -> Iterable[RenderableType]:
@@ -85,9 +86,7 @@ def run_parts(run: StoredRun) -> Iterable[RenderableType]:
     if not all_rulings:
         return
     mark = f"{fairness.MARK}: " if run.terms.unequal else ""
-    yield Paragraph(
-        f"{mark}{headline(all_rulings)}", style=f"bold {_STYLES[outcome(all_rulings) or Outcome.MET]}".strip()
-    )
+    yield Paragraph(f"{mark}{headline(all_rulings)}", style=f"bold {_STYLES[all_rulings[0].outcome]}".strip())
     yield from (bullet(sentence(ruling), _STYLES[ruling.outcome]) for ruling in all_rulings)
     if any(ruling.interval for ruling in all_rulings):
         yield Text("With 3 blocks or more the whole 95% interval must hold, with fewer every trial.", style="dim")
@@ -96,8 +95,7 @@ def run_parts(run: StoredRun) -> Iterable[RenderableType]:
 def content(run: StoredRun) -> dict[str, Any] | None:
     """The same as plain data; None without thresholds."""
     all_rulings = rulings(run)
-    decided = outcome(all_rulings)
-    if decided is None:
+    if not all_rulings:
         return None
     content = [{**plain(ruling), "sentence": sentence(ruling)} for ruling in all_rulings]
-    return {"outcome": decided.value, "rulings": content}
+    return {"outcome": all_rulings[0].outcome.value, "rulings": content}

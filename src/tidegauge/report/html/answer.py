@@ -124,11 +124,10 @@ def _badges(run: StoredRun) -> list[Badge]:
 def _threshold_badges(run: StoredRun) -> list[Badge]:
     states = {Outcome.MET: GOOD, Outcome.MISSED: BAD, Outcome.INCONCLUSIVE: DOUBT}
     rulings = thresholds.rulings(run)
-    decided = thresholds.outcome(rulings)
-    if decided is None:
+    if not rulings:
         return []
     sentences = " ".join(f"{thresholds.sentence(ruling)}." for ruling in rulings)
-    return [Badge(states[decided], thresholds.headline(rulings).removesuffix("."), sentences, "behind")]
+    return [Badge(states[rulings[0].outcome], thresholds.headline(rulings).removesuffix("."), sentences, "behind")]
 
 
 def _claim_badges(run: StoredRun) -> list[Badge]:

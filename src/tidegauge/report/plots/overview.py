@@ -66,10 +66,9 @@ def sustainable_bars(findings: Sequence[Finding], prefix: str) -> list[Plot]:
 
 
 def _bar(system: str, label: str, place: int, span: tuple[float, float, float]) -> Series:
-    """`span`: least, middle and largest value; whiskers only where they differ."""
+    """`span`: least, middle and largest value."""
     low, middle, high = span
-    ends = ((low,), (high,)) if high > low else ((), ())
-    return Series(system, label, (float(place),), (middle,), Mark.BARS, *ends)
+    return Series(system, label, (float(place),), (middle,), Mark.BARS, *_ends(low, high))
 
 
 def _barplot(plot_id: str, title: str, description: str, names: tuple[str, ...], series: list[Series]) -> Plot:
@@ -198,7 +197,7 @@ def _dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
                 found.append(Series(system, "each trial", (at,) * len(values), tuple(values), *every, minor=True))
             invalid = not block.usable(system)
             marks = ((invalid,), ("INVALID" if invalid else "",))
-            found.append(Series(system, "", (at,), (known.value,), Mark.POINTS, *_ends(known), *marks))
+            found.append(Series(system, "", (at,), (known.value,), Mark.POINTS, *_ends(known.low, known.high), *marks))
     return found
 
 
@@ -235,10 +234,12 @@ def _limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -
         rates = {system: [result.msgs_per_s for result in block.usable(system)] for system in block.systems}
         known = {system: _known(own, system, label, "rate", within) for system, own in rates.items()}
     limits = [(system, most) for system, most in known.items() if most is not None]
-    found = sorted(limits, key=lambda limit: -limit[1].value)
-    return [Series(system, label, (most.value,), (None,), Mark.LIMITS, *_ends(most)) for system, most in found]
+    return [
+        Series(system, label, (most.value,), (None,), Mark.LIMITS, *_ends(most.low, most.high))
+        for system, most in sorted(limits, key=lambda limit: -limit[1].value)
+    ]
 
 
-def _ends(known: Estimate) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Of its interval or range; none where it has no extent."""
-    return ((known.low,), (known.high,)) if known.high > known.low else ((), ())
+def _ends(low: float, high: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Of an interval or range, as a series has them; none where it has no extent."""
+    return ((low,), (high,)) if high > low else ((), ())

@@ -272,12 +272,8 @@ def _span(trial: TrialDetails) -> Span | None:
 
 def _window(ids: Mapping[str, list[str]], details: Details) -> tuple[Span, ...]:
     """The measured window; trials of one block are measured equally long."""
-    for trials in ids.values():
-        for name in trials:
-            span = _span(details[name]) if name in details else None
-            if span is not None:
-                return (span,)
-    return ()
+    spans = (_span(details[name]) for trials in ids.values() for name in trials if name in details)
+    return tuple(filter(None, spans))[:1]
 
 
 CHASE = (
