@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 from report_samples import HOSTILE
 
-from tidegauge.report.plots.draw import HEIGHT_PT, LOOKS, WIDTH_PT, page_drawing, png_file, svg_file
-from tidegauge.report.plots.model import Axis, Form, Line, Mark, Plot, Scale, Series, Span
+from tidegauge.report.plots.draw import HEIGHT_PT, WIDTH_PT, page_drawing, png_file, svg_file
+from tidegauge.report.plots.model import LOOKS, Axis, Form, Line, Mark, Plot, Scale, Series, Span
 
 A, B = "kafka@4.3.1", "pulsar@4.2.4"
 PLACES = {A: 0, B: 1}

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,21 +19,16 @@ from markupsafe import Markup
 from tidegauge import __version__
 from tidegauge.numbers import local_time
 from tidegauge.published import BRIEF_WORDS, Scale
-from tidegauge.report import distributions, fairness, levels
+from tidegauge.report import distributions, fairness, levels, published
 from tidegauge.report.html import disclosure
 from tidegauge.report.html.answer import answer
 from tidegauge.report.html.sections import experiment_names, sections
-from tidegauge.report.plots.draw import LOOKS, look
-from tidegauge.report.plots.model import Plot, data_table
+from tidegauge.report.plots.model import LOOKS, Plot, data_table, look
 from tidegauge.report.plots.overview import overview, reading_words
-from tidegauge.report.published import claim_table, counts, examined_in, units_words, verdict_marks
 from tidegauge.report.terminal import WORDS, host_words, session_words
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.omb import kept_omb_files
 from tidegauge.store.read import StoredRun
-
-if TYPE_CHECKING:
-    from tidegauge.report.plots.draw import Drawing
 
 PERCENTILE_WORDS = {
     "p50": "half of the messages waited longer",
@@ -52,8 +47,6 @@ def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
     found = sections(run, details)
     places = system_places(run)
     picture = overview(run, distributions.within(run))
-    all_plots = [*([picture] if picture else []), *(plot for section in found for plot in section.plots)]
-    drawings = {plot.plot_id: page_drawing(plot, places) for plot in all_plots}
     return _render(
         "report.html.j2",
         "report.js",
@@ -64,23 +57,18 @@ def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
         how_to_read=reading_words(picture) if picture else "",
         percentiles=PERCENTILE_WORDS,
         sections=found,
-        drawing=lambda plot: _drawing(plot, drawings),
+        drawing=lambda plot: page_drawing(plot, places),
         data_table=data_table,
         systems=[(name, look(place), place) for name, place in places.items()],
         places=places,
         looks=LOOKS,
         words=WORDS,
         host=host_words(run),
-        level_lines=levels.details(run.results),
-        level_headline=levels.headline(run.results),
+        levels=levels,
         witnesses=_witnesses(run, details),
         mark=fairness.MARK,
-        claims=[(claim, claim_table(claim)) for claim in run.published.claims] if run.published else [],
-        examined_in=examined_in,
-        claim_units=units_words(run.published) if run.published else "",
-        claim_counts=counts(run.published) if run.published else "",
-        claim_scale=BRIEF_WORDS if run.published and run.published.scale == Scale.BRIEF else "",
-        claim_marks=verdict_marks(run.published, bool(run.terms.unequal)) if run.published else "",
+        published=published,
+        brief_words=BRIEF_WORDS if run.published and run.published.scale == Scale.BRIEF else "",
         sessions=session_words(run),
         trials=disclosure.trial_rows(run),
         settings=disclosure.settings(run, details),
@@ -128,13 +116,6 @@ def index_row(run: StoredRun, href: str) -> dict[str, Any]:
         "answer": answer(run).headline,
         "unequal": bool(run.terms.unequal),
     }
-
-
-def _drawing(plot: Plot, drawings: Mapping[str, Drawing]) -> dict[str, Any]:
-    """The SVG, which is our own drawing with its texts escaped by matplotlib, and the points for a reader's pointer."""
-    drawn = drawings[plot.plot_id]
-    points = [[point.x, point.y, point.system, point.words] for point in drawn.points]
-    return {"svg": Markup(drawn.svg), "points": points}
 
 
 def _witnesses(run: StoredRun, details: Mapping[str, TrialDetails]) -> list[tuple[str, str, str]]:
