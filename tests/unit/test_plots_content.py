@@ -14,11 +14,10 @@ from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Validity
 from tidegauge.model.workload import Arrival, LateReaders
-from tidegauge.report.html.sections import Details, sections
-from tidegauge.report.plots.load import load_plots, search_plots, state
-from tidegauge.report.plots.model import Axis, Form, Mark, Plot, Series, data_table, thinned
+from tidegauge.report.html.sections import sections
+from tidegauge.report.plots.curves import curve, load_plots, percentile_plots, search_plots, state
+from tidegauge.report.plots.model import Axis, Details, Form, Mark, Plot, Series, data_table, thinned
 from tidegauge.report.plots.overview import sustainable_bars, throughput_bars
-from tidegauge.report.plots.percentiles import curve, percentile_plots
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, host_charts, timelines, trial_timelines
 from tidegauge.statistics.histograms import EMPTY, decode
 from tidegauge.store.details import condensed

@@ -13,7 +13,7 @@ from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
 from tidegauge.report.compare import estimate
-from tidegauge.report.plots.load import longest_axis, sweep_plots
+from tidegauge.report.plots.curves import longest_axis, sweep_plots
 from tidegauge.report.plots.model import Plot
 from tidegauge.report.plots.timeline import began_ns, chase_plots
 from tidegauge.report.tables import swept

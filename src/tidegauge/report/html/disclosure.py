@@ -12,7 +12,7 @@ from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult
 from tidegauge.numbers import count, duration, in_unit, plural
 from tidegauge.plain import Parts, flatten, grouped, json_parts
 from tidegauge.report.ending import command_words
-from tidegauge.report.plots.percentiles import Details
+from tidegauge.report.plots.model import Details
 from tidegauge.statistics.figures import FIGURES, Figure, Shown, figures_shown
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredRun, StoredTrial

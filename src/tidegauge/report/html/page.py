@@ -23,10 +23,9 @@ from tidegauge.report import distributions, fairness, levels, published
 from tidegauge.report.html import disclosure
 from tidegauge.report.html.answer import answer
 from tidegauge.report.html.sections import experiment_names, sections
-from tidegauge.report.plots.model import LOOKS, Plot, data_table, look
+from tidegauge.report.plots.model import LOOKS, Details, Plot, data_table, look
 from tidegauge.report.plots.overview import overview, reading_words
 from tidegauge.report.terminal import WORDS, host_words, session_words
-from tidegauge.store.details import TrialDetails
 from tidegauge.store.omb import kept_omb_files
 from tidegauge.store.read import StoredRun
 
@@ -40,7 +39,7 @@ PERCENTILE_WORDS = {
 """What the heads of columns mean, for a reader's pointer."""
 
 
-def report_page(run: StoredRun, details: Mapping[str, TrialDetails]) -> str:
+def report_page(run: StoredRun, details: Details) -> str:
     """The whole report of a run, whatever state it is in."""
     from tidegauge.report.plots.draw import page_drawing  # An index has no plots and need not wait for matplotlib.
 
@@ -96,7 +95,7 @@ def system_places(run: StoredRun) -> dict[str, int]:
     return {system: place for place, system in enumerate(sorted(planned | begun))}
 
 
-def plots_of(run: StoredRun, details: Mapping[str, TrialDetails]) -> list[Plot]:
+def plots_of(run: StoredRun, details: Details) -> list[Plot]:
     """Every plot of a run's report, for files of their own; the one that stands first comes first."""
     picture = overview(run, distributions.within(run))
     return [*([picture] if picture else []), *(plot for section in sections(run, details) for plot in section.plots)]
@@ -118,7 +117,7 @@ def index_row(run: StoredRun, href: str) -> dict[str, Any]:
     }
 
 
-def _witnesses(run: StoredRun, details: Mapping[str, TrialDetails]) -> list[tuple[str, str, str]]:
+def _witnesses(run: StoredRun, details: Details) -> list[tuple[str, str, str]]:
     """Trial, system, and what was seen of its syncs, for each trial in which anybody looked."""
     return [
         (result.spec.trial_id, result.spec.system, f"{syncs.agreement.value}: {syncs.words}")

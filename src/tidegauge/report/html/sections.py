@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -13,10 +13,9 @@ from tidegauge.report import usage
 from tidegauge.report.findings import fault_notes, faults_table, finding_table, named
 from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import names_of
-from tidegauge.report.plots.load import load_plots, search_plots, sweep_plots
-from tidegauge.report.plots.model import Plot, on_one_scale
+from tidegauge.report.plots.curves import load_plots, percentile_plots, search_plots, sweep_plots
+from tidegauge.report.plots.model import Details, Plot, on_one_scale
 from tidegauge.report.plots.overview import share_bars, sustainable_bars, throughput_bars
-from tidegauge.report.plots.percentiles import percentile_plots
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, USED, chase_plots, host_charts, timelines, trial_timelines
 from tidegauge.report.tables import (
     Remark,
@@ -30,13 +29,10 @@ from tidegauge.report.tables import (
     workers_table,
 )
 from tidegauge.report.terminal import load_words, workload_words
-from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredRun
 
 POINTS_MAX = 8
 """Points of a sweep whose trials have plots of their own."""
-
-Details = Mapping[str, TrialDetails]
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tidegauge.numbers import MISSING, count, ms, percent, short, trimmed
+from tidegauge.store.details import TrialDetails
 
+Details = Mapping[str, TrialDetails]
+"""What was stored of each trial beside its result, by its id."""
 P99_MEANING = "1 of 100 messages waited longer"
 ROWS_MAX = 60
 """Rows of a data table: enough to read a curve; every figure is in the run's directory."""

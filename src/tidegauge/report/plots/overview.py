@@ -13,7 +13,7 @@ from tidegauge.numbers import count, ms, percent
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate
 from tidegauge.report.distributions import Within
-from tidegauge.report.plots.load import load_plots, sweep_plots
+from tidegauge.report.plots.curves import load_plots, sweep_plots
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Line, Mark, Plot, Scale, Series
 from tidegauge.report.tables import swept
 from tidegauge.report.usage import Used

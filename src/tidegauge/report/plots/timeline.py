@@ -14,8 +14,7 @@ from typing import Any
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.workload import BEFORE, DURING, PHASES, late_names
 from tidegauge.numbers import count, ms, short
-from tidegauge.report.plots.model import Axis, Form, Plot, Scale, Series, Span, thinned
-from tidegauge.report.plots.percentiles import Details
+from tidegauge.report.plots.model import Axis, Details, Form, Plot, Scale, Series, Span, thinned
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.telemetry import OF_HOST
 
