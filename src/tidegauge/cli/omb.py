@@ -23,10 +23,9 @@ from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.model.events import Note
 from tidegauge.omb.files import without_secrets
 from tidegauge.omb.translate import Chosen, Translation, translate_all
-from tidegauge.report.layout import bullet
+from tidegauge.report.layout import bullet, heading
 from tidegauge.report.lists import plan_list
 from tidegauge.report.summary import plan_summary, run_summary
-from tidegauge.report.terminal import heading
 
 TIME_SCALE_MIN = 0.001
 _WORST_FIRST = (EXIT_INTERRUPTED, EXIT_FAILED, UserError.exit_code, EXIT_INVALID)

@@ -31,28 +31,25 @@ class Follower:
         self._path = path
         self._mark: tuple[object, ...] = ()
         self._content: dict[str, Any] = {}
-        self._newest: store.StoredTrial | None = None
         self._done: dict[str, Any] | None = None
         self._run: store.StoredRun | None = None
 
     def state(self) -> dict[str, Any]:
         """The run, its trials, and the last seconds of the newest one. Raises `UserError` if it is no run."""
         mark = _mark(self._path)
-        if mark != self._mark:
-            run = store.load_run(self._path)
-            self._content = _run_content(run)
-            self._newest = run.trials[-1] if run.trials else None
-            self._done = None
-            self._run, self._mark = run, mark
-        left_s = run_seconds_left(self._run, datetime.now(UTC)) if self._run else None
-        return {"schema": "tidegauge.live/1", **self._content, "seconds_left": left_s, "trial": self._newest_trial()}
+        if self._run is None or mark != self._mark:
+            self._run, self._mark = store.load_run(self._path), mark
+            self._content, self._done = _run_content(self._run), None
+        left_s = run_seconds_left(self._run, datetime.now(UTC))
+        trial = self._newest_trial(self._run)
+        return {"schema": "tidegauge.live/1", **self._content, "seconds_left": left_s, "trial": trial}
 
-    def _newest_trial(self) -> dict[str, Any] | None:
+    def _newest_trial(self, run: store.StoredRun) -> dict[str, Any] | None:
         """One that has ended is read once: what is in its place may take long, and is asked for every second."""
-        if self._done is not None:
+        if self._done is not None or not run.trials:
             return self._done
-        content = _trial(self._newest)
-        if self._newest is not None and self._newest.status != "running":
+        content = _trial(run.trials[-1])
+        if run.trials[-1].status != "running":
             self._done = content
         return content
 
@@ -112,10 +109,8 @@ def _run_content(run: store.StoredRun) -> dict[str, Any]:
     }
 
 
-def _trial(trial: store.StoredTrial | None) -> dict[str, Any] | None:
+def _trial(trial: store.StoredTrial) -> dict[str, Any]:
     """The newest trial with its last seconds; its phase is that of the last second, or "starting" before the first."""
-    if trial is None:
-        return None
     rows = last_seconds(trial.directory, SECONDS_MAX)
     running = trial.status == "running"
     used = last_use_rows(trial.directory) if running else use_rows(trial.directory, ROWS_MAX)

@@ -17,11 +17,11 @@ from tidegauge.plain import plain
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.report import compare, fairness
 from tidegauge.report.junit import Case, State, document
-from tidegauge.report.layout import Paragraph, apart, bullet, headed
+from tidegauge.report.layout import Paragraph, apart, bullet, headed, heading
 from tidegauge.report.markdown import escaped, table
 from tidegauge.report.published import published_parts
 from tidegauge.report.summary import head
-from tidegauge.report.terminal import heading, host_words
+from tidegauge.report.terminal import host_words
 from tidegauge.statistics.intervals import Verdict
 from tidegauge.store.read import StoredRun
 

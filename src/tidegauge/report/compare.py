@@ -82,10 +82,11 @@ HOW_SURE = (
 def sentence(ratio: Ratio) -> str:
     """One line: the ratio with its interval, the two figures, and the verdict."""
     doubt = " Some of these figures are doubtful, see above." if ratio.doubtful else ""
-    return f"{_named(ratio.experiment, ratio.point)}: {claim(ratio)}{doubt}"
+    return f"{named(ratio.experiment, ratio.point)}: {claim(ratio)}{doubt}"
 
 
-def _named(experiment: str, point: Mapping[str, str]) -> str:
+def named(experiment: str, point: Mapping[str, str]) -> str:
+    """ "peak at partitions=100", or "peak" where there is no sweep."""
     return f"{experiment} at {point_words(point)}" if point else experiment
 
 
@@ -147,7 +148,7 @@ def objection(block: Block, across_levels: bool = False) -> str:
     """Why the systems of this block are not compared, or ""."""
     if len(block.systems) < 2:
         return ""
-    name = _named(block.experiment, block.point)
+    name = named(block.experiment, block.point)
     if not (across_levels or levels_equal(block.results)):
         return f"{name}: not compared, since the systems do not give the same durability level."
     unusable = [system for system in block.systems if not block.usable(system)]

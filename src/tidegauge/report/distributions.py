@@ -13,9 +13,10 @@ from typing import Any
 from rich.console import RenderableType
 
 from tidegauge.comparison.blocks import Block, blocks
-from tidegauge.model.trial import Latency, MeasuredResult, TrialResult, point_words
+from tidegauge.model.trial import Latency, MeasuredResult, TrialResult
 from tidegauge.numbers import count, ms
 from tidegauge.plain import plain
+from tidegauge.report.compare import named
 from tidegauge.report.layout import apart, headed
 from tidegauge.statistics.histograms import EMPTY, Histogram, add, latency_summary
 from tidegauge.statistics.intervals import Interval
@@ -72,7 +73,7 @@ def _merged(block: Block, system: str, trials: Sequence[TrialDetails]) -> Merged
         for tag, histogram in whole.items()
         if tag.startswith(prefix)
     }
-    return Merged(_named(block), system, len(trials), latency_summary(whole["response"]), ends)
+    return Merged(named(block.experiment, block.point), system, len(trials), latency_summary(whole["response"]), ends)
 
 
 def within(run: StoredRun) -> list[Within]:
@@ -86,7 +87,7 @@ def within(run: StoredRun) -> list[Within]:
 
 
 def _within(block: Block, result: MeasuredResult, trial: TrialDetails) -> list[Within]:
-    name, system = _named(block), result.spec.system
+    name, system = named(block.experiment, block.point), result.spec.system
     if block.closed_loop:
         rows = window_rows(trial)
         rates = [row["acked_msgs"] / (row["until_mono_ns"] - row["from_mono_ns"]) * 1e9 for row in rows]
@@ -98,11 +99,6 @@ def _within(block: Block, result: MeasuredResult, trial: TrialDetails) -> list[W
         interval = percentile_within(stretches, percentile)
         made += [Within(name, system, f"response {title}", "ms", interval)] if interval else []
     return made
-
-
-def _named(block: Block) -> str:
-    at = point_words(block.results[0].spec.point)
-    return f"{block.experiment} at {at}" if at else block.experiment
 
 
 def _details(run: StoredRun, result: TrialResult) -> TrialDetails:

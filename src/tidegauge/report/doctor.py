@@ -16,8 +16,7 @@ from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import HostFacts
 from tidegauge.numbers import count, mb_per_s, ms, plural, rounded, short, size
 from tidegauge.plain import plain
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet, columns
-from tidegauge.report.terminal import heading
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet, columns, heading
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import LoadResult, TrialSpec, point_words
 from tidegauge.numbers import MISSING, count, ms, short
-from tidegauge.report.layout import ColumnGroup, FigureTable, apart, bullet, columns
+from tidegauge.report.layout import ColumnGroup, FigureTable, apart, bullet, columns, heading
 from tidegauge.report.names import SystemNames
 from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Form, in_order, labelled, reduced_group
 
@@ -123,7 +122,7 @@ def findings(found: Sequence[Finding], names: SystemNames) -> Iterable[Renderabl
 
 
 def _found(own: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
-    yield Text(f"{own[0].experiment}: what was found", style="bold")
+    yield heading(f"{own[0].experiment}: what was found")
     for finding in own:
         for sentence in finding.summary:
             yield bullet(f"{named(finding, own, names)}: {sentence}", "" if finding.decided else "yellow")

@@ -11,8 +11,7 @@ from rich.text import Text
 from tidegauge.model.fleet import FleetCheck, FleetHost, HostState, Joined, Link
 from tidegauge.numbers import MISSING, count, ms, plural, rounded, size
 from tidegauge.plain import plain
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet, columns
-from tidegauge.report.terminal import heading
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet, columns, heading
 
 _LINKS_SHOWN_MAX = 30
 

@@ -137,7 +137,7 @@ class WordTable:
         for index, line in enumerate(self.lines(options.max_width)):
             yield Text(line, style="" if index else "bold", no_wrap=True, overflow="ignore")
 
-    def lines(self, width: int) -> list[str]:
+    def lines(self, width: float) -> list[str]:
         """Heads and rows."""
         kept = list(self.columns)
         for head in self.droppable:
@@ -196,10 +196,15 @@ def bullet(text: str, style: str = "") -> Paragraph:
     return Paragraph(text, style, "  - ", "    ")
 
 
+def heading(text: str) -> Text:
+    """A line that begins a part."""
+    return Text(text, style="bold")
+
+
 def headed(head: str, sentences: Iterable[str]) -> list[RenderableType]:
-    """A line that begins a part, and a bullet for each sentence; [] without any."""
+    """A heading and a bullet for each sentence; [] without any."""
     bullets = list(map(bullet, sentences))
-    return [Text(head, style="bold"), *bullets] if bullets else []
+    return [heading(head), *bullets] if bullets else []
 
 
 def apart(*groups: Iterable[RenderableType]) -> Iterator[RenderableType]:

@@ -25,11 +25,11 @@ from tidegauge.published import BRIEF_MARK, Scale
 from tidegauge.published.examine import Choice
 from tidegauge.report import fairness, levels
 from tidegauge.report.findings import planned_faults
-from tidegauge.report.layout import Column, Paragraph, WordTable, apart, headed
+from tidegauge.report.layout import Column, Paragraph, WordTable, apart, headed, heading
 from tidegauge.report.names import listed
 from tidegauge.report.published import published_plan
 from tidegauge.report.tables import in_order
-from tidegauge.report.terminal import heading, workload_words
+from tidegauge.report.terminal import workload_words
 from tidegauge.store.read import StoredRun
 
 Places = tuple[tuple[Path, ...], tuple[Path, ...]]

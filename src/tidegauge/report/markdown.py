@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tidegauge.comparison.blocks import Block, blocks
-from tidegauge.model.trial import point_words
 from tidegauge.numbers import MISSING, in_unit
 from tidegauge.published.verdict import ClaimOutcome
 from tidegauge.report import compare, fairness, levels, thresholds, usage
@@ -98,10 +97,10 @@ def _block(block: Block) -> list[str]:
         for system in block.systems
     ]
     words = f"{escaped(load_words(block.results[0]))}. {escaped(workload_words(block.results[0].spec.workload))}"
-    at = f" at {point_words(block.point)}" if block.point else ""
     own = workers_table(block)
     workers = [*([] if own is None else [*_figure_table(own), ""]), *_bullets(worker_notes([block]))]
-    return [f"### {escaped(block.experiment + at)}", "", words, "", *table(heads, rows), "", *workers]
+    title = escaped(compare.named(block.experiment, block.point))
+    return [f"### {title}", "", words, "", *table(heads, rows), "", *workers]
 
 
 def _cell(block: Block, system: str, figure: Figure) -> str:

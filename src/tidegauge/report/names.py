@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidegauge.model.trial import TrialSpec, point_words, with_form
+from tidegauge.model.trial import point_words, with_form
 from tidegauge.plain import grouped
 from tidegauge.store.read import StoredRun
 from tidegauge.systems import registry
@@ -52,11 +52,7 @@ class SystemNames:
 
 def names_of(run: StoredRun) -> SystemNames:
     """Of all systems that a run planned or measured."""
-    return names_among([*run.planned, *(result.spec for result in run.results)])
-
-
-def names_among(specs: Sequence[TrialSpec]) -> SystemNames:
-    """Of the systems of these trials."""
+    specs = (*run.planned, *(result.spec for result in run.results))
     by_system = grouped((spec.system, (point_words(spec.point), spec.form)) for spec in specs)
     forms = {system: dict(at_points) for system, at_points in by_system.items()}
     return SystemNames(tuple(forms), forms)

@@ -13,7 +13,7 @@ from tidegauge.published import BRIEF_MARK, BRIEF_WORDS, Scale
 from tidegauge.published.examine import Choice, report
 from tidegauge.published.verdict import ClaimOutcome, Grade, PublishedOutcome, Side, Verdict
 from tidegauge.report.fairness import MARK
-from tidegauge.report.layout import ColumnGroup, FigureTable, Paragraph, bullet, columns
+from tidegauge.report.layout import ColumnGroup, FigureTable, Paragraph, bullet, columns, heading
 
 _STYLES = {
     Verdict.CONFIRMED: "green",
@@ -31,7 +31,7 @@ def published_plan(choice: Choice) -> Iterable[RenderableType]:
     whole = report(choice.report)
     known = {claim.id: claim for claim in whole.claims}
     claims = [known[name] for name in choice.claims]
-    yield Text(f"Examines {plural(len(claims), 'claim')} of: {whole.title}", style="bold")
+    yield heading(f"Examines {plural(len(claims), 'claim')} of: {whole.title}")
     for claim in claims:
         remark = f". NOT EXAMINED: {claim.unreproducible}" if claim.unreproducible else ""
         yield bullet(f"{claim.text} [{claim.source}]{remark}")
@@ -59,7 +59,7 @@ def _scale(scale: str) -> Iterable[RenderableType]:
 
 def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iterable[RenderableType]:
     """The report and its hardware, ours, then each claim with its verdict and figures."""
-    yield Text(f"Published: {outcome.title}", style="bold")
+    yield heading(f"Published: {outcome.title}")
     yield Paragraph(f"Theirs: {outcome.hardware}; {', '.join(outcome.versions)}.", "", "  ", "    ")
     if host:
         yield Paragraph(f"Here: {host.removeprefix('Host: ')}", "", "  ", "    ")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import median
 from typing import TypeVar
 
@@ -24,7 +25,7 @@ from tidegauge.model.trial import (
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.numbers import MISSING, count, in_unit, ms, plural, rounded, short
 from tidegauge.plain import grouped
-from tidegauge.report.layout import BETWEEN_COLUMNS, Column, ColumnGroup, FigureTable
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, WordTable
 from tidegauge.statistics.figures import FIGURES
 
 T = TypeVar("T")
@@ -360,16 +361,9 @@ def labelled(points: Sequence[Point], labels: Sequence[str], head: str) -> tuple
     A label has the form in which its system gives its level: it is no value of the systems beside it.
     """
     axes = list(dict.fromkeys(axis for point in points for axis in point))
-    rows = [[axis.rpartition(".")[2] for axis in axes] + [head]]
-    rows += [
-        [_value_shown(axis, point) for axis in axes] + [label] for point, label in zip(points, labels, strict=True)
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(axes) + 1)]
-    texts = [
-        BETWEEN_COLUMNS.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-    return texts[0], tuple(texts[1:])
+    values = (Column(axis.rpartition(".")[2], tuple(_value_shown(axis, point) for point in points)) for axis in axes)
+    whole_head, *whole_labels = WordTable((*values, Column(head, tuple(labels)))).lines(inf)
+    return whole_head, tuple(whole_labels)
 
 
 def _value_shown(axis: str, point: Point) -> str:

@@ -16,7 +16,7 @@ from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.numbers import count, duration, local_time, plural, rounded, size
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.findings import fault_notes, faults_table, findings
-from tidegauge.report.layout import Paragraph, apart, bullet, shown_path
+from tidegauge.report.layout import Paragraph, apart, bullet, heading, shown_path
 from tidegauge.report.names import names_of
 from tidegauge.report.published import published_parts
 from tidegauge.report.tables import (
@@ -57,11 +57,6 @@ def run_report(run: StoredRun) -> RenderableType:
         host = host_words(run)
         groups.append(published_parts(run.published, host, bool(run.terms.unequal)))
     return Group(*apart(*groups, _unfinished(run), _next(run)))
-
-
-def heading(text: str) -> Text:
-    """A line that begins a part."""
-    return Text(text, style="bold")
 
 
 def path_line(before: str, path: Path) -> Text:

@@ -15,6 +15,7 @@ from tidegauge.model.trial import point_words
 from tidegauge.numbers import count
 from tidegauge.plain import plain
 from tidegauge.report import fairness
+from tidegauge.report.compare import named
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import Asked, Outcome, Ruling, parse_threshold, rule
@@ -45,9 +46,9 @@ def asked(run: StoredRun) -> list[Asked]:
     for table in tables:
         where = _where(table, several.count(table.experiment) > 1)
         found.append(Asked(table.experiment, where, table.point, table.closed_loop, results=table.results))
-    for (experiment, words), own in within.by_question(run.findings).items():
-        where = f"{experiment} at {words}" if words else experiment
-        found.append(Asked(experiment, where, own[0].point, False, findings=own))
+    for (experiment, _), own in within.by_question(run.findings).items():
+        point = own[0].point
+        found.append(Asked(experiment, named(experiment, point), point, False, findings=own))
     return found
 
 

@@ -16,7 +16,7 @@ from tidegauge.model.trial import MeasuredResult, point_words
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, mb_per_s, ms, percent, plural, precise
 from tidegauge.plain import grouped, plain
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, columns
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, columns, heading
 from tidegauge.store.read import StoredRun
 from tidegauge.usage import Basis, Ceiling, Cost, Share, cost, shares
 
@@ -174,7 +174,7 @@ def parts(run: StoredRun) -> Iterable[RenderableType]:
     lines = notes(run, found)
     if table is None and not lines:
         return
-    yield Text(title(found), style="bold")
+    yield heading(title(found))
     if table is not None:
         yield table
     if len(found) > ROWS_MAX:

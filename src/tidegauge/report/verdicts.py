@@ -157,9 +157,8 @@ def _three_digits(value: float) -> float:
 def _of_block(block: Block, case: _Case) -> ExperimentVerdict:
     question = _trial_question(block)
     ratios = [ratio for ratio in within.ratios(block, case.run.terms.allowed) if ratio.figure == question.figure]
-    where = f"{block.experiment} at {point_words(block.point)}" if block.point else block.experiment
-    title = question.figure
-    sayings = [spread for spread in case.within if (spread.experiment, spread.figure) == (where, title)]
+    asked = compare.named(block.experiment, block.point), question.figure
+    sayings = [spread for spread in case.within if (spread.experiment, spread.figure) == asked]
     reasons = [_objection(block, case), case.without(block.experiment, block.systems), _damage(block.results, case)]
     sentence, sureness = _sentence(question, ratios, sayings, [reason for reason in reasons if reason], case)
     found = {system: limited_by(block.usable(system)) for system in block.systems}
@@ -245,9 +244,8 @@ def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) 
         return _without_figure(own, reasons, case)
     values = grouped((finding.system, value) for finding in own if (value := figure.of(finding)))
     sides = tuple(_Side(system, estimate(values.get(system, ()))) for system in systems)
-    title = f"{figure.title}: "
     at = point_words(own[0].point)
-    question = _Question(title, "", figure.title, figure.unit, figure.higher_is_better, sides, at)
+    question = _Question(f"{figure.title}: ", "", figure.title, figure.unit, figure.higher_is_better, sides, at)
     ratios = [ratio for ratio in ratios if ratio.name == figure.name]
     sentence, sureness = _sentence(question, ratios, [], reasons, case)
     return sentence, Sureness.NO_ANSWER if len(open_for) == len(systems) else sureness
