@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from prometheus_client import CollectorRegistry, Gauge, start_http_server
 
@@ -122,11 +123,8 @@ class Exporter:
                     gauge.labels(second.trial_id, str(own.worker)).set(value)
 
     def _use(self, trial: str, use: UseNow) -> None:
-        for name in ("host_cpu_share", "server_cpus", "worker_cpus", "server_resident_bytes", "disk_busy_share"):
-            self._set(name, trial, getattr(use, name))
-        for name in ("disk_written_bytes_per_s", "disk_read_bytes_per_s", "loopback_bytes_per_s"):
-            self._set(name, trial, getattr(use, name))
-        self._set("server_gc_pause_s", trial, use.gc_pause_s)
+        for name, value in asdict(use).items():
+            self._set("server_gc_pause_s" if name == "gc_pause_s" else name, trial, value)
 
     def _set(self, name: str, trial: str, value: float | None) -> None:
         """What is not known in this second is left out, rather than exposed as it was."""

@@ -24,6 +24,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 from tidegauge import store
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.live.state import Follower
+from tidegauge.report.html.page import index_page, index_row, live_page, report_page
 
 COOKIE = "tidegauge-token"
 
@@ -94,8 +95,6 @@ class Pages:
         return next((path for path in store.run_directories(self._runs) if path.name == name), None)
 
     def _index(self) -> str:
-        from tidegauge.report.html.page import index_page, index_row
-
         rows = []
         for run in reversed(store.list_runs(self._runs)):
             kind = "live" if run.status == "running" else "report"
@@ -103,16 +102,12 @@ class Pages:
         return index_page(rows)
 
     def _live(self, run: Path) -> Answer:
-        from tidegauge.report.html.page import live_page
-
         return _html(live_page(run.name, quote(run.name, safe="")))
 
     def _report(self, run: Path) -> Answer:
         written = run / store.REPORT_NAME
         if written.is_file():
             return HTTPStatus.OK, "text/html; charset=utf-8", written.read_bytes()
-        from tidegauge.report.html.page import report_page
-
         with self._drawing:  # matplotlib's settings belong to the whole process.
             stored = store.load_run(run)
             return _html(report_page(stored, {trial.trial_id: store.read_details(trial) for trial in stored.trials}))

@@ -17,7 +17,7 @@ from tidegauge.plain import plain
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.report import compare, fairness
 from tidegauge.report.junit import Case, State, document
-from tidegauge.report.layout import Paragraph, apart, bullet, headed, heading
+from tidegauge.report.layout import Paragraph, apart, bullet, headed, heading, indented
 from tidegauge.report.markdown import escaped, table
 from tidegauge.report.published import published_parts
 from tidegauge.report.summary import head
@@ -211,9 +211,9 @@ def published_runs(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> Rend
     if len(runs) > 1:
         note = "A ratio is taken within one run where that run has both figures, otherwise between runs."
         parts.append(Paragraph(note))
-    parts += [Paragraph(f"DOUBTFUL: {doubt}", "yellow", "  ", "    ") for doubt in outcome.doubts]
-    host = host_words(runs[0])
-    return Group(*parts, Text(""), *published_parts(outcome, host, any(run.terms.unequal for run in runs)))
+    parts += [indented(f"DOUBTFUL: {doubt}", "yellow") for doubt in outcome.doubts]
+    unequal = any(run.terms.unequal for run in runs)
+    return Group(*parts, Text(""), *published_parts(outcome, host_words(runs[0]), unequal))
 
 
 def published_runs_content(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> dict[str, Any]:

@@ -16,7 +16,17 @@ from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import HostFacts
 from tidegauge.numbers import count, mb_per_s, ms, plural, rounded, short, size
 from tidegauge.plain import plain
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet, columns, heading
+from tidegauge.report.layout import (
+    Column,
+    ColumnGroup,
+    FigureTable,
+    Paragraph,
+    apart,
+    bullet,
+    columns,
+    heading,
+    indented,
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ def _host(host: HostFacts) -> Paragraph:
 def _ceilings(ceilings: Ceilings, found: Diagnosis) -> Iterable[RenderableType]:
     yield heading("What it can do at most")
     for disk in ceilings.disks:
-        yield Paragraph(_disk_words(disk), first="  ", rest="    ")
+        yield indented(_disk_words(disk))
         if disk.syncs:
             lines = (line for lines in _sync_table(disk).lines(96) for line in lines)
             yield Group(*(Text(f"    {line}", no_wrap=True) for line in lines))
@@ -67,17 +77,13 @@ def _ceilings(ceilings: Ceilings, found: Diagnosis) -> Iterable[RenderableType]:
         loop = ceilings.loopback
         many = f", {mb_per_s(loop.many_bytes_per_s)} in {loop.many}" if loop.many_bytes_per_s is not None else ""
         tail = f", p99 {short(loop.round_trip_p99_us)} us" if loop.round_trip_p99_us is not None else ""
-        yield Paragraph(
+        yield indented(
             f"Loopback: {mb_per_s(loop.bytes_per_s)} in one connection{many}; a byte there and back takes "
-            f"{short(loop.round_trip_p50_us)} us (median){tail}.",
-            first="  ",
-            rest="    ",
+            f"{short(loop.round_trip_p50_us)} us (median){tail}."
         )
     if ceilings.memory is not None:
         threads = plural(ceilings.memory.threads, "thread")
-        yield Paragraph(
-            f"Memory: {mb_per_s(ceilings.memory.copy_bytes_per_s)} copied by {threads}.", first="  ", rest="    "
-        )
+        yield indented(f"Memory: {mb_per_s(ceilings.memory.copy_bytes_per_s)} copied by {threads}.")
     yield from _load_generator(found)
     if ceilings.doubtful:
         yield bullet(
@@ -92,7 +98,7 @@ def _load_generator(found: Diagnosis) -> Iterable[RenderableType]:
         yield bullet(f"What one load generator makes and checks is not known: {found.calibration_problem}", "yellow")
         return
     sentence = found.calibration.sentence()
-    yield Paragraph(f"{sentence[0].upper()}{sentence[1:]}.", first="  ", rest="    ")
+    yield indented(f"{sentence[0].upper()}{sentence[1:]}.")
     if found.calibration.starved:
         share = found.calibration.one.cpu_wait_share
         yield bullet(f"DOUBTFUL: its sending thread had no CPU for {share:.0%} of the time.", "yellow")
@@ -157,4 +163,4 @@ def _abilities(found: Sequence[Ability]) -> Iterable[RenderableType]:
             f"{ability.name}: {ability.reason}. It is for: {ability.used_for}. Without it: {ability.without}.{remedy}"
         )
     if can:
-        yield Paragraph(f"It can: {', '.join(can)}.", first="  ", rest="    ")
+        yield indented(f"It can: {', '.join(can)}.")

@@ -191,6 +191,11 @@ class Paragraph:
             yield Text(line, style=self.style, no_wrap=True, overflow="ignore")
 
 
+def indented(text: str, style: str = "") -> Paragraph:
+    """A paragraph that belongs to the line above it."""
+    return Paragraph(text, style, "  ", "    ")
+
+
 def bullet(text: str, style: str = "") -> Paragraph:
     """An indented paragraph with a dash before it."""
     return Paragraph(text, style, "  - ", "    ")

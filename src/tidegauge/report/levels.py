@@ -98,7 +98,12 @@ def _in_common(points: Sequence[Mapping[str, str]]) -> str:
 
 def headline(results: Sequence[TrialResult]) -> str:
     """One or two sentences on the durability of the compared systems; of a sweep over levels, for each of these."""
-    return " ".join(f"At {where}: {_headline(own)}" if where else _headline(own) for where, own in by_point(results))
+    return " ".join(words for words, _ in headlines(results))
+
+
+def headlines(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult]]]:
+    """The same for each group of points of which it is the same, with their results."""
+    return [(f"At {where}: {_headline(own)}" if where else _headline(own), own) for where, own in by_point(results)]
 
 
 def _headline(results: Sequence[TrialResult]) -> str:

@@ -33,7 +33,7 @@ from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import AttestResult, LoadResult, TrialSpec
 from tidegauge.numbers import count, duration, ms, plural, short
 from tidegauge.report.fairness import MARK
-from tidegauge.report.layout import Paragraph
+from tidegauge.report.layout import Paragraph, indented
 
 LINE_EVERY_S = 10.0
 """Without a terminal (a log, CI), how often figures become a line within a phase."""
@@ -206,15 +206,13 @@ def live_view(state: LiveState, now_s: float) -> RenderableType:
         parts.append(Paragraph(outcome(ended), "red" if ended.result is None else "", "", "  "))
     if state.phase:
         parts.append(Text(_named(state), style="bold"))
-        parts.append(
-            Paragraph(f"{_phase_words(state.phase, state.detail)}{_left_words(state, now_s)}", "", "  ", "    ")
-        )
+        parts.append(indented(f"{_phase_words(state.phase, state.detail)}{_left_words(state, now_s)}"))
         if state.fetching:
             parts.append(Text(f"  {state.fetching}", no_wrap=True, overflow="ellipsis"))
         if state.second is not None:
-            parts.append(Paragraph(figures(state.second), "", "  ", "    "))
+            parts.append(indented(figures(state.second)))
             if state.second.workers:
-                parts.append(Paragraph(worker_words(state.second.workers), "", "  ", "    "))
+                parts.append(indented(worker_words(state.second.workers)))
     return Group(*parts)
 
 

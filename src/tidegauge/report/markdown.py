@@ -51,8 +51,8 @@ def run_markdown(run: StoredRun) -> str:
     lines += _bullets(run.notes)
     lines += _thresholds(run)
     if run.results:
-        for where, own in levels.by_point(run.results):
-            lines += [escaped(f"{f'At {where}: ' if where else ''}{levels.headline(own)}"), ""]
+        for words, _ in levels.headlines(run.results):
+            lines += [escaped(words), ""]
     for block in blocks(run.results):
         lines += _block(block)
     names = names_of(run)

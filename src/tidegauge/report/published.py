@@ -13,7 +13,7 @@ from tidegauge.published import BRIEF_MARK, BRIEF_WORDS, Scale
 from tidegauge.published.examine import Choice, report
 from tidegauge.published.verdict import ClaimOutcome, Grade, PublishedOutcome, Side, Verdict
 from tidegauge.report.fairness import MARK
-from tidegauge.report.layout import ColumnGroup, FigureTable, Paragraph, bullet, columns, heading
+from tidegauge.report.layout import ColumnGroup, FigureTable, Paragraph, bullet, columns, heading, indented
 
 _STYLES = {
     Verdict.CONFIRMED: "green",
@@ -39,36 +39,36 @@ def published_plan(choice: Choice) -> Iterable[RenderableType]:
             yield Paragraph(f"{CONTRADICTS}: {' '.join(claim.contradiction.split())}", "", "    ", "    ")
     if choice.scale == Scale.SHARES:
         here = "Rates are found here, or shares of what was found; --scale original takes the report's own."
-        yield Paragraph(f"{here} --scale brief is a first look.", "", "  ", "    ")
+        yield indented(f"{here} --scale brief is a first look.")
     yield from _scale(choice.scale)
     yield from _differs(choice.differs)
 
 
 def _differs(sentences: Sequence[str]) -> Iterable[RenderableType]:
     for sentence in sentences:
-        yield Paragraph(f"Differs: {sentence}", "", "  ", "    ")
+        yield indented(f"Differs: {sentence}")
 
 
 def _scale(scale: str) -> Iterable[RenderableType]:
     """What is not usual about a scale."""
     if scale == Scale.ORIGINAL:
-        yield Paragraph("Rates and amounts are the report's own (--scale original).", "", "  ", "    ")
+        yield indented("Rates and amounts are the report's own (--scale original).")
     if scale == Scale.BRIEF:
-        yield Paragraph(BRIEF_WORDS, "bold yellow", "  ", "    ")
+        yield indented(BRIEF_WORDS, "bold yellow")
 
 
 def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iterable[RenderableType]:
     """The report and its hardware, ours, then each claim with its verdict and figures."""
     yield heading(f"Published: {outcome.title}")
-    yield Paragraph(f"Theirs: {outcome.hardware}; {', '.join(outcome.versions)}.", "", "  ", "    ")
+    yield indented(f"Theirs: {outcome.hardware}; {', '.join(outcome.versions)}.")
     if host:
-        yield Paragraph(f"Here: {host.removeprefix('Host: ')}", "", "  ", "    ")
+        yield indented(f"Here: {host.removeprefix('Host: ')}")
     if units := units_words(outcome):
-        yield Paragraph(units, "", "  ", "    ")
+        yield indented(units)
     yield from _scale(outcome.scale)
     yield from _differs(outcome.differs)
     meant = "A verdict is one of this run on this machine; absolute values are never confirmed: hosts differ."
-    yield Paragraph(f"{counts(outcome)}. {meant}", "", "  ", "    ")
+    yield indented(f"{counts(outcome)}. {meant}")
     for claim in outcome.claims:
         yield Text("")
         yield from _claim(claim, verdict_marks(outcome, unequal, bool(outcome.doubts) and claim.over_runs))

@@ -133,9 +133,8 @@ def _where(planned: Sequence[TrialSpec]) -> str:
 
 def _durability(results: Sequence[TrialResult]) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    for where, own in levels.by_point(results):
+    for head, own in levels.headlines(results):
         good = levels.standing(own) is levels.Standing.KEPT
-        head = f"At {where}: {levels.headline(own)}" if where else levels.headline(own)
         parts.append(Paragraph(head, style="" if good else "bold red"))
         parts += [bullet(line) for line in levels.details(own)]
     return parts

@@ -48,11 +48,8 @@ def sentence(result: MeasuredResult) -> str:
     if limiting.resource is Resource.OFFERED:
         return f"{subject}: the rate offered came through, near the limit of {'; '.join(limiting.others)}."
     also = f" Also: {'; '.join(limiting.others)}." if limiting.others else ""
-    what = (
-        f"limited by {limiting.summary}"
-        if limiting.resource is not Resource.UNKNOWN
-        else "what limited it is not identified"
-    )
+    unknown = limiting.resource is Resource.UNKNOWN
+    what = "what limited it is not identified" if unknown else f"limited by {limiting.summary}"
     return f"{subject}: {what}: {limiting.words}.{also}"
 
 
@@ -262,8 +259,7 @@ def ceiling_words(known: RunCeilings) -> str:
         many = f", in {loopback.many} {mb_per_s(loopback.many_bytes_per_s)}" if loopback.many_bytes_per_s else ""
         figures.append(f"loopback {mb_per_s(loopback.bytes_per_s)} in one connection{many}")
     age = f"{duration(round(known.age_s))} before the run" if known.reused else "before the first trial"
-    when = f"measured {age}"
-    return f"Ceilings, {when}: {'; '.join(figures)}."
+    return f"Ceilings, measured {age}: {'; '.join(figures)}."
 
 
 def _disk_words(disk: DiskCeiling) -> str:

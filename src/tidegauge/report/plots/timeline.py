@@ -182,13 +182,16 @@ def host_charts(block: Block, details: Details) -> tuple[Chart, ...]:
 def timelines(block: Block, details: Details, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
     """A plot for each chart that has figures; those that are 0 throughout are left out."""
     ids = {system: [result.spec.trial_id for result in block.of(system)] for system in block.systems}
-    found = []
-    for chart in charts:
-        series = [line for system, trials in ids.items() for line in _lines(system, trials, details, chart)]
-        if any(value for line in series for value in line.y):
-            spans = (*_window(ids, details), *_faults(block))
-            found.append(_plot(chart, f"{prefix}-{chart.name}", series, spans))
-    return found
+    spans = (*_window(ids, details), *_faults(block))
+    charted = [
+        (chart, [line for system, trials in ids.items() for line in _lines(system, trials, details, chart)])
+        for chart in charts
+    ]
+    return [
+        _plot(chart, f"{prefix}-{chart.name}", series, spans)
+        for chart, series in charted
+        if any(value for line in series for value in line.y)
+    ]
 
 
 def trial_timelines(trial: TrialDetails, system: str, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
