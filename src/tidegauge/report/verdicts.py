@@ -6,9 +6,8 @@ ratios and verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from math import floor, log10
 
@@ -25,7 +24,6 @@ from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
 from tidegauge.report.names import SystemNames, listed, names_of
 from tidegauge.report.tables import swept
-from tidegauge.report.usage import limited_by
 from tidegauge.statistics.classify import NOT_KEPT_UP
 from tidegauge.statistics.figures import FIGURES, Shown, figures_found
 from tidegauge.statistics.intervals import CONFIDENCE, Verdict
@@ -34,30 +32,12 @@ from tidegauge.store.read import StoredRun
 ONE_EACH = "measured once each: no evidence that the order would hold again"
 
 
-class Sureness(StrEnum):
-    """What a sentence is worth. Of several comparisons the least sure counts, and that is the later one here."""
-
-    DIFFERENCE = "difference shown"
-    NO_DIFFERENCE = "no difference shown"
-    INCONCLUSIVE = "inconclusive"
-    SINGLE_TRIALS = "measured once each"
-    NOT_COMPARED = "not compared"
-    NO_ANSWER = "no answer"
-
-
 @dataclass(frozen=True)
 class ExperimentVerdict:
-    """One experiment's answer.
-
-    Attributes:
-        sentence: complete, with its uncertainty; names systems as `SystemNames` does.
-        limits: by system, what limited it in words ("disk vda (97 %)"); without those of which nothing is known.
-    """
+    """One experiment's answer: a complete sentence with its uncertainty, which names systems as `SystemNames` does."""
 
     experiment: str
     sentence: str
-    sureness: Sureness
-    limits: Mapping[str, str]
 
 
 def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
@@ -160,10 +140,7 @@ def _of_block(block: Block, case: _Case) -> ExperimentVerdict:
     asked = compare.named(block.experiment, block.point), question.figure
     sayings = [spread for spread in case.within if (spread.experiment, spread.figure) == asked]
     reasons = [_objection(block, case), case.without(block.experiment, block.systems), _damage(block.results, case)]
-    sentence, sureness = _sentence(question, ratios, sayings, [reason for reason in reasons if reason], case)
-    found = {system: limited_by(block.usable(system)) for system in block.systems}
-    limits = {system: limiting.summary for system, limiting in found.items() if limiting is not None}
-    return ExperimentVerdict(block.experiment, sentence, sureness, limits)
+    return ExperimentVerdict(block.experiment, _sentence(question, ratios, sayings, [*filter(None, reasons)], case))
 
 
 def _trial_question(block: Block) -> _Question:
@@ -228,13 +205,12 @@ def _of_findings(experiment: str, case: _Case) -> ExperimentVerdict:
     sentences = []
     for (_, at), at_point in within.by_question(findings).items():
         ratios = [ratio for ratio in compared if (ratio.experiment, point_words(ratio.point)) == (experiment, at)]
-        sentence, sureness = _at_one_point(at_point, ratios, case)
-        sentences.append((f"at {at}: {sentence}" if at else sentence, sureness))
-    least = max((sureness for _, sureness in sentences), key=list(Sureness).index)
-    return ExperimentVerdict(experiment, " ".join(sentence for sentence, _ in sentences), least, {})
+        sentence = _at_one_point(at_point, ratios, case)
+        sentences.append(f"at {at}: {sentence}" if at else sentence)
+    return ExperimentVerdict(experiment, " ".join(sentences))
 
 
-def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) -> tuple[str, Sureness]:
+def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) -> str:
     figure = next((figure for figure in figures_found(Shown.WITHIN) if any(map(figure.of, own))), None)
     systems = sorted({finding.system for finding in own})
     open_for = sorted({finding.system for finding in own if not finding.decided})
@@ -247,11 +223,10 @@ def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) 
     at = point_words(own[0].point)
     question = _Question(f"{figure.title}: ", "", figure.title, figure.unit, figure.higher_is_better, sides, at)
     ratios = [ratio for ratio in ratios if ratio.name == figure.name]
-    sentence, sureness = _sentence(question, ratios, [], reasons, case)
-    return sentence, Sureness.NO_ANSWER if len(open_for) == len(systems) else sureness
+    return _sentence(question, ratios, [], reasons, case)
 
 
-def _without_figure(own: Sequence[Finding], reasons: Sequence[str], case: _Case) -> tuple[str, Sureness]:
+def _without_figure(own: Sequence[Finding], reasons: Sequence[str], case: _Case) -> str:
     """An attestation's verdicts, or a curve's extent."""
     attested = []
     for finding in own:
@@ -262,13 +237,12 @@ def _without_figure(own: Sequence[Finding], reasons: Sequence[str], case: _Case)
         ]
         found = ", ".join(scenarios) or next(iter(finding.summary), "no verdict").rstrip(".")
         attested.append(f"{case.names.of(finding.system)}: {found}")
-    sure = Sureness.NOT_COMPARED if all(finding.decided for finding in own) else Sureness.NO_ANSWER
-    return _finished("; ".join([*attested, *reasons]), case), sure
+    return _finished("; ".join([*attested, *reasons]), case)
 
 
 def _sentence(
     question: _Question, ratios: Sequence[Ratio], within: Sequence[Within], reasons: Sequence[str], case: _Case
-) -> tuple[str, Sureness]:
+) -> str:
     """Figures, the best first, then how sure they are, then what speaks against them."""
     sides = sorted(
         (side for side in question.sides if side.known), key=lambda side: side.known.value if side.known else 0.0
@@ -276,12 +250,10 @@ def _sentence(
     if question.higher_is_better:
         sides.reverse()
     if not sides:
-        return _finished("; ".join(["no figure that may be used", *reasons]), case), Sureness.NO_ANSWER
+        return _finished("; ".join(["no figure that may be used", *reasons]), case)
     figures = [_figure(side, question, case, first=place == 0) for place, side in enumerate(sides)]
-    sure, sureness = _how_sure(sides, ratios, within, question, case)
-    if any(reason.startswith("don't compare") for reason in reasons):
-        sureness = Sureness.NOT_COMPARED
-    return _finished("; ".join([f"{question.lead}{listed(figures)}", sure, *reasons]), case), sureness
+    sure = _how_sure(sides, ratios, within, question, case)
+    return _finished("; ".join([f"{question.lead}{listed(figures)}", sure, *reasons]), case)
 
 
 def _figure(side: _Side, question: _Question, case: _Case, *, first: bool) -> str:
@@ -297,24 +269,24 @@ def _figure(side: _Side, question: _Question, case: _Case, *, first: bool) -> st
 
 def _how_sure(
     sides: Sequence[_Side], ratios: Sequence[Ratio], within: Sequence[Within], question: _Question, case: _Case
-) -> tuple[str, Sureness]:
+) -> str:
     if len(sides) == 1:
         return _alone(sides[0], within, question, case)
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if repeated:
         comparisons = [_compared(ratio, case, first=place == 0) for place, ratio in enumerate(ratios)]
-        return f"over {compare.rests_on(repeated[0])}, {'; '.join(comparisons)}", _least_sureness(ratios)
+        return f"over {compare.rests_on(repeated[0])}, {'; '.join(comparisons)}"
     if any(side.known and side.known.trials > 1 for side in sides):
-        return "not compared", Sureness.NOT_COMPARED
-    return f"{ONE_EACH}{_least_sure(within, case)}", Sureness.SINGLE_TRIALS
+        return "not compared"
+    return f"{ONE_EACH}{_least_sure(within, case)}"
 
 
-def _alone(side: _Side, within: Sequence[Within], question: _Question, case: _Case) -> tuple[str, Sureness]:
+def _alone(side: _Side, within: Sequence[Within], question: _Question, case: _Case) -> str:
     assert side.known is not None
     if side.known.trials < 2:
-        return f"measured once, compared with nothing{_least_sure(within, case)}", Sureness.SINGLE_TRIALS
+        return f"measured once, compared with nothing{_least_sure(within, case)}"
     span = f"{question.form(side.known.low)} to {question.form(side.known.high)}"
-    return f"{span}, {side.known.span_words()}, compared with nothing", Sureness.NOT_COMPARED
+    return f"{span}, {side.known.span_words()}, compared with nothing"
 
 
 def _least_sure(within: Sequence[Within], case: _Case) -> str:
@@ -334,18 +306,6 @@ def _compared(ratio: Ratio, case: _Case, *, first: bool) -> str:
     base = f" {case.names.of(ratio.baseline, at)}'s" if first else ""
     verdict = compare.verdict_words(ratio.comparison) if ratio.repeated else compare.ONE_BLOCK
     return f"{case.names.of(ratio.system, at)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
-
-
-def _sureness(ratio: Ratio) -> Sureness:
-    if not ratio.repeated:
-        return Sureness.SINGLE_TRIALS
-    if ratio.comparison.verdict is Verdict.NO_DIFFERENCE:
-        return Sureness.NO_DIFFERENCE
-    return Sureness.INCONCLUSIVE if ratio.comparison.verdict is Verdict.INCONCLUSIVE else Sureness.DIFFERENCE
-
-
-def _least_sureness(ratios: Sequence[Ratio]) -> Sureness:
-    return max(map(_sureness, ratios), key=list(Sureness).index)
 
 
 def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> ExperimentVerdict:
@@ -372,23 +332,23 @@ def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> Experime
         if ratio.figure == asked.figure
     ]
     damage = _damage([result for block in points for result in block.results], case)
-    sure, sureness = _over_points(ratios, len(points), case)
+    sure = _over_points(ratios, len(points), case)
     parts = [f"{title} over {plural(len(points), 'point')}: {listed(ranges) or 'no figure'}", sure, damage]
-    return ExperimentVerdict(experiment, _finished("; ".join(filter(None, parts)), case), sureness, {})
+    return ExperimentVerdict(experiment, _finished("; ".join(filter(None, parts)), case))
 
 
-def _over_points(ratios: Sequence[Ratio], points: int, case: _Case) -> tuple[str, Sureness]:
+def _over_points(ratios: Sequence[Ratio], points: int, case: _Case) -> str:
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if not ratios:
-        return "compared with nothing", Sureness.NOT_COMPARED
+        return "compared with nothing"
     if not repeated:
-        return f"at each point {ONE_EACH}", Sureness.SINGLE_TRIALS
+        return f"at each point {ONE_EACH}"
     counts = []
     for system, base in dict.fromkeys((ratio.system, ratio.baseline) for ratio in repeated):
         decided = [ratio.comparison.verdict for ratio in repeated if ratio.system == system]
         numbers = [f"{verdict.value} at {decided.count(verdict)}" for verdict in Verdict if verdict in decided]
         counts.append(f"{case.names.of(system)} against {case.names.of(base)}: {', '.join(numbers)} of {points}")
-    return "; ".join(counts), _least_sureness(ratios)
+    return "; ".join(counts)
 
 
 def _finished(sentence: str, case: _Case) -> str:
