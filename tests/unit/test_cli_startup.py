@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from report_samples import sample_run
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.plan import Plan
@@ -55,6 +56,13 @@ def test_so_does_a_plan_of_omb_files(tmp_path: Path) -> None:
     workload, driver = OMB / "workloads/1-topic-1-partition.yaml", OMB / "drivers/kafka-every-key.yaml"
     packages = loaded(tmp_path, "omb", str(workload), "--driver", str(driver), "--managed", "--dry-run")
     assert not packages & MEASURING
+
+
+def test_an_index_of_runs_loads_nothing_that_draws(tmp_path: Path) -> None:
+    sample_run(tmp_path)
+    packages = loaded(tmp_path, "index", "--runs-dir", str(tmp_path))
+    assert "jinja2" in packages
+    assert "matplotlib" not in packages
 
 
 def test_a_campaign_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:

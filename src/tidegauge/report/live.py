@@ -70,7 +70,6 @@ PHASES = {
 class LiveState:
     """What is known of a run that goes on. `_s` are readings of the caller's clock."""
 
-    run_path: str = ""
     trials: tuple[TrialSpec, ...] = ()
     trial_id: str = ""
     trial_since_s: float = 0.0
@@ -91,8 +90,8 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
     if isinstance(event, PhaseProgress | SecondSeen | FetchProgress):
         return _within_phase(state, event, now_s)
     match event:
-        case RunStarted():
-            return replace(state, run_path=event.run_path, trials=event.trials)
+        case RunStarted() | Decided():
+            return replace(state, trials=event.trials)
         case PhaseStarted():
             since_s = state.trial_since_s if event.trial_id == state.trial_id and state.phase != "fetch" else now_s
             return replace(
@@ -110,8 +109,6 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
         case TrialEnded() | TrialKept():
             ended = event if isinstance(event, TrialEnded) else TrialEnded(event.spec, event.result, "")
             return replace(state, ended=(*state.ended, ended), phase="", second=None, said_s=now_s)
-        case Decided():
-            return replace(state, trials=event.trials)
         case Found() | Note() | UnequalFound():
             return replace(state, unequal=(*state.unequal, event.tilt)) if isinstance(event, UnequalFound) else state
 

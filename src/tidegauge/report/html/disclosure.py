@@ -12,20 +12,12 @@ from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult
 from tidegauge.numbers import count, duration, in_unit, plural
 from tidegauge.plain import Parts, flatten, grouped, json_parts
 from tidegauge.report.ending import command_words
-from tidegauge.report.plots.model import Details
+from tidegauge.report.plots.model import DataTable, Details
 from tidegauge.statistics.figures import FIGURES, Figure, Shown, figures_shown
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredRun, StoredTrial
 
 DIFFERENCES_MAX = 20
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A plain table."""
-
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -41,24 +33,24 @@ class Settings:
 
     system: str
     trial_id: str
-    distribution: Rows
-    changed: Rows
-    unknown: Rows
-    defaults: Rows
-    client: Rows
+    distribution: DataTable
+    changed: DataTable
+    unknown: DataTable
+    defaults: DataTable
+    client: DataTable
     jvm_flags: tuple[str, ...]
     differences: tuple[str, ...]
 
 
-def trial_rows(run: StoredRun) -> Rows:
+def trial_rows(run: StoredRun) -> DataTable:
     """Every trial with what became of it, the discarded ones too."""
     shown = (figure.head for figure in figures_shown(Shown.TRIALS))
     heads = ("trial", "system", "load", *shown, "warm-up", "cores: client, server", "validity", "why")
     rows = tuple(_trial_row(trial) for trial in run.trials)
     if len(run.sessions) < 2:
-        return Rows(heads, rows)
+        return DataTable(heads, rows)
     numbered = zip(rows, run.trials, strict=True)
-    return Rows((*heads, "session"), tuple((*row, str(trial.session)) for row, trial in numbered))
+    return DataTable((*heads, "session"), tuple((*row, str(trial.session)) for row, trial in numbered))
 
 
 def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
@@ -115,7 +107,7 @@ def _of_system(system: str, trials: Sequence[TrialDetails]) -> Settings:
     return Settings(
         system=system,
         trial_id=first.trial.trial_id,
-        distribution=Rows(("distribution", ""), tuple((str(k), _word(v)) for k, v in first.distribution.items())),
+        distribution=DataTable(("distribution", ""), tuple((str(k), _word(v)) for k, v in first.distribution.items())),
         changed=_rows(setting for setting in server if setting.get("is_default") is False),
         unknown=_rows(setting for setting in server if setting.get("is_default") is None),
         defaults=_rows(setting for setting in server if setting.get("is_default") is True),
@@ -130,9 +122,9 @@ def _list(content: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
-def _rows(found: Any) -> Rows:
+def _rows(found: Any) -> DataTable:
     rows = (tuple(_word(setting.get(key)) for key in ("scope", "name", "value")) for setting in found)
-    return Rows(("where", "setting", "value"), tuple(rows))
+    return DataTable(("where", "setting", "value"), tuple(rows))
 
 
 def _word(value: object) -> str:
@@ -161,10 +153,10 @@ def _by_name(trial: TrialDetails) -> dict[str, str]:
     return {f"{scope}: {name}": value for (_, scope, name), value in known.items() if not name.endswith(_OF_EACH_TRIAL)}
 
 
-def environment_rows(environment: Mapping[str, Any]) -> Rows:
+def environment_rows(environment: Mapping[str, Any]) -> DataTable:
     """Everything that environment.json says, one line a fact."""
     facts = ((name, _fact(value)) for name, value in flatten(environment, _fact_parts) if name != "schema")
-    return Rows(("what", "value"), tuple((name, text) for name, text in facts if text))
+    return DataTable(("what", "value"), tuple((name, text) for name, text in facts if text))
 
 
 def _fact(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidegauge.numbers import MISSING, count, ms, percent, short, trimmed
@@ -195,10 +195,10 @@ class Plot:
 
 @dataclass(frozen=True)
 class DataTable:
-    """A plot's figures in words. `left_out`: rows between those that are shown."""
+    """Figures or facts in words. `left_out`: rows between those that are shown."""
 
     heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...] = field(default=())
+    rows: tuple[tuple[str, ...], ...]
     left_out: int = 0
 
 
