@@ -10,11 +10,11 @@ from rich.console import RenderableType
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.finding import Cell, Finding
-from tidegauge.model.trial import LoadResult, TrialSpec, point_words
+from tidegauge.model.trial import LoadResult, TrialSpec, Validity, point_words
 from tidegauge.numbers import MISSING, count, ms, short
-from tidegauge.report.layout import ColumnGroup, FigureTable, apart, bullet, columns, heading
+from tidegauge.report.layout import ColumnGroup, FigureTable, apart, columns, heading
 from tidegauge.report.names import SystemNames
-from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Form, in_order, labelled, reduced_group
+from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Form, Remark, in_order, labelled, reduced_group
 
 Figure = Callable[[FaultResult], float | None]
 
@@ -123,14 +123,21 @@ def findings(found: Sequence[Finding], names: SystemNames) -> Iterable[Renderabl
 
 def _found(own: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
     yield heading(f"{own[0].experiment}: what was found")
-    for finding in own:
-        for sentence in finding.summary:
-            yield bullet(f"{named(finding, own, names)}: {sentence}", "" if finding.decided else "yellow")
+    yield from (remark.bullet() for remark in finding_remarks(own, names))
     if any(finding.rows for finding in own):
         yield finding_table(own, names)
 
 
-def named(finding: Finding, own: Sequence[Finding], names: SystemNames) -> str:
+def finding_remarks(own: Sequence[Finding], names: SystemNames) -> list[Remark]:
+    """All sentences of one experiment's findings; those of a finding that stays open are doubtful."""
+    return [
+        Remark(f"{_named(finding, own, names)}: {sentence}", None if finding.decided else Validity.DOUBTFUL)
+        for finding in own
+        for sentence in finding.summary
+    ]
+
+
+def _named(finding: Finding, own: Sequence[Finding], names: SystemNames) -> str:
     """Which of one experiment's findings it is: "partitions=100: kafka@4.3.1, block 2"."""
     where = f"{point_words(finding.point)}: " if finding.point else ""
     return f"{where}{_who(finding, own, names)}"

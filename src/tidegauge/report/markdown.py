@@ -10,7 +10,7 @@ from tidegauge.numbers import MISSING, in_unit
 from tidegauge.published.verdict import ClaimOutcome
 from tidegauge.report import compare, fairness, levels, thresholds, usage
 from tidegauge.report.compare import estimate
-from tidegauge.report.findings import named
+from tidegauge.report.findings import finding_remarks
 from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import names_of
 from tidegauge.report.published import counts, verdict_marks
@@ -58,10 +58,7 @@ def run_markdown(run: StoredRun) -> str:
     names = names_of(run)
     for experiment in dict.fromkeys(finding.experiment for finding in run.findings):
         findings = [finding for finding in run.findings if finding.experiment == experiment]
-        sentences = [
-            (named(finding, findings, names), sentence) for finding in findings for sentence in finding.summary
-        ]
-        lines += _bullets(f"{experiment}, {who}: {sentence}" for who, sentence in sentences)
+        lines += _bullets(f"{experiment}, {remark.text}" for remark in finding_remarks(findings, names))
     lines += _comparisons(run)
     lines += _usage(run)
     lines += _published(run)

@@ -25,7 +25,7 @@ from tidegauge.model.trial import (
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.numbers import MISSING, count, in_unit, ms, plural, rounded, short
 from tidegauge.plain import grouped
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, WordTable
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, WordTable, bullet
 from tidegauge.statistics.figures import FIGURES
 
 T = TypeVar("T")
@@ -80,6 +80,11 @@ class Remark:
 
     text: str
     validity: Validity | None = None
+
+    def bullet(self) -> Paragraph:
+        """For a terminal."""
+        style = "" if self.validity is None else "bold red" if self.validity is Validity.INVALID else "yellow"
+        return bullet(self.text, style)
 
 
 def remarks(block: Block) -> Iterable[Remark]:

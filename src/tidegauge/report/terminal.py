@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import Block, blocks
-from tidegauge.model.trial import LoadSpec, MeasuredResult, TrialResult, TrialSpec, Validity, point_words
+from tidegauge.comparison.blocks import blocks
+from tidegauge.model.trial import LoadSpec, MeasuredResult, TrialResult, TrialSpec, point_words
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.numbers import count, duration, local_time, plural, rounded, size
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
@@ -156,12 +156,12 @@ def _experiment(sweep: Swept) -> Iterable[RenderableType]:
                 yield table
     notes = dict.fromkeys(note for block in sweep.blocks for note in (*footnotes(block), *fault_notes(block)))
     notes |= dict.fromkeys(worker_notes(sweep.blocks))
-    remarks = [remark for block in sweep.blocks for remark in _remarks(block)]
-    if notes or remarks:
+    remarked = [remark.bullet() for block in sweep.blocks for remark in remarks(block)]
+    if notes or remarked:
         yield Text("")
     for note in notes:
         yield Paragraph(note, style="dim")
-    yield from remarks
+    yield from remarked
 
 
 def load_words(result: MeasuredResult) -> str:
@@ -204,12 +204,6 @@ def workload_words(workload: Workload) -> str:
         f"{client.compression.value}, at most {workload.in_flight_messages():,} messages in flight for each producer"
     )
     return f"{shape}; {settings}."
-
-
-def _remarks(block: Block) -> Iterable[RenderableType]:
-    for remark in remarks(block):
-        style = "" if remark.validity is None else "bold red" if remark.validity is Validity.INVALID else "yellow"
-        yield bullet(remark.text, style)
 
 
 def _comparison(run: StoredRun) -> Iterable[RenderableType]:

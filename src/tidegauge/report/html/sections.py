@@ -8,9 +8,9 @@ from math import inf
 
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import MeasuredResult, Validity, point_words
+from tidegauge.model.trial import MeasuredResult, point_words
 from tidegauge.report import usage
-from tidegauge.report.findings import fault_notes, faults_table, finding_table, named
+from tidegauge.report.findings import fault_notes, faults_table, finding_remarks, finding_table
 from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import names_of
 from tidegauge.report.plots.curves import load_plots, percentile_plots, search_plots, sweep_plots
@@ -161,18 +161,14 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
         more = [*percentile_plots(confirmed, details, prefix), *timelines(confirmed, details, prefix, MAIN)]
         more = [replace(plot, title=f"{plot.title} (confirmation)") for plot in more]
     searched = search_plots(findings, run.results, prefix) if any(finding.goals for finding in findings) else []
-    sentences = [
-        Remark(f"{named(finding, findings, names_of(run))}: {sentence}", None if finding.decided else Validity.DOUBTFUL)
-        for finding in findings
-        for sentence in finding.summary
-    ]
+    names = names_of(run)
     return Part(
         title="what was found",
         words="",
         plots=on_one_scale([*sustainable_bars(findings, prefix), *searched, *load_plots(findings, prefix)]),
         more=on_one_scale(more),
-        tables=(finding_table(findings, names_of(run)),) if any(finding.rows for finding in findings) else (),
-        remarks=tuple(sentences),
+        tables=(finding_table(findings, names),) if any(finding.rows for finding in findings) else (),
+        remarks=tuple(finding_remarks(findings, names)),
     )
 
 
