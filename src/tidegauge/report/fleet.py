@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -53,11 +53,6 @@ def hosts_content(hosts: Sequence[FleetHost]) -> dict[str, Any]:
     return {"schema": "tidegauge.fleet/1", "hosts": [plain(host) for host in hosts]}
 
 
-def hosts_report(hosts: Sequence[FleetHost]) -> RenderableType:
-    """`fleet status`."""
-    return _hosts(hosts, {})
-
-
 def check_content(found: FleetCheck) -> dict[str, Any]:
     """`fleet check` as plain data; times and rates with their units in the names."""
     return {"schema": "tidegauge.fleetcheck/1", **plain(found)}
@@ -65,17 +60,18 @@ def check_content(found: FleetCheck) -> dict[str, Any]:
 
 def check_report(found: FleetCheck) -> RenderableType:
     """`fleet check`: hosts, disks, links, then what is wrong."""
-    return Group(*apart([_hosts(found.hosts, found.states)], _disks(found), _links(found.links), _verdict(found)))
+    return Group(*apart([hosts_report(found.hosts, found.states)], _disks(found), _links(found.links), _verdict(found)))
 
 
-def _hosts(hosts: Sequence[FleetHost], states: Any) -> RenderableType:
-    known: list[HostState | None] = [states.get(host.address) for host in hosts]
-    columns = [
+def hosts_report(hosts: Sequence[FleetHost], states: Mapping[str, HostState] | None = None) -> RenderableType:
+    """`fleet status`; in `fleet check` with what each host says of itself."""
+    shown = [
         Column("role", tuple(host.role or MISSING for host in hosts), words=True),
         Column("state", tuple("there" if host.alive else "LOST" for host in hosts), words=True),
     ]
     if states:
-        columns += [
+        known = [states.get(host.address) for host in hosts]
+        shown += [
             Column("CPUs", tuple(str(state.cpus) if state else MISSING for state in known)),
             Column("memory", tuple(size(state.memory_bytes) if state else MISSING for state in known)),
             Column("disk free", tuple(size(state.free_disk_bytes) if state else MISSING for state in known)),
@@ -83,7 +79,7 @@ def _hosts(hosts: Sequence[FleetHost], states: Any) -> RenderableType:
             Column("clock", tuple(_clock(state) for state in known), words=True),
             Column("name", tuple(state.hostname if state else MISSING for state in known), words=True),
         ]
-    return FigureTable("host", tuple(host.address for host in hosts), (ColumnGroup("", tuple(columns)),))
+    return FigureTable("host", tuple(host.address for host in hosts), (ColumnGroup("", tuple(shown)),))
 
 
 def _clock(state: HostState | None) -> str:
