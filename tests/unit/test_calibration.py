@@ -28,7 +28,7 @@ from tidegauge.campaign.run.ceilings import SWITCH, run_calibrations
 from tidegauge.cli import doctor
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.hosts.calibration import Calibration, Pace, size_class
+from tidegauge.hosts.ceilings import Calibration, Pace, size_class
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.kept import path_of

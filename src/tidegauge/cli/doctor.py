@@ -15,8 +15,7 @@ from tidegauge.fleet.api import Host
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts.abilities import Bounds, abilities, advise
-from tidegauge.hosts.calibration import Calibration, size_class
-from tidegauge.hosts.ceilings import Ceilings
+from tidegauge.hosts.ceilings import Calibration, Ceilings, size_class
 from tidegauge.hosts.ceilings_measure import THOROUGH, THOROUGH_S_MAX, measure, place_for
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts

@@ -47,8 +47,7 @@ from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.fleet.api import Host
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.hosts.calibration import Calibration
-from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.hosts.ceilings import Calibration, RunCeilings
 from tidegauge.hosts.ceilings_measure import place_for
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.space import chosen_disk, full_speed, room_note

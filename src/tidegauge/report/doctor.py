@@ -10,8 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.hosts.abilities import Ability, Advice
-from tidegauge.hosts.calibration import Calibration
-from tidegauge.hosts.ceilings import SUSTAINED_S, Ceilings, DiskCeiling
+from tidegauge.hosts.ceilings import SUSTAINED_S, Calibration, Ceilings, DiskCeiling
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import HostFacts
 from tidegauge.numbers import count, mb_per_s, ms, plural, rounded, short, size

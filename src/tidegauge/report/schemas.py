@@ -16,8 +16,7 @@ from typing_extensions import TypedDict, is_typeddict
 
 from tidegauge.errors import UserError, nearest
 from tidegauge.hosts.abilities import Ability, Advice
-from tidegauge.hosts.calibration import Calibration
-from tidegauge.hosts.ceilings import Ceilings, RunCeilings
+from tidegauge.hosts.ceilings import Calibration, Ceilings, RunCeilings
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.attest import Attestation, AttestOutcome
 from tidegauge.model.finding import Finding

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import Host
-from tidegauge.hosts.calibration import Calibration, Pace
+from tidegauge.hosts.ceilings import Calibration, Pace
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import Arrival, Payload, Workload
 from tidegauge.worker.api import LoadOrder

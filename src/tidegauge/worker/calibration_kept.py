@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from tidegauge.distribution.java import find_java
 from tidegauge.errors import UserError
-from tidegauge.hosts.calibration import Calibration
+from tidegauge.hosts.ceilings import Calibration
 from tidegauge.hosts.ceilings_measure import machine_id
 from tidegauge.hosts.kept import is_fresh, read_kept_of, write_kept
 from tidegauge.hosts.memory import machine

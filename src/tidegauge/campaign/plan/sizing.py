@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tidegauge.hosts.calibration import Calibration, size_class
+from tidegauge.hosts.ceilings import Calibration, size_class
 from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.model.workload import GENERATOR_SHARE_MAX, WORKERS_MAX, Arrival, Workload
 from tidegauge.numbers import count, plural, size

@@ -17,8 +17,7 @@ from tidegauge.campaign.plan.sizing import sizes_to_know, sizing_warnings
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.attest import NAME as ATTEST
 from tidegauge.fleet.api import Host
-from tidegauge.hosts.calibration import Calibration, size_class
-from tidegauge.hosts.ceilings import Ceilings, DiskCeiling, RunCeilings
+from tidegauge.hosts.ceilings import Calibration, Ceilings, DiskCeiling, RunCeilings, size_class
 from tidegauge.hosts.ceilings_measure import BRIEF, machine_id, measure, place_for
 from tidegauge.hosts.kept import fresh_ceilings, keep_ceilings, kept_ceilings, seconds_since
 from tidegauge.model.events import Note, Observer, PhaseStarted

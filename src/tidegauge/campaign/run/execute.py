@@ -27,8 +27,7 @@ from tidegauge.distribution.cache import Progress, cache_directory
 from tidegauge.errors import GeneratorFailedError, RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.fleet.api import Host
-from tidegauge.hosts.calibration import Calibration
-from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.hosts.ceilings import Calibration, RunCeilings
 from tidegauge.hosts.memory import CacheDrop, drop_page_cache, machine
 from tidegauge.hosts.space import DiskFullError
 from tidegauge.model.events import (

@@ -21,8 +21,7 @@ from tidegauge.campaign.run.topics import Attachment, OwnTopics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import space
-from tidegauge.hosts.calibration import Calibration
-from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.hosts.ceilings import Calibration, RunCeilings
 from tidegauge.hosts.fsync import Calm, slowest
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import Attestation
