@@ -126,7 +126,7 @@ experiments:
 
 @pytest.mark.root
 @pytest.mark.skipif(
-    bool(cgroups.refusal() or loop_disk.refusal()), reason="needs root, cgroups for memory and loop devices"
+    bool(cgroups.memory_refusal() or loop_disk.refusal()), reason="needs root, cgroups for memory and loop devices"
 )
 def test_a_backlog_larger_than_memory_is_read_from_the_device(tmp_path: Path) -> None:
     place = Place(tmp_path)

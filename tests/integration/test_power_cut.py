@@ -16,7 +16,7 @@ from rigs import MIB, SIZE_BYTES, acknowledged, leftovers, readable, writer
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.local import LocalHost
-from tidegauge.hosts import loop_disk, slow_disk
+from tidegauge.hosts import cgroups, loop_disk
 from tidegauge.model.host import DeviceFileSystem, FileSystem
 
 pytestmark = [pytest.mark.root, pytest.mark.integration]
@@ -156,7 +156,7 @@ def test_children_are_stopped_and_killed_too(host: LocalHost, tmp_path: Path) ->
 
 
 @needs("ext4")
-@pytest.mark.skipif(bool(slow_disk.refusal()), reason=slow_disk.refusal())
+@pytest.mark.skipif(bool(cgroups.disk_refusal()), reason=cgroups.disk_refusal())
 def test_a_disk_that_is_slow_or_hangs_can_be_cut(host: LocalHost, tmp_path: Path) -> None:
     place = tmp_path / "disk"
     host.rig.make_disk(place, SIZE_BYTES["ext4"])

@@ -20,10 +20,10 @@ from tidegauge.errors import RunFailedError
 from tidegauge.fleet import registry
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.hosts import cgroups, loop_disk, network, slow_disk
+from tidegauge.hosts import cgroups, loop_disk, network
 
 MEMORY_BYTES = 256 * MIB
-REFUSAL = loop_disk.refusal() or network.refusal("nft", "tc") or slow_disk.refusal() or cgroups.refusal()
+REFUSAL = loop_disk.refusal() or network.refusal("nft", "tc") or cgroups.disk_refusal() or cgroups.memory_refusal()
 pytestmark = [
     pytest.mark.root,
     pytest.mark.integration,

@@ -18,7 +18,7 @@ from rigs import MIB, SIZE_BYTES, acknowledged, leftovers, writer
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import CLIENTS, Network, ProcessSpec
 from tidegauge.fleet.local import LocalHost
-from tidegauge.hosts import loop_disk, network, slow_disk
+from tidegauge.hosts import cgroups, loop_disk, network
 
 pytestmark = [pytest.mark.root, pytest.mark.integration]
 needs_disks = pytest.mark.skipif(bool(loop_disk.refusal()), reason=loop_disk.refusal())
@@ -66,7 +66,7 @@ def seconds_to_write(path: Path, size_bytes: int, pieces: int = 1) -> float:
 
 @pytest.mark.alone
 @needs_disks
-@pytest.mark.skipif(bool(slow_disk.refusal()), reason=slow_disk.refusal())
+@pytest.mark.skipif(bool(cgroups.disk_refusal()), reason=cgroups.disk_refusal())
 def test_a_slow_disk_holds_its_rate_until_it_is_lifted(host: LocalHost, disk: Path) -> None:
     host.rig.throttle_disk(disk, bytes_per_s=2 * MIB)
     slow_s = seconds_to_write(disk / "a", 4 * MIB)

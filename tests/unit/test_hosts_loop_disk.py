@@ -90,7 +90,7 @@ def test_a_disk_that_cannot_be_made_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.root
 @needs_disks
-@pytest.mark.skipif(bool(cgroups.refusal()), reason="needs a memory controller")
+@pytest.mark.skipif(bool(cgroups.memory_refusal()), reason="needs a memory controller")
 @pytest.mark.parametrize("limited", [True, False])
 def test_only_a_process_with_too_little_memory_reads_from_the_device(tmp_path: Path, limited: bool) -> None:
     log = tmp_path / "log"

@@ -32,14 +32,14 @@ def v2(tmp_path: Path) -> Path:
 
 
 def test_version_1_limits_below_the_own_group(v1: Path) -> None:
-    assert cgroups.refusal(v1) == ""
+    assert cgroups.memory_refusal(v1) == ""
     group = cgroups.make_group("a-kafka-1", 5 << 20, v1)
     assert group == v1 / "cg/memory/own/tidegauge-a-kafka-1"
     assert (group / "memory.limit_in_bytes").read_text() == str(5 << 20)
 
 
 def test_version_2_limits_where_the_controller_is_handed_on(v2: Path) -> None:
-    assert cgroups.refusal(v2) == ""
+    assert cgroups.memory_refusal(v2) == ""
     group = cgroups.make_group("a-kafka-1", 5 << 20, v2)
     assert group == v2 / "cg/slice/tidegauge-a-kafka-1"
     assert (group / "memory.max").read_text() == str(5 << 20)
@@ -48,14 +48,14 @@ def test_version_2_limits_where_the_controller_is_handed_on(v2: Path) -> None:
 
 def test_a_machine_without_a_controller_says_so(v2: Path) -> None:
     (v2 / "cg/slice/cgroup.subtree_control").write_text("cpu\n")
-    assert "no cgroup" in cgroups.refusal(v2)
+    assert "no cgroup" in cgroups.memory_refusal(v2)
     with pytest.raises(OSError, match="no cgroup"):
         cgroups.make_group("a", 1, v2)
 
 
 def test_missing_rights_are_reported(v1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
-    assert "needs root" in cgroups.refusal(v1)
+    assert "needs root" in cgroups.memory_refusal(v1)
 
 
 def test_only_our_groups_are_removed_as_groups(tmp_path: Path) -> None:

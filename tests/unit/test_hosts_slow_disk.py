@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.hosts import commands, slow_disk
+from tidegauge.hosts import cgroups, commands
 
 
 def machine(root: Path, mounts: str, places: str) -> Path:
@@ -48,26 +48,26 @@ def written(root: Path) -> dict[str, str]:
 
 
 def test_version_1_limits_everybody_at_the_root(v1: Path) -> None:
-    slow_disk.limit("7:3", 1000, None, v1)
+    cgroups.limit_disk("7:3", 1000, None, v1)
     assert written(v1) == {
         "cg/blkio/blkio.throttle.read_bps_device": "7:3 1000",
         "cg/blkio/blkio.throttle.read_iops_device": "7:3 0",
         "cg/blkio/blkio.throttle.write_bps_device": "7:3 1000",
         "cg/blkio/blkio.throttle.write_iops_device": "7:3 0",
     }
-    slow_disk.limit("7:3", None, None, v1)
+    cgroups.limit_disk("7:3", None, None, v1)
     assert set(written(v1).values()) == {"7:3 0"}
 
 
 def test_version_2_limits_every_group_below_the_root(v2: Path) -> None:
-    slow_disk.limit("7:3", None, 50, v2)
+    cgroups.limit_disk("7:3", None, 50, v2)
     line = "7:3 rbps=max wbps=max riops=50 wiops=50"
     assert written(v2) == {"cg/system.slice/io.max": line, "cg/user.slice/io.max": line}
 
 
 def test_a_container_limits_its_own_top(v2: Path) -> None:
     (v2 / "cg/io.max").touch()
-    slow_disk.limit("7:3", 5, None, v2)
+    cgroups.limit_disk("7:3", 5, None, v2)
     assert written(v2)["cg/io.max"] == "7:3 rbps=5 wbps=5 riops=max wiops=max"
     assert written(v2)["cg/system.slice/io.max"] == ""
 
@@ -75,9 +75,9 @@ def test_a_container_limits_its_own_top(v2: Path) -> None:
 def test_a_machine_that_limits_no_disks_says_so(v2: Path) -> None:
     for group in ("system.slice", "user.slice"):
         (v2 / "cg" / group / "io.max").unlink()
-    assert "no cgroup of this machine limits disks" in slow_disk.refusal(v2)
+    assert "no cgroup of this machine limits disks" in cgroups.disk_refusal(v2)
     with pytest.raises(OSError, match="limits disks"):
-        slow_disk.limit("7:3", 1, None, v2)
+        cgroups.limit_disk("7:3", 1, None, v2)
 
 
 class TestPrivileges:
@@ -99,4 +99,4 @@ class TestPrivileges:
     def test_an_ordinary_user(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
         assert commands.refusal("CAP_SYS_ADMIN") == "needs root"
-        assert slow_disk.refusal() == "needs root"
+        assert cgroups.disk_refusal() == "needs root"

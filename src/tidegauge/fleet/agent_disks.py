@@ -14,7 +14,7 @@ from tidegauge.fleet import children, reap
 from tidegauge.fleet.api import CutReport
 from tidegauge.fleet.registry import Ledger
 from tidegauge.fleet.trees import Trees
-from tidegauge.hosts import fuse_disk, loop_disk, procfs, slow_disk
+from tidegauge.hosts import cgroups, fuse_disk, loop_disk, procfs
 from tidegauge.hosts.fuse_disk import FuseDisk
 from tidegauge.model.host import DeviceFileSystem, DiskCheck, FileSystem
 
@@ -79,14 +79,14 @@ class AgentDisks:
     def throttle(self, place: Path, bytes_per_s: int | None, ops_per_s: int | None) -> None:
         """See `Rig.throttle_disk`."""
         self._check_is_device(place)
-        reason = slow_disk.refusal()
+        reason = cgroups.disk_refusal()
         if reason:
             raise RunFailedError(f"The disk {place} can't be slowed down: {reason}.")
         for value, unit in ((bytes_per_s, "bytes"), (ops_per_s, "operations")):
             if value is not None and value < 1:
                 raise RunFailedError(f"The disk {place} can't be slowed down to {value} {unit} a second: 1 or more.")
         with self._opened(place) as descriptor:
-            slow_disk.limit(_number(descriptor), bytes_per_s, ops_per_s)
+            cgroups.limit_disk(_number(descriptor), bytes_per_s, ops_per_s)
         self._limits[place] = (bytes_per_s, ops_per_s)
 
     def hang(self, place: Path) -> None:
@@ -128,14 +128,14 @@ class AgentDisks:
                 # What waits for a disk can't die, nor be unmounted; what was promised can't change any more.
                 loop_disk.thaw(descriptor)
                 if place in self._limits:
-                    slow_disk.limit(numbers[place], None, None)
+                    cgroups.limit_disk(numbers[place], None, None)
         self._trees.kill(processes)
         killed_ns = time.monotonic_ns()
         checks: list[DiskCheck] = []
         for place in chosen:
             checks += self._mounted_again(place, numbers[place])
             if place in self._limits:
-                slow_disk.limit(numbers[place], *self._limits[place])
+                cgroups.limit_disk(numbers[place], *self._limits[place])
         return CutReport(asked_ns, frozen_ns, cut_ns, killed_ns, time.monotonic_ns(), stopped, tuple(checks))
 
     def _cut_off(self, place: Path, descriptor: int) -> None:

@@ -17,7 +17,7 @@ from tidegauge.fleet.children import Children
 from tidegauge.fleet.registry import Ledger
 from tidegauge.fleet.trees import Trees
 from tidegauge.fleet.wire import Message
-from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network, slow_disk
+from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network
 from tidegauge.hosts.locks import locked
 from tidegauge.hosts.network import Plug, Port
 
@@ -212,12 +212,12 @@ def refusals() -> dict[Ability, str]:
         "xfs": xfs,
         "fuse": fuse_disk.refusal(),
         "power_cut": no_disk,
-        "slow_disk": no_disk or slow_disk.refusal(),
+        "slow_disk": no_disk or cgroups.disk_refusal(),
         "hung_disk": no_disk,
         "network": network.refusal(),
         "partition": network.refusal("nft"),
         "packet_loss": network.refusal("nft"),
         "rate_limit": network.refusal("tc"),
-        "memory": cgroups.refusal(),
+        "memory": cgroups.memory_refusal(),
     }
     return {ability: reason for ability, reason in reasons.items() if reason}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tidegauge.fleet import registry
 from tidegauge.fleet.registry import Record, remove_directory
-from tidegauge.hosts import loop_disk, network, procfs, slow_disk
+from tidegauge.hosts import cgroups, loop_disk, network, procfs
 from tidegauge.hosts.locks import try_lock
 from tidegauge.hosts.procfs import Identity, Stat
 from tidegauge.hosts.storage import mounts, results_directory, state_directory
@@ -33,7 +33,7 @@ def lift(place: Path) -> None:
     for mount in mounts():
         if mount.mount_point == str(place) and loop_disk.backing_file(mount.device_number) == str(image_of(place)):
             with contextlib.suppress(OSError):
-                slow_disk.limit(mount.device_number, None, None)
+                cgroups.limit_disk(mount.device_number, None, None)
             loop_disk.thaw_at(place)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network, slow_disk
+from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
@@ -121,7 +121,7 @@ _PROBES = (
     ),
     Probe(
         "memory limit",
-        cgroups.refusal,
+        cgroups.memory_refusal,
         "catch-up reads from disk with a backlog larger than the servers' memory (a cgroup of their own)",
         "`server-memory` is left out, and the result says that reads may come from memory",
         "Root, and a cgroup that hands on its memory controller.",
@@ -163,7 +163,7 @@ _PROBES = (
     ),
     Probe(
         "slow disk",
-        lambda: loop_disk.refusal() or slow_disk.refusal(),
+        lambda: loop_disk.refusal() or cgroups.disk_refusal(),
         "a disk throttled in bytes or operations a second, as a fault",
         "the fault is refused",
         "Root, loop devices, and a kernel that throttles block devices (CONFIG_BLK_DEV_THROTTLING).",

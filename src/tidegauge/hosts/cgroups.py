@@ -6,15 +6,23 @@ The page cache counts for whom a page was first read or written: so a process mu
 files, and what others have cached of them must be dropped before (`memory.drop_page_cache`). Swap is not limited
 beside.
 
-Sources: the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+A slow disk is the kernel's limits on a block device, for everybody who uses it. With cgroups v1 the limit is set in the
+root group: a child's would not hold back what the kernel writes for others. With v2 the root has none, and each group
+below it gets the limit; ext4's and xfs's writeback counts for the group that wrote, only the journal's own writes
+escape. A limit belongs to the device number and outlives the mount: lift it before the device is detached.
+
+Sources: the kernel's Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst and cgroup-v1/blkio-controller.rst.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from tidegauge.hosts import commands
+from tidegauge.hosts.storage import Mount, mounts
 
 _V1_UNLIMITED_BYTES = 1 << 60
 """cgroup v1 says "no limit" with a number near 2^63, rounded to pages."""
@@ -96,23 +104,19 @@ def hierarchies(root: Path = Path("/"), pid: int | None = None) -> Iterator[Hier
         _, names, path = line.split(":", 2)
         for controller in names.split(","):
             places[controller] = path
-    for line in (root / "proc/self/mountinfo").read_text().splitlines():
-        left, _, right = line.partition(" - ")
-        kind, _source, options = right.split(" ", 2)
-        mount_root, mount_point = left.split()[3:5]
-        if kind == "cgroup2" and "" in places:
-            yield Hierarchy(2, frozenset(), _levels(root, mount_point, mount_root, places[""]))
-        elif kind == "cgroup":
-            controllers = frozenset(options.split(",")) & places.keys()
+    for mount in mounts(root):
+        if mount.file_system == "cgroup2" and "" in places:
+            yield Hierarchy(2, frozenset(), _levels(root, mount, places[""]))
+        elif mount.file_system == "cgroup":
+            controllers = frozenset(mount.super_options.split(",")) & places.keys()
             if controllers:
-                place = places[min(controllers)]
-                yield Hierarchy(1, controllers, _levels(root, mount_point, mount_root, place))
+                yield Hierarchy(1, controllers, _levels(root, mount, places[min(controllers)]))
 
 
-def _levels(root: Path, mount_point: str, mount_root: str, place: str) -> tuple[Path, ...]:
+def _levels(root: Path, mount: Mount, place: str) -> tuple[Path, ...]:
     """Directories from the process's cgroup up to the mount point. A container may see a part of the tree only."""
-    top = root / mount_point.lstrip("/")
-    below = place if mount_root == "/" else place.removeprefix(mount_root) if place.startswith(mount_root) else "/"
+    top = root / mount.mount_point.lstrip("/")
+    below = place if mount.root == "/" else place.removeprefix(mount.root) if place.startswith(mount.root) else "/"
     leaf = top / below.lstrip("/")
     if not leaf.is_dir():
         leaf = top
@@ -178,12 +182,11 @@ def _limits_v1(hierarchy: Hierarchy) -> dict[str, str]:
 
 
 _PREFIX = "tidegauge-"
-_LIMIT_FILE = {1: "memory.limit_in_bytes", 2: "memory.max"}
 MEMBERS = "cgroup.procs"
 
 
-def refusal(root: Path = Path("/")) -> str:
-    """Why no limit can be set on this machine; "" if one can."""
+def memory_refusal(root: Path = Path("/")) -> str:
+    """Why no limit of memory can be set on this machine; "" if one can."""
     try:
         place = _place(root)
     except OSError as error:
@@ -205,7 +208,7 @@ def make_group(name: str, limit_bytes: int, root: Path = Path("/")) -> Path:
     parent, version = _required_place(root)
     directory = parent / f"{_PREFIX}{name}"
     directory.mkdir(exist_ok=True)
-    (directory / _LIMIT_FILE[version]).write_text(str(limit_bytes))
+    (directory / _MEMORY_FILES[version][0]).write_text(str(limit_bytes))
     return directory
 
 
@@ -247,3 +250,61 @@ def _controlling(hierarchy: Hierarchy) -> Path | None:
         except OSError:
             continue
     return None
+
+
+_V1_DISK_FILES = {
+    "bps": ("blkio.throttle.read_bps_device", "blkio.throttle.write_bps_device"),
+    "iops": ("blkio.throttle.read_iops_device", "blkio.throttle.write_iops_device"),
+}
+_V2_DISK_FILE = "io.max"
+
+
+def disk_refusal(root: Path = Path("/")) -> str:
+    """Why no disk can be slowed down on this machine; "" if one can."""
+    reason = commands.refusal("CAP_SYS_ADMIN")
+    if reason:
+        return reason
+    try:
+        _disk_groups(root)
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def limit_disk(number: str, bytes_per_s: int | None, ops_per_s: int | None, root: Path = Path("/")) -> None:
+    """Limit reads and writes, each, of a device ("7:3"); None is no limit. Raises `OSError`."""
+    limits = {"bps": bytes_per_s, "iops": ops_per_s}
+    version, groups = _disk_groups(root)
+    for group in groups:
+        for file, line in _disk_lines(version, number, limits).items():
+            try:
+                (group / file).write_text(line)
+            except FileNotFoundError:
+                continue  # A group of v2 that was removed meanwhile has no members to limit.
+
+
+def _disk_lines(version: int, number: str, limits: Mapping[str, int | None]) -> dict[str, str]:
+    """What is to be written, by file."""
+    if version == 1:
+        return {file: f"{number} {limits[kind] or 0}" for kind, files in _V1_DISK_FILES.items() for file in files}
+    values = (f"{way}{kind}={limits[kind] or 'max'}" for kind in limits for way in "rw")
+    return {_V2_DISK_FILE: f"{number} {' '.join(values)}"}
+
+
+def _disk_groups(root: Path) -> tuple[int, list[Path]]:
+    """The version of cgroups that limits disks here, and the groups that hold everybody. Raises `OSError`."""
+    found = list(hierarchies(root))
+    for hierarchy in found:
+        top = hierarchy.levels[-1]
+        if "blkio" in hierarchy.controllers and (top / _V1_DISK_FILES["bps"][1]).exists():
+            return 1, [top]
+    for hierarchy in found:
+        top = hierarchy.levels[-1]
+        if hierarchy.version == 2 and (groups := [file.parent for file in _v2_disk_files(top)]):
+            return 2, groups
+    raise OSError(0, "no cgroup of this machine limits disks (io is not in /sys/fs/cgroup/cgroup.subtree_control)")
+
+
+def _v2_disk_files(top: Path) -> list[Path]:
+    """A container's own top has a limit itself; the real root's children have."""
+    return [top / _V2_DISK_FILE] if (top / _V2_DISK_FILE).exists() else sorted(top.glob(f"*/{_V2_DISK_FILE}"))

@@ -18,9 +18,10 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 @dataclass(frozen=True)
 class Mount:
-    """One line of /proc/self/mountinfo (proc_pid_mountinfo(5))."""
+    """One line of /proc/self/mountinfo (proc_pid_mountinfo(5)). `root`: of the file system, what is mounted."""
 
     device_number: str
+    root: str
     mount_point: str
     options: str
     file_system: str
@@ -38,6 +39,7 @@ def parse_mountinfo(text: str) -> list[Mount]:
         mounts.append(
             Mount(
                 device_number=fields[2],
+                root=_unescape(fields[3]),
                 mount_point=_unescape(fields[4]),
                 options=fields[5],
                 file_system=kind[0],
