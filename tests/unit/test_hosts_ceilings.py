@@ -34,7 +34,7 @@ from tidegauge.hosts.ceilings_measure import (
     sustained_refusal,
 )
 from tidegauge.hosts.clock import clock_quality
-from tidegauge.hosts.kept import SCHEMA, ceilings_path, fresh_ceilings, keep_ceilings, kept_ceilings
+from tidegauge.hosts.kept import SCHEMA, fresh_ceilings, keep_ceilings, kept_ceilings, path_of
 from tidegauge.hosts.memory import waiting_bytes
 
 SHORT = Effort(write_s=0.05, read_s=0.05, sync_s=0.05, files_s=0.05, loopback_s=0.1, memory_s=0.0)
@@ -390,12 +390,12 @@ class TestKept:
     @pytest.mark.parametrize("text", ["", "[]", '{"schema": 99, "kept": []}', '{"schema": 1, "kept": [{}]}'])
     def test_a_damaged_file_is_none(self, text: str) -> None:
         keep_ceilings(kept(1))
-        ceilings_path().write_text(text)
+        path_of("ceilings").write_text(text)
         assert kept_ceilings() == []
 
     def test_the_file_says_its_schema(self) -> None:
         keep_ceilings(kept(1))
-        assert json.loads(ceilings_path().read_text())["schema"] == SCHEMA
+        assert json.loads(path_of("ceilings").read_text())["schema"] == SCHEMA
 
 
 def test_the_machine_is_another_after_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:

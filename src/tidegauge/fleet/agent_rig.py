@@ -19,7 +19,7 @@ from tidegauge.fleet.trees import Trees
 from tidegauge.fleet.wire import Message
 from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network
 from tidegauge.hosts.locks import locked
-from tidegauge.hosts.network import Plug, Port
+from tidegauge.hosts.network import Port
 
 
 class AgentNetwork:
@@ -124,9 +124,8 @@ class AgentNetwork:
 
     def _filter(self, links: set[tuple[str, str]], shares: dict[str, float]) -> None:
         _require(network.refusal("nft"), "No packets can be dropped")
-        plugs = {node: Plug(port.interface, port.address) for node, port in self._ports.items()}
-        plugs[CLIENTS] = Plug("", self._clients_address)
-        network.drop(network.rules(self._identifier, plugs, links, shares))
+        ports = {**self._ports, CLIENTS: Port("", "", self._clients_address)}
+        network.drop(network.rules(self._identifier, ports, links, shares))
 
     def _port(self, node: str) -> Port:
         if node not in self._ports:

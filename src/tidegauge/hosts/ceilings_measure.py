@@ -31,7 +31,7 @@ from tidegauge.hosts.ceilings import (
 from tidegauge.hosts.ceilings_disk import BLOCK_BYTES, DEPTH, DiskMeasure, Stream, doubts_of
 from tidegauge.hosts.loop_disk import device_number
 from tidegauge.hosts.memory import dirty_limit_bytes, memory_available, waiting_bytes
-from tidegauge.hosts.storage import disk_facts
+from tidegauge.hosts.storage import disk_facts, existing
 
 _BUFFER_BYTES = 64 << 20
 """Each of two for a thread: several threads' are larger together than the last-level cache of a common server."""
@@ -249,7 +249,7 @@ def place_for(disk: Path) -> tuple[Path, str]:
 
     Raises `UserError` if it can't be written.
     """
-    directory = next(place for place in (disk.absolute(), *disk.absolute().parents) if place.exists())
+    directory = existing(disk.absolute())
     if not directory.is_dir():
         raise UserError(
             f"{disk} is no directory, so the disk below can't be measured.", "Name a directory on the disk."
@@ -299,9 +299,8 @@ def measure(
 
 def disk_name(directory: Path) -> str:
     """What a disk is, for readers: "ext4 on vda". Never raises."""
-    try:
-        facts = disk_facts(directory)
-    except (OSError, IndexError):
+    facts = disk_facts(directory)
+    if not facts:
         return "unknown file system"
     below = facts.get("devices") or facts.get("source", "")
     return " on ".join(part for part in (facts.get("file_system", ""), below) if part)

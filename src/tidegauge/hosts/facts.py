@@ -40,7 +40,7 @@ def host_facts(paths: Iterable[Path] = (), root: Path = Path("/")) -> HostFacts:
         clock_source=text_of(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
         transparent_huge_pages=chosen(text_of(root / "sys/kernel/mm/transparent_hugepage/enabled")),
         cgroup_limits=cgroup_limits(root),
-        disks={str(path): _disk(path, root) for path in paths},
+        disks={str(path): disk_facts(path, root) for path in paths},
     )
 
 
@@ -59,14 +59,6 @@ def _governors(root: Path) -> str:
     """Frequency governors in use; "" where the host (a virtual machine, mostly) shows none."""
     files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     return ", ".join(sorted({text_of(file) for file in files}))
-
-
-def _disk(path: Path, root: Path) -> dict[str, str]:
-    existing = next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
-    try:
-        return disk_facts(existing, root)
-    except (OSError, IndexError):
-        return {}
 
 
 _RESERVED = 1000

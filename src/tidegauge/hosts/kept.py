@@ -66,11 +66,6 @@ def is_fresh(measured_at: str, now: datetime) -> bool:
 _CEILINGS = "ceilings"
 
 
-def ceilings_path() -> Path:
-    """The file; it need not exist."""
-    return path_of(_CEILINGS)
-
-
 def keep_ceilings(ceilings: Ceilings) -> None:
     """Add to what is kept, the newest first. Raises `OSError`."""
     write_kept(_CEILINGS, [ceilings, *(earlier for earlier in kept_ceilings() if earlier.machine == ceilings.machine)])

@@ -70,10 +70,14 @@ _MILLION = 1_000_000
 
 
 @dataclass(frozen=True)
-class Plug:
-    """A node on the switch; the host itself has no interface there ("")."""
+class Port:
+    """Where a node is plugged in. `interface` is the switch's end of its cable, the other is `eth0` in `namespace`.
+
+    The host itself has no cable: both are "".
+    """
 
     interface: str
+    namespace: str
     address: str
 
 
@@ -107,21 +111,21 @@ def arrival_rules(identifier: str, lost_shares: Mapping[str, float], spared_port
 
 
 def rules(
-    identifier: str, plugs: Mapping[str, Plug], cut_links: Collection[tuple[str, str]], lost_shares: Mapping[str, float]
+    identifier: str, ports: Mapping[str, Port], cut_links: Collection[tuple[str, str]], lost_shares: Mapping[str, float]
 ) -> str:
     """The whole table, which replaces one that is there in one step.
 
     Args:
         identifier: the network's.
-        plugs: every node, and the host, by name.
+        ports: of every node, and of the host, by name.
         cut_links: pairs of source and target between which nothing passes, in this direction.
         lost_shares: share of the packets from and to a node that are lost, by node.
     """
     arriving, leaving, sent_by_host = [], [], []
     for source, target in sorted(cut_links):
-        to = f"ip daddr {plugs[target].address} drop"
-        if plugs[source].interface:
-            arriving.append(f'iifname "{plugs[source].interface}" {to}')
+        to = f"ip daddr {ports[target].address} drop"
+        if ports[source].interface:
+            arriving.append(f'iifname "{ports[source].interface}" {to}')
         else:
             sent_by_host.append(to)
     for node, share in sorted(lost_shares.items()):
@@ -129,8 +133,8 @@ def rules(
             continue
         # Only IP: a lost ARP request would stop everything for a second.
         chance = f"ether type ip {_chance(share)}drop"
-        arriving.append(f'iifname "{plugs[node].interface}" {chance}')
-        leaving.append(f'oifname "{plugs[node].interface}" {chance}')
+        arriving.append(f'iifname "{ports[node].interface}" {chance}')
+        leaving.append(f'oifname "{ports[node].interface}" {chance}')
     chains = {"prerouting": arriving, "output": sent_by_host, "postrouting": leaving}
     name = filter_table(identifier)
     lines = [f"add table bridge {name}", f"delete table bridge {name}", f"table bridge {name} {{"]
@@ -154,15 +158,6 @@ def refusal(*tools: str) -> str:
     """Why this can't be done here; "" if it can, as far as is known before. `tools`: "tc" and "nft" for faults."""
     reason = commands.refusal("CAP_SYS_ADMIN") or commands.refusal("CAP_NET_ADMIN", ("ip", *tools))
     return f"{reason} (package {'nftables' if 'nft' in reason else 'iproute2'})" if "found" in reason else reason
-
-
-@dataclass(frozen=True)
-class Port:
-    """Where a node is plugged in. `interface` is the switch's end of its cable, the other is `eth0` in `namespace`."""
-
-    interface: str
-    namespace: str
-    address: str
 
 
 def bridge_of(identifier: str) -> str:

@@ -63,14 +63,18 @@ def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
 
 
 def disk_facts(path: Path, root: Path = Path("/")) -> dict[str, str]:
-    """Mount, file system, and for each block device below it: write cache, scheduler, model. Raises `OSError`.
+    """Mount, file system, and for each block device below it: write cache, scheduler, model. Never raises.
 
-    Keys without a value are left out; several devices (LVM, RAID, encryption, a loop device's file) are listed in turn.
+    Of a path that is not there, that of the directory nearest above it. Keys without a value are left out; several
+    devices (LVM, RAID, encryption, a loop device's file) are listed in turn.
     """
-    mount = mount_of(path.resolve(), mounts(root))
-    if mount is None:
+    try:
+        mount = mount_of(existing(path).resolve(), mounts(root))
+        if mount is None:
+            return {}
+        devices = list(_devices(root, mount))
+    except (OSError, IndexError):
         return {}
-    devices = list(_devices(root, mount))
     facts = {
         "mount_point": mount.mount_point,
         "file_system": mount.file_system,
