@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,8 @@ from tidegauge.model.use import (
     ProcessUse,
     Sample,
     ThreadUse,
-    sample_from_json,
-    sample_to_json,
 )
+from tidegauge.plain import typed
 from tidegauge.store.tables import read_table
 from tidegauge.store.telemetry import DEVICES, HOST, HOSTS, METRICS, PROCESSES, MetricRow, TelemetryLog, read_telemetry
 from tidegauge.systems import registry
@@ -284,7 +284,7 @@ class TestTables:
 
 
 def test_a_sample_travels_as_json() -> None:
-    assert sample_from_json(sample_to_json(SAMPLE)) == SAMPLE
+    assert typed(Sample, json.loads(json.dumps(asdict(SAMPLE)))) == SAMPLE
 
 
 class TestMetrics:

@@ -38,7 +38,6 @@ from tidegauge.hosts.procfs import Stat
 from tidegauge.hosts.storage import existing, free_space
 from tidegauge.hosts.syscalls import SyncWatch, watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
-from tidegauge.model.use import sample_to_json
 
 ORPHANS_GRACE_S = 3.0
 """How long what outlives its process has between SIGTERM and SIGKILL."""
@@ -237,7 +236,7 @@ class Agent:
             "release_ports": lambda _id, m: self._ledger.release_ports(int(port) for port in m["ports"]),
             "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
             "agent_cpu_s": lambda _id, _m: time.process_time(),
-            "samples": lambda _id, m: [sample_to_json(sample) for sample in self._sampler.samples(int(m["after"]))],
+            "samples": lambda _id, m: list(map(asdict, self._sampler.samples(int(m["after"])))),
             # Beside what may take long: it is asked while a trial runs.
             "free_space": lambda _id, m: _free_space(m["paths"]),
             "clock": lambda _id, _m: time.monotonic_ns(),

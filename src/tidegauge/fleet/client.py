@@ -25,7 +25,8 @@ from tidegauge.hosts.fsync import Calm, FsyncLatency
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.host import FileSystem, FreeSpace
-from tidegauge.model.use import Sample, sample_from_json
+from tidegauge.model.use import Sample
+from tidegauge.plain import typed
 from tidegauge.statistics.clocks import Exchange
 
 
@@ -287,7 +288,7 @@ class AgentHost:
 
     def samples(self, after: int) -> list[Sample]:
         """See `Host.samples`."""
-        return [sample_from_json(sample) for sample in self._call("samples", after=after)]
+        return [typed(Sample, sample) for sample in self._call("samples", after=after)]
 
     def clock_listen(self, address: str, ports: Sequence[int], secret: str) -> int:
         """Answer other agents' questions for this host's time. The UDP port, the first of these that is free.

@@ -6,9 +6,8 @@ Sources: the kernel's proc(5), Documentation/admin-guide/iostats.rst, accounting
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -157,27 +156,6 @@ class Sample:
 
 
 BUSIEST_MAX = 3
-
-
-def sample_to_json(sample: Sample) -> dict[str, Any]:
-    """A `Sample` as JSON."""
-    return asdict(sample)
-
-
-def sample_from_json(data: Mapping[str, Any]) -> Sample:
-    """Undo `sample_to_json`."""
-    parts = {
-        "host": HostUse(**data["host"]),
-        "processes": tuple(_process(process) for process in data["processes"]),
-        "devices": tuple(DeviceUse(**device) for device in data["devices"]),
-        # An agent knows of no other host.
-        "others": (),
-    }
-    return Sample(**{**data, **parts})
-
-
-def _process(data: Mapping[str, Any]) -> ProcessUse:
-    return ProcessUse(**{**data, "busiest": tuple(ThreadUse(**thread) for thread in data["busiest"])})
 
 
 @dataclass(frozen=True)
