@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.hosts.abilities import Ability, Advice, Bounds, Probe, abilities, advise
+from tidegauge.hosts.abilities import Ability, Advice, Probe, abilities, advise
 from tidegauge.hosts.clock import ClockQuality
-from tidegauge.model.host import HostFacts
+from tidegauge.model.host import UNBOUNDED, HostFacts
+from tidegauge.model.server import Handles
 from tidegauge.systems.registry import all_systems
 
 DISK = {
@@ -35,11 +36,13 @@ HOST = HostFacts(
     disks={"/data/runs": DISK},
 )
 CLOCK = ClockQuality("tsc", ("tsc", "hpet"), True, 4.0, 1, 20, 25.0, ("constant_tsc",))
-BOUNDS = Bounds(files=1_048_576, maps=1_048_576, swappiness=60)
+HANDLES = Handles(files=1_048_576, maps=1_048_576)
 
 
-def wanting(host: HostFacts = HOST, clock: ClockQuality = CLOCK, bounds: Bounds = BOUNDS) -> dict[str, Advice]:
-    return {advice.subject: advice for advice in advise(host, clock, bounds) if not advice.good}
+def wanting(
+    host: HostFacts = HOST, clock: ClockQuality = CLOCK, handles: Handles = HANDLES, swappiness: str = "60"
+) -> dict[str, Advice]:
+    return {advice.subject: advice for advice in advise(host, clock, handles, swappiness) if not advice.good}
 
 
 def test_a_good_machine_gets_none() -> None:
@@ -47,7 +50,7 @@ def test_a_good_machine_gets_none() -> None:
 
 
 def test_everything_is_listed_with_a_reason() -> None:
-    found = advise(HOST, CLOCK, BOUNDS)
+    found = advise(HOST, CLOCK, HANDLES)
     assert {advice.subject for advice in found} == {
         "CPU governor",
         "swap",
@@ -107,17 +110,17 @@ def test_faults_of_the_clock(changes: dict[str, object], subject: str, change: s
     ],
 )
 def test_faults_of_bounds(changes: dict[str, int], subject: str, change: str) -> None:
-    found = wanting(bounds=replace(BOUNDS, **changes))
+    found = wanting(handles=replace(HANDLES, **changes))
     assert list(found) == [subject]
     assert change in found[subject].change
 
 
 def test_no_bounds_are_fine() -> None:
-    assert wanting(bounds=Bounds(None, None)) == {}
+    assert wanting(handles=Handles(UNBOUNDED, UNBOUNDED)) == {}
 
 
 def test_little_swappiness_is_fine() -> None:
-    assert wanting(replace(HOST, swap_bytes=8 << 30), bounds=replace(BOUNDS, swappiness=1)) == {}
+    assert wanting(replace(HOST, swap_bytes=8 << 30), swappiness="1") == {}
 
 
 @pytest.mark.parametrize(
@@ -147,7 +150,7 @@ def test_a_virtual_disk_that_says_it_turns_is_not_believed() -> None:
 
 def test_two_directories_of_one_disk_are_reported_once() -> None:
     host = replace(HOST, disks={"/data/a": DISK, "/data/b": DISK})
-    assert len(advise(host, CLOCK, BOUNDS)) == len(advise(HOST, CLOCK, BOUNDS))
+    assert len(advise(host, CLOCK, HANDLES)) == len(advise(HOST, CLOCK, HANDLES))
 
 
 def test_what_is_not_known_is_no_fault() -> None:

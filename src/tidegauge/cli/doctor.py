@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import resource
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,12 +13,14 @@ from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.fleet.api import Host
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.hosts.abilities import Bounds, abilities, advise
+from tidegauge.hosts.abilities import abilities, advise
 from tidegauge.hosts.ceilings import Calibration, Ceilings, size_class
 from tidegauge.hosts.ceilings_measure import THOROUGH, THOROUGH_S_MAX, measure, place_for
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.kept import keep_ceilings
+from tidegauge.hosts.procfs import handles_available
+from tidegauge.hosts.storage import text_of
 from tidegauge.model.workload import Payload
 from tidegauge.numbers import duration
 from tidegauge.report.doctor import Diagnosis, doctor_content, doctor_report
@@ -47,7 +48,8 @@ def examine(named: Sequence[Path], runs_directory: Path, out: Output, *, measure
         say("What this machine allows ...")
         host, clock = host_facts(places), clock_quality()
         needs = [probe for system in all_systems().values() for probe in system.host_needs]
-        advice, able = advise(host, clock, _bounds()), abilities(needs)
+        swappiness = text_of(Path("/proc/sys/vm/swappiness"))
+        advice, able = advise(host, clock, handles_available(), swappiness), abilities(needs)
         found = Diagnosis(host, clock, measured.ceilings, advice, able, measured.calibration, measured.problem)
     out.show(doctor_report(found), doctor_content(found))
     return EXIT_GOOD
@@ -109,19 +111,3 @@ def _shown(out: Output) -> Iterator[Callable[[str], None]]:
         return
     with console.status("") as status:
         yield status.update
-
-
-def _bounds() -> Bounds:
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    return Bounds(
-        files=None if files == resource.RLIM_INFINITY else files,
-        maps=_number(Path("/proc/sys/vm/max_map_count")),
-        swappiness=_number(Path("/proc/sys/vm/swappiness")),
-    )
-
-
-def _number(path: Path) -> int | None:
-    try:
-        return int(path.read_text())
-    except (OSError, ValueError):
-        return None

@@ -16,7 +16,8 @@ from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
-from tidegauge.model.host import HostFacts
+from tidegauge.model.host import UNBOUNDED, HostFacts
+from tidegauge.model.server import Handles
 from tidegauge.numbers import rounded
 
 _COMMAND_S = 20.0
@@ -241,26 +242,22 @@ class Advice:
     change: str = ""
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """What a process may have. `files`, `maps`: how many open files and memory maps; None = no bound."""
+def advise(host: HostFacts, clock: ClockQuality, handles: Handles, swappiness: str = "") -> tuple[Advice, ...]:
+    """Everything about a machine, then each of its disks (those of `host.disks`).
 
-    files: int | None
-    maps: int | None
-    swappiness: int | None = None
-
-
-def advise(host: HostFacts, clock: ClockQuality, bounds: Bounds) -> tuple[Advice, ...]:
-    """Everything about a machine, then each of its disks (those of `host.disks`)."""
+    Args:
+        handles: that a process may have.
+        swappiness: as the kernel has it, "60"; "" = unknown.
+    """
     found = [
         _governor(host),
-        _swap(host, bounds),
+        _swap(host, swappiness),
         _huge_pages(host),
         _clock_source(clock),
         _clock_error(clock),
         _limits(host.cgroup_limits),
-        _files(bounds),
-        _maps(bounds),
+        _files(handles.files),
+        _maps(handles.maps),
         _cpus(host),
     ]
     for facts in {facts.get("mount_point", path): facts for path, facts in host.disks.items()}.values():
@@ -281,14 +278,12 @@ def _governor(host: HostFacts) -> Advice:
     return _judged("CPU governor", host.cpu_governor, good, why, "cpupower frequency-set -g performance")
 
 
-def _swap(host: HostFacts, bounds: Bounds) -> Advice:
+def _swap(host: HostFacts, swappiness: str) -> Advice:
     why = "a swapped page of a broker or client costs milliseconds, at a moment that nobody chose"
     if not host.swap_bytes:
         return Advice("swap", "none", True, why)
-    eager = bounds.swappiness is None or bounds.swappiness > 1
-    swappiness = "unknown" if bounds.swappiness is None else str(bounds.swappiness)
-    found = f"{rounded(host.swap_bytes / (1 << 30))} GiB, swappiness {swappiness}"
-    return _judged("swap", found, not eager, why, "swapoff -a, or sysctl vm.swappiness=1")
+    found = f"{rounded(host.swap_bytes / (1 << 30))} GiB, swappiness {swappiness or 'unknown'}"
+    return _judged("swap", found, swappiness in ("0", "1"), why, "swapoff -a, or sysctl vm.swappiness=1")
 
 
 def _huge_pages(host: HostFacts) -> Advice:
@@ -333,18 +328,17 @@ def _limits(limits: Mapping[str, str]) -> Advice:
     return _judged("cgroup limits", f"{version}: {', '.join(in_force)}", good, why, change)
 
 
-def _files(bounds: Bounds) -> Advice:
+def _files(files: int) -> Advice:
     why = "servers keep a file open for every segment of every partition; at the limit they fail"
-    good = bounds.files is None or bounds.files >= FILES_WANTED
-    found = "no limit" if bounds.files is None else f"{bounds.files:,} a process (hard limit)"
-    return _judged("open files", found, good, why, f"ulimit -Hn {FILES_WANTED}, or LimitNOFILE= of systemd")
+    found = "no limit" if files == UNBOUNDED else f"{files:,} a process (hard limit)"
+    change = f"ulimit -Hn {FILES_WANTED}, or LimitNOFILE= of systemd"
+    return _judged("open files", found, files >= FILES_WANTED, why, change)
 
 
-def _maps(bounds: Bounds) -> Advice:
+def _maps(maps: int) -> Advice:
     why = "servers that map their logs need two maps for each segment; at the limit they fail"
-    good = bounds.maps is None or bounds.maps >= MAPS_WANTED
-    found = "no limit" if bounds.maps is None else f"{bounds.maps:,} a process"
-    return _judged("memory maps", found, good, why, f"sysctl vm.max_map_count={MAPS_WANTED}")
+    found = "no limit" if maps == UNBOUNDED else f"{maps:,} a process"
+    return _judged("memory maps", found, maps >= MAPS_WANTED, why, f"sysctl vm.max_map_count={MAPS_WANTED}")
 
 
 def _cpus(host: HostFacts) -> Advice:
