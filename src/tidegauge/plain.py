@@ -6,6 +6,7 @@ Numbers that JSON has no word for are written as the strings "NaN", "Infinity" a
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
@@ -44,14 +45,8 @@ def _scalar(value: object) -> str | bool | int | float | None:
     if isinstance(value, np.generic):
         return _scalar(value.item())
     if isinstance(value, float) and not math.isfinite(value):
-        return _name_of_unfinite(value)
+        return json.dumps(value)
     return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
-
-
-def _name_of_unfinite(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"
 
 
 _ADAPTERS: dict[object, TypeAdapter[Any]] = {}

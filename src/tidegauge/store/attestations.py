@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,9 +36,12 @@ def keep_attestations(made: Sequence[Attestation], started_at: str, run: str) ->
         path = directory / _name(attestation.system, choice, attestation.settings_digest)
         make_directory(directory)
         # Two runs that end at the same time must not lose each other's.
-        with _locked(directory):
-            known = (*_read(path), replace(attestation, started_at=started_at, run=run))
-            write_json(path, "tidegauge.attestation/1", {"attestations": known}, durable=True)
+        try:
+            with locked(directory / ".lock"):
+                known = (*_read(path), replace(attestation, started_at=started_at, run=run))
+                write_json(path, "tidegauge.attestation/1", {"attestations": known}, durable=True)
+        except OSError as error:
+            raise write_failed(directory / ".lock", error) from error
 
 
 def known_attestations(system: str, choice: LevelChoice, settings_digest: str) -> tuple[Attestation, ...]:
@@ -54,13 +56,3 @@ def _name(system: str, choice: LevelChoice, settings_digest: str) -> str:
 
 def _read(path: Path) -> tuple[Attestation, ...]:
     return all_readable(Attestation, part_of(path, "attestations"))
-
-
-@contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    with ExitStack() as held:
-        try:
-            held.enter_context(locked(directory / ".lock"))
-        except OSError as error:
-            raise write_failed(directory / ".lock", error) from error
-        yield
