@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet import wire
+from tidegauge.fleet import link
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.fleet.registry import find_free_ports, port_candidates, refusal, remove_directory
 from tidegauge.hosts.procfs import Identity, parse_stat
@@ -24,22 +24,24 @@ def test_stat_with_brackets_in_the_command() -> None:
 
 def test_messages_survive_the_wire() -> None:
     spec = ProcessSpec("a", ("x", "ü"), {"K": "\udcff\n"}, "/", "/l", "s\n", 2.5, 1)
-    assert wire.spec_from_json(wire.from_line(wire.to_line(wire.spec_to_json(spec)))) == spec
     status = ProcessStatus("a", 1, False, -9, 0.25, 4096)
-    assert wire.status_from_json(wire.from_line(wire.to_line(wire.status_to_json(status)))) == status
-    assert wire.to_line({"text": "two\nlines"}).count(b"\n") == 1
+    message = link.from_line(link.to_line({"spec": spec, "status": status, "paths": (Path("/p"),), "ports": {1}}))
+    assert link.spec_from_json(message["spec"]) == spec
+    assert ProcessStatus(**message["status"]) == status
+    assert (message["paths"], message["ports"]) == (["/p"], [1])
+    assert link.to_line({"text": "two\nlines"}).count(b"\n") == 1
 
 
 def test_errors_survive_the_wire() -> None:
     for error in (RunFailedError("m", "h", Path("/log")), StartFailedError("m")):
-        back = wire.error_from_json(wire.error_to_json(error))
+        back = link.error_from_json(link.error_to_json(error))
         assert type(back) is type(error)
         assert (back.message, back.hint, back.log_path) == (error.message, error.hint, error.log_path)
 
 
 def test_a_line_that_is_no_object_is_refused() -> None:
     with pytest.raises(ValueError, match="not a JSON object"):
-        wire.from_line(b"[1]\n")
+        link.from_line(b"[1]\n")
 
 
 def test_ports_lie_outside_the_kernels_own_range() -> None:

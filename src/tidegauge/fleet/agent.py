@@ -1,7 +1,8 @@
 """A host's agent: starts, follows and ends processes for a controller, and outlives it just long enough to clean up.
 
-Runs as `python -m tidegauge.fleet.agent LEASE_S AGENT_ID` in a session of its own and speaks `wire` on standard input
-and output; with an ADDRESS as well, on a TLS connection that the controller makes to it there (see `fleet.listening`).
+Runs as `python -m tidegauge.fleet.agent LEASE_S AGENT_ID` in a session of its own and speaks (see `link`) on standard
+input and output; with an ADDRESS as well, on a TLS connection that the controller makes to it there (see
+`fleet.listening`).
 It ends everything it started when the controller asks for it, closes the link (or dies), or has not renewed its lease
 for LEASE_S seconds. One thread, asleep until something happens: it runs beside measurements.
 """
@@ -15,21 +16,19 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tidegauge.attestation.data_files import find_copies
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
-from tidegauge.fleet import children, registry, wire
+from tidegauge.fleet import children, link, registry
 from tidegauge.fleet.agent_rig import AgentRig
-from tidegauge.fleet.api import ProcessSpec
+from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.fleet.children import Child, Children
 from tidegauge.fleet.clock_probe import ClockSocket
-from tidegauge.fleet.link import READ_BYTES, Channel, Pipes
 from tidegauge.fleet.registry import Ledger, remove_directory
 from tidegauge.fleet.sampler import Sampler
-from tidegauge.fleet.wire import Message
 from tidegauge.hosts import cgroups, procfs
 from tidegauge.hosts.clock import slew_ppm
 from tidegauge.hosts.fsync import calm_disk
@@ -139,26 +138,43 @@ def read_end(path: Path, bytes_max: int) -> str:
         return ""
 
 
-def _free_space(paths: Sequence[str]) -> list[list[int]]:
-    return [[space.device, space.free_bytes, space.is_there] for space in free_space(map(Path, paths))]
-
-
-def _found_copies(message: Message) -> list[list[object]]:
-    wanted = {(int(producer), int(sequence)) for producer, sequence in message["wanted"]}
-    found = find_copies([Path(path) for path in message["paths"]], int(message["trial_id"]), wanted)
+def _found_copies(directories: Sequence[Path], trial_id: int, wanted: Sequence[Sequence[int]]) -> list[list[object]]:
+    found = find_copies(directories, trial_id, {(producer, sequence) for producer, sequence in wanted})
     return [[*key, str(copy.file), copy.offset] for key, copies in found.items() for copy in copies]
 
 
-FILE_CALLS: dict[str, Callable[[Message], Any]] = {
-    "remove_directory": lambda m: remove_directory(Path(m["path"])),
-    "write": lambda m: write(Path(m["path"]), m["text"], m["mode"]),
-    "make_directories": lambda m: make_directories([Path(path) for path in m["paths"]], m["mode"]),
-    "read_end": lambda m: read_end(Path(m["path"]), int(m["bytes_max"])),
-    "write_back": lambda m: write_back([Path(path) for path in m["paths"]]),
-    "calm_disk": lambda m: asdict(calm_disk(Path(m["path"]))),
+FILE_CALLS: dict[str, Callable[..., Any]] = {
+    "remove_directory": remove_directory,
+    "write": write,
+    "make_directories": make_directories,
+    "read_end": read_end,
+    "write_back": write_back,
+    "calm_disk": calm_disk,
     "find_copies": _found_copies,
-    "drop_page_cache": lambda m: asdict(drop_page_cache([existing(Path(path)) for path in m["paths"]])),
+    "drop_page_cache": lambda directories: drop_page_cache([existing(path) for path in directories]),
 }
+
+
+def _paths(names: Sequence[str]) -> list[Path]:
+    return [Path(name) for name in names]
+
+
+def _plain(place: str) -> Path:
+    """As this host's kernel names it: without links, of which another host may have others."""
+    path = Path(place)
+    return path.parent.resolve() / path.name
+
+
+_READ_AS: dict[str, Callable[[Any], object]] = {
+    "spec": link.spec_from_json,
+    "path": Path,
+    "paths": _paths,
+    "directory": Path,
+    "directories": _paths,
+    "place": _plain,
+    "places": lambda places: [_plain(place) for place in places],
+}
+"""What JSON has no form for, by the argument's name."""
 
 
 class SyncRecording:
@@ -171,10 +187,7 @@ class SyncRecording:
         self._children = children
         self._watch: SyncWatch | None = None
         self._end = contextlib.ExitStack()
-        self.calls: dict[str, Callable[[Message], Any]] = {
-            "begin_syncs": lambda m: self._begin(m["processes"]),
-            "end_syncs": lambda _m: self._finish(),
-        }
+        self.calls: dict[str, Callable[..., Any]] = {"begin_syncs": self._begin, "end_syncs": self._finish}
 
     def end(self) -> None:
         """Watch no more: the tracer removes what it made in the kernel, which it can't once it is killed."""
@@ -196,7 +209,7 @@ class SyncRecording:
             return ["nobody watches", None]
         with self._end:
             try:
-                return ["", asdict(watch.finish())]
+                return ["", watch.finish()]
             except NoTraceError as error:
                 return [str(error), None]
 
@@ -208,7 +221,7 @@ ABANDONED_GRACE_S = 5.0
 class Agent:
     """The agent's state and its event loop."""
 
-    def __init__(self, agent_id: str, lease_s: float, ledger: Ledger, channel: Channel) -> None:
+    def __init__(self, agent_id: str, lease_s: float, ledger: Ledger, channel: link.Channel) -> None:
         self._children = Children(agent_id)
         self._sampler = Sampler(self._children)
         self._ledger = ledger
@@ -225,29 +238,29 @@ class Agent:
         self._output = b""
         self._selector = selectors.DefaultSelector()
         self._clocks: ClockSocket | None = None
-        self._calls: dict[str, Callable[[int, Message], Any]] = {
-            "hello": lambda _id, _m: {"protocol": wire.PROTOCOL_VERSION, "pid": os.getpid()},
-            "start": lambda _id, m: self._start(m),
-            "status": lambda _id, m: wire.status_to_json(self._children.status(self._child(m).spec.name)),
-            "stop": self._stop,
-            "signal": lambda _id, m: self._signal(m),
-            "free_ports": lambda _id, m: self._ledger.take_ports(int(m["count"])),
-            "hold_ports": lambda _id, m: self._ledger.hold_ports([int(port) for port in m["ports"]]),
-            "release_ports": lambda _id, m: self._ledger.release_ports(int(port) for port in m["ports"]),
-            "track_directory": lambda _id, m: self._ledger.track(Path(m["path"])),
-            "agent_cpu_s": lambda _id, _m: time.process_time(),
-            "samples": lambda _id, m: list(map(asdict, self._sampler.samples(int(m["after"])))),
+        self._calls: dict[str, Callable[..., Any]] = {
+            "hello": os.getpid,
+            "start": self._start,
+            "status": lambda name: self._children.status(self._child(name).spec.name),
+            "signal": self._signal,
+            "free_ports": self._ledger.take_ports,
+            "hold_ports": self._ledger.hold_ports,
+            "release_ports": self._ledger.release_ports,
+            "track_directory": self._ledger.track,
+            "agent_cpu_s": time.process_time,
+            "samples": self._sampler.samples,
             # Beside what may take long: it is asked while a trial runs.
-            "free_space": lambda _id, m: _free_space(m["paths"]),
-            "clock": lambda _id, _m: time.monotonic_ns(),
-            "clock_listen": lambda _id, m: self._listen_to_clocks(m),
-            "clock_burst": lambda _id, m: self._clock_burst(m),
-            "shutdown": self._shutdown,
+            "free_space": free_space,
+            "clock": time.monotonic_ns,
+            "clock_listen": self._listen_to_clocks,
+            "clock_burst": self._clock_burst,
             **{
                 name: self._at_leisure(call)
                 for name, call in (FILE_CALLS | self._syncs.calls | self._rig.calls).items()
             },
         }
+        self._later_calls: dict[str, Callable[..., None]] = {"stop": self._stop, "shutdown": self._shutdown}
+        """Given the request's number as well, and answered when they are done."""
 
     def run(self) -> None:
         """Serve until everything has ended."""
@@ -258,7 +271,7 @@ class Agent:
         for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(ignored, signal.SIG_IGN)
         self._selector.register(self._channel.reads, selectors.EVENT_READ, self._transfer)
-        self._selector.register(wakeups, selectors.EVENT_READ, lambda: os.read(wakeups, READ_BYTES))
+        self._selector.register(wakeups, selectors.EVENT_READ, lambda: os.read(wakeups, link.READ_BYTES))
         while not (self._closing and not self._endings and self._swept()):
             for key, _events in self._selector.select(self._sleep_s()):
                 key.data()
@@ -291,27 +304,31 @@ class Agent:
                 return
             *lines, self._input = (self._input + data).split(b"\n")
             for line in lines:
-                self._handle(wire.from_line(line))
+                self._handle(link.from_line(line))
         self._flush()
 
-    def _handle(self, message: Message) -> None:
-        if message["call"] == "renew":
+    def _handle(self, message: link.Message) -> None:
+        call = message.pop("call")
+        if call == "renew":
             self._lease_ends_s = time.monotonic() + self._lease_s
             return
-        request = int(message["id"])
+        request = int(message.pop("id"))
         try:
             if self._closing:
                 raise RunFailedError("The agent is ending.")
-            result = self._calls[message["call"]](request, message)
+            arguments = {name: _READ_AS[name](value) if name in _READ_AS else value for name, value in message.items()}
+            if later := self._later_calls.get(call):
+                later(request, **arguments)
+                return
+            result = self._calls[call](**arguments)
         except (TidegaugeError, OSError) as error:
-            reported = error if isinstance(error, TidegaugeError) else _as_failure(message["call"], error)
-            self._send({"id": request, "error": wire.error_to_json(reported)})
+            reported = error if isinstance(error, TidegaugeError) else _as_failure(call, error)
+            self._send({"id": request, "error": link.error_to_json(reported)})
             return
-        if result is not _LATER:
-            self._send({"id": request, "result": result})
+        self._send({"id": request, "result": result})
 
-    def _send(self, message: Message) -> None:
-        self._output += wire.to_line(message)
+    def _send(self, message: link.Message) -> None:
+        self._output += link.to_line(message)
         self._flush()
 
     def _flush(self) -> None:
@@ -338,14 +355,13 @@ class Agent:
 
     # Calls
 
-    def _child(self, message: Message) -> Child:
-        child = self._children.by_name.get(message["name"])
+    def _child(self, name: str) -> Child:
+        child = self._children.by_name.get(name)
         if child is None:
-            raise RunFailedError(f"{message['name']} was never started here.")
+            raise RunFailedError(f"{name} was never started here.")
         return child
 
-    def _start(self, message: Message) -> Message:
-        spec = wire.spec_from_json(message["spec"])
+    def _start(self, spec: ProcessSpec) -> ProcessStatus:
         child = self._children.start(spec, self._group(spec), self._rig.namespace_of(spec.network_node))
         try:
             self._ledger.add_process(spec.name, child.identity)
@@ -353,7 +369,7 @@ class Agent:
             # What can't be recorded must not run: a crash would leave it behind.
             os.kill(child.identity.pid, signal.SIGKILL)
             raise
-        return wire.status_to_json(self._children.status(spec.name))
+        return self._children.status(spec.name)
 
     def _group(self, spec: ProcessSpec) -> Path | None:
         """A cgroup with the process's limit, removed with the agent's directories; None without a limit."""
@@ -367,38 +383,38 @@ class Agent:
         except OSError as error:
             raise StartFailedError(f"{spec.name} can't be limited in its memory: {error.strerror}.") from error
 
-    def _listen_to_clocks(self, message: Message) -> int:
+    def _listen_to_clocks(self, address: str, ports: Sequence[int], secret: str) -> int:
         """Answer questions for this host's time from now on, at the port that is returned."""
-        self._clocks = ClockSocket(message["address"], message["ports"], bytes.fromhex(message["secret"]))
+        self._clocks = ClockSocket(address, ports, bytes.fromhex(secret))
         self._selector.register(self._clocks, selectors.EVENT_READ, self._clocks.take)
         return self._clocks.port
 
-    def _clock_burst(self, message: Message) -> Message:
+    def _clock_burst(self, peers: Sequence[Sequence[Any]]) -> link.Message:
         if self._clocks is None:
             raise RunFailedError("This agent was not asked to know of clocks.")
-        peers = [(address, port) for address, port in message["peers"]]
-        return {"exchanges": self._clocks.burst(peers), "slew_ppm": slew_ppm()}
+        asked = [(address, port) for address, port in peers]
+        return {"exchanges": self._clocks.burst(asked), "slew_ppm": slew_ppm()}
 
-    def _signal(self, message: Message) -> None:
-        child = self._child(message)
+    def _signal(self, name: str, signal_number: int) -> None:
+        child = self._child(name)
         if child.exit_code is None:
-            os.kill(child.identity.pid, int(message["signal"]))
+            os.kill(child.identity.pid, signal_number)
             return
         raise RunFailedError(f"{child.spec.name} has ended already.", log_path=Path(child.spec.log_path))
 
-    def _at_leisure(self, call: Callable[[Message], Any]) -> Callable[[int, Message], Any]:
+    def _at_leisure(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """A call that may take long: the lease, whose renewals wait unread meanwhile, does not run out."""
 
-        def carried_out(_request: int, message: Message) -> Any:
+        def carried_out(**arguments: Any) -> Any:
             try:
-                return call(message)
+                return call(**arguments)
             finally:
                 self._lease_ends_s = max(self._lease_ends_s, time.monotonic() + self._lease_s)
 
         return carried_out
 
-    def _stop(self, request: int, message: Message) -> object:
-        child = self._child(message)
+    def _stop(self, request: int, name: str) -> None:
+        child = self._child(name)
 
         def done(ending: Ending) -> None:
             if ending.stuck:
@@ -406,17 +422,15 @@ class Agent:
                     f"{child.spec.name} can't be ended: process {ending.stuck} outlives SIGKILL.",
                     "It hangs in the kernel, most likely on a disk that does not answer.",
                 )
-                self._send({"id": request, "error": wire.error_to_json(error)})
+                self._send({"id": request, "error": link.error_to_json(error)})
             else:
-                self._send({"id": request, "result": wire.status_to_json(self._children.status(child.spec.name))})
+                self._send({"id": request, "result": self._children.status(child.spec.name)})
 
         self._endings.append(Ending(child, time.monotonic() + child.spec.stop_grace_s, done))
-        return _LATER
 
-    def _shutdown(self, request: int, _message: Message) -> object:
+    def _shutdown(self, request: int) -> None:
         self._close_request = request
         self._close(None)
-        return _LATER
 
     # The end
 
@@ -468,14 +482,10 @@ def _as_failure(call: str, error: OSError) -> RunFailedError:
     return RunFailedError(f"{call} failed: {words.rstrip('.')}.")
 
 
-_LATER = object()
-"""A call's result that comes when it is done."""
-
-
 def main(arguments: list[str]) -> None:
     """Entry point: LEASE_S AGENT_ID [ADDRESS]."""
     lease_s, agent_id, *address = arguments
-    channel: Channel = Pipes()
+    channel: link.Channel = link.Pipes()
     if address:
         # What it takes is an extra of the package.
         from tidegauge.fleet.listening import waited_for

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from tidegauge.fleet.api import CLIENTS, Ability, Network
 from tidegauge.fleet.children import Children
 from tidegauge.fleet.registry import Ledger
 from tidegauge.fleet.trees import Trees
-from tidegauge.fleet.wire import Message
 from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network
 from tidegauge.hosts.locks import locked
 from tidegauge.hosts.network import Port
@@ -136,12 +134,6 @@ class AgentNetwork:
         return self._ports[node]
 
 
-def _plain(place: str) -> Path:
-    """As this host's kernel names it: without links, of which another host may have others."""
-    path = Path(place)
-    return path.parent.resolve() / path.name
-
-
 def _require(refusal: str, what: str) -> None:
     if refusal:
         raise RunFailedError(f"{what}: {refusal}.")
@@ -156,25 +148,25 @@ class AgentRig:
         self._disks = AgentDisks(self._trees, ledger)
         self._network = AgentNetwork(children.agent_id, ledger)
         self._lifted = False
-        self.calls: dict[str, Callable[[Message], Any]] = {
-            "refusals": lambda _m: refusals(),
-            "make_disk": lambda m: self._disks.make(_plain(m["place"]), int(m["size_bytes"]), m["file_system"]),
-            "remove_disk": lambda m: self._disks.remove(_plain(m["place"])),
-            "cut_power": lambda m: asdict(self._disks.cut(m["processes"], [_plain(place) for place in m["places"]])),
-            "throttle_disk": lambda m: self._disks.throttle(_plain(m["place"]), m["bytes_per_s"], m["ops_per_s"]),
-            "hang_disk": lambda m: self._disks.hang(_plain(m["place"])),
-            "unhang_disk": lambda m: self._disks.unhang(_plain(m["place"])),
-            "kill": lambda m: self._trees.kill(m["processes"]),
-            "pause": self._pause,
-            "resume": lambda m: self._trees.resume(m["processes"]),
-            "make_network": lambda m: asdict(self._network.make(m["nodes"])),
-            "remove_network": lambda _m: self._network.remove(),
-            "partition": lambda m: self._network.partition(m["sources"], m["targets"], m["both_ways"]),
-            "heal": lambda _m: self._network.heal(),
-            "lose_packets": lambda m: self._network.lose_packets(m["node"], float(m["share"])),
-            "lose_arrivals": lambda m: self._network.lose_arrivals(m["shares"], m["spared_ports"]),
-            "limit_rate": lambda m: self._network.limit_rate(m["node"], m["bytes_per_s"]),
-            "lift_all": lambda _m: self._lift_all(),
+        self.calls: dict[str, Callable[..., Any]] = {
+            "refusals": refusals,
+            "make_disk": self._disks.make,
+            "remove_disk": self._disks.remove,
+            "cut_power": self._disks.cut,
+            "throttle_disk": self._disks.throttle,
+            "hang_disk": self._disks.hang,
+            "unhang_disk": self._disks.unhang,
+            "kill": self._trees.kill,
+            "pause": self._trees.stop,
+            "resume": self._trees.resume,
+            "make_network": self._network.make,
+            "remove_network": self._network.remove,
+            "partition": self._network.partition,
+            "heal": self._network.heal,
+            "lose_packets": self._network.lose_packets,
+            "lose_arrivals": self._network.lose_arrivals,
+            "limit_rate": self._network.limit_rate,
+            "lift_all": self._lift_all,
         }
 
     def namespace_of(self, node: str) -> Path | None:
@@ -191,9 +183,6 @@ class AgentRig:
     def remove_all(self) -> list[str]:
         """Remove disks and network. Returns what could not be, with the reason."""
         return reap.remove_everything(self._ledger.disks, self._ledger.network)[1]
-
-    def _pause(self, message: Message) -> None:
-        self._trees.stop(message["processes"])
 
     def _lift_all(self) -> None:
         # Disks first: nobody can go on while his disk hangs. Nothing after it may keep it from being done.

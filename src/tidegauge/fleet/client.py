@@ -17,14 +17,13 @@ from typing import Any, Protocol
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import SyncCall, Watch
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet import wire
 from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus, SyncsSeen
-from tidegauge.fleet.link import Link
+from tidegauge.fleet.link import Link, error_from_json, from_line, to_line
 from tidegauge.hosts import procfs
 from tidegauge.hosts.fsync import Calm, FsyncLatency
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
-from tidegauge.model.host import FileSystem, FreeSpace
+from tidegauge.model.host import DiskCheck, FileSystem, FreeSpace
 from tidegauge.model.use import Sample
 from tidegauge.plain import typed
 from tidegauge.statistics.clocks import Exchange
@@ -51,45 +50,44 @@ class AgentRigCalls:
 
     def make_disk(self, place: Path, size_bytes: int, file_system: FileSystem = "ext4", node: str = "") -> None:
         """See `Rig.make_disk`: here, whosever it is."""
-        self._call("make_disk", place=str(place.absolute()), size_bytes=size_bytes, file_system=file_system)
+        self._call("make_disk", place=place, size_bytes=size_bytes, file_system=file_system)
 
     def remove_disk(self, place: Path) -> None:
         """See `Rig.remove_disk`."""
-        self._call("remove_disk", place=str(place.absolute()))
+        self._call("remove_disk", place=place)
 
     def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
         """See `Rig.cut_power`."""
-        return wire.cut_from_json(
-            self._call("cut_power", processes=list(processes), places=[str(place.absolute()) for place in places])
-        )
+        found = self._call("cut_power", processes=processes, places=places)
+        return CutReport(**{**found, "disks": tuple(DiskCheck(**disk) for disk in found["disks"])})
 
     def throttle_disk(self, place: Path, bytes_per_s: int | None = None, ops_per_s: int | None = None) -> None:
         """See `Rig.throttle_disk`."""
-        self._call("throttle_disk", place=str(place.absolute()), bytes_per_s=bytes_per_s, ops_per_s=ops_per_s)
+        self._call("throttle_disk", place=place, bytes_per_s=bytes_per_s, ops_per_s=ops_per_s)
 
     def hang_disk(self, place: Path) -> None:
         """See `Rig.hang_disk`."""
-        self._call("hang_disk", place=str(place.absolute()))
+        self._call("hang_disk", place=place)
 
     def unhang_disk(self, place: Path) -> None:
         """See `Rig.unhang_disk`."""
-        self._call("unhang_disk", place=str(place.absolute()))
+        self._call("unhang_disk", place=place)
 
     def kill(self, processes: Sequence[str]) -> None:
         """See `Rig.kill`."""
-        self._call("kill", processes=list(processes))
+        self._call("kill", names=processes)
 
     def pause(self, processes: Sequence[str]) -> None:
         """See `Rig.pause`."""
-        self._call("pause", processes=list(processes))
+        self._call("pause", names=processes)
 
     def resume(self, processes: Sequence[str]) -> None:
         """See `Rig.resume`."""
-        self._call("resume", processes=list(processes))
+        self._call("resume", names=processes)
 
     def make_network(self, nodes: Sequence[str]) -> Network:
         """See `Rig.make_network`."""
-        return wire.network_from_json(self._call("make_network", nodes=list(nodes)))
+        return Network(**self._call("make_network", nodes=nodes))
 
     def remove_network(self) -> None:
         """See `Rig.remove_network`."""
@@ -97,7 +95,7 @@ class AgentRigCalls:
 
     def partition(self, sources: Collection[str], targets: Collection[str], both_ways: bool = True) -> None:
         """See `Rig.partition`."""
-        self._call("partition", sources=list(sources), targets=list(targets), both_ways=both_ways)
+        self._call("partition", sources=sources, targets=targets, both_ways=both_ways)
 
     def heal(self) -> None:
         """See `Rig.heal`."""
@@ -112,7 +110,7 @@ class AgentRigCalls:
 
         `spared_ports`: of TCP and UDP at either end, of what is never dropped: "6379, 7100-7299".
         """
-        self._call("lose_arrivals", shares=dict(shares), spared_ports=spared_ports)
+        self._call("lose_arrivals", shares=shares, spared_ports=spared_ports)
 
     def limit_rate(self, node: str, bytes_per_s: int | None) -> None:
         """See `Rig.limit_rate`."""
@@ -192,19 +190,19 @@ class AgentHost:
     def start(self, spec: ProcessSpec) -> ProcessStatus:
         """See `Host.start`."""
         self._grace_s_max = max(self._grace_s_max, spec.stop_grace_s)
-        return wire.status_from_json(self._call("start", spec=wire.spec_to_json(spec)))
+        return ProcessStatus(**self._call("start", spec=spec))
 
     def status(self, name: str) -> ProcessStatus:
         """See `Host.status`."""
-        return wire.status_from_json(self._call("status", name=name))
+        return ProcessStatus(**self._call("status", name=name))
 
     def stop(self, name: str) -> ProcessStatus:
         """See `Host.stop`."""
-        return wire.status_from_json(self._call("stop", name=name))
+        return ProcessStatus(**self._call("stop", name=name))
 
     def signal(self, name: str, signal_number: int) -> None:
         """See `Host.signal`."""
-        self._call("signal", name=name, signal=int(signal_number))
+        self._call("signal", name=name, signal_number=int(signal_number))
 
     def free_ports(self, count: int) -> list[int]:
         """See `Host.free_ports`."""
@@ -212,56 +210,55 @@ class AgentHost:
 
     def release_ports(self, ports: Sequence[int]) -> None:
         """See `Host.release_ports`."""
-        self._call("release_ports", ports=list(ports))
+        self._call("release_ports", ports=ports)
 
     def track_directory(self, path: Path) -> None:
         """See `Host.track_directory`."""
-        self._call("track_directory", path=str(path.absolute()))
+        self._call("track_directory", path=path)
 
     def remove_directory(self, path: Path) -> None:
         """See `Host.remove_directory`."""
         with contextlib.suppress(RunFailedError):
-            self._call("remove_directory", path=str(path.absolute()))
+            self._call("remove_directory", path=path)
 
     def write(self, path: Path, text: str, mode: int | None = None) -> Path:
         """See `Host.write`."""
-        self._call("write", path=str(path.absolute()), text=text, mode=mode)
+        self._call("write", path=path, text=text, mode=mode)
         return path
 
     def make_directories(self, *paths: Path, mode: int | None = None) -> None:
         """See `Host.make_directories`."""
-        self._call("make_directories", paths=[str(path.absolute()) for path in paths], mode=mode)
+        self._call("make_directories", paths=paths, mode=mode)
 
     def read_end(self, path: Path, bytes_max: int) -> str:
         """See `Host.read_end`."""
-        return str(self._call("read_end", path=str(path.absolute()), bytes_max=bytes_max))
+        return str(self._call("read_end", path=path, bytes_max=bytes_max))
 
     def drop_page_cache(self, directories: Sequence[Path]) -> CacheDrop:
         """See `hosts.memory.drop_page_cache`: of this host; of what is not there yet, where it will be made."""
-        return CacheDrop(**self._call("drop_page_cache", paths=[str(path.absolute()) for path in directories]))
+        return CacheDrop(**self._call("drop_page_cache", directories=directories))
 
     def write_back(self, directories: Sequence[Path]) -> str:
         """See `Host.write_back`."""
-        return str(self._call("write_back", paths=[str(path.absolute()) for path in directories]))
+        return str(self._call("write_back", directories=directories))
 
     def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
         """See `Host.free_space`."""
-        found = self._call("free_space", paths=[str(place.absolute()) for place in places])
-        return [FreeSpace(place, *space) for place, space in zip(places, found, strict=True)]
+        found = self._call("free_space", places=places)
+        return [FreeSpace(**{**space, "place": place}) for place, space in zip(places, found, strict=True)]
 
     def calm_disk(self, directory: Path) -> Calm:
         """See `Host.calm_disk`."""
-        found = self._call("calm_disk", path=str(directory.absolute()))
+        found = self._call("calm_disk", directory=directory)
         return Calm(**{**found, "latency": FsyncLatency(**found["latency"])})
 
     def find_copies(
         self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
     ) -> Mapping[Message, tuple[Copy, ...]]:
         """See `Host.find_copies`."""
-        paths = [str(path.absolute()) for path in directories]
         found: dict[Message, tuple[Copy, ...]] = {}
         for producer, sequence, file, offset in self._call(
-            "find_copies", timeout_s=_SEARCH_S_MAX, paths=paths, trial_id=trial_id, wanted=sorted(wanted)
+            "find_copies", timeout_s=_SEARCH_S_MAX, directories=directories, trial_id=trial_id, wanted=sorted(wanted)
         ):
             message = (int(producer), int(sequence))
             found[message] = (*found.get(message, ()), Copy(Path(file), int(offset)))
@@ -272,7 +269,7 @@ class AgentHost:
         """See `Host.watch_syncs`."""
         seen = _Recording(self._call)
         try:
-            if problem := self._call("begin_syncs", processes=list(processes)):
+            if problem := self._call("begin_syncs", names=processes):
                 raise NoTraceError(problem)
             yield seen
         finally:
@@ -295,14 +292,14 @@ class AgentHost:
 
         Raises `StartFailedError` if none is.
         """
-        return int(self._call("clock_listen", address=address, ports=list(ports), secret=secret))
+        return int(self._call("clock_listen", address=address, ports=ports, secret=secret))
 
     def clock_burst(self, peers: Sequence[tuple[str, int]]) -> tuple[list[Exchange | None], float]:
         """The tightest of some exchanges with each of these, None without an answer; and `hosts.clock.slew_ppm` there.
 
         Asks these addresses and ports for their time.
         """
-        found = self._call("clock_burst", timeout_s=_BURST_S_MAX, peers=[list(peer) for peer in peers])
+        found = self._call("clock_burst", timeout_s=_BURST_S_MAX, peers=peers)
         return [stamps and Exchange(*stamps) for stamps in found["exchanges"]], float(found["slew_ppm"])
 
     def lost(self) -> None:
@@ -338,7 +335,7 @@ class AgentHost:
 
     def _write(self, message: Mapping[str, object]) -> None:
         with self._write_lock:
-            self._link.send(wire.to_line(message))
+            self._link.send(to_line(message))
 
     def _renew(self, lease_s: float) -> None:
         while not self._closing.wait(lease_s / RENEWALS_PER_LEASE):
@@ -353,7 +350,7 @@ class AgentHost:
         while data := self._link.receive():
             *lines, begun = (begun + data).split(b"\n")
             for line in lines:
-                self._answer(wire.from_line(line))
+                self._answer(from_line(line))
         self.lost()
         with self._waiting_lock:
             self._is_gone = True
@@ -361,12 +358,12 @@ class AgentHost:
         for answer in waiting:
             answer.set_exception(self.gone())
 
-    def _answer(self, message: wire.Message) -> None:
+    def _answer(self, message: Mapping[str, Any]) -> None:
         with self._waiting_lock:
             answer = self._waiting.pop(int(message["id"]), None)
         if answer is None:
             return
         if "error" in message:
-            answer.set_exception(wire.error_from_json(message["error"]))
+            answer.set_exception(error_from_json(message["error"]))
         else:
             answer.set_result(message["result"])

@@ -1,19 +1,80 @@
-"""What carries messages between a controller and an agent: pipes on one host, TLS from host to host."""
+"""How controller and agent write to each other, and what carries it: pipes on one host, TLS from host to host.
+
+One JSON object a line, so that any byte stream can carry it. Request: {"id": 7, "call": "stop", "name": "kafka-1"}.
+Reply: {"id": 7, "result": {...}} or {"id": 7, "error": {...}}. "renew" has no id and gets no reply.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import select
 import socket
 import ssl
 import threading
-from typing import Protocol
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
+from tidegauge.fleet.api import ProcessSpec
 
 READ_BYTES = 65536
 _WAIT_S = 1.0
 _STALLED_S_MAX = 60.0
 """The other end is busy for a while, or stopped: its kernel takes what comes until its buffers are full."""
+
+
+Message = dict[str, Any]
+
+
+def to_line(message: Mapping[str, Any]) -> bytes:
+    """One message as a line. JSON escapes keep undecodable bytes of file names intact."""
+    return json.dumps(message, separators=(",", ":"), default=_as_json).encode("ascii") + b"\n"
+
+
+def _as_json(value: object) -> object:
+    """What JSON has no form for. Paths are made absolute: the other end has another working directory."""
+    if isinstance(value, Path):
+        return str(value.absolute())
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Collection):
+        return list(value)
+    raise TypeError(f"{value!r} can't be sent")
+
+
+def from_line(line: bytes) -> Message:
+    """Parse a line. Raises `ValueError` if it is not a JSON object."""
+    message = json.loads(line)
+    if not isinstance(message, dict):
+        raise ValueError("not a JSON object")
+    return message
+
+
+def spec_from_json(data: Mapping[str, Any]) -> ProcessSpec:
+    """A `ProcessSpec` of a message."""
+    return ProcessSpec(**{**data, "argv": tuple(data["argv"])})
+
+
+def error_to_json(error: TidegaugeError) -> Message:
+    """An error that the controller is to raise."""
+    return {
+        "kind": "start" if isinstance(error, StartFailedError) else "run",
+        "message": error.message,
+        "hint": error.hint,
+        "log_path": str(error.log_path) if error.log_path else "",
+    }
+
+
+def error_from_json(data: Mapping[str, Any]) -> RunFailedError:
+    """Undo `error_to_json`."""
+    kind = StartFailedError if data["kind"] == "start" else RunFailedError
+    return kind(data["message"], data["hint"], Path(data["log_path"]) if data["log_path"] else None)
 
 
 class Link(Protocol):

@@ -70,7 +70,7 @@ class RemoteHost(AgentHost):
 
     def hold_ports(self, ports: Sequence[int]) -> list[int]:
         """Take these ports for servers there; returns those that somebody has."""
-        return [int(port) for port in self._call("hold_ports", ports=list(ports))]
+        return [int(port) for port in self._call("hold_ports", ports=ports)]
 
     def lost(self) -> None:
         """Say so at once: what waits for other hosts' servers meanwhile may take long."""
