@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
+from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower, SecondsSource
 from tidegauge.campaign.run.result import Observed, make_result
 from tidegauge.campaign.run.session import RunResources
 from tidegauge.errors import RunFailedError
@@ -111,7 +111,7 @@ def _collected(
     try:
         left = worker.left_results(known.trial_id)
         _check(left, known)
-        figures = LeftFigures(left, spec.workload, known.processes, logs, worker.facts)
+        figures = left_figures(left, spec.workload, known.processes, logs, worker.facts)
         totals = figures.totals()
         trial = store.reopen(spec)
         result = _judged(_result(spec, known, figures, totals, trial), totals, left[0].reason)
@@ -139,7 +139,7 @@ def _check(left: Sequence[LeftResults], known: Measuring) -> None:
 
 
 def _result(
-    spec: LoadSpec, known: Measuring, figures: LeftFigures, totals: TotalFigures, trial: TrialStore
+    spec: LoadSpec, known: Measuring, figures: SecondsSource, totals: TotalFigures, trial: TrialStore
 ) -> LoadResult:
     follower = Follower(spec, figures, trial, lambda _: None, lambda: None)
     follower.timeline.begin(MEASURE, known.from_mono_ns)
@@ -196,32 +196,20 @@ class _LeftMember:
         yield from self.left.sequences
 
 
-class LeftFigures:
-    """What all workers of a trial measured together. Its calls are those of a `LoadWorker`."""
-
-    def __init__(
-        self,
-        left: Sequence[LeftResults],
-        workload: Workload,
-        processes: Sequence[str],
-        log_directory: Path,
-        facts: WorkerFacts,
-    ) -> None:
-        members = [
-            _LeftMember(each, (process,), worker_name(number, len(left)), log_directory / f"{process}.log", facts)
-            for number, (each, process) in enumerate(zip(left, processes, strict=True))
-        ]
-        # Nothing else of them is asked for.
-        several = cast("list[GroupMember]", members)
-        started = [each.started_mono_ns for each in left]
-        self._source: WorkerGroup | _LeftMember = members[0]
-        if len(members) > 1:
-            self._source = WorkerGroup.of_left(several, workload, started)
-
-    def watch(self, _from_second: int = 0) -> Iterator[SecondFigures]:
-        """See `LoadWorker.watch`. Raises `RunFailedError` if the seconds of several don't add up."""
-        yield from self._source.watch()
-
-    def totals(self) -> TotalFigures:
-        """See `LoadWorker.totals`."""
-        return self._source.totals()
+def left_figures(
+    left: Sequence[LeftResults],
+    workload: Workload,
+    processes: Sequence[str],
+    log_directory: Path,
+    facts: WorkerFacts,
+) -> WorkerGroup | _LeftMember:
+    """What all workers of a trial measured together, to be asked for its seconds and totals only."""
+    members = [
+        _LeftMember(each, (process,), worker_name(number, len(left)), log_directory / f"{process}.log", facts)
+        for number, (each, process) in enumerate(zip(left, processes, strict=True))
+    ]
+    if len(members) == 1:
+        return members[0]
+    # Nothing else of them is asked for.
+    several = cast("list[GroupMember]", members)
+    return WorkerGroup.of_left(several, workload, [each.started_mono_ns for each in left])
