@@ -158,7 +158,7 @@ def test_a_share_of_a_rate_that_came_out_otherwise_is_measured_again_and_reporte
     other = replace(done, msgs_per_s=10_000.0)
     assert recorded.result_of(other) is None
     assert "its rate, 50% of lowest peak, was 50,000 msg/s and is 10,000 now" in recorded.stale(other)
-    assert recorded.result_of(done) is recorded.trials[done.trial_id].result
+    assert recorded.result_of(done) is recorded.trials[done.trial_id].found
     assert recorded.stale(done) == ""
     with pytest.raises(OtherwiseError, match="measure_s was"):
         recorded.result_of(replace(other, measure_s=1.0))

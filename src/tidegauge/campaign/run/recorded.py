@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tidegauge.errors import UserError
 from tidegauge.model.attest import AttestOutcome
@@ -25,31 +25,24 @@ class OtherwiseError(UserError):
     """What is to be measured now is not what the run's finished trials measured."""
 
 
-@dataclass(frozen=True)
-class Trial:
-    """A finished trial: as asked for, and what it found. `digest` is that of the system's files, "" if unknown."""
-
-    spec: TrialSpec
-    result: AnyResult
-    digest: str = ""
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
-class Begun:
-    """An attestation that was ended before its time: as asked for, what its cycles found. `digest` as in `Trial`."""
+class Left(Generic[Found]):
+    """A trial of an earlier session: as asked for, and what it left. `digest`: of the system's files, "" if unknown."""
 
     spec: TrialSpec
-    cycles: AttestOutcome
+    found: Found
     digest: str = ""
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A trial that was being measured when its session ended: as asked for, and what was known as that began."""
-
-    spec: TrialSpec
-    measuring: Mapping[str, Any]
-    digest: str = ""
+Trial = Left[AnyResult]
+"""A finished trial, with its result."""
+Begun = Left[AttestOutcome]
+"""An attestation that was ended before its time, with what its cycles found."""
+Measured = Left[Mapping[str, Any]]
+"""A trial that was being measured when its session ended, with what was known as that began."""
 
 
 @dataclass(frozen=True)
@@ -80,17 +73,15 @@ class Recorded:
         if changed := _changed(before, now):
             differences = ", ".join(f"{name} was {before[name]} and is {now[name]} now" for name in changed)
             raise OtherwiseError(f"The trial {spec.trial_id} of this run was another one: {differences}.", START_ANEW)
-        return known.result
+        return known.found
 
     def cycles_of(self, spec: TrialSpec) -> AttestOutcome | None:
         """What the cycles of this very attestation found before it was ended; None if there are none to go on with."""
-        known = self.begun.get(spec.trial_id)
-        return known.cycles if known is not None and plain(known.spec) == plain(spec) else None
+        return _left_of(spec, self.begun)
 
     def measuring_of(self, spec: TrialSpec) -> Mapping[str, Any] | None:
         """What was known of this very trial as it began to be measured; None unless its session ended after that."""
-        known = self.measured.get(spec.trial_id)
-        return known.measuring if known is not None and plain(known.spec) == plain(spec) else None
+        return _left_of(spec, self.measured)
 
     def stale(self, spec: TrialSpec) -> str:
         """Why a finished trial must be made again, in a sentence; "" if it needn't.
@@ -139,11 +130,7 @@ class Recorded:
 
     def check_files(self, distributions: Mapping[str, Distribution]) -> None:
         """Raise `OtherwiseError` if a system's files are not those that were run before."""
-        known: tuple[Trial | Begun | Measured, ...] = (
-            *self.trials.values(),
-            *self.begun.values(),
-            *self.measured.values(),
-        )
+        known: tuple[Left[Any], ...] = (*self.trials.values(), *self.begun.values(), *self.measured.values())
         for trial in known:
             distribution = distributions.get(trial.spec.system)
             if distribution is not None and trial.digest and trial.digest != distribution.digest:
@@ -156,6 +143,12 @@ class Recorded:
 
 
 NOTHING = Recorded()
+
+
+def _left_of(spec: TrialSpec, kept: Mapping[str, Left[Found]]) -> Found | None:
+    """What this very trial left; None if nothing, or if one of that name was another."""
+    known = kept.get(spec.trial_id)
+    return known.found if known is not None and plain(known.spec) == plain(spec) else None
 
 
 def _same_answer(earlier: Finding, finding: Finding) -> bool:
