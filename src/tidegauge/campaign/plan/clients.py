@@ -33,7 +33,7 @@ _MAPS_PER_THREAD = 2
 _FEW_CONNECTIONS = 300
 """A server's `handles` have room for them."""
 SERVERS_UNKNOWN = 3
-"""Of clusters that others run."""
+"""Of clusters that others run, whose size is not known yet."""
 
 
 @dataclass(frozen=True)

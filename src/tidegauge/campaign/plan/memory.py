@@ -33,7 +33,7 @@ from math import ceil
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
-from tidegauge.campaign.plan.clients import users_of
+from tidegauge.campaign.plan.clients import SERVERS_UNKNOWN, users_of
 from tidegauge.campaign.plan.contenders import label
 from tidegauge.errors import UserError
 from tidegauge.fairness import receive_queue_messages
@@ -66,8 +66,6 @@ _FETCH_BYTES = (1 << 20, 50 << 20)
 _READ_BYTES_LEAST = 64 << 10
 """Of a consumer that finds next to nothing."""
 _RECORD_OVERHEAD_BYTES = 128
-_SERVERS_UNKNOWN = 3
-"""A consumer holds messages of so many servers; the size of an attached cluster is not known yet."""
 _STALL_S = 5.0
 """At a planned rate consumers that are not to build a backlog hold what came in while nobody read for so long."""
 WINDOW_SHARE_OF_HEAP = 4
@@ -170,7 +168,8 @@ def _flow_mb(workload: Workload, rate: float, machine: Machine, share: Fraction)
 def _held_mb(spec: TrialSpec, rate: float, share: Fraction, sharing: Sharing) -> int:
     workload = spec.workload
     producers, consumers = users_of(workload)
-    servers = min(_SERVERS_UNKNOWN if spec.attached else spec.nodes, workload.partitions)
+    # A consumer holds messages of so many servers.
+    servers = min(SERVERS_UNKNOWN if spec.attached else spec.nodes, workload.partitions)
     held = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, rate))
     held += WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload)
     clients = _clients_bytes(consumers * share, shared=sharing.consumers)
