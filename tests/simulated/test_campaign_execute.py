@@ -18,7 +18,7 @@ from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.experiments.latency import LatencyOptions
-from tidegauge.experiments.peak import PeakOptions
+from tidegauge.experiments.procedure import TrialOptions
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import space
 from tidegauge.hosts.memory import CacheDrop
@@ -57,7 +57,7 @@ class Scene:
             nodes=1,
             workload=Workload(),
             experiments=(
-                ExperimentChoice("peak", options(PeakOptions)),
+                ExperimentChoice("peak", options(TrialOptions)),
                 ExperimentChoice("latency", options(LatencyOptions, rate=rate)),
             ),
             repeat=1,

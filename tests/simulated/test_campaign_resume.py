@@ -21,7 +21,7 @@ from tidegauge.campaign.run.execute import StepLab, run_plan
 from tidegauge.campaign.run.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
 from tidegauge.campaign.run.session import RunResources
 from tidegauge.experiments.catch_up import EXPERIMENT as CATCH_UP
-from tidegauge.experiments.catch_up import CatchUpOptions
+from tidegauge.experiments.chasing import ChaseOptions
 from tidegauge.experiments.curve import EXPERIMENT as CURVE
 from tidegauge.experiments.curve import CurveOptions
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
@@ -126,7 +126,7 @@ def old_form(finding: Finding) -> Finding:
     ("experiment", "options"),
     [
         (EXPERIMENT, MaxThroughputOptions()),
-        (CATCH_UP, CatchUpOptions.model_validate({"rate": "10k", "backlog": "200k messages"})),
+        (CATCH_UP, ChaseOptions.model_validate({"rate": "10k", "backlog": "200k messages"})),
     ],
     ids=["max-throughput", "catch-up"],
 )

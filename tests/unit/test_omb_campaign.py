@@ -22,7 +22,7 @@ from tidegauge.cli import omb as command
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
-from tidegauge.experiments.catch_up import CatchUpOptions
+from tidegauge.experiments.chasing import ChaseOptions
 from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.max_throughput import MaxThroughputOptions
 from tidegauge.model.finding import Finding
@@ -191,7 +191,7 @@ class TestTheCampaign:
     def test_a_backlog_becomes_catch_up_for_each_subscription(self, tmp_path: Path) -> None:
         one = translated(tmp_path, consumerBacklogSizeGB=2, subscriptionsPerTopic=4)
         (experiment,) = one.campaign.experiments
-        options = cast(CatchUpOptions, experiment.options)
+        options = cast(ChaseOptions, experiment.options)
         assert (experiment.name, options.rate.msgs_per_s, options.drained) == ("catch-up", 1000, 1.0)
         assert options.backlog.msgs == math.ceil((2 << 30) / 100 / 4)
         assert (options.warm_up_max, options.measure, options.drain_max) == (120, 60, 960)
@@ -201,7 +201,7 @@ class TestTheCampaign:
         text = WORKLOAD.replace("SizeGB: 0", "SizeGB: 2") + "backlogDrainRatio: 0.75\n"
         (tmp_path / "w.yaml").write_text(text)
         (one,) = translate_all([tmp_path / "w.yaml"], [tmp_path / "d.yaml"], False, 0.01)
-        options = cast(CatchUpOptions, one.campaign.experiments[0].options)
+        options = cast(ChaseOptions, one.campaign.experiments[0].options)
         assert options.backlog.msgs == math.ceil((2 << 30) * 0.01 / 100)
         assert (options.drained, options.drain_max) == (0.75, 60)
         assert any("2 times --time-scale" in note for note in one.notes)
@@ -210,7 +210,7 @@ class TestTheCampaign:
         text = WORKLOAD.replace("SizeGB: 0", "SizeGB: 2") + "backlogDrainRatio: 0.0\n"
         (tmp_path / "w.yaml").write_text(text)
         (one,) = translate_all([tmp_path / "w.yaml"], [tmp_path / "d.yaml"], False, 0.5)
-        options = cast(CatchUpOptions, one.campaign.experiments[0].options)
+        options = cast(ChaseOptions, one.campaign.experiments[0].options)
         assert (options.drained, options.drain_max) == (1.0, 120)
         assert any("backlogDrainRatio: 0 asks for no more" in note for note in one.notes)
 

@@ -6,31 +6,20 @@ start from the beginning. See docs/methodology.md for what can mislead.
 
 from __future__ import annotations
 
-from tidegauge.experiments.chasing import ChaseOptions, chase_sentence, finding, measured, objection, publish_sentence
-from tidegauge.experiments.procedure import Experiment, Lab
+from collections.abc import Sequence
+
+from tidegauge.experiments.chasing import ChaseOptions, chase_experiment, chase_sentence, publish_sentence
 from tidegauge.model.finding import Cell
 from tidegauge.model.trial import CatchUp, LoadSpec, TrialSpec
 from tidegauge.model.workload import PHASES
 
-NAME = "catch-up"
 
-
-class CatchUpOptions(ChaseOptions):
-    """Keys of `catch-up` in a campaign."""
-
-
-def _plan(options: CatchUpOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
+def _plan(options: ChaseOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     return (options.trial(base, base.workload.subscriptions),)
 
 
-def _run(options: CatchUpOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
-    for trial in trials:
-        result, found = measured(options, trial, lab)
-        lab.found(finding(result, found, [chase_sentence(found), publish_sentence(found)], _row(found)))
-
-
-def _row(found: CatchUp) -> dict[str, Cell]:
-    return {
+def _answer(found: CatchUp) -> tuple[Sequence[str], dict[str, Cell]]:
+    row: dict[str, Cell] = {
         "backlog, msgs": found.backlog_msgs,
         "drain, msg/s": found.drain_msgs_per_s,
         "MB/s": found.drain_bytes_per_s / 1e6,
@@ -38,13 +27,12 @@ def _row(found: CatchUp) -> dict[str, Cell]:
         "chase, s": found.chase_s,
         **{f"p99 {name}, ms": found.phase(name).response.p99_ms for name in PHASES},
     }
+    return [chase_sentence(found), publish_sentence(found)], row
 
 
-EXPERIMENT = Experiment(
-    name=NAME,
+EXPERIMENT = chase_experiment(
+    name="catch-up",
     summary="how fast a backlog is read while producers go on, and the publish latency at that time",
-    options=CatchUpOptions,
     plan=_plan,
-    run=_run,
-    objection=objection,
+    answer=_answer,
 )

@@ -5,7 +5,7 @@ The rate is the same the whole time: what is acknowledged while readers catch up
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
@@ -24,7 +24,7 @@ from tidegauge.config.fields import (
     size_between,
 )
 from tidegauge.experiments.latency import rate_objection, resolve_rate
-from tidegauge.experiments.procedure import Lab, ShortTrialOptions
+from tidegauge.experiments.procedure import Experiment, Lab, ShortTrialOptions
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import CatchUp, Latency, LoadResult, LoadSpec, Servers, TrialSpec, Validity
 from tidegauge.model.workload import FROM_DEVICE_SHARE_MIN, PHASES, DeviceReads, LateReaders, ServerLimits
@@ -140,7 +140,7 @@ class ChaseOptions(ShortTrialOptions):
         )
 
 
-def objection(options: ChaseOptions, earlier: Sequence[str]) -> str:
+def _objection(options: ChaseOptions, earlier: Sequence[str]) -> str:
     """ "" or what these options need and don't have."""
     if options.backlog.share_of_server_memory is not None and options.server_memory is None:
         return (
@@ -149,7 +149,7 @@ def objection(options: ChaseOptions, earlier: Sequence[str]) -> str:
     return rate_objection(options.rate, earlier)
 
 
-def measured(options: ChaseOptions, trial: LoadSpec, lab: Lab) -> tuple[LoadResult, CatchUp]:
+def _measured(options: ChaseOptions, trial: LoadSpec, lab: Lab) -> tuple[LoadResult, CatchUp]:
     """The trial at its rate. Raises `PreconditionError` if the rate can't be known, and what `Lab.measure` does."""
     rate = resolve_rate(options.rate, trial.system, lab.results, lab.findings)
     result = lab.measure(replace(trial, msgs_per_s=rate))
@@ -158,7 +158,7 @@ def measured(options: ChaseOptions, trial: LoadSpec, lab: Lab) -> tuple[LoadResu
     return result, result.catch_up
 
 
-def finding(result: LoadResult, found: CatchUp, sentences: Sequence[str], row: dict[str, Cell]) -> Finding:
+def _finding(result: LoadResult, found: CatchUp, sentences: Sequence[str], row: dict[str, Cell]) -> Finding:
     """What a trial found. That a backlog never drains is an answer; only an INVALID trial gives none."""
     invalid = result.validity is Validity.INVALID
     if invalid:
@@ -212,3 +212,19 @@ def _state(result: LoadResult, found: CatchUp) -> str:
     if result.validity is Validity.INVALID:
         return "INVALID"
     return "drained" if found.chase_s is not None else "NEVER DRAINED"
+
+
+def chase_experiment(
+    name: str,
+    summary: str,
+    plan: Callable[[ChaseOptions, TrialSpec], tuple[LoadSpec, ...]],
+    answer: Callable[[CatchUp], tuple[Sequence[str], dict[str, Cell]]],
+) -> Experiment[ChaseOptions, LoadSpec, LoadResult]:
+    """An experiment with late readers. `answer` gives sentences and a row of what a trial found of them."""
+
+    def run(options: ChaseOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
+        for trial in trials:
+            result, found = _measured(options, trial, lab)
+            lab.found(_finding(result, found, *answer(found)))
+
+    return Experiment(name, summary, ChaseOptions, plan, run, _objection)

@@ -6,55 +6,39 @@ then from the beginning. Its own end-to-end times hold the wait and are kept out
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tidegauge.experiments.chasing import (
     ChaseOptions,
+    chase_experiment,
     chase_sentence,
-    finding,
-    measured,
-    objection,
     publish_sentence,
     tailing_sentence,
 )
-from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.finding import Cell
 from tidegauge.model.trial import CatchUp, LoadSpec, TrialSpec
 from tidegauge.model.workload import PHASES
 
-NAME = "mixed"
 
-
-class MixedOptions(ChaseOptions):
-    """Keys of `mixed` in a campaign."""
-
-
-def _plan(options: MixedOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
+def _plan(options: ChaseOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     workload = replace(base.workload, subscriptions=base.workload.subscriptions + 1)
     return (options.trial(replace(base, workload=workload), 1),)
 
 
-def _run(options: MixedOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
-    for trial in trials:
-        result, found = measured(options, trial, lab)
-        chase = f"the catch-up reader: {chase_sentence(found)}"
-        sentences = [publish_sentence(found), tailing_sentence(found), chase]
-        lab.found(finding(result, found, sentences, _row(found)))
-
-
-def _row(found: CatchUp) -> dict[str, Cell]:
+def _answer(found: CatchUp) -> tuple[Sequence[str], dict[str, Cell]]:
     row: dict[str, Cell] = {f"publish p99 {name}, ms": found.phase(name).response.p99_ms for name in PHASES}
     for name in PHASES:
         tailing = found.phase(name).tailing_end_to_end
         row[f"tailing p99 {name}, ms"] = tailing.p99_ms if tailing else None
-    return {**row, "drain, msg/s": found.drain_msgs_per_s, "chase, s": found.chase_s}
+    row |= {"drain, msg/s": found.drain_msgs_per_s, "chase, s": found.chase_s}
+    chase = f"the catch-up reader: {chase_sentence(found)}"
+    return [publish_sentence(found), tailing_sentence(found), chase], row
 
 
-EXPERIMENT = Experiment(
-    name=NAME,
+EXPERIMENT = chase_experiment(
+    name="mixed",
     summary="publish and tailing end-to-end latency while another reader catches up with a backlog",
-    options=MixedOptions,
     plan=_plan,
-    run=_run,
-    objection=objection,
+    answer=_answer,
 )

@@ -16,16 +16,12 @@ from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import BUSY_CONSUMER
 
 
-class PeakOptions(TrialOptions):
-    """Keys of `peak` in a campaign."""
-
-
-def _plan(options: PeakOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
+def _plan(options: TrialOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     closed_loop = replace(base, workload=replace(base.workload, arrival=Arrival.CLOSED_LOOP))
     return (options.load(closed_loop, None, "as fast as it goes"),)
 
 
-def _run(_options: PeakOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
+def _run(_options: TrialOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
     for trial in trials:
         lab.measure(trial)
 
@@ -48,7 +44,7 @@ def first_peaks(so_far: Sequence[TrialResult]) -> dict[str, float]:
 EXPERIMENT = Experiment(
     name="peak",
     summary="throughput with producers that never wait for a schedule (closed loop); not a sustainable rate",
-    options=PeakOptions,
+    options=TrialOptions,
     plan=_plan,
     run=_run,
 )
