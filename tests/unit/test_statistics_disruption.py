@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from run_samples import second as run_second
 
-from tidegauge.campaign.run.injection import LoadSeconds
+from tidegauge.campaign.run.injection import load_second
 from tidegauge.statistics.disruption import FaultSpan, LoadSecond, disruption, normal_before
 
 NS = 1_000_000_000
@@ -116,10 +116,8 @@ def test_without_any_second_before_nothing_is_known_to_be_normal() -> None:
 
 
 def test_a_second_is_as_bad_as_the_subscription_that_received_least() -> None:
-    seconds = LoadSeconds()
     figures = run_second()
     fast, slow = figures.subscriptions
-    seconds.take(replace(figures, subscriptions=(fast, replace(slow, received=0))))
-    (taken,) = seconds.seconds
+    taken = load_second(replace(figures, subscriptions=(fast, replace(slow, received=0))))
     assert taken.received == 0, "that others still receive is no delivery to this one"
     assert (taken.acked, taken.duplicated, taken.reordered, taken.corrupt) == (19_990, 1, 2, 3)

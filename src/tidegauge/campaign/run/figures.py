@@ -13,13 +13,14 @@ from statistics import median
 from types import TracebackType
 from typing import Protocol
 
-from tidegauge.campaign.run.injection import LoadSeconds
+from tidegauge.campaign.run.injection import load_second
 from tidegauge.errors import GeneratorFailedError, RunFailedError
 from tidegauge.model.events import Observer, SecondSeen, UseNow, WorkerSeen
 from tidegauge.model.load import SecondFigures
 from tidegauge.model.trial import LoadSpec, ReadSpec
 from tidegauge.model.workload import BEFORE, PHASES, late_names
 from tidegauge.statistics.catching_up import PhaseTally
+from tidegauge.statistics.disruption import LoadSecond
 from tidegauge.statistics.histograms import live_ms
 from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
 from tidegauge.store.trial import TrialStore
@@ -165,7 +166,7 @@ class Follower:
     begin_mono_ns: int = 0
     points: SecondHistory = field(default_factory=SecondHistory)
     timeline: Timeline = field(default_factory=Timeline)
-    load: LoadSeconds = field(default_factory=LoadSeconds)
+    load: list[LoadSecond] = field(default_factory=list)
     receiving: ReceivingTally = field(default_factory=ReceivingTally)
 
     def __post_init__(self) -> None:
@@ -285,7 +286,7 @@ class Follower:
         if self.tally.late:
             self.tally.take(phase, figures)
         if self.spec.faults:
-            self.load.take(figures)
+            self.load.append(load_second(figures))
 
     def _take(self, figures: SecondFigures) -> None:
         self._seen_s = time.monotonic()

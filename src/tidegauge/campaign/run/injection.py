@@ -289,28 +289,20 @@ class Injector:
         return disks
 
 
-@dataclass
-class LoadSeconds:
-    """Takes in a trial's seconds. Four numbers each, and kept only where there are faults."""
-
-    seconds: list[LoadSecond] = field(default_factory=list)
-
-    def take(self, figures: SecondFigures) -> None:
-        """One second more."""
-        subscriptions = figures.subscriptions
-        self.seconds.append(
-            LoadSecond(
-                from_ns=figures.from_mono_ns,
-                until_ns=figures.until_mono_ns,
-                acked=figures.acked,
-                received=min((sub.received for sub in subscriptions), default=0),
-                p99_ms=live_ms(figures.response)[1],
-                failed=figures.failed,
-                duplicated=sum(sub.duplicated for sub in subscriptions),
-                reordered=sum(sub.reordered for sub in subscriptions),
-                corrupt=sum(sub.corrupt for sub in subscriptions),
-            )
-        )
+def load_second(figures: SecondFigures) -> LoadSecond:
+    """What is kept of a second, a few numbers, and only where there are faults."""
+    subscriptions = figures.subscriptions
+    return LoadSecond(
+        from_ns=figures.from_mono_ns,
+        until_ns=figures.until_mono_ns,
+        acked=figures.acked,
+        received=min((sub.received for sub in subscriptions), default=0),
+        p99_ms=live_ms(figures.response)[1],
+        failed=figures.failed,
+        duplicated=sum(sub.duplicated for sub in subscriptions),
+        reordered=sum(sub.reordered for sub in subscriptions),
+        corrupt=sum(sub.corrupt for sub in subscriptions),
+    )
 
 
 def fault_results(

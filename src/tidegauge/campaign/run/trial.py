@@ -339,7 +339,7 @@ def _followed(
         control_cpu_s=control_after_s - control_before_s,
         catch_up=chased.found if chased else None,
         faults=fault_results(
-            session.faults.injected if session.faults else (), follower.load.seconds, (from_ns, until_ns), totals
+            session.faults.injected if session.faults else (), follower.load, (from_ns, until_ns), totals
         ),
         generators_msgs_per_s=generators_msgs_per_s(session),
     )
