@@ -15,6 +15,11 @@ final class Replies {
     A run() throws DriverException, InterruptedException;
   }
 
+  /** Work whose answer only says that it was done. */
+  interface Task {
+    void run() throws DriverException, InterruptedException;
+  }
+
   /** Takes the parts of an answer, each once the caller has room for it. */
   interface Parts<A> {
     void add(A part) throws InterruptedException;
@@ -66,6 +71,21 @@ final class Replies {
       to.onNext(result);
       to.onCompleted();
     }
+  }
+
+  /** The same for work that fails where the trial is not in the state for it. */
+  static <A> void answer(StreamObserver<A> to, Work<A> work) {
+    answer(to, Status.FAILED_PRECONDITION, work);
+  }
+
+  /** Runs such work, which has no result, and sends the answer. */
+  static <A> void done(StreamObserver<A> to, A answer, Task work) {
+    answer(
+        to,
+        () -> {
+          work.run();
+          return answer;
+        });
   }
 
   /** The result of the work; null if it failed, which the caller has then been told. */

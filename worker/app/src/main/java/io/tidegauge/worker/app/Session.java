@@ -2,11 +2,10 @@ package io.tidegauge.worker.app;
 
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.engine.Trial;
 import io.tidegauge.worker.engine.TrialPlan;
 import io.tidegauge.worker.proto.Connection;
-import java.util.List;
+import io.tidegauge.worker.proto.PrepareProgressReply;
 
 /**
  * The one trial that a worker holds at a time. A finished trial's figures stay readable until the
@@ -17,7 +16,9 @@ final class Session {
   private final Results results;
   private Driver driver;
   private volatile Trial trial;
-  private final Preparation progress = new Preparation();
+
+  /** An empty kind means that nothing is being prepared. */
+  private volatile PrepareProgressReply progress = PrepareProgressReply.getDefaultInstance();
 
   Session(Drivers drivers, Results results) {
     this.drivers = drivers;
@@ -33,7 +34,7 @@ final class Session {
     results.begin(null);
     Driver opened = drivers.open(connection);
     try {
-      Trial prepared = Trial.prepare(plan, opened, progress);
+      Trial prepared = Trial.prepare(plan, opened, this::at);
       driver = opened;
       trial = prepared;
       results.begin(prepared);
@@ -42,22 +43,27 @@ final class Session {
       opened.close();
       throw e;
     } finally {
-      progress.over();
+      progress = PrepareProgressReply.getDefaultInstance();
     }
   }
 
   /** Creates this worker's topics of a trial that it has yet to prepare. */
   synchronized void createTopics(Connection connection, TrialPlan plan) throws DriverException {
     try (Driver opened = drivers.open(connection)) {
-      Trial.createTopics(plan, opened, progress);
+      Trial.createTopics(plan, opened, this::at);
     } finally {
-      progress.over();
+      progress = PrepareProgressReply.getDefaultInstance();
     }
   }
 
+  private void at(String what, long done, long total) {
+    progress =
+        PrepareProgressReply.newBuilder().setWhat(what).setDone(done).setTotal(total).build();
+  }
+
   /** How far a preparation that goes on has come. */
-  Preparation.State progress() {
-    return progress.state();
+  PrepareProgressReply progress() {
+    return progress;
   }
 
   /** The trial at hand, running or finished. */
@@ -82,16 +88,5 @@ final class Session {
       driver.close();
       driver = null;
     }
-  }
-
-  List<EffectiveSetting> describe(Connection connection, List<String> topics)
-      throws DriverException {
-    try (Driver opened = drivers.open(connection)) {
-      return opened.describe(topics);
-    }
-  }
-
-  Driver open(Connection connection) throws DriverException {
-    return drivers.open(connection);
   }
 }

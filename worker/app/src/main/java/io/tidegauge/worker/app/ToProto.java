@@ -174,35 +174,25 @@ final class ToProto {
     return new SequencesSink() {
       @Override
       public void sent(int producer, long sent, byte[] unknown) throws InterruptedException {
-        parts.add(ToProto.sent(producer, sent, unknown));
+        var part =
+            SentSequences.newBuilder()
+                .setProducer(producer)
+                .setSent(sent)
+                .setUnknown(bytes(unknown));
+        parts.add(SequencesPart.newBuilder().setSent(part).build());
       }
 
       @Override
       public void received(String subscription, int producer, byte[] received)
           throws InterruptedException {
-        parts.add(ToProto.received(subscription, producer, received));
-      }
-    };
-  }
-
-  private static SequencesPart sent(int producer, long sent, byte[] unknown) {
-    return SequencesPart.newBuilder()
-        .setSent(
-            SentSequences.newBuilder()
-                .setProducer(producer)
-                .setSent(sent)
-                .setUnknown(bytes(unknown)))
-        .build();
-  }
-
-  private static SequencesPart received(String subscription, int producer, byte[] received) {
-    return SequencesPart.newBuilder()
-        .setReceived(
+        var part =
             ReceivedSequences.newBuilder()
                 .setSubscription(subscription)
                 .setProducer(producer)
-                .setReceived(bytes(received)))
-        .build();
+                .setReceived(bytes(received));
+        parts.add(SequencesPart.newBuilder().setReceived(part).build());
+      }
+    };
   }
 
   private static ByteString bytes(byte[] array) {

@@ -4,6 +4,7 @@ import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tidegauge.worker.api.Driver;
+import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.engine.Trial;
 import io.tidegauge.worker.engine.figures.SecondsLog;
 import io.tidegauge.worker.proto.*;
@@ -35,6 +36,23 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
     this.exit = exit;
   }
 
+  /** What is asked of a system. */
+  private interface Question<A> {
+    A of(Driver driver) throws DriverException, InterruptedException;
+  }
+
+  /** Answers with what a driver made for this call finds out or does. */
+  private <A> void ask(StreamObserver<A> to, Connection connection, Question<A> question) {
+    Replies.answer(
+        to,
+        Status.UNAVAILABLE,
+        () -> {
+          try (Driver driver = drivers.open(connection)) {
+            return question.of(driver);
+          }
+        });
+  }
+
   @Override
   public void handshake(HandshakeRequest request, StreamObserver<HandshakeReply> to) {
     if (request.getProtocolVersion() != Introduction.PROTOCOL_VERSION) {
@@ -47,7 +65,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
               + request.getProtocolVersion());
       return;
     }
-    Replies.answer(to, Status.FAILED_PRECONDITION, () -> Introduction.of(drivers));
+    Replies.answer(to, () -> Introduction.of(drivers));
   }
 
   @Override
@@ -74,39 +92,31 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
 
   @Override
   public void probe(ProbeRequest request, StreamObserver<ProbeReply> to) {
-    Replies.answer(
+    ask(
         to,
-        Status.UNAVAILABLE,
-        () -> {
-          try (Driver driver = session.open(request.getConnection())) {
-            long ns = Probe.run(driver, request.getTopic(), request.getTimeoutMs());
-            return ProbeReply.newBuilder().setTookNs(ns).build();
-          }
+        request.getConnection(),
+        driver -> {
+          long ns = Probe.run(driver, request.getTopic(), request.getTimeoutMs());
+          return ProbeReply.newBuilder().setTookNs(ns).build();
         });
   }
 
   @Override
   public void witness(WitnessRequest request, StreamObserver<WitnessReply> to) {
-    Replies.answer(
+    ask(
         to,
-        Status.UNAVAILABLE,
-        () -> {
-          try (Driver driver = session.open(request.getOrder().getConnection())) {
-            return Witness.run(driver, FromProto.plan(request.getOrder()), request);
-          }
-        });
+        request.getOrder().getConnection(),
+        driver -> Witness.run(driver, FromProto.plan(request.getOrder()), request));
   }
 
   @Override
   public void describe(DescribeRequest request, StreamObserver<DescribeReply> to) {
-    Replies.answer(
+    ask(
         to,
-        Status.UNAVAILABLE,
-        () ->
+        request.getConnection(),
+        driver ->
             DescribeReply.newBuilder()
-                .addAllSettings(
-                    ToProto.settings(
-                        session.describe(request.getConnection(), request.getTopicsList())))
+                .addAllSettings(ToProto.settings(driver.describe(request.getTopicsList())))
                 .build());
   }
 
@@ -114,7 +124,6 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   public void prepare(PrepareRequest request, StreamObserver<PrepareReply> to) {
     Replies.answer(
         to,
-        Status.FAILED_PRECONDITION,
         () -> {
           Trial trial = session.prepare(request.getConnection(), FromProto.plan(request));
           return PrepareReply.newBuilder()
@@ -127,36 +136,22 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
 
   @Override
   public void createTopics(PrepareRequest request, StreamObserver<CreateTopicsReply> to) {
-    Replies.answer(
+    Replies.done(
         to,
-        Status.FAILED_PRECONDITION,
-        () -> {
-          session.createTopics(request.getConnection(), FromProto.plan(request));
-          return CreateTopicsReply.getDefaultInstance();
-        });
+        CreateTopicsReply.getDefaultInstance(),
+        () -> session.createTopics(request.getConnection(), FromProto.plan(request)));
   }
 
   @Override
   public void prepareProgress(
       PrepareProgressRequest request, StreamObserver<PrepareProgressReply> to) {
-    Replies.answer(
-        to,
-        Status.FAILED_PRECONDITION,
-        () -> {
-          Preparation.State state = session.progress();
-          return PrepareProgressReply.newBuilder()
-              .setWhat(state.what())
-              .setDone(state.done())
-              .setTotal(state.total())
-              .build();
-        });
+    Replies.answer(to, session::progress);
   }
 
   @Override
   public void start(StartRequest request, StreamObserver<StartReply> to) {
     Replies.answer(
         to,
-        Status.FAILED_PRECONDITION,
         () -> {
           long at = session.trial().start(request.getAtMonoNs());
           return StartReply.newBuilder().setStartedMonoNs(at).build();
@@ -165,46 +160,34 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
 
   @Override
   public void setRate(SetRateRequest request, StreamObserver<SetRateReply> to) {
-    Replies.answer(
+    Replies.done(
         to,
-        Status.FAILED_PRECONDITION,
-        () -> {
-          session.trial().setRate(request.getMsgsPerS(), request.getAtMonoNs());
-          return SetRateReply.getDefaultInstance();
-        });
+        SetRateReply.getDefaultInstance(),
+        () -> session.trial().setRate(request.getMsgsPerS(), request.getAtMonoNs()));
   }
 
   @Override
   public void setWindow(SetWindowRequest request, StreamObserver<SetWindowReply> to) {
-    Replies.answer(
+    Replies.done(
         to,
-        Status.FAILED_PRECONDITION,
-        () -> {
-          session.trial().setWindow(request.getFromMonoNs(), request.getUntilMonoNs());
-          return SetWindowReply.getDefaultInstance();
-        });
+        SetWindowReply.getDefaultInstance(),
+        () -> session.trial().setWindow(request.getFromMonoNs(), request.getUntilMonoNs()));
   }
 
   @Override
   public void pauseConsumers(PauseRequest request, StreamObserver<PauseReply> to) {
-    Replies.answer(
+    Replies.done(
         to,
-        Status.FAILED_PRECONDITION,
-        () -> {
-          session.trial().pauseConsumers(request.getSubscriptionsList());
-          return PauseReply.getDefaultInstance();
-        });
+        PauseReply.getDefaultInstance(),
+        () -> session.trial().pauseConsumers(request.getSubscriptionsList()));
   }
 
   @Override
   public void resumeConsumers(PauseRequest request, StreamObserver<PauseReply> to) {
-    Replies.answer(
+    Replies.done(
         to,
-        Status.FAILED_PRECONDITION,
-        () -> {
-          session.trial().resumeConsumers(request.getSubscriptionsList());
-          return PauseReply.getDefaultInstance();
-        });
+        PauseReply.getDefaultInstance(),
+        () -> session.trial().resumeConsumers(request.getSubscriptionsList()));
   }
 
   @Override
@@ -239,7 +222,6 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   public void stopProducers(StopProducersRequest request, StreamObserver<StopProducersReply> to) {
     Replies.answer(
         to,
-        Status.FAILED_PRECONDITION,
         () -> {
           Trial trial = session.trial();
           return StopProducersReply.newBuilder()
@@ -251,7 +233,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
 
   @Override
   public void totals(TotalsRequest request, StreamObserver<TotalFigures> to) {
-    Replies.answer(to, Status.FAILED_PRECONDITION, () -> ToProto.totals(session.trial().totals()));
+    Replies.answer(to, () -> ToProto.totals(session.trial().totals()));
   }
 
   @Override
@@ -267,13 +249,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   @Override
   public void removeLeftResults(
       LeftResultsRequest request, StreamObserver<RemoveLeftResultsReply> to) {
-    Replies.answer(
-        to,
-        Status.FAILED_PRECONDITION,
-        () -> {
-          results.remove(request);
-          return RemoveLeftResultsReply.getDefaultInstance();
-        });
+    Replies.done(to, RemoveLeftResultsReply.getDefaultInstance(), () -> results.remove(request));
   }
 
   @Override
@@ -289,46 +265,36 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
 
   @Override
   public void deleteTopics(DeleteTopicsRequest request, StreamObserver<DeleteTopicsReply> to) {
-    Replies.answer(
+    ask(
         to,
-        Status.UNAVAILABLE,
-        () -> {
-          try (Driver driver = session.open(request.getConnection())) {
-            if (request.getTopicsCount() > 0) {
-              driver.deleteTopics(request.getTopicsList());
-            }
-            if (request.getKeptTopicsCount() > 0) {
-              String prefix = Trial.subscriptionPrefix(request.getTrialId());
-              driver.removeSubscriptions(request.getKeptTopicsList(), prefix);
-            }
-            return DeleteTopicsReply.getDefaultInstance();
+        request.getConnection(),
+        driver -> {
+          if (request.getTopicsCount() > 0) {
+            driver.deleteTopics(request.getTopicsList());
           }
+          if (request.getKeptTopicsCount() > 0) {
+            String prefix = Trial.subscriptionPrefix(request.getTrialId());
+            driver.removeSubscriptions(request.getKeptTopicsList(), prefix);
+          }
+          return DeleteTopicsReply.getDefaultInstance();
         });
   }
 
   @Override
   public void readBack(ReadBackRequest request, StreamObserver<ReadBackReply> to) {
-    Replies.answer(
+    ask(
         to,
-        Status.UNAVAILABLE,
-        () -> {
-          try (Driver driver = session.open(request.getOrder().getConnection())) {
-            return ReadBack.run(driver, FromProto.plan(request.getOrder()), request);
-          }
-        });
+        request.getOrder().getConnection(),
+        driver -> ReadBack.run(driver, FromProto.plan(request.getOrder()), request));
   }
 
   @Override
   public void committedPositions(
       CommittedPositionsRequest request, StreamObserver<CommittedPositionsReply> to) {
-    Replies.answer(
+    ask(
         to,
-        Status.UNAVAILABLE,
-        () -> {
-          try (Driver driver = session.open(request.getOrder().getConnection())) {
-            return ReadBack.positions(driver, FromProto.plan(request.getOrder()));
-          }
-        });
+        request.getOrder().getConnection(),
+        driver -> ReadBack.positions(driver, FromProto.plan(request.getOrder())));
   }
 
   @Override
