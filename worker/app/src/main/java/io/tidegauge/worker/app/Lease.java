@@ -1,5 +1,6 @@
 package io.tidegauge.worker.app;
 
+import io.tidegauge.worker.api.Threads;
 import java.util.function.Consumer;
 
 /**
@@ -28,9 +29,7 @@ final class Lease {
 
   void startWaitingForController(long firstMs) {
     extend(firstMs, "no controller came within " + firstMs + " ms");
-    Thread thread = new Thread(this::watch, "tg-lease");
-    thread.setDaemon(true);
-    thread.start();
+    Threads.start("tg-lease", this::watch);
   }
 
   /** The controller lives, and promises to say so again within this time. */

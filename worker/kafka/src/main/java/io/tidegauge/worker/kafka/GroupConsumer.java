@@ -4,6 +4,7 @@ import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.Threads;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Collection;
@@ -49,8 +50,7 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
     this.sink = sink;
     this.partitionExpected = partitionExpected;
     this.paused = spec.startPaused();
-    this.thread = new Thread(this::run, "kafka-" + spec.clientId());
-    this.thread.setDaemon(true);
+    this.thread = Threads.daemon("kafka-" + spec.clientId(), this::run);
   }
 
   /** Starts reading and returns once the group has assigned partitions to this member. */
@@ -93,11 +93,7 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
   public void close() {
     closing = true;
     client.wakeup();
-    try {
-      thread.join(CLOSE_TIMEOUT.toMillis() + POLL.toMillis());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.awaitEnd(thread, CLOSE_TIMEOUT.toMillis() + POLL.toMillis());
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.tidegauge.worker.kafka;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.Threads;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
@@ -35,8 +36,7 @@ final class ShareConsumer implements MessageConsumer {
     this.spec = spec;
     this.sink = sink;
     this.paused = spec.startPaused();
-    this.thread = new Thread(this::run, "kafka-" + spec.clientId());
-    this.thread.setDaemon(true);
+    this.thread = Threads.daemon("kafka-" + spec.clientId(), this::run);
   }
 
   void start() {
@@ -112,10 +112,6 @@ final class ShareConsumer implements MessageConsumer {
   public void close() {
     closing = true;
     client.wakeup();
-    try {
-      thread.join(CLOSE_TIMEOUT.toMillis() + POLL.toMillis());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.awaitEnd(thread, CLOSE_TIMEOUT.toMillis() + POLL.toMillis());
   }
 }

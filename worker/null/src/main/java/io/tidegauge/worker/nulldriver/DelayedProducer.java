@@ -2,6 +2,7 @@ package io.tidegauge.worker.nulldriver;
 
 import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageProducer;
+import io.tidegauge.worker.api.Threads;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongUnaryOperator;
 import org.jctools.queues.SpscArrayQueue;
@@ -32,9 +33,7 @@ final class DelayedProducer implements MessageProducer, Runnable {
     this.next = next;
     this.dueAt = dueAt;
     this.waiting = new SpscArrayQueue<>(Math.max(4, inFlightMax));
-    this.thread = new Thread(this, name);
-    thread.setDaemon(true);
-    thread.start();
+    this.thread = Threads.start(name, this);
   }
 
   @Override
@@ -103,11 +102,7 @@ final class DelayedProducer implements MessageProducer, Runnable {
   public void close() {
     closed = true;
     LockSupport.unpark(thread);
-    try {
-      thread.join(2_000);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.awaitEnd(thread, 2_000);
     next.close();
   }
 }

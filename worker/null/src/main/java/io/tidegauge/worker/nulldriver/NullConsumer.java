@@ -2,6 +2,7 @@ package io.tidegauge.worker.nulldriver;
 
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.Threads;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
@@ -35,9 +36,7 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
     this.topic = topic;
     this.consumeNs = consumeNs;
     this.paused = paused;
-    this.thread = new Thread(this, name);
-    thread.setDaemon(true);
-    thread.start();
+    this.thread = Threads.start(name, this);
   }
 
   ChunkQueue newQueue(int messageBytes, long bytesMax) {
@@ -156,10 +155,6 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
     closed = true;
     queues.forEach(ChunkQueue::close);
     LockSupport.unpark(thread);
-    try {
-      thread.join(2_000);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.awaitEnd(thread, 2_000);
   }
 }

@@ -1,5 +1,6 @@
 package io.tidegauge.worker.nulldriver;
 
+import io.tidegauge.worker.api.Threads;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -30,7 +31,7 @@ public final class NullServer implements AutoCloseable {
   /** Serves on a free port. */
   public NullServer(InetAddress address) throws IOException {
     listening = new ServerSocket(0, 1_024, address);
-    start("null-server", this::accept);
+    Threads.start("null-server", this::accept);
   }
 
   /** Serves until the process is ended; writes its port to a file. */
@@ -55,12 +56,6 @@ public final class NullServer implements AutoCloseable {
     return listening.getLocalPort();
   }
 
-  private static void start(String name, Runnable work) {
-    Thread thread = new Thread(work, name);
-    thread.setDaemon(true);
-    thread.start();
-  }
-
   private void accept() {
     while (!listening.isClosed()) {
       try {
@@ -70,7 +65,7 @@ public final class NullServer implements AutoCloseable {
           socket.close();
           return;
         }
-        start("null-client", () -> serve(socket));
+        Threads.start("null-client", () -> serve(socket));
       } catch (IOException e) {
         // Closed, or a client gave up while it connected.
       }
@@ -158,7 +153,7 @@ public final class NullServer implements AutoCloseable {
     ServerSubscription.Member member = from.join(number);
     try {
       answer(wire, "");
-      start("null-client-end", () -> awaitEnd(wire, from, member));
+      Threads.start("null-client-end", () -> awaitEnd(wire, from, member));
       for (ServerSubscription.Record r = from.next(member); r != null; ) {
         wire.out.writeInt(r.value().length);
         wire.out.writeInt(r.partition());

@@ -4,6 +4,7 @@ import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.Threads;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 
@@ -47,9 +48,7 @@ final class RemoteConsumer implements MessageConsumer {
             spec.clientId(), spec.topicIndex(), sink, spec.startPaused(), settings.consumeNs());
     this.queue = consumer.newQueue(spec.options().messageBytes(), settings.backlogBytesMax());
     Wire first = wire;
-    this.reader = new Thread(() -> readAll(first), "null-read-" + spec.clientId());
-    reader.setDaemon(true);
-    reader.start();
+    this.reader = Threads.start("null-read-" + spec.clientId(), () -> readAll(first));
   }
 
   private void readAll(Wire first) {

@@ -4,6 +4,7 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.InFlight;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.Threads;
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -47,14 +48,8 @@ final class RemoteProducer implements MessageProducer {
             append(partition, value, flipAt);
           }
         };
-    start("null-write-" + spec.clientId(), this::write);
-    start("null-acks-" + spec.clientId(), this::readAnswers);
-  }
-
-  private static void start(String name, Runnable work) {
-    Thread thread = new Thread(work, name);
-    thread.setDaemon(true);
-    thread.start();
+    Threads.start("null-write-" + spec.clientId(), this::write);
+    Threads.start("null-acks-" + spec.clientId(), this::readAnswers);
   }
 
   @Override

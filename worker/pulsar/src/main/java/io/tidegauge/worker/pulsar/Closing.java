@@ -10,9 +10,9 @@ final class Closing {
   private Closing() {}
 
   /** A failure to close concerns nobody any more: what was to be measured has been. */
-  static void quietly(CompletableFuture<?> closing, long timeout, TimeUnit unit) {
+  static void quietly(CompletableFuture<?> closing, long timeoutMs) {
     try {
-      closing.get(timeout, unit);
+      closing.get(timeoutMs, TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException e) {

@@ -9,7 +9,6 @@ import io.tidegauge.worker.drivers.SharedClients;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.Consumer;
 import org.apache.pulsar.client.api.ConsumerBuilder;
 
@@ -93,7 +92,6 @@ final class PartitionsConsumer implements MessageConsumer {
     consumers.forEach(consumer -> closing.add(consumer.closeAsync()));
     CompletableFuture<Void> all =
         CompletableFuture.allOf(closing.toArray(CompletableFuture[]::new));
-    Closing.quietly(
-        all.thenCompose(done -> Reading.release(held)), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+    Closing.quietly(all.thenCompose(done -> Reading.release(held)), CLOSE_TIMEOUT_MS);
   }
 }

@@ -22,7 +22,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.function.IntPredicate;
 import org.apache.pulsar.client.api.BatcherBuilder;
 import org.apache.pulsar.client.api.Consumer;
@@ -72,7 +71,7 @@ final class PulsarDriver implements Driver {
     try {
       new Topics(rest, connection, progress).create(all, mine, client);
     } finally {
-      Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+      Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS);
     }
   }
 
@@ -119,7 +118,7 @@ final class PulsarDriver implements Driver {
         all.add(new WholePartition(spec, all.size(), sink).read(client, name));
       }
     } finally {
-      Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+      Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS);
     }
     return all;
   }
@@ -171,7 +170,7 @@ final class PulsarDriver implements Driver {
       }
       return new TopicProducer(held, producer);
     } catch (DriverException e) {
-      Closing.quietly(TopicProducer.release(held), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+      Closing.quietly(TopicProducer.release(held), CLOSE_TIMEOUT_MS);
       throw e;
     }
   }
@@ -222,7 +221,7 @@ final class PulsarDriver implements Driver {
       reader.start();
       return reader;
     } catch (DriverException e) {
-      Closing.quietly(Reading.release(held), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+      Closing.quietly(Reading.release(held), CLOSE_TIMEOUT_MS);
       throw e;
     }
   }

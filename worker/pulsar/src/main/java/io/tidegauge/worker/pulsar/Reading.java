@@ -1,5 +1,6 @@
 package io.tidegauge.worker.pulsar;
 
+import io.tidegauge.worker.api.Threads;
 import io.tidegauge.worker.drivers.SharedClients;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -12,14 +13,7 @@ import org.apache.pulsar.client.api.PulsarClient;
  */
 record Reading(PulsarClient client, ExecutorService thread) {
   static Reading with(PulsarClient client, String name) {
-    return new Reading(
-        client,
-        Executors.newSingleThreadExecutor(
-            task -> {
-              Thread made = new Thread(task, "pulsar-" + name);
-              made.setDaemon(true);
-              return made;
-            }));
+    return new Reading(client, Executors.newSingleThreadExecutor(Threads.named("pulsar-" + name)));
   }
 
   /** Gives up a part; the last one closes the client. */

@@ -2,6 +2,7 @@ package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageSink;
+import io.tidegauge.worker.api.Threads;
 import io.tidegauge.worker.drivers.SharedClients;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.Consumer;
@@ -37,8 +38,7 @@ final class TopicConsumer implements MessageConsumer {
     this.sink = sink;
     this.delivery = delivery;
     this.gate = new Gate(paused);
-    this.thread = new Thread(this::run, "pulsar-" + name);
-    this.thread.setDaemon(true);
+    this.thread = Threads.daemon("pulsar-" + name, this::run);
   }
 
   void start() {
@@ -89,13 +89,7 @@ final class TopicConsumer implements MessageConsumer {
     closing = true;
     gate.end();
     Closing.quietly(
-        consumer.closeAsync().thenCompose(done -> Reading.release(held)),
-        CLOSE_TIMEOUT_MS,
-        TimeUnit.MILLISECONDS);
-    try {
-      thread.join(CLOSE_TIMEOUT_MS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+        consumer.closeAsync().thenCompose(done -> Reading.release(held)), CLOSE_TIMEOUT_MS);
+    Threads.awaitEnd(thread, CLOSE_TIMEOUT_MS);
   }
 }

@@ -7,7 +7,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import org.apache.pulsar.client.api.MessageId;
 import org.apache.pulsar.client.api.MessageIdAdv;
@@ -79,10 +78,7 @@ final class TopicProducer implements MessageProducer {
 
   @Override
   public void close() {
-    Closing.quietly(
-        producer.closeAsync().thenCompose(done -> release(held)),
-        CLOSE_TIMEOUT_MS,
-        TimeUnit.MILLISECONDS);
+    Closing.quietly(producer.closeAsync().thenCompose(done -> release(held)), CLOSE_TIMEOUT_MS);
   }
 
   /** Gives up a part in a client; the last one closes it. */

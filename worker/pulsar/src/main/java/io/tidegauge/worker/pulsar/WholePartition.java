@@ -62,7 +62,7 @@ final class WholePartition {
                   .get(0);
       return read(reader, end);
     } finally {
-      Closing.quietly(reader.closeAsync(), CLOSE_TIMEOUT_MS, TimeUnit.MILLISECONDS);
+      Closing.quietly(reader.closeAsync(), CLOSE_TIMEOUT_MS);
     }
   }
 

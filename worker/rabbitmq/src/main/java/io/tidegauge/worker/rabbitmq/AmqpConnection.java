@@ -2,6 +2,7 @@ package io.tidegauge.worker.rabbitmq;
 
 import com.rabbitmq.client.ConnectionFactory;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.Threads;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.concurrent.ExecutorService;
@@ -41,22 +42,13 @@ final class AmqpConnection {
               factory.getSocketConfigurator().andThen(opened -> socket = opened));
           return factory.newConnection(deliveries, settings.addressesFrom(number), name);
         };
-    this.deliveries = oneThread(name);
+    this.deliveries = Executors.newSingleThreadExecutor(Threads.named("rabbitmq-" + name));
   }
 
   AmqpConnection(String name, Opener opener) {
     this.name = name;
     this.opener = opener;
-    this.deliveries = oneThread(name);
-  }
-
-  private static ExecutorService oneThread(String name) {
-    return Executors.newSingleThreadExecutor(
-        task -> {
-          Thread thread = new Thread(task, "rabbitmq-" + name);
-          thread.setDaemon(true);
-          return thread;
-        });
+    this.deliveries = Executors.newSingleThreadExecutor(Threads.named("rabbitmq-" + name));
   }
 
   synchronized com.rabbitmq.client.Connection opened()
@@ -99,13 +91,6 @@ final class AmqpConnection {
 
   /** Says farewell for so long at most. */
   static void within(int ms, String name, Runnable saying) {
-    Thread farewell = new Thread(saying, "rabbitmq-close-" + name);
-    farewell.setDaemon(true);
-    farewell.start();
-    try {
-      farewell.join(ms);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    Threads.awaitEnd(Threads.start("rabbitmq-close-" + name, saying), ms);
   }
 }

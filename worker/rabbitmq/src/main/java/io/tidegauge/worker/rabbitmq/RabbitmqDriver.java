@@ -15,6 +15,7 @@ import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
 import io.tidegauge.worker.api.SubscriptionType;
+import io.tidegauge.worker.api.Threads;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.drivers.SharedClients;
 import java.util.ArrayList;
@@ -61,13 +62,7 @@ final class RabbitmqDriver implements Driver {
     this.management = new Management(connection);
     this.topology = new Topology(connection, admin, management);
     this.streams = new StreamClients(connection);
-    this.keeper =
-        Executors.newSingleThreadScheduledExecutor(
-            task -> {
-              Thread thread = new Thread(task, "rabbitmq-keeper");
-              thread.setDaemon(true);
-              return thread;
-            });
+    this.keeper = Executors.newSingleThreadScheduledExecutor(Threads.named("rabbitmq-keeper"));
     this.rounds = new AckRounds(keeper);
   }
 
