@@ -66,10 +66,7 @@ class Delivery {
     if (settings.duplicate().contains(n)) {
       put(partition, value, flipAt);
     }
-    if (held[partition] != null) {
-      put(partition, held[partition], -1);
-      held[partition] = null;
-    }
+    deliverHeld(partition);
   }
 
   /**
@@ -103,11 +100,15 @@ class Delivery {
 
   /** Delivers what waits to be overtaken although nothing will overtake it. */
   void deliverHeld() {
-    for (int p = 0; p < held.length; p++) {
-      if (held[p] != null) {
-        put(p, held[p], -1);
-        held[p] = null;
-      }
+    for (int p = 0; p < partitions; p++) {
+      deliverHeld(p);
+    }
+  }
+
+  private void deliverHeld(int partition) {
+    if (held[partition] != null) {
+      put(partition, held[partition], -1);
+      held[partition] = null;
     }
   }
 }

@@ -3,10 +3,10 @@ package io.tidegauge.worker.nulldriver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /**
  * What the null system is to do wrong. All default to nothing.
@@ -129,13 +129,8 @@ record NullSettings(
   }
 
   boolean hasFaults() {
-    return !(lose.isNone()
-        && duplicate.isNone()
-        && swap.isNone()
-        && flipBody.isNone()
-        && flipHeader.isNone()
-        && failStored.isNone()
-        && failLost.isNone());
+    return Stream.of(lose, duplicate, swap, flipBody, flipHeader, failStored, failLost)
+        .anyMatch(fault -> !fault.isNone());
   }
 
   /** When something that would happen at {@code ns} happens, stalls considered. */
@@ -151,14 +146,13 @@ record NullSettings(
   }
 
   List<EffectiveSetting> describe() {
-    List<EffectiveSetting> all = new ArrayList<>();
-    new TreeMap<>(DEFAULTS)
-        .forEach(
-            (name, standard) ->
-                all.add(
+    return new TreeMap<>(DEFAULTS)
+        .keySet().stream()
+            .map(
+                name ->
                     new EffectiveSetting(
-                        "null", name, value(given, name), !given.containsKey(name))));
-    return all;
+                        "null", name, value(given, name), !given.containsKey(name)))
+            .toList();
   }
 
   private static String value(Map<String, String> given, String name) {

@@ -21,7 +21,7 @@ final class Positions {
   }
 
   static Positions parse(String name, String text) throws DriverException {
-    if (text == null || text.isEmpty()) {
+    if (text.isEmpty()) {
       return NONE;
     }
     try {
@@ -38,9 +38,14 @@ final class Positions {
         return new Positions(new long[0], positive(parts[1]), positive(parts[3]));
       }
     } catch (NumberFormatException e) {
-      throw wrong(name, text);
+      // Said below.
     }
-    throw wrong(name, text);
+    throw new DriverException(
+        "null driver: "
+            + name
+            + " must look like 'at:5,9' or 'every:100' or 'every:100:max:3', not '"
+            + text
+            + "'");
   }
 
   private static long positive(String text) {
@@ -49,15 +54,6 @@ final class Positions {
       throw new NumberFormatException(text);
     }
     return n;
-  }
-
-  private static DriverException wrong(String name, String text) {
-    return new DriverException(
-        "null driver: "
-            + name
-            + " must look like 'at:5,9' or 'every:100' or 'every:100:max:3', not '"
-            + text
-            + "'");
   }
 
   boolean isNone() {
