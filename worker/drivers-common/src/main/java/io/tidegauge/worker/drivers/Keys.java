@@ -2,6 +2,7 @@ package io.tidegauge.worker.drivers;
 
 import io.tidegauge.worker.api.DriverException;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.Locale;
 
 /**
@@ -49,16 +50,10 @@ public final class Keys {
 
   /** The candidate with the smallest edit distance, letter case aside; the first of equals. */
   static String nearest(String key, Collection<String> candidates) {
-    String best = "";
-    int bestDistance = Integer.MAX_VALUE;
-    for (String candidate : candidates) {
-      int distance = distance(key.toLowerCase(Locale.ROOT), candidate.toLowerCase(Locale.ROOT));
-      if (distance < bestDistance) {
-        best = candidate;
-        bestDistance = distance;
-      }
-    }
-    return best;
+    String lower = key.toLowerCase(Locale.ROOT);
+    return candidates.stream()
+        .min(Comparator.comparingInt(one -> distance(lower, one.toLowerCase(Locale.ROOT))))
+        .orElse("");
   }
 
   /** Levenshtein's edit distance. */

@@ -158,15 +158,6 @@ public record Security(
     return !method.isEmpty() && !method.equals(NONE);
   }
 
-  /** The user in words for a message: {@code user "x"}, "the token", "the certificate". */
-  public String shownUser() {
-    return switch (method) {
-      case TOKEN -> "the holder of this token";
-      case TLS -> "the holder of this certificate";
-      default -> user.isEmpty() ? "a client that names no user" : "user \"" + user + "\"";
-    };
-  }
-
   /** Records print all their parts; this one holds secrets. */
   @Override
   public String toString() {

@@ -82,27 +82,20 @@ record Connection(Map<String, String> settings, int timeoutMs, Security security
     return Arrays.stream(bootstrapServers().split(",")).map(String::trim).toList();
   }
 
-  /** Whether the client shows who it is, by our settings or by its own. */
-  private boolean authenticates() {
+  /** The client's security protocol, by our settings or by its own: "SASL_SSL". */
+  private String protocol() {
     return settings
         .getOrDefault(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, "")
-        .toUpperCase(Locale.ROOT)
-        .startsWith("SASL");
+        .toUpperCase(Locale.ROOT);
   }
 
   /** Says at once why the brokers can't be reached. */
   Reach reach() {
     // Stores that the client's own settings name are not read here.
-    Reach.Greeting greeting = hasOwnTls() ? (in, out) -> {} : new Greeting(authenticates());
+    boolean hasOwnTls = tls == null && protocol().endsWith("SSL");
+    Reach.Greeting greeting =
+        hasOwnTls ? (in, out) -> {} : new Greeting(protocol().startsWith("SASL"));
     return new Reach(SYSTEM, tls, security.verifyHost(), greeting);
-  }
-
-  private boolean hasOwnTls() {
-    return tls == null
-        && settings
-            .getOrDefault(CommonClientConfigs.SECURITY_PROTOCOL_CONFIG, "")
-            .toUpperCase(Locale.ROOT)
-            .endsWith("SSL");
   }
 
   /** Records print all their parts; this one holds secrets. */

@@ -77,7 +77,7 @@ final class KafkaDriver implements Driver {
 
   @Override
   public void createTopics(List<TopicSpec> topics) throws DriverException {
-    new Topics(admin(), connection.timeoutMs(), progress).create(topics);
+    createTopics(topics, topic -> true);
   }
 
   @Override

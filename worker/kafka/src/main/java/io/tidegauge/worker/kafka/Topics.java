@@ -53,12 +53,10 @@ final class Topics {
     this.progress = progress;
   }
 
-  /** Creates the topics and returns when the leader of every partition answers. */
-  void create(List<TopicSpec> specs) throws DriverException {
-    create(specs, topic -> true);
-  }
-
-  /** Creates some of the topics, laid out as if all were created together. */
+  /**
+   * Creates some of the topics, laid out as if all were created together, and returns when the
+   * leader of every partition answers.
+   */
   void create(List<TopicSpec> all, IntPredicate mine) throws DriverException {
     Optional<Spread> spread = all.size() > 1 ? spread() : Optional.empty();
     List<TopicSpec> specs = new ArrayList<>();
@@ -243,21 +241,12 @@ final class Topics {
   void delete(Collection<String> names) throws DriverException {
     for (Map.Entry<String, KafkaFuture<Void>> answer :
         admin.deleteTopics(names).topicNameValues().entrySet()) {
-      awaitUnless(
-          UnknownTopicOrPartitionException.class,
-          answer.getValue(),
-          "delete topic " + answer.getKey());
-    }
-  }
-
-  private void awaitUnless(
-      Class<? extends Throwable> harmless, KafkaFuture<Void> answer, String what)
-      throws DriverException {
-    try {
-      Failures.await(answer, what, timeoutMs);
-    } catch (DriverException e) {
-      if (!harmless.isInstance(Failures.root(e.getCause()))) {
-        throw e;
+      try {
+        Failures.await(answer.getValue(), "delete topic " + answer.getKey(), timeoutMs);
+      } catch (DriverException e) {
+        if (!(Failures.root(e.getCause()) instanceof UnknownTopicOrPartitionException)) {
+          throw e;
+        }
       }
     }
   }

@@ -118,10 +118,6 @@ final class Topic {
     }
   }
 
-  int members(String subscription) {
-    return membersBySubscription.get(subscription).size();
-  }
-
   Set<String> queues() {
     Set<String> names = new TreeSet<>();
     for (int partition = 0; partition < partitions; partition++) {

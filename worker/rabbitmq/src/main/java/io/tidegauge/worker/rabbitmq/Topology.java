@@ -54,9 +54,10 @@ final class Topology {
     return topic + "." + partition;
   }
 
-  /** The queue of a partition for a further subscription. */
+  /** The queue of a partition for a further subscription; empty for the first one. */
   static String queue(String topic, int partition, String subscription) {
-    return queue(topic, partition) + "@" + subscription;
+    String first = queue(topic, partition);
+    return subscription.isEmpty() ? first : first + "@" + subscription;
   }
 
   /**
@@ -122,10 +123,7 @@ final class Topology {
           "create the queues of " + topic,
           channel -> {
             for (int partition = from; partition < partitions; partition += admin.nodes()) {
-              String name =
-                  subscription.isEmpty()
-                      ? queue(topic, partition)
-                      : queue(topic, partition, subscription);
+              String name = queue(topic, partition, subscription);
               declare(channel, topic, partition, name, settings);
             }
           });
@@ -133,11 +131,7 @@ final class Topology {
     nextNode = (nextNode + partitions) % admin.nodes();
     if (settings.members() > 1 && management.isKnown()) {
       for (int partition = 0; partition < partitions; partition++) {
-        awaitCopies(
-            subscription.isEmpty()
-                ? queue(topic, partition)
-                : queue(topic, partition, subscription),
-            settings);
+        awaitCopies(queue(topic, partition, subscription), settings);
       }
     }
   }

@@ -32,10 +32,8 @@ final class WholeQueue {
   WholeQueue(ReadBackSpec spec, int partition, ReadBackSink sink) {
     this.spec = spec;
     this.partition = partition;
-    this.queue =
-        spec.first()
-            ? Topology.queue(spec.topic(), partition)
-            : Topology.queue(spec.topic(), partition, spec.subscription());
+    String subscription = spec.first() ? "" : spec.subscription();
+    this.queue = Topology.queue(spec.topic(), partition, subscription);
     this.sink = sink;
   }
 
