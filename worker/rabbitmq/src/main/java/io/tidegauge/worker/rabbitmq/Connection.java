@@ -180,8 +180,7 @@ record Connection(
 
   /** Addresses in words for an error, without credentials. */
   String shown() {
-    return String.join(
-        ", ", uris.stream().map(uri -> uri.getHost() + ":" + uri.getPort()).toList());
+    return String.join(", ", servers());
   }
 
   /** The error for a connection that could not be opened. */
