@@ -53,6 +53,9 @@ def test_a_run_from_its_start_to_its_end() -> None:
         # A second without an acknowledgement has no p99: the last one's would be exposed as its own.
         exporter(replace(SECOND, response_p99_ms=None))
         assert ("tidegauge_response_p99_ms", (trial,)) not in exposed(exporter)
+        # So it is with what was used, where nobody knows it.
+        exporter(replace(SECOND, use=None))
+        assert ("tidegauge_server_cpus", (trial,)) not in exposed(exporter)
 
         exporter(TrialEnded(None, None, "failed"))  # type: ignore[arg-type]
         found = exposed(exporter)

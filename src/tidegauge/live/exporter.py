@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 
 from prometheus_client import CollectorRegistry, Gauge, start_http_server
 
@@ -107,8 +107,7 @@ class Exporter:
         self._set("response_p99_ms", second.trial_id, second.response_p99_ms)
         self._set("end_to_end_p99_ms", second.trial_id, second.end_to_end_p99_ms)
         self._set("backlog_msgs", second.trial_id, second.backlog)
-        if second.use is not None:
-            self._use(second.trial_id, second.use)
+        self._use(second.trial_id, second.use)
         self._workers(second)
 
     def _workers(self, second: SecondSeen) -> None:
@@ -122,9 +121,10 @@ class Exporter:
                 if value is not None:
                     gauge.labels(second.trial_id, str(own.worker)).set(value)
 
-    def _use(self, trial: str, use: UseNow) -> None:
-        for name, value in asdict(use).items():
-            self._set("server_gc_pause_s" if name == "gc_pause_s" else name, trial, value)
+    def _use(self, trial: str, use: UseNow | None) -> None:
+        for field in fields(UseNow):
+            name = "server_gc_pause_s" if field.name == "gc_pause_s" else field.name
+            self._set(name, trial, getattr(use, field.name, None))
 
     def _set(self, name: str, trial: str, value: float | None) -> None:
         """What is not known in this second is left out, rather than exposed as it was."""
