@@ -30,13 +30,20 @@ def plain(value: object) -> Any:
         return {
             field.name: plain(content)
             for field, content in fields
-            if not isinstance(content, bytes) and (content or not field.metadata.get("if_any"))
+            if not _is_histogram(content) and (content or not field.metadata.get("if_any"))
         }
     if isinstance(value, Mapping):
         return {str(key): plain(content) for key, content in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(content) for content in value]
     return _scalar(value)
+
+
+def _is_histogram(value: object) -> bool:
+    """Whether it is one, or several."""
+    if isinstance(value, tuple):
+        return bool(value) and all(map(_is_histogram, value))
+    return isinstance(value, bytes)
 
 
 def _scalar(value: object) -> str | bool | int | float | None:

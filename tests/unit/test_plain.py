@@ -72,3 +72,14 @@ def test_a_field_may_be_written_only_if_there_is_anything_in_it() -> None:
     assert plain(Parts("")) == {"name": "", "usual": []}
     assert plain(Parts("", (1,))) == {"name": "", "rare": [1], "usual": []}
     assert typed(Parts, plain(Parts(""))) == Parts("")
+
+
+@dataclass(frozen=True)
+class Histograms:
+    name: str
+    one: bytes
+    several: tuple[bytes, ...]
+
+
+def test_histograms_are_left_out() -> None:
+    assert plain(Histograms("a", b"\x01", (b"\x02", b""))) == {"name": "a"}

@@ -15,7 +15,9 @@ from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.cli.output import error_content
 from tidegauge.errors import UserError
+from tidegauge.model.fleet import Joined
 from tidegauge.plain import plain
+from tidegauge.report.fleet import joined_content
 from tidegauge.report.lists import ShownPlan
 from tidegauge.report.schemas import file_name, json_schemas
 from tidegauge.report.summary import plan_summary, run_summary, runs_summary
@@ -111,6 +113,15 @@ def test_every_schema_that_is_written_is_published() -> None:
         name for path in source.rglob("*.py") for name in re.findall(r'"(tidegauge\.[a-z]+/\d+)"', path.read_text())
     }
     assert written - set(json_schemas()) == {"tidegauge.seconds/1", "tidegauge.workers/1"}  # columns of Parquet files
+
+
+def test_what_a_host_says_that_joined_a_fleet_is_valid() -> None:
+    check(joined_content(Joined("10.0.0.1", "10.0.0.1:6379", "servers", "/log", "/token", ("6379",), "no nft")))
+
+
+def test_histograms_are_in_no_schema() -> None:
+    """They are in .hlog files; a trial with a schedule has one for each of its records too."""
+    assert "binary" not in json.dumps(SCHEMAS)
 
 
 def test_a_comparison_is_valid(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class SubscriptionTotals:
     end_to_end: bytes
     window_received: int
     lost_examples: tuple[str, ...]
-    record_end_to_end: tuple[bytes, ...] = ()
+    record_end_to_end: tuple[bytes, ...] = field(default=(), metadata={"if_any": True})
     first_received_mono_ns: int = 0
     last_received_mono_ns: int = 0
     verified: int = 0

@@ -398,6 +398,7 @@ class FleetNode(TypedDict):
     log: str
     token: str
     ports: list[str]
+    open_because: str
 
 
 class FleetHosts(TypedDict):
@@ -496,9 +497,9 @@ class _Generator(GenerateJsonSchema):
         return {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
 
     def dataclass_field_schema(self, schema: core_schema.DataclassField) -> JsonSchemaValue:
-        """A field; of a histogram (bytes) none."""
+        """A field; of a histogram (bytes), or several, none."""
         found = super().dataclass_field_schema(schema)
-        if found.get("format") == "binary":
+        if "binary" in (found.get("format"), found.get("items", {}).get("format")):
             raise PydanticOmit
         return found
 
