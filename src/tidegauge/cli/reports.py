@@ -19,7 +19,6 @@ from tidegauge import store
 from tidegauge.cli.ending import crashed
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
-from tidegauge.live.server import is_loopback
 from tidegauge.numbers import plural
 from tidegauge.report.layout import shown_path
 
@@ -34,7 +33,7 @@ _TOKEN_BYTES = 18
 
 def serve(runs_directory: Path, bind: str, port: int, out: Output) -> int:
     """Serve until interrupted, which is how it is meant to end. Raises `UserError`, `RunFailedError`."""
-    from tidegauge.live.server import LiveServer
+    from tidegauge.live.server import LiveServer, is_loopback
 
     if not runs_directory.is_dir():
         raise UserError(f"There is no directory {runs_directory}.", "Start a run with `tidegauge quick`.")
