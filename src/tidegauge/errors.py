@@ -1,14 +1,25 @@
 """What can go wrong, by whose fault it is. `cli` prints these as one message and exits with `exit_code`.
 
 A message is for the user: what happened, then what to do. No traceback is ever shown for one of these.
+What it quotes of another program is made fit to be shown: a terminal obeys what it is sent, and logs hold what anybody
+sent.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+
+_SEQUENCES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor (CSI)
+    r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # titles, links, the clipboard (OSC and its like)
+    r"|\x1b[ -/]*[0-~]?"
+)
+# Control characters, and those that reverse the direction of what follows.
+_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class TidegaugeError(Exception):
@@ -59,3 +70,8 @@ def nearest(value: str, allowed: list[str]) -> str:
     """The allowed name closest to `value`, as a phrase to append (" (did you mean 'x'?)"), or ""."""
     close = get_close_matches(value, allowed, n=1, cutoff=0.5)
     return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def printable(line: str) -> str:
+    """A line without escape sequences and control characters. Tabs become spaces. Pure."""
+    return _CONTROLS.sub("", _SEQUENCES.sub("", line)).replace("\t", " ")

@@ -26,8 +26,7 @@ from tidegauge.distribution.fetch import (
     write_trust_store,
 )
 from tidegauge.distribution.java import JavaRuntime, find_java
-from tidegauge.errors import UserError
-from tidegauge.printable import printable
+from tidegauge.errors import UserError, printable
 
 MAVEN = Coordinate("org.apache.maven", "apache-maven", "3.9.16", "tar.gz", "bin")
 MAVEN_SHA512 = (

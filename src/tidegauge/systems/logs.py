@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegauge.printable import printable
+from tidegauge.errors import printable
 
 LINE_LENGTH_MAX = 300
 

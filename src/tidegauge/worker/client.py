@@ -16,12 +16,11 @@ from typing import Any, TypeVar
 
 import grpc
 
-from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
+from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError, printable
 from tidegauge.fleet.api import Host, ProcessStatus
 from tidegauge.model.load import AckedMessage, ReceivedSequences, SecondFigures, SentSequences, TotalFigures
 from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
-from tidegauge.printable import printable
 from tidegauge.worker import messages
 from tidegauge.worker.api import (
     FILE_KEY_END,
