@@ -195,3 +195,4 @@ def test_words_of_limits() -> None:
     slow = Fault(FaultKind.SLOW_DISK, 1.0, "all", 2.0, bytes_per_s=1 << 20, ops_per_s=1000)
     assert slow.what == "slow disk (1 MiB/s, 1,000 operations/s) of all nodes"
     assert Fault(FaultKind.RATE_LIMIT, 1.0, "1", 2.0, bytes_per_s=128 << 10).what == "rate limit (128 KiB/s) of node 1"
+    assert Fault(FaultKind.RATE_LIMIT, 1.0, "1", 2.0, bytes_per_s=16 << 30).what == "rate limit (16 GiB/s) of node 1"

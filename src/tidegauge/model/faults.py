@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tidegauge.numbers import size
+
 
 class FaultKind(StrEnum):
     """What is done to nodes."""
@@ -95,7 +97,7 @@ class Fault:
     def _extent(self) -> str:
         parts = []
         if self.bytes_per_s is not None:
-            parts.append(_rate(self.bytes_per_s))
+            parts.append(f"{size(self.bytes_per_s)}/s")
         if self.ops_per_s is not None:
             parts.append(f"{self.ops_per_s:,} operations/s")
         if self.share is not None:
@@ -106,12 +108,6 @@ class Fault:
                 {BOTH: f"from {whom}", INTO: f"of what {whom} send", OUT_OF: f"of what goes to {whom}"}[self.ways]
             )
         return f" ({', '.join(parts)})" if parts else ""
-
-
-def _rate(bytes_per_s: int) -> str:
-    """ "128 KiB/s", "1.5 MiB/s"."""
-    unit, size = ("MiB", 1 << 20) if bytes_per_s >= 1 << 20 else ("KiB", 1 << 10)
-    return f"{bytes_per_s / size:.4g} {unit}/s"
 
 
 @dataclass(frozen=True)
