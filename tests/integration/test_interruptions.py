@@ -183,6 +183,7 @@ class TestStarved:
 
 
 class TestSurroundings:
+    @pytest.mark.slow
     def test_a_port_that_is_taken_is_named(self, place: Place) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]

@@ -111,6 +111,7 @@ def test_what_was_not_received_makes_the_trial_again(place: Place) -> None:
     assert json.loads((place.only_run() / "trials" / TRIAL / "trial.json").read_text())["session"] == 2
 
 
+@pytest.mark.slow
 def test_without_them_the_trial_is_made_again(place: Place) -> None:
     kill_after_window(place, 1, "")
     wait_for(lambda: left(place) == ["1-of-1.results"], PATIENCE_S, "the load generator writes")

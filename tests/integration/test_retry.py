@@ -62,6 +62,7 @@ def test_the_trial_is_made_again_and_the_run_goes_on(tmp_path: Path) -> None:
     assert place.left_behind() == []
 
 
+@pytest.mark.slow
 def test_else_it_is_void_and_named(tmp_path: Path) -> None:
     place = Place(tmp_path)
     done = run_and_kill(place)
