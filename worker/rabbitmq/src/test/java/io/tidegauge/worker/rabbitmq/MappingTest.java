@@ -37,6 +37,7 @@ class MappingTest {
         .isEqualTo("user secret vh");
     assertThat(connection.factory().getVirtualHost()).isEqualTo("vh");
     assertThat(connection.toString()).doesNotContain("secret");
+    assertThat(connection.shown()).isEqualTo("a:1, b:5672");
     assertThat(Connection.of(Map.of("uri", "amqp://a")).virtualHost()).isEqualTo("/");
   }
 
