@@ -1,6 +1,7 @@
 package io.tidegauge.worker.bench;
 
 import io.tidegauge.worker.api.ClientOptions;
+import io.tidegauge.worker.api.Threads;
 import io.tidegauge.worker.engine.message.PayloadPool;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import java.time.Duration;
@@ -60,10 +61,10 @@ public final class KafkaBareLoop {
           .get();
       List<Thread> threads = new ArrayList<>();
       for (int i = 0; i < options.number("consumers", 1); i++) {
-        threads.add(start(this::consume, "bare-consumer-" + i));
+        threads.add(Threads.start("bare-consumer-" + i, this::consume));
       }
       for (int i = 0; i < options.number("producers", 1); i++) {
-        threads.add(start(this::produce, "bare-producer-" + i));
+        threads.add(Threads.start("bare-producer-" + i, this::produce));
       }
       Thread.sleep(options.number("warm", 5) * 1_000L);
       measure(options.number("seconds", 5));
@@ -73,13 +74,6 @@ public final class KafkaBareLoop {
       }
       admin.deleteTopics(List.of(topic)).all().get();
     }
-  }
-
-  private static Thread start(Runnable work, String name) {
-    Thread thread = new Thread(work, name);
-    thread.setDaemon(true);
-    thread.start();
-    return thread;
   }
 
   private void measure(int seconds) throws InterruptedException {

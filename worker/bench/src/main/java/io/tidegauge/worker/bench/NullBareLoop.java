@@ -7,6 +7,7 @@ import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.ProducerSpec;
+import io.tidegauge.worker.api.Threads;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.figures.Counters;
 import io.tidegauge.worker.engine.message.PayloadPool;
@@ -50,19 +51,14 @@ public final class NullBareLoop {
       try (MessageConsumer unused = driver.createConsumer(consumer, reader)) {
         for (int p = 0; p < options.number("producers", 1); p++) {
           ProducerSpec spec = new ProducerSpec(topic, 0, 1, "bare-" + p, options.client());
-          start(driver.createProducer(spec));
+          MessageProducer client = driver.createProducer(spec);
+          Threads.start("bare-producer", () -> produce(client));
         }
         Thread.sleep(options.number("warm", 3) * 1_000L);
         measure(reader, options.number("seconds", 5));
         done = true;
       }
     }
-  }
-
-  private void start(MessageProducer client) {
-    Thread thread = new Thread(() -> produce(client));
-    thread.setDaemon(true);
-    thread.start();
   }
 
   private void produce(MessageProducer client) {

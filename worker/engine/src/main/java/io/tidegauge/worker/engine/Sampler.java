@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine;
 
+import io.tidegauge.worker.api.Threads;
 import io.tidegauge.worker.engine.check.Subscription;
 import io.tidegauge.worker.engine.figures.SecondsLog;
 import io.tidegauge.worker.engine.load.LoadThreads;
@@ -20,7 +21,7 @@ final class Sampler implements Runnable {
   private final LoadThreads threads;
   private final SecondsLog log;
   private final WindowUse use;
-  private final Thread thread = new Thread(this, "tg-sampler");
+  private final Thread thread = Threads.daemon("tg-sampler", this);
   private volatile boolean stopping;
 
   Sampler(Setup setup, LoadThreads threads, SecondsLog log, WindowUse use) {
@@ -28,7 +29,6 @@ final class Sampler implements Runnable {
     this.threads = threads;
     this.log = log;
     this.use = use;
-    thread.setDaemon(true);
   }
 
   void start() {

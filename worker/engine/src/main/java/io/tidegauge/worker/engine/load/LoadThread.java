@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine.load;
 
+import io.tidegauge.worker.api.Threads;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.message.MessageHeader;
@@ -65,8 +66,7 @@ public final class LoadThread implements Runnable {
     this.heartbeat = heartbeat;
     this.recorder = new LoadRecorder(ownLagToleranceNs);
     this.waiter = new Waiter(spinShareMax);
-    this.thread = new Thread(this, name);
-    thread.setDaemon(true);
+    this.thread = Threads.daemon(name, this);
     for (Producer p : producers) {
       p.runBy(thread, values == null ? 1 : values.count());
       p.blocking.sleepsFor(slotParkNs);

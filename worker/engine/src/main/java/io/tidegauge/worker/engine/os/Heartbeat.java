@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine.os;
 
+import io.tidegauge.worker.api.Threads;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -18,13 +19,9 @@ public final class Heartbeat implements Runnable {
   private static final int TURNS = 10;
 
   private final PauseLog log = new PauseLog();
-  private final Thread thread = new Thread(this, "tg-heartbeat");
+  private final Thread thread = Threads.daemon("tg-heartbeat", this);
   private volatile long wakeNs = Long.MAX_VALUE;
   private volatile boolean stopping;
-
-  public Heartbeat() {
-    thread.setDaemon(true);
-  }
 
   public void start() {
     thread.start();
