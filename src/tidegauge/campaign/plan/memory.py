@@ -25,6 +25,7 @@ Trials follow one another, so one deployment at a time counts, with the load gen
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -91,14 +92,22 @@ class Workers:
     def _planned(self) -> Mapping[str, TrialSpec]:
         return {trial.trial_id: trial for trial in self.trials}
 
+    @cached_property
+    def _sharing_servers(self) -> Mapping[str, list[WorkerMemory]]:
+        """By system, that of each trial on servers that it shares with others."""
+        found = defaultdict(list)
+        for trial in self.trials:
+            if trial.servers is Servers.SHARED:
+                found[trial.system].append(self._alone(trial))
+        return found
+
     def of(self, spec: TrialSpec) -> WorkerMemory:
         """That of one trial; one that the plan does not hold (a search makes as many as it needs) has no known rate."""
         unknown = replace(spec, msgs_per_s=None, schedule=None) if isinstance(spec, LoadSpec) else spec
         planned = self._planned.get(spec.trial_id, unknown)
         if planned.servers is not Servers.SHARED:
             return self._alone(planned)
-        shared = [trial for trial in self.trials if trial.servers is Servers.SHARED and trial.system == spec.system]
-        return _largest_worker([self._alone(trial) for trial in (planned, *shared)])
+        return _largest_worker([self._alone(planned), *self._sharing_servers[spec.system]])
 
     def _alone(self, spec: TrialSpec) -> WorkerMemory:
         return worker_memory(spec, self.choice, self.machine, self.sharing)
