@@ -32,7 +32,7 @@ from side_by_side.rows import BARE, BY_NAME, KAFKA_TOOLS, ROWS, TIDEGAUGE, Row, 
 from side_by_side.stage import Stage, Timing, open_stage
 from side_by_side.table import Measured, RowResult
 
-from tidegauge.cli.ending import Interrupted, interruptible
+from tidegauge.cli.ending import interruptible
 from tidegauge.errors import TidegaugeError
 from tidegauge.hosts.facts import host_facts
 from tidegauge.numbers import duration
@@ -183,7 +183,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         with interruptible():
             run(options, measured)
-    except Interrupted:
+    except KeyboardInterrupt:
         say("Interrupted: everything that was started has ended.")
         code = 130
     except TidegaugeError as error:

@@ -77,7 +77,7 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # the terminal on standard input is now ou
 from pathlib import Path
 from fleet_samples import spec
 from tidegauge.fleet.local import LocalHost
-from tidegauge.cli.ending import Interrupted, interruptible
+from tidegauge.cli.ending import interruptible
 tmp = Path(sys.argv[1])
 (tmp / "data").mkdir()
 script = "trap 'echo INT >> signals' INT; trap 'echo HUP >> signals' HUP; trap 'echo TERM >> signals; exit' TERM"
@@ -89,7 +89,7 @@ try:
             time.sleep(0.02)
         (tmp / "agent").write_text(str(host.agent_pid))
         time.sleep(1000)
-except Interrupted as interruption:
+except KeyboardInterrupt as interruption:
     (tmp / "how").write_text(str(interruption))
 """
 

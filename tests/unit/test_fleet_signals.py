@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from tidegauge.cli.ending import SAME_PRESS_S, Interrupted, interruptible
+from tidegauge.cli.ending import SAME_PRESS_S, interruptible
 
 
 class Clock:
@@ -18,10 +18,24 @@ class Clock:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_first_signal_raises(number: signal.Signals) -> None:
-    with pytest.raises(Interrupted) as caught, interruptible():
+    with pytest.raises(KeyboardInterrupt) as caught, interruptible():
         os.kill(os.getpid(), number)
-    assert caught.value.signal_number == number
-    assert isinstance(caught.value, KeyboardInterrupt)
+    assert str(caught.value) == number.name
+
+
+def test_only_the_first_signal_is_announced() -> None:
+    said: list[str] = []
+
+    def announce() -> None:
+        said.append("stopping")
+        raise OSError("nobody reads")
+
+    with pytest.raises(KeyboardInterrupt), interruptible(announce):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            os.kill(os.getpid(), signal.SIGHUP)
+    assert said == ["stopping"]
 
 
 def test_handlers_are_put_back() -> None:
@@ -35,7 +49,7 @@ def signals_while_unwinding(*numbers: int, after_s: float) -> list[int]:
     """Which signals ended the process at once while it was unwinding from a first one."""
     left: list[int] = []
     clock = Clock()
-    with pytest.raises(Interrupted), interruptible(left.append, clock):
+    with pytest.raises(KeyboardInterrupt), interruptible(leave_now=left.append, clock_s=clock):
         try:
             os.kill(os.getpid(), signal.SIGINT)
         finally:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.cli.ending import announced_interruption
+from tidegauge.cli.ending import interruptible
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.fleet.api import Host
@@ -69,9 +69,9 @@ _NOTHING = _Measured()
 
 def _measured(disks: Sequence[Path], out: Output) -> _Measured:
     """Measure, keep it for the runs to come, and leave nothing else behind."""
-    announced = announced_interruption(lambda: out.alert("Interrupted: removing what was written."))
+    interruption = interruptible(lambda: out.alert("Interrupted: removing what was written."))
     # The host's agent removes the files if we are killed.
-    with announced, _shown(out) as say, LocalHost.open() as host:
+    with interruption, _shown(out) as say, LocalHost.open() as host:
         try:
             found = measure(
                 disks,

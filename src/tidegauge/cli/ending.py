@@ -11,7 +11,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -52,26 +51,24 @@ def _kept(text: str, run_path: Path | None) -> Path | None:
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAME_PRESS_S = 1.0
 """One Ctrl-C can arrive twice: from the terminal, and forwarded by a parent such as make or uv."""
+_SHOW_CURSOR = "\x1b[?25h"
 
 
-class Interrupted(KeyboardInterrupt):
-    """The user, or the system, wants us to end. `signal_number` says how."""
-
-    def __init__(self, signal_number: int) -> None:
-        super().__init__(signal.Signals(signal_number).name)
-        self.signal_number = signal_number
-
-
-def _end_process(signal_number: int) -> None:
-    """End without unwinding. The agent sees its pipe close and ends every process by force."""
-    os._exit(128 + signal_number)
+def _leave_now(_signal_number: int) -> None:
+    """End without unwinding, the terminal usable. The agent sees its pipe close and ends every process by force."""
+    with suppress(OSError):
+        if sys.stdout.isatty():
+            os.write(sys.stdout.fileno(), _SHOW_CURSOR.encode())
+    os._exit(130)
 
 
 @contextmanager
 def interruptible(
-    leave_now: Callable[[int], None] = _end_process, clock_s: Callable[[], float] = time.monotonic
+    announce: Callable[[], None] = lambda: None,
+    leave_now: Callable[[int], None] = _leave_now,
+    clock_s: Callable[[], float] = time.monotonic,
 ) -> Iterator[None]:
-    """In this block SIGINT, SIGTERM and SIGHUP raise `Interrupted` in the main thread, once.
+    """In this block SIGINT, SIGTERM and SIGHUP are announced and raise `KeyboardInterrupt` in the main thread, once.
 
     While that unwinds, further ones are ignored, except that a second SIGINT or SIGTERM more than `SAME_PRESS_S` after
     the first ends the process at once. Must be entered in the main thread.
@@ -82,7 +79,9 @@ def interruptible(
         nonlocal first_s
         if first_s is None:
             first_s = clock_s()
-            raise Interrupted(signal_number)
+            with suppress(Exception):
+                announce()
+            raise KeyboardInterrupt(signal.Signals(signal_number).name)
         # A closed terminal has nobody left who could be impatient.
         if signal_number != signal.SIGHUP and clock_s() - first_s > SAME_PRESS_S:
             leave_now(signal_number)
@@ -93,36 +92,3 @@ def interruptible(
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-Handler = Callable[[int, FrameType | None], object]
-_SHOW_CURSOR = "\x1b[?25h"
-
-
-@contextmanager
-def announced_interruption(announce: Callable[[], None]) -> Iterator[None]:
-    """`interruptible`, but the first signal is announced before the stopping begins."""
-    with interruptible(leave_now=_leave_now):
-        said = False
-
-        def handle(original: Handler, number: int, frame: FrameType | None) -> None:
-            nonlocal said
-            if not said:
-                said = True
-                with suppress(Exception):
-                    announce()
-            original(number, frame)
-
-        for number in HANDLED:
-            original = signal.getsignal(number)
-            if callable(original):
-                signal.signal(number, partial(handle, original))
-        yield
-
-
-def _leave_now(signal_number: int) -> None:
-    """A second Ctrl-C: leave the terminal usable and end; the agent ends everything else."""
-    with suppress(OSError):
-        if sys.stdout.isatty():
-            os.write(sys.stdout.fileno(), _SHOW_CURSOR.encode())
-    os._exit(130)

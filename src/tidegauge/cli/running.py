@@ -29,7 +29,7 @@ from tidegauge.campaign.run.ceilings import fleet_ceilings, run_calibrations, ru
 from tidegauge.campaign.run.execute import execute
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
 from tidegauge.campaign.run.topics import Cleaned, Tools, delete_leftover_topics
-from tidegauge.cli.ending import announced_interruption, crashed
+from tidegauge.cli.ending import crashed, interruptible
 from tidegauge.cli.options import WantedFiles
 from tidegauge.cli.output import (
     EXIT_FAILED,
@@ -321,7 +321,7 @@ def run_prepared(
     agents: list[int] = []
     data = run.disks or (run.data_directory,)
     try:
-        with announced_interruption(lambda: out.alert(_stopping(agents))), progress.shown():
+        with interruptible(lambda: out.alert(_stopping(agents))), progress.shown():
             for note in (*notes, *map(Note, clean_leftovers()), *_topics_left()):
                 observer(note)
             run.environment(environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks]))
