@@ -19,7 +19,7 @@ from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_
 from tidegauge.cli.planning import Ready, prepare
 from tidegauge.config.fields import size_between
 from tidegauge.config.units import parse_size_bytes
-from tidegauge.errors import TidegaugeError, UserError
+from tidegauge.errors import UserError
 from tidegauge.model.events import Note
 from tidegauge.omb.files import without_secrets
 from tidegauge.omb.translate import Chosen, Translation, translate_all
@@ -184,11 +184,11 @@ def _run(translation: Translation, ready: Ready, request: OmbRequest, out: Outpu
     written, why = _write_results(translation, stored, began, request.output_directory)
     out.say(f"OMB's JSON: {', '.join(map(str, written))}" if written else f"No JSON for OMB was written: {why}.")
     content = {**_names(translation), "omb_results": [str(path) for path in written], "report": run_summary(stored)}
-    if isinstance(failure, TidegaugeError):
+    if failure is not None:
         out.error(failure, with_json=False)
         content["error"] = error_content(failure)
     ended = ending(stored, out.program)
-    code = failure.exit_code if isinstance(failure, TidegaugeError) else CODES[ended.end]
+    code = failure.exit_code if failure is not None else CODES[ended.end]
     if not out.as_json:
         out.show(run_screen(stored, ended, code, out.program), {})
     return _Done(code, content)

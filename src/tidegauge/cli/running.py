@@ -212,18 +212,17 @@ def measure_campaign(request: RunRequest, asked: Campaign, ready: Ready, out: Ou
     return show_end(ready.campaign, run.path, failure, options.files, out)
 
 
-def show_end(
-    campaign: Campaign, path: Path, failure: TidegaugeError | KeyboardInterrupt | None, files: WantedFiles, out: Output
-) -> int:
+def show_end(campaign: Campaign, path: Path, failure: TidegaugeError | None, files: WantedFiles, out: Output) -> int:
     """Show what a run found, and return its exit code. With --json raises what ended it if nothing was measured."""
     stored = with_verdicts(campaign, store.load_run(path))
     keep_report(path, out)
     write_wanted(files, stored, out)
-    if isinstance(failure, TidegaugeError) and not stored.results and out.as_json:
+    if failure is None:
+        return show_screen(stored, out)
+    if not stored.results and out.as_json:
         raise failure
-    if isinstance(failure, TidegaugeError):
-        out.error(failure, with_json=False)
-    return show_screen(stored, out, failure.exit_code if isinstance(failure, TidegaugeError) else None)
+    out.error(failure, with_json=False)
+    return show_screen(stored, out, failure.exit_code)
 
 
 def _room_notes(ready: Ready, known: RunCeilings | None, places: Sequence[Path]) -> list[Note]:
@@ -309,8 +308,8 @@ def run_prepared(
     recorded: Recorded = NOTHING,
     *,
     watchers: Sequence[Observer] = (),
-) -> TidegaugeError | KeyboardInterrupt | None:
-    """Run everything; the run is marked as ended in every case. Returns what ended it early, if it is foreseen.
+) -> TidegaugeError | None:
+    """Run everything; the run is marked as ended in every case. Returns the error that ended it early, if one did.
 
     `notes` are what the user should know before; `watchers` see every event too;
     what is `recorded` of earlier sessions is not made again.
@@ -353,9 +352,8 @@ def run_prepared(
     except TidegaugeError as error:
         run.finish("failed", error.message)
         return error
-    except KeyboardInterrupt as error:
+    except KeyboardInterrupt:
         run.finish("interrupted", "interrupted by the user")
-        return error
     except Exception as error:
         run.finish("failed", f"{type(error).__name__}: {error}")
         return crashed(error, run.path)
