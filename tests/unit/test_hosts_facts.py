@@ -175,10 +175,10 @@ def test_facts_of_this_host(tmp_path: Path) -> None:
 
 
 def test_commit_is_reported_only_in_a_checkout(tmp_path: Path) -> None:
-    assert tool_facts(tmp_path / "site-packages" / "tidegauge").git_commit == ""
+    assert tool_facts(tmp_path / "site-packages" / "tidegauge").keys() == {"version"}
     root = Path(__file__).resolve().parents[2]
     if (root / ".git").exists():
-        assert len(tool_facts().git_commit) == 40
+        assert len(tool_facts()["git_commit"]) == 40
 
 
 def test_only_what_the_kernel_escapes_separates_mounts() -> None:

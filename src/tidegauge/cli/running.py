@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,23 +67,15 @@ if TYPE_CHECKING:
 _PACKAGE = Path(tidegauge.__file__).parent
 
 
-@dataclass(frozen=True)
-class ToolFacts:
-    """`git_commit` is "" outside a checkout; `git_modified` says that tracked files differ from it."""
-
-    version: str
-    python: str
-    git_commit: str
-    git_modified: bool
-
-
-def tool_facts(package: Path = _PACKAGE) -> ToolFacts:
-    """Facts about this Tidegauge. Never raises."""
+def tool_facts(package: Path = _PACKAGE) -> dict[str, Any]:
+    """Facts about this Tidegauge: in a checkout also its commit, and whether tracked files differ. Never raises."""
     root = package.parents[1]
+    found: dict[str, Any] = {"version": tidegauge.__version__}
     in_checkout = (root / ".git").exists() and (root / "src" / package.name) == package
-    commit = _git(root, "rev-parse", "HEAD") if in_checkout else ""
-    modified = bool(commit) and bool(_git(root, "status", "--porcelain", "--untracked-files=no"))
-    return ToolFacts(tidegauge.__version__, platform.python_version(), commit, modified)
+    if in_checkout and (commit := _git(root, "rev-parse", "HEAD")):
+        modified = _git(root, "status", "--porcelain", "--untracked-files=no")
+        found |= {"git_commit": commit, "git_modified": bool(modified)}
+    return found
 
 
 def _git(root: Path, *arguments: str) -> str:
@@ -102,18 +93,14 @@ PACKAGES = ("grpcio", "protobuf", "numpy", "scipy", "pyarrow", "pydantic", "rich
 
 def environment_facts(campaign: Campaign, paths: Iterable[Path]) -> dict[str, Any]:
     """Everything that can change a result and that the run knows before its first trial. `paths` are on its disks."""
-    tool = tool_facts()
     return {
         "host": host_facts(paths),
         "cpus_online": os.cpu_count(),
         "load_average": list(os.getloadavg()),
         "java_runtimes": find_java_runtimes(),
-        "python": {"version": tool.python, "executable": sys.executable},
+        "python": {"version": platform.python_version(), "executable": sys.executable},
         "packages": {name: version for name in PACKAGES if (version := _package_version(name))},
-        "tidegauge": {
-            "version": tool.version,
-            **({"git_commit": tool.git_commit, "git_modified": tool.git_modified} if tool.git_commit else {}),
-        },
+        "tidegauge": tool_facts(),
         "campaign": {
             "name": campaign.name,
             "seed": campaign.seed,
