@@ -374,12 +374,11 @@ class TestDoctor:
         monkeypatch.setattr(doctor, "subject", lambda: HERE)
         host: Any = None
         for _ in range(2):
-            found = doctor._calibrated(ceilings().ceilings, host, lambda _: None).calibration
+            found, _ = doctor._calibrated(0.1, host, lambda _: None)
         assert case.measured == [[KIB], [KIB]]
         assert calibration_kept.read_kept() == [found]
         case.fails = UserError("The load generator is not built.")
-        failed = doctor._calibrated(ceilings().ceilings, host, lambda _: None)
-        assert (failed.calibration, failed.problem) == (None, "The load generator is not built.")
+        assert doctor._calibrated(0.1, host, lambda _: None) == (None, "The load generator is not built.")
 
     def test_what_is_not_known(self) -> None:
         text = self.shown(calibration_problem="The load generator is not built.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.cli.ending import interruptible
@@ -43,32 +42,20 @@ def examine(named: Sequence[Path], runs_directory: Path, out: Output, *, measure
     places = [place_for(disk)[0] for disk in disks]
     for note in clean_leftovers():
         out.say(note)
-    measured = _measured(disks, out) if measures else _NOTHING
+    ceilings, calibration, problem = _measured(disks, out) if measures else (None, None, "")
     with _shown(out) as say:
         say("What this machine allows ...")
         host, clock = host_facts(places), clock_quality()
         needs = [probe for system in all_systems().values() for probe in system.host_needs]
         swappiness = text_of(Path("/proc/sys/vm/swappiness"))
         advice, able = advise(host, clock, handles_available(), swappiness), abilities(needs)
-        found = Diagnosis(host, clock, measured.ceilings, advice, able, measured.calibration, measured.problem)
+        found = Diagnosis(host, clock, ceilings, advice, able, calibration, problem)
     out.show(doctor_report(found), doctor_content(found))
     return EXIT_GOOD
 
 
-@dataclass(frozen=True)
-class _Measured:
-    """`problem`: why there is no calibration."""
-
-    ceilings: Ceilings | None = None
-    calibration: Calibration | None = None
-    problem: str = ""
-
-
-_NOTHING = _Measured()
-
-
-def _measured(disks: Sequence[Path], out: Output) -> _Measured:
-    """Measure, keep it for the runs to come, and leave nothing else behind."""
+def _measured(disks: Sequence[Path], out: Output) -> tuple[Ceilings, Calibration | None, str]:
+    """Measure, keep it for the runs to come, and leave nothing else behind. Last why there is no calibration."""
     interruption = interruptible(lambda: out.alert("Interrupted: removing what was written."))
     # The host's agent removes the files if we are killed.
     with interruption, _shown(out) as say, LocalHost.open() as host:
@@ -86,20 +73,20 @@ def _measured(disks: Sequence[Path], out: Output) -> _Measured:
             ) from error
         with contextlib.suppress(OSError):
             keep_ceilings(found)
-        return _calibrated(found, host, say)
+        return found, *_calibrated(found.load_average, host, say)
 
 
-def _calibrated(ceilings: Ceilings, host: Host, say: Callable[[str], None]) -> _Measured:
-    """With what one load generator makes: after the ceilings, which it would disturb."""
+def _calibrated(load_average: float, host: Host, say: Callable[[str], None]) -> tuple[Calibration | None, str]:
+    """What one load generator makes, or why that is not known: after the ceilings, which it would disturb."""
     try:
         expected_s = seconds_expected(1, subject())
         say(f"What one load generator can make and check ... (about {duration(round(expected_s))} left)")
-        (found,) = calibrate(host, [size_class(Payload().message_bytes)], ceilings.load_average)
+        (found,) = calibrate(host, [size_class(Payload().message_bytes)], load_average)
     except (TidegaugeError, OSError) as error:
-        return _Measured(ceilings, problem=error.message if isinstance(error, TidegaugeError) else f"{error}.")
+        return None, error.message if isinstance(error, TidegaugeError) else f"{error}."
     with contextlib.suppress(OSError):
         calibration_kept.keep([found])
-    return _Measured(ceilings, found)
+    return found, ""
 
 
 @contextlib.contextmanager
