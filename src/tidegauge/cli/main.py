@@ -453,9 +453,9 @@ def clean(
 
 
 def _run(path: Path, overrides: dict[str, Any], options: RunOptions, as_json: bool) -> int:
-    from tidegauge.cli.planning import RunRequest, run_campaign
+    from tidegauge.cli.planning import run_campaign
 
-    return run_campaign(RunRequest(path, overrides, options), Output(as_json))
+    return run_campaign(path, overrides, options, Output(as_json))
 
 
 def run_command(arguments: Sequence[str]) -> int:

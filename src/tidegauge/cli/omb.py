@@ -174,7 +174,7 @@ def _run(translation: Translation, ready: Ready, request: OmbRequest, out: Outpu
     began = datetime.now()
     texts = _texts(translation)
     both = "---\n".join(f"# {name}\n{text.rstrip()}\n" for name, text in texts.items())
-    run = create(request.runs_directory, ready.campaign, both.encode(), translation.workload.source.path)
+    run = create(request.runs_directory, ready.campaign, both.encode())
     run.unequal_allowed = True
     store.keep_omb_files(run.path, texts)
     out.say(f"{_title(translation)}:")

@@ -111,20 +111,13 @@ def check_means(campaign: Campaign, refusals: Callable[[], Mapping[Ability, str]
                 )
 
 
-@dataclass(frozen=True)
-class RunRequest:
-    """What the user asked for. `overrides` replace the campaign's values, by its keys."""
+def run_campaign(path: Path, overrides: Mapping[str, Any], options: RunOptions, out: Output) -> int:
+    """Plan, run and report a campaign. Returns the exit code. Raises `UserError` before anything was started.
 
-    campaign_path: Path
-    overrides: Mapping[str, Any]
-    options: RunOptions
-
-
-def run_campaign(request: RunRequest, out: Output) -> int:
-    """Plan, run and report a campaign. Returns the exit code. Raises `UserError` before anything was started."""
-    options = request.options
+    `overrides` replace the campaign's values, by its keys.
+    """
     options.files.check()
-    campaign = parse_campaign(request.campaign_path, request.overrides, sorted(registry.all_systems()))
+    campaign = parse_campaign(path, overrides, sorted(registry.all_systems()))
     ready = prepare(campaign, options.dry_run, options.allow_unequal)
     if options.dry_run:
         ready.show(out, options.runs_directory)
@@ -133,7 +126,7 @@ def run_campaign(request: RunRequest, out: Output) -> int:
         raise UnequalError(ready.terms.unequal)
     from tidegauge.cli.running import measure_campaign
 
-    return measure_campaign(request, campaign, ready, out)
+    return measure_campaign(campaign, ready, options, out)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from tidegauge.campaign.run.execute import execute
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
 from tidegauge.campaign.run.topics import Cleaned, Tools, delete_leftover_topics
 from tidegauge.cli.ending import crashed, interruptible
-from tidegauge.cli.options import WantedFiles
+from tidegauge.cli.options import RunOptions, WantedFiles
 from tidegauge.cli.output import (
     EXIT_FAILED,
     EXIT_GOOD,
@@ -39,7 +39,7 @@ from tidegauge.cli.output import (
     EXIT_THRESHOLD,
     Output,
 )
-from tidegauge.cli.planning import Ready, RunRequest, check_means
+from tidegauge.cli.planning import Ready, check_means
 from tidegauge.cli.reports import keep_report, live_page, prometheus
 from tidegauge.distribution.java import find_java_runtimes
 from tidegauge.errors import TidegaugeError, UserError
@@ -180,17 +180,17 @@ def leftover_topics(run: Path | None = None, forget: bool = False) -> Cleaned:
     return delete_leftover_topics(Tools(registry.all_systems(), LocalHost.open, start_worker), run, forget)
 
 
-def measure_campaign(request: RunRequest, asked: Campaign, ready: Ready, out: Output) -> int:
+def measure_campaign(asked: Campaign, ready: Ready, options: RunOptions, out: Output) -> int:
     """Run and report what is ready of the campaign asked for. Returns the exit code. Raises `UserError` before."""
-    text, options = text_of(request.campaign_path), request.options
+    text = text_of(asked.source_path)
     unfinished = store.newest_run_of(options.runs_directory, text)
     if unfinished is not None and unfinished.status in ("interrupted", store.UNFINISHED):
         newest = f"The newest run of this campaign, {unfinished.path.name}, is {unfinished.status}."
         out.say(f"{newest} {how_to_go_on(unfinished)}")
     # A port that is not free is reported before there is a run.
     with prometheus(options.prometheus, out) as watchers:
-        run = create(options.runs_directory, ready.campaign, text, request.campaign_path)
-        run.meaning(request.overrides, meaning(asked))
+        run = create(options.runs_directory, ready.campaign, text)
+        run.meaning(asked.overrides, meaning(asked))
         run.unequal_allowed = options.allow_unequal
         run.thresholds = ready.campaign.thresholds
         run.price = ready.campaign.price
@@ -266,11 +266,11 @@ def text_of(path: Path) -> bytes:
         raise UserError(f"{path} can't be read: {error.strerror}.") from error
 
 
-def create(runs_directory: Path, campaign: Campaign, text: bytes, path: Path) -> store.RunStore:
-    """The directory of a run of a campaign with this text, from this file. Raises `UserError`, `RunFailedError`."""
+def create(runs_directory: Path, campaign: Campaign, text: bytes) -> store.RunStore:
+    """The directory of a run of a campaign with this text. Raises `UserError`, `RunFailedError`."""
     data, disks, journals = disks_of(campaign)
     # Absolute, since the run may be resumed from another directory.
-    source = str(path.absolute())
+    source = str(campaign.source_path.absolute())
     return store.create_run(runs_directory, campaign.name, text, source, data, disks=disks, journal_disks=journals)
 
 
