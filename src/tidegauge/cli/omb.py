@@ -141,18 +141,14 @@ def _title(translation: Translation) -> str:
 
 
 def _show_plans(ready: Sequence[tuple[Translation, Ready]], runs: Path, out: Output) -> None:
-    if out.as_json:
-        content = [
-            {**_names(translation), "notes": list(translation.notes), "plan": plan_summary(prepared.shown_plan)}
-            for translation, prepared in ready
-        ]
-        out.show("", {"schema": "tidegauge.omb/1", "runs": content})
-        return
+    content: list[dict[str, Any]] = []
     parts: list[RenderableType] = []
     for translation, prepared in ready:
+        plan = prepared.shown_plan
+        content.append({**_names(translation), "notes": list(translation.notes), "plan": plan_summary(plan)})
         parts += [heading(f"{_title(translation)}:"), *(bullet(note) for note in translation.notes), Text("")]
-        parts += [plan_list(prepared.shown_plan, prepared.full_speed(runs), prepared.places(runs)), Text("")]
-    out.show(Group(*parts), {})
+        parts += [plan_list(plan, prepared.full_speed(runs), prepared.places(runs)), Text("")]
+    out.show(Group(*parts), {"schema": "tidegauge.omb/1", "runs": content})
 
 
 def _names(translation: Translation) -> dict[str, Any]:

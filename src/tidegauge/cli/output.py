@@ -78,9 +78,13 @@ class Output:
 
     def error(self, error: TidegaugeError, with_json: bool = True) -> None:
         """One message on standard error: what happened, what to do, where the log is."""
+        lines = [f"Error: {error.message}"]
+        if error.hint:
+            lines.append(f"  {error.hint}")
+        if error.log_path is not None:
+            lines.append(f"  Log: {error.log_path}")
         with contextlib.suppress(OSError, ValueError):
-            for line in error_lines(error):
-                self.errors.print(line, markup=False, highlight=False, soft_wrap=True)
+            self.errors.print("\n".join(lines), soft_wrap=True)
         if self.as_json and with_json:
             self.show("", error_content(error))
 
@@ -124,18 +128,8 @@ def _line(console: Console, text: str) -> None:
         console.print(Paragraph(text, "", "", "  "), crop=False)
 
 
-def error_lines(error: TidegaugeError) -> list[str]:
-    """An error's message, hint and log as lines."""
-    lines = [f"Error: {error.message}"]
-    if error.hint:
-        lines.append(f"  {error.hint}")
-    if error.log_path is not None:
-        lines.append(f"  Log: {error.log_path}")
-    return lines
-
-
 def error_content(error: TidegaugeError) -> dict[str, Any]:
-    """The same as plain data."""
+    """An error as plain data."""
     return {
         "schema": "tidegauge.error/1",
         "message": error.message,

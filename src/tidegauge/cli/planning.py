@@ -164,10 +164,8 @@ class Ready:
 
     def show(self, out: Output, runs_directory: Path) -> None:
         """Print the plan."""
-        if out.as_json:
-            out.show("", plan_summary(self.shown_plan))
-        else:
-            out.show(plan_list(self.shown_plan, self.full_speed(runs_directory), self.places(runs_directory)), {})
+        plan = self.shown_plan
+        out.show(plan_list(plan, self.full_speed(runs_directory), self.places(runs_directory)), plan_summary(plan))
 
 
 def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
