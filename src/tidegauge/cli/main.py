@@ -238,7 +238,7 @@ def published(
     as_json: Json = False,
 ) -> int:
     """Examine a published report's claims over several runs, such as of systems that took turns on the same hosts."""
-    from tidegauge.cli.comparing import examine_runs
+    from tidegauge.cli.reports import examine_runs
 
     return examine_runs(runs, runs_dir, Output(as_json))
 
@@ -338,7 +338,7 @@ def compare(
     as_json: Json = False,
 ) -> int:
     """Compare runs: what differs between them, then ratios with intervals and verdicts."""
-    from tidegauge.cli.comparing import compare as compare_runs
+    from tidegauge.cli.reports import compare as compare_runs
 
     files = WantedFiles(junit, markdown)
     return compare_runs(runs, runs_dir, files, Output(as_json), noise=noise, allow_unequal=allow_unequal)

@@ -1,6 +1,7 @@
-"""Pages and files of runs: `report`, `index` and `schema`, and the pages of `serve`, `--live` and `--prometheus`.
+"""What is made of stored runs: their reports and index, live pages, comparisons, and published claims over several.
 
-What draws is imported when there is something to draw: it must cost neither the start of a command nor a measurement.
+What draws or compares is imported when there is something to draw or to compare: it must cost neither the start of a
+command nor a measurement.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from typing import TYPE_CHECKING
 
 from tidegauge import store
 from tidegauge.cli.ending import crashed
+from tidegauge.cli.options import WantedFiles
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.numbers import plural
 from tidegauge.report.layout import shown_path
+from tidegauge.store.details import read_disclosed
 
 if TYPE_CHECKING:
     from tidegauge.live.server import LiveServer
     from tidegauge.model.events import Observer
+    from tidegauge.published.examine import Choice
 
 
 LOOPBACK = "127.0.0.1"
@@ -155,6 +159,76 @@ def make_index(runs_directory: Path, output: Path | None, out: Output) -> int:
     note = f"{plural(without, 'run')} without a report: make one with tidegauge report RUN" if without else ""
     _written([path], out, note)
     return EXIT_GOOD
+
+
+def compare(
+    names: Sequence[str], runs_directory: Path, files: WantedFiles, out: Output, *, noise: float, allow_unequal: bool
+) -> int:
+    """Compare and show. Relative differences below `noise` are treated as noise.
+
+    Raises `UserError` if runs can't be read, don't belong together, or are not at equal levels.
+    """
+    from tidegauge.comparison.across import compare_runs
+    from tidegauge.comparison.differences import DisclosedRun
+    from tidegauge.report import across
+
+    files.check()
+    if not 0 < noise < 1:
+        raise UserError(f"--noise {noise:g}: must be a share between 0 and 1, such as 0.03 for 3 %.")
+    if len(names) < 2:
+        raise UserError("One run can't be compared.", "Name two or more: tidegauge compare RUN RUN.")
+    runs = []
+    for run in _load(names, runs_directory, "compared"):
+        if not run.results:
+            why = next((f": {trial.problem}" for trial in run.trials if trial.problem), "")
+            raise UserError(f"{run.path.name} has no trial with a readable result{why}.")
+        last = {trial.result.spec.system: trial for trial in run.trials if trial.result is not None}
+        runs.append(DisclosedRun(run, {system: read_disclosed(trial) for system, trial in last.items()}))
+    comparison = compare_runs(runs, allow_unequal, noise)
+    files.write(lambda: across.junit(comparison), lambda: across.markdown(comparison))
+    out.show(across.report(comparison), across.content(comparison))
+    return EXIT_GOOD
+
+
+def _load(names: Sequence[str], runs_directory: Path, done: str) -> list[store.StoredRun]:
+    """Different runs, not too many of them to be `done` what they are named for. Raises `UserError`."""
+    from tidegauge.comparison.across import LETTERS
+
+    if len(names) > len(LETTERS):
+        raise UserError(f"{len(names)} runs are too many; at most {len(LETTERS)} can be {done} at once.")
+    paths = [store.find_run(runs_directory, name).resolve() for name in names]
+    twice = sorted({path.name for path in paths if paths.count(path) > 1})
+    if twice:
+        raise UserError(f"{', '.join(twice)} is given twice.", "Name different runs.")
+    return [store.load_run(path) for path in paths]
+
+
+def examine_runs(names: Sequence[str], runs_directory: Path, out: Output) -> int:
+    """Examine and show. Raises `UserError` if runs can't be read or must not be put together."""
+    from tidegauge.campaign.read.published import examined, measured_of
+    from tidegauge.comparison.across import examined_together
+    from tidegauge.report.across import published_runs, published_runs_content
+
+    runs = _load(names, runs_directory, "examined")
+    choices = [_choice(run) for run in runs]
+    measured = list(map(measured_of, runs))
+    outcome = examined(choices[0], runs[0]) if len(runs) == 1 else examined_together(choices, runs, measured)
+    out.show(published_runs(runs, outcome), published_runs_content(runs, outcome))
+    return EXIT_GOOD
+
+
+def _choice(run: store.StoredRun) -> Choice:
+    from tidegauge.campaign.read.published import choice_of
+
+    choice = choice_of(run)
+    if choice is None:
+        raise UserError(
+            f"{run.path.name}: its campaign, {run.name}, examines no claims of a published report.",
+            "Name runs of campaigns that have `published`: see docs/published.md.",
+        )
+    if not run.results:
+        raise UserError(f"{run.path.name} has no trial with a readable result.")
+    return choice
 
 
 def _write(run: store.StoredRun, path: Path) -> Path:
