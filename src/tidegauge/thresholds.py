@@ -31,7 +31,7 @@ from enum import StrEnum
 
 from tidegauge.errors import nearest
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import MeasuredResult, Validity
+from tidegauge.model.trial import MeasuredResult, Validity, family
 from tidegauge.numbers import rounded
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, Kind, known_names
 from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, by_block, figure_interval, geometric_mean, paired_ratio
@@ -84,7 +84,7 @@ class Threshold:
 
 def is_system(wanted: str, label: str) -> bool:
     """Whether a system is meant: "kafka" means every version, "kafka@4.3.1" that one."""
-    return wanted in ("", label, label.partition("@")[0])
+    return wanted in ("", label, family(label))
 
 
 class Outcome(StrEnum):
@@ -237,7 +237,7 @@ def _point(text: str) -> dict[str, str]:
 def _check(made: Threshold, known: Known) -> None:
     if made.experiment and made.experiment not in known.experiments:
         raise ValueError(_absent("experiment", made.experiment, known.experiments))
-    names = sorted({*known.systems, *(label.partition("@")[0] for label in known.systems)})
+    names = sorted({*known.systems, *map(family, known.systems)})
     for system in filter(None, (made.system, made.above, made.below)):
         if not any(is_system(system, label) for label in known.systems):
             raise ValueError(_absent("system", system, names))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.comparison.blocks import Block, Matched, Unmatched, blocks, family, match
+from tidegauge.comparison.blocks import Block, Matched, Unmatched, blocks, match
 from tidegauge.comparison.differences import Difference, DisclosedRun, differences, host_differences, settings_digest
 from tidegauge.comparison.within import Ratio, by_question, findings_by_block, ratio_of, rest_on_doubt, values_by_block
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words
+from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, family, point_words
 from tidegauge.numbers import count
 from tidegauge.published.across import Lettered, together
 from tidegauge.published.examine import Choice, examine, report

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, family, point_words
 from tidegauge.model.workload import Arrival
 
 
@@ -110,11 +110,6 @@ def match(base: Sequence[Block], other: Sequence[Block]) -> tuple[list[Matched],
     unmatched += [Unmatched(True, _shown(table)) for table in lonely_base]
     unmatched += [Unmatched(False, _shown(table)) for table in lonely_other]
     return found, unmatched
-
-
-def family(system: str) -> str:
-    """ "kafka" of "kafka@4.3.1"."""
-    return system.partition("@")[0]
 
 
 def _paired(

@@ -15,8 +15,8 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from tidegauge.comparison.blocks import family
 from tidegauge.fairness import normal_settings, without_places
+from tidegauge.model.trial import family
 from tidegauge.numbers import rounded, size
 from tidegauge.plain import Parts, differing, flatten, grouped, json_parts
 from tidegauge.store.details import Disclosed

@@ -146,6 +146,11 @@ Spec = TypeVar("Spec", bound=TrialSpec)
 """For what takes a trial of any kind and gives something of the same kind."""
 
 
+def family(system: str) -> str:
+    """ "kafka" of "kafka@4.3.1"."""
+    return system.partition("@")[0]
+
+
 def with_form(name: str, form: str) -> str:
     """A system's name with the form in which it gives its durability level, if it has several."""
     return f"{name} ({form})" if form else name

@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from tidegauge.fairness import OWN_SERVER_SETTINGS, Contender, Property, check
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Severity, Stage
-from tidegauge.model.trial import LoadSpec, MeasuredResult, Spec, TrialSpec
+from tidegauge.model.trial import LoadSpec, MeasuredResult, Spec, TrialSpec, family
 from tidegauge.published.differences import COMPARED
-from tidegauge.published.model import family
 from tidegauge.published.observe import Measured, Observed
 
 _COMPARED_FIELDS = frozenset(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.model.trial import LoadSpec, TrialSpec
+from tidegauge.model.trial import LoadSpec, TrialSpec, family
 from tidegauge.model.workload import Arrival, LateReaders
 from tidegauge.numbers import count, size
 from tidegauge.published.model import (
@@ -21,7 +21,6 @@ from tidegauge.published.model import (
     MILLISECONDS,
     Planned,
     Report,
-    family,
 )
 
 _Value = int | float

@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, member_of
 from tidegauge.config.fields import Settings as OwnNames
-from tidegauge.model.trial import MeasuredResult, TrialSpec
+from tidegauge.model.trial import MeasuredResult, TrialSpec, family
 from tidegauge.statistics.figures import PERCENTILES, SUSTAINABLE, of_trial
 
 MAX_THROUGHPUT = "max-throughput"
@@ -130,11 +130,6 @@ class Planned:
     def experiments(self) -> frozenset[str]:
         """Those whose figures are examined; others only find the rates that these take shares of."""
         return frozenset(FIGURES[name].experiment for name in self.figures)
-
-
-def family(system: str) -> str:
-    """ "kafka" of "kafka@4.3.1"."""
-    return system.partition("@")[0]
 
 
 class Condition(Fields):

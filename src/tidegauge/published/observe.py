@@ -10,7 +10,7 @@ from tidegauge.config.workload import WorkloadFields
 from tidegauge.experiments.chasing import reads_sentence
 from tidegauge.fairness import Contender
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity, family
 from tidegauge.model.use import ROUND_TRIPS
 from tidegauge.model.workload import Arrival
 from tidegauge.published.model import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Figure, Place
@@ -113,7 +113,7 @@ def fits(place: Place, spec: TrialSpec, run: Measured) -> bool:
     """Whether a trial was made at a place, in everything that the place says."""
     workload = spec.workload
     here = {
-        "system": spec.system.partition("@")[0],
+        "system": family(spec.system),
         "form": spec.choice.form,
         "level": spec.choice.level,
         "nodes": spec.nodes,
@@ -156,7 +156,7 @@ def _same(spec: TrialSpec) -> tuple[object, ...]:
 
 def _absent(place: Place, figure: Figure, run: Measured) -> str:
     """Why the run has no trial at a place."""
-    if place.system and not any(spec.system.partition("@")[0] == place.system for spec in run.specs):
+    if place.system and not any(family(spec.system) == place.system for spec in run.specs):
         notes = [note for note in run.notes if note.startswith(f"{place.system}@") and " left out" in note]
         return notes[0].rstrip(".") if notes else f"{place.system} is missing from the run"
     if not any(spec.experiment == figure.experiment for spec in run.specs):
