@@ -171,8 +171,7 @@ def _remarks(
     ):
         if ours != theirs and ours is not None and theirs is not None:
             found.append(f"{what} differs: {ours:,.6g} in {letters[0]}, {theirs:,.6g} in {letters[1]}")
-    alone = [replace(result.spec.workload, producer_overrides={}, consumer_overrides={}) for result in (first, second)]
-    if alone[0] != alone[1]:
+    if first.spec.workload.neutral() != second.spec.workload.neutral():
         found.append("the workload differs (see the campaigns above)")
     for letter, results in zip(letters, (base, other), strict=True):
         lost = sum(result.lost for result in results)

@@ -10,11 +10,12 @@ name that are left.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
-from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, family, point_words
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, TrialSpec, Validity, family, point_words
 from tidegauge.model.workload import Arrival
+from tidegauge.plain import grouped
 
 
 @dataclass(frozen=True)
@@ -63,17 +64,17 @@ class Block:
 
 def blocks(results: Sequence[TrialResult]) -> list[Block]:
     """Results sorted into tables, in the order they were first measured; exploratory ones are their finding's."""
-    found: dict[tuple[object, ...], list[MeasuredResult]] = {}
-    for result in results:
-        spec = result.spec
-        if spec.exploratory or not isinstance(result, MeasuredResult):
-            continue
-        # A system's own client settings differ between systems by their nature: they don't part what is compared.
-        common = replace(spec.workload, producer_overrides={}, consumer_overrides={})
-        point = point_words(spec.point)
-        key = (spec.experiment, spec.rate_rule, result.offered_msgs_per_s, spec.measure_s, repr(common), spec.nodes)
-        found.setdefault((*key, point, spec.faults), []).append(result)
-    return [Block(group[0].spec.experiment, tuple(group)) for group in found.values()]
+    measured = [result for result in results if isinstance(result, MeasuredResult) and not result.spec.exploratory]
+    alike = grouped(
+        (_terms(result.spec, result.spec.rate_rule, result.offered_msgs_per_s), result) for result in measured
+    )
+    return [Block(group[0].spec.experiment, tuple(group)) for group in alike.values()]
+
+
+def _terms(spec: TrialSpec, rule: str, msgs_per_s: float | None) -> Hashable:
+    """What must be the same of trials that are compared. A system's own client settings need not be."""
+    workload, point = repr(spec.workload.neutral()), point_words(spec.point)
+    return spec.experiment, rule, point, msgs_per_s, spec.measure_s, workload, spec.nodes, spec.faults
 
 
 T = TypeVar("T")
@@ -130,25 +131,27 @@ def _paired(
 
 def _identity(table: Block) -> Hashable:
     result = table.results[0]
-    spec = result.spec
-    common = replace(spec.workload, producer_overrides={}, consumer_overrides={})
     # A rate that is a share of what was found differs a little from run to run, and is the same question.
-    rate = None if "%" in spec.rate_rule else result.offered_msgs_per_s
-    return (*_kind(table), rate, spec.measure_s, repr(common), spec.nodes, spec.faults)
+    rule = _share_rule(table)
+    return _terms(result.spec, rule, None if rule else result.offered_msgs_per_s)
 
 
-def _kind(table: Block) -> tuple[str, str, str]:
-    spec = table.results[0].spec
-    rule = spec.rate_rule if "%" in spec.rate_rule else ""
-    return spec.experiment, rule, point_words(spec.point)
+def _kind(table: Block) -> Hashable:
+    return table.experiment, _share_rule(table), point_words(table.point)
+
+
+def _share_rule(table: Block) -> str:
+    """How the campaign words a rate that is a share of what was found; "" for another."""
+    rule = table.results[0].spec.rate_rule
+    return rule if "%" in rule else ""
 
 
 def _experiment(table: Block) -> Hashable:
-    return table.experiment, point_words(table.results[0].spec.point)
+    return table.experiment, point_words(table.point)
 
 
 def _shown(table: Block) -> str:
-    result = table.results[0]
-    rate = "" if result.offered_msgs_per_s is None else f" at {result.offered_msgs_per_s:,.0f} msg/s"
-    point = point_words(result.spec.point)
+    msgs_per_s = table.results[0].offered_msgs_per_s
+    rate = "" if msgs_per_s is None else f" at {msgs_per_s:,.0f} msg/s"
+    point = point_words(table.point)
     return f"{table.experiment}{rate}{f', {point}' if point else ''}"

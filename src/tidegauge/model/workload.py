@@ -7,7 +7,7 @@ backlog is gone, *after* the time that is measured then. A second belongs to the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 RECORDS_MAX = 100
@@ -254,6 +254,10 @@ class Workload:
     consumer_overrides: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     subscription_type: SubscriptionType = SubscriptionType.BY_PARTITION
     existing_topics: tuple[str, ...] = ()
+
+    def neutral(self) -> Workload:
+        """The same without the systems' own client settings, which differ by their nature."""
+        return replace(self, producer_overrides={}, consumer_overrides={})
 
     def in_flight_messages(self) -> int:
         """Unacknowledged messages of each producer, at most: as set, within the bounds over all of them."""

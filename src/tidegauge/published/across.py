@@ -169,7 +169,7 @@ def _others(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Coll
 
 
 def _given(spec: TrialSpec) -> dict[str, object]:
-    load = asdict(replace(spec.workload, producer_overrides={}, consumer_overrides={}))
+    load = asdict(spec.workload.neutral())
     found = {**load.pop("payload"), **load.pop("client"), **load}
     found |= {name: getattr(spec, name, None) for name in _OF_TRIAL}
     late = spec.late if isinstance(spec, LoadSpec) else None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tidegauge.model.trial import LoadSpec, TrialSpec, family
 from tidegauge.model.workload import Arrival, LateReaders
 from tidegauge.numbers import count, size
+from tidegauge.plain import grouped
 from tidegauge.published.model import (
     CONFIRMATION,
     FIGURES,
@@ -63,10 +64,7 @@ def differences(report: Report, tests: Sequence[str], planned: Planned) -> tuple
 
 
 def _by_system(trials: Sequence[TrialSpec]) -> dict[str, list[TrialSpec]]:
-    found: dict[str, list[TrialSpec]] = {}
-    for trial in trials:
-        found.setdefault(family(trial.system), []).append(trial)
-    return found
+    return grouped((family(trial.system), trial) for trial in trials)
 
 
 def _hosts(planned: Planned) -> str:
@@ -161,10 +159,7 @@ def _listed(words: Sequence[str]) -> str:
 
 def _alike(found: Sequence[tuple[str, str]], systems: int) -> Iterator[str]:
     """Each sentence once, with the systems that it holds for unless it holds for all."""
-    of: dict[str, list[str]] = {}
-    for system, sentence in found:
-        of.setdefault(sentence, []).append(system)
-    for sentence, named in of.items():
+    for sentence, named in grouped((sentence, system) for system, sentence in found).items():
         yield sentence if len(named) == systems else f"{_listed(named)}: {sentence}"
 
 

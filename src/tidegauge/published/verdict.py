@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from tidegauge.plain import grouped
 from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, geometric_mean, paired_ratio, unpaired_ratio
 
 
@@ -69,12 +70,10 @@ def ratio_of(
     ]
     if not ratios:
         return None
-    estimate = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    if len(ratios) >= BLOCKS_MIN:
-        interval = paired_ratio(above, below, resolution=resolution)
-        if interval is not None:
-            return Ratio(interval.estimate, interval.low, interval.high, interval.blocks)
-    return Ratio(estimate, min(ratios) / margin, max(ratios) * margin, len(ratios), margin)
+    interval = paired_ratio(above, below, resolution=resolution) if len(ratios) >= BLOCKS_MIN else None
+    if interval is not None:
+        return Ratio(interval.estimate, interval.low, interval.high, interval.blocks)
+    return Ratio(geometric_mean(ratios), min(ratios) / margin, max(ratios) * margin, len(ratios), margin)
 
 
 def ratio_across(
@@ -353,9 +352,7 @@ def combine(answers: Sequence[tuple[str, Answer]]) -> Answer:
     verdicts = [answer.verdict for _, answer in answers]
     order = (Verdict.CONTRADICTED, Verdict.NOT_DECIDED, Verdict.DIRECTION, Verdict.CONFIRMED)
     whole = next(verdict for verdict in order if verdict in verdicts)
-    parts: dict[str, list[str]] = {}
-    for words, answer in answers:
-        parts.setdefault(answer.short or answer.reason, []).append(words)
+    parts = grouped((answer.short or answer.reason, words) for words, answer in answers)
     return Answer(whole, "; ".join(f"{', and '.join(named)}: {reason}" for reason, named in parts.items()))
 
 

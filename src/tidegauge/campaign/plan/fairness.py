@@ -135,7 +135,7 @@ def _unjudged(settings: Mapping[str, str], judged: frozenset[str]) -> dict[str, 
 def _kind(spec: TrialSpec) -> str:
     """The same for trials that are to be compared: an experiment may vary the workload from trial to trial."""
     # Partitions, which a system may have of its own, differ from trial to trial by the point only.
-    workload = replace(spec.workload, partitions=1, producer_overrides={}, consumer_overrides={})
+    workload = replace(spec.workload.neutral(), partitions=1)
     return f"{spec.experiment} {point_words(spec.point)} {workload}"
 
 
