@@ -34,7 +34,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, family
 from tidegauge.numbers import rounded
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, Kind, known_names
-from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, by_block, figure_interval, geometric_mean, paired_ratio
+from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, figure_interval, geometric_mean, paired_ratio
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -350,14 +350,14 @@ def _values(threshold: Threshold, asked: Asked, system: str) -> _Own:
     if threshold.figure in FINDING_FIGURES:
         figure = FINDING_FIGURES[threshold.figure]
         decided = [finding for finding in asked.findings if finding.system == system and finding.decided]
-        values = by_block([(finding.block, figure.of(finding)) for finding in decided])
+        values = figure.by_block(decided)
         without = len({finding.block for finding in decided} - values.keys())
         return _Own(values, figure, without, figure.resolution_in(decided))
     usable = [
         result for result in asked.results if result.spec.system == system and result.validity is not Validity.INVALID
     ]
     measured = FIGURES[threshold.figure]
-    values = by_block([(result.spec.block, measured.of(result)) for result in usable])
+    values = measured.by_block(usable)
     return _Own(values, measured, len({result.spec.block for result in usable} - values.keys()))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidegauge.comparison.blocks import Block, Matched, Unmatched, blocks, match
 from tidegauge.comparison.differences import Difference, DisclosedRun, differences, host_differences, settings_digest
-from tidegauge.comparison.within import Ratio, by_question, findings_by_block, ratio_of, rest_on_doubt, values_by_block
+from tidegauge.comparison.within import Ratio, by_question, ratio_of, rest_on_doubt
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, family, point_words
@@ -137,7 +137,7 @@ def _pair(matched: Matched, names: tuple[str, str], letters: tuple[str, str], no
     shown = (_shown(matched.base.label(names[0]), letters[0]), _shown(matched.other.label(names[1]), letters[1]))
     ratios = []
     for figure in compared(Shown.ACROSS, closed_loop=matched.base.closed_loop):
-        first, second = (values_by_block(side, figure) for side in usable)
+        first, second = (figure.by_block(side) for side in usable)
         sides = (shown[1], second), (shown[0], first)
         ratios.append(ratio_of(matched.base.experiment, figure, *sides, doubtful=doubtful, paired=False, noise=noise))
     compared_sides = (letters[1], names[1], letters[0], names[0], other, base)
@@ -211,7 +211,7 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
             ]
             doubtful = any(rest_on_doubt(own, run.results) for own, run in zip(sides, (base, other), strict=True))
             for figure in figures_found(Shown.ACROSS):
-                below, above = ((name, findings_by_block(own, figure)) for name, own in zip(shown, sides, strict=True))
+                below, above = ((name, figure.by_block(own)) for name, own in zip(shown, sides, strict=True))
                 step = figure.resolution_in([*sides[0], *sides[1]])
                 ratio = ratio_of(
                     experiment, figure, above, below, doubtful=doubtful, resolution=step, paired=False, noise=noise

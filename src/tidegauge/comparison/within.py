@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from tidegauge.comparison.blocks import Block
 from tidegauge.durability import levels_equal
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words
+from tidegauge.model.trial import TrialResult, Validity, point_words
 from tidegauge.plain import grouped
 from tidegauge.statistics.figures import Figure, FindingFigure, Shown, compared, figures_found
-from tidegauge.statistics.intervals import NOISE_THRESHOLD, Comparison, by_block, compare_paired, compare_unpaired
+from tidegauge.statistics.intervals import NOISE_THRESHOLD, Comparison, compare_paired, compare_unpaired
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
         used = (*block.usable(system), *block.usable(baseline))
         doubtful = any(result.validity is Validity.DOUBTFUL for result in used)
         for figure in compared(Shown.WITHIN, closed_loop=block.closed_loop):
-            values, base = (values_by_block(block.usable(name), figure) for name in (system, baseline))
+            values, base = (figure.by_block(block.usable(name)) for name in (system, baseline))
             ratio = ratio_of(block.experiment, figure, (system, values), (baseline, base), doubtful=doubtful)
             forms = block.of(system)[0].spec.form, block.of(baseline)[0].spec.form
             found += [replace(ratio, point=block.point, forms=forms)] if ratio else []
@@ -95,7 +95,7 @@ def finding_ratios(
         baseline, *others = sorted(decided) or [""]
         for figure in figures_found(Shown.WITHIN):
             for system in others:
-                pair = [(name, findings_by_block(decided[name], figure)) for name in (system, baseline)]
+                pair = [(name, figure.by_block(decided[name])) for name in (system, baseline)]
                 both = [*decided[system], *decided[baseline]]
                 doubtful, step = rest_on_doubt(both, results), figure.resolution_in(both)
                 ratio = ratio_of(experiment, figure, *pair, doubtful=doubtful, resolution=step)
@@ -114,16 +114,6 @@ def rest_on_doubt(findings: Sequence[Finding], results: Sequence[TrialResult]) -
     """Whether a trial of the same run, whose figures one of these findings publishes, is DOUBTFUL."""
     doubted = {result.spec.trial_id for result in results if result.validity is Validity.DOUBTFUL}
     return not doubted.isdisjoint(finding.published_trial_id for finding in findings)
-
-
-def values_by_block(results: Sequence[MeasuredResult], figure: Figure) -> dict[int, float]:
-    """A figure of trials, by block."""
-    return by_block([(result.spec.block, figure.of(result)) for result in results])
-
-
-def findings_by_block(findings: Sequence[Finding], figure: FindingFigure) -> dict[int, float]:
-    """A figure of findings, by block."""
-    return by_block([(finding.block, figure.of(finding)) for finding in findings])
 
 
 def ratio_of(
