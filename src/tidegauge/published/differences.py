@@ -125,7 +125,7 @@ def _settings(report: Report, tests: Sequence[str], planned: Planned) -> Iterato
 
 def _stated(report: Report, tests: Sequence[str], system: str, name: str) -> list[_Value | str]:
     """What the tests had; nothing where one of them does not say."""
-    stated = [getattr(report.settings_of(test, system), name) for test in tests]
+    stated = [report.stated(test, system, name) for test in tests]
     return sorted({value for values in stated for value in values}) if all(stated) else []
 
 

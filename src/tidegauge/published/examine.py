@@ -114,7 +114,7 @@ def questions(claim: Claim) -> tuple[Question, ...]:
         if isinstance(claim, Ordering):
             found += _ordering(claim, around, each)
         elif isinstance(claim, Factor):
-            above, below = _at(claim.a, around), _at(claim.b, around)
+            above, below = claim.a.within(around), claim.b.within(around)
             words = each.words() or _against(claim.a, claim.b)
             claimed = _claimed(claim.at_least, claim.at_most, ABOVE)
             found.append(Question(words, claim.figure, above, below, claim.b_figure or claim.figure, *claimed))
@@ -143,11 +143,6 @@ def _claimed(at_least: float | None, at_most: float | None, side: Limits) -> tup
     return stated, False, None
 
 
-def _at(operand: Operand, around: Place) -> Operand:
-    """The operand with what holds around it; the claim's own words about an operand win."""
-    return Operand(**operand.within(around).given(), theirs=operand.theirs)
-
-
 def _ordering(claim: Ordering, around: Place, each: Place) -> list[Question]:
     found = []
     for higher, lower in itertools.pairwise(claim.from_highest):
@@ -156,7 +151,7 @@ def _ordering(claim: Ordering, around: Place, each: Place) -> list[Question]:
         others = Place(**{**each.given(), "system": ""}).words()
         compared = pair if len(claim.from_highest) > 2 or each.system else ""
         words = ", ".join(part for part in (others, compared) if part) or pair
-        above, below = _at(higher, around), _at(lower, around)
+        above, below = higher.within(around), lower.within(around)
         found.append(Question(words, claim.figure, above, below, claim.figure, ABOVE))
     return found
 
@@ -164,7 +159,7 @@ def _ordering(claim: Ordering, around: Place, each: Place) -> list[Question]:
 def _growth(claim: Growth, around: Place, each: Place) -> list[Question]:
     (key, values), *_ = claim.over.items()
     name = key.replace("-", "_")
-    points = [_at(claim.of, Place.model_validate({name: value}).within(around)) for value in values]
+    points = [claim.of.within(Place.model_validate({name: value}).within(around)) for value in values]
     first, *others = points
 
     flat = claim.shape is Shape.FLAT
@@ -182,7 +177,7 @@ def _growth(claim: Growth, around: Place, each: Place) -> list[Question]:
 
 def _bound(claim: Bound, around: Place, each: Place) -> Question:
     limits = Limits(claim.at_least or 0.0, claim.at_most or float("inf"))
-    at = _at(claim.of, around)
+    at = claim.of.within(around)
     return Question(each.words() or at.words(), claim.figure, at, None, claim.figure, limits)
 
 
@@ -402,7 +397,7 @@ def published_rows(report: Report, claim: Claim, figure_name: str, place: Place)
 
 def _same(row: Row, common: Place, place: Place) -> bool:
     wanted = place.given()
-    return all(wanted.get(name, value) == value for name, value in Place.within(row, common).given().items())
+    return all(wanted.get(name, value) == value for name, value in row.within(common).given().items())
 
 
 def claim_ids(report: Report) -> Sequence[str]:

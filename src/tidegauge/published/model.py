@@ -9,12 +9,12 @@ each report has its own unit for them, in which both are shown (`units`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, member_of
 from tidegauge.config.fields import Settings as OwnNames
@@ -237,12 +237,6 @@ class Settings(Fields):
     heap: Sizes = _field()
     direct_memory: Sizes = _field()
 
-    def over(self, below: Settings) -> Settings:
-        """These, with what only `below` says."""
-        return below.model_copy(
-            update={name: stated for name in Settings.model_fields if (stated := getattr(self, name))}
-        )
-
 
 class OwnSettings(Fields):
     """A system's own settings of servers, producers and consumers, as the report gives them."""
@@ -262,19 +256,16 @@ class Test(Fields):
     systems: dict[str, Settings] = Field(default_factory=dict)
 
 
-def _check_figure(value: Any) -> str:
-    if value not in FIGURES:
-        raise ValueError(f"must be one of {', '.join(FIGURES)}")
-    return str(value)
+def _one_of(names: Collection[str]) -> AfterValidator:
+    def check(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"must be one of {', '.join(names)}")
+        return name
+
+    return AfterValidator(check)
 
 
-def _check_unit(value: Any) -> str:
-    if value not in BYTE_UNITS:
-        raise ValueError(f"must be one of {', '.join(BYTE_UNITS)}")
-    return str(value)
-
-
-FigureName = Annotated[str, BeforeValidator(_check_figure)]
+FigureName = Annotated[str, _one_of(FIGURES)]
 
 
 class Place(Fields):
@@ -303,9 +294,9 @@ class Place(Fields):
         """What it says, by the names of its attributes."""
         return {name: value for name in Place.model_fields if (value := getattr(self, name)) not in ("", None)}
 
-    def within(self, around: Place) -> Place:
-        """This place, with what only `around` says."""
-        return Place(**{**around.given(), **self.given()})
+    def within(self, around: Place) -> Self:
+        """The same, with what only `around` says."""
+        return self.model_copy(update={**around.given(), **self.given()})
 
     def words(self) -> str:
         """ "kafka, level 1, 100 partitions"."""
@@ -457,7 +448,7 @@ class Report(Fields):
     versions: dict[str, str]
     hardware: str
     setup: list[str]
-    units: dict[FigureName, Annotated[str, BeforeValidator(_check_unit)]] = Field(default_factory=dict)
+    units: dict[FigureName, Annotated[str, _one_of(BYTE_UNITS)]] = Field(default_factory=dict)
     units_source: str = ""
     settings: Settings = Settings()
     systems: dict[str, Settings] = Field(default_factory=dict)
@@ -489,8 +480,8 @@ class Report(Fields):
         unit = self.units.get(figure, FIGURES[figure].unit)
         return unit, BYTE_UNITS.get(unit, 1)
 
-    def settings_of(self, test: str, system: str) -> Settings:
-        """What a system was run with in a test, as far as the report says."""
+    def stated(self, test: str, system: str, setting: str) -> list[int | float | str]:
+        """The values of a setting with which a system was run in a test; [] where the report doesn't say."""
         described = next(candidate for candidate in self.tests if candidate.id == test)
-        own = described.systems.get(system, Settings()).over(described.settings)
-        return own.over(self.systems.get(system, Settings())).over(self.settings)
+        levels = (described.systems.get(system), described.settings, self.systems.get(system), self.settings)
+        return next((values for level in levels if level and (values := getattr(level, setting))), [])
