@@ -30,7 +30,7 @@ from tidegauge.cli.main import run_command
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import LoadResult
 from tidegauge.model.workload import Arrival, ClientSettings, Compression, ServerLimits, Workload
-from tidegauge.published.across import Lettered, together
+from tidegauge.published.across import together
 from tidegauge.published.model import Operand, Place
 from tidegauge.published.observe import Measured
 from tidegauge.published.verdict import ClaimOutcome
@@ -54,7 +54,7 @@ def of_system(system: str, p99_ms: float, blocks: int = 1, **changes: Any) -> li
 
 
 def both(*runs: list[LoadResult]) -> Measured:
-    return together([Lettered(letter, run_of(*one)) for letter, one in zip("ABC", runs, strict=False)])
+    return together({letter: run_of(*one) for letter, one in zip("ABC", runs, strict=False)})
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,13 @@ def test_what_the_claim_does_not_vary_must_be_the_same(changes: dict[str, Any], 
 
 
 def test_sustainable_rates_are_found_in_their_run() -> None:
-    runs = []
+    runs = {}
     for letter, one in (("A", throughput("kafka", 40_000)), ("B", throughput("pulsar", 10_000))):
-        runs.append(Lettered(letter, Measured((one[0],), (), (one[1],))))
+        runs[letter] = Measured((one[0],), (), (one[1],))
     found = judged(TWICE, together(runs))
     assert found.verdict is CONFIRMED
     assert [side.runs for side in found.parts[0].sides] == [("A",), ("B",)]
-    assert judged(TWICE, together([Lettered("A", sustained(40_000, 10_000))])).verdict is CONFIRMED
+    assert judged(TWICE, together({"A": sustained(40_000, 10_000)})).verdict is CONFIRMED
 
 
 def stored(
@@ -255,14 +255,13 @@ def test_servers_and_clients_of_two_runs_are_on_the_terms_of_one(changes: dict[s
     )
 
     def verdict(other: dict[str, str], allowed: bool = False) -> ClaimOutcome:
-        runs = []
+        runs = {}
         for letter, level, p99_ms, own in (("A", 1, 50.0, {}), ("B", 2, 10.0, other)):
             one = measured(trial("kafka", level=level), p99_ms)
             choice = system_of(meant("kafka", **own), one.spec)
             assert choice is not None
             contenders = {one.spec.trial_id: contender(one.spec, choice, find_system("kafka"))}
-            run = replace(run_of(one), contenders=contenders, unequal_allowed=allowed)
-            runs.append(Lettered(letter, run))
+            runs[letter] = replace(run_of(one), contenders=contenders, unequal_allowed=allowed)
         return judged(claim, together(runs))
 
     assert verdict({}).verdict is CONFIRMED
@@ -281,14 +280,14 @@ def test_what_a_claim_varies_over_runs_is_no_unequal_term() -> None:
             "common": Place(level=1),
         }
     )
-    runs = []
+    runs = {}
     for letter, partitions, p99_ms in (("A", 100, 50.0), ("B", 10, 10.0)):
         spec = trial("kafka")
         spec = replace(spec, workload=replace(spec.workload, partitions=partitions), point={})
         choice = system_of(meant("kafka"), spec)
         assert choice is not None
         contenders = {spec.trial_id: contender(spec, choice, find_system("kafka"))}
-        runs.append(Lettered(letter, replace(run_of(measured(spec, p99_ms)), contenders=contenders)))
+        runs[letter] = replace(run_of(measured(spec, p99_ms)), contenders=contenders)
     assert judged(claim, together(runs)).verdict is CONFIRMED
 
 

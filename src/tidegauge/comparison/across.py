@@ -12,7 +12,7 @@ from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, family, point_words
 from tidegauge.numbers import count
-from tidegauge.published.across import Lettered, together
+from tidegauge.published.across import together
 from tidegauge.published.examine import Choice, examine, report
 from tidegauge.published.observe import Measured
 from tidegauge.published.verdict import PublishedOutcome
@@ -288,8 +288,8 @@ def examined_together(
     claims = tuple(dict.fromkeys(claim for choice in choices for claim in choice.claims))
     differs = tuple(dict.fromkeys(sentence for choice in choices for sentence in choice.differs))
     choice = replace(choices[0], claims=claims, differs=differs)
-    lettered = [Lettered(letter, run) for letter, run in zip(LETTERS, measured, strict=False)]
-    return replace(examine(report(choice.report), choice, together(lettered)), doubts=doubts)
+    whole = together(dict(zip(LETTERS, measured, strict=False)))
+    return replace(examine(report(choice.report), choice, whole), doubts=doubts)
 
 
 def _alike(what: str, runs: Sequence[StoredRun], values: Sequence[str]) -> None:

@@ -8,8 +8,8 @@ run to the other (the hosts' state, say) is in no interval.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import asdict, replace
 
 from tidegauge.fairness import OWN_SERVER_SETTINGS, Contender, Property, check
 from tidegauge.model.finding import Finding
@@ -51,16 +51,11 @@ RATE_SHARE_MAX = 0.02
 """By how much offered rates may differ. Shares of what two runs, or two points of a sweep, found are seldom alike."""
 
 
-@dataclass(frozen=True)
-class Lettered:
-    """A run with the letter that it goes by."""
+def together(runs: Mapping[str, Measured]) -> Measured:
+    """All trials of the runs, which are given by the letters that they go by.
 
-    letter: str
-    measured: Measured
-
-
-def together(runs: Sequence[Lettered]) -> Measured:
-    """All trials of the runs. Names begin with the run's letter; the blocks of a run follow those of the one before."""
+    Names begin with the run's letter; the blocks of a run follow those of the one before.
+    """
     specs: list[TrialSpec] = []
     results: list[MeasuredResult] = []
     findings: list[Finding] = []
@@ -69,20 +64,20 @@ def together(runs: Sequence[Lettered]) -> Measured:
     contenders: dict[str, Contender] = {}
     notes: list[str] = []
     offset = 0
-    for run in runs:
-        own = [_spec(spec, run.letter, offset) for spec in run.measured.specs]
+    for letter, run in runs.items():
+        own = [_spec(spec, letter, offset) for spec in run.specs]
         specs += own
-        run_of |= {trial.trial_id: run.letter for trial in own}
-        results += [replace(result, spec=_spec(result.spec, run.letter, offset)) for result in run.measured.results]
-        findings += [_finding(finding, run.letter, offset) for finding in run.measured.findings]
-        failures |= {_name(run.letter, name): why for name, why in run.measured.failures.items()}
+        run_of |= {trial.trial_id: letter for trial in own}
+        results += [replace(result, spec=_spec(result.spec, letter, offset)) for result in run.results]
+        findings += [_finding(finding, letter, offset) for finding in run.findings]
+        failures |= {_name(letter, name): why for name, why in run.failures.items()}
         contenders |= {
-            _name(run.letter, name): replace(contender, label=f"{contender.label} in {run.letter}")
-            for name, contender in run.measured.contenders.items()
+            _name(letter, name): replace(contender, label=f"{contender.label} in {letter}")
+            for name, contender in run.contenders.items()
         }
-        notes += run.measured.notes
-        offset += 1 + max((spec.block for spec in run.measured.specs), default=0)
-    allowed = all(run.measured.unequal_allowed for run in runs)
+        notes += run.notes
+        offset += 1 + max((spec.block for spec in run.specs), default=0)
+    allowed = all(run.unequal_allowed for run in runs.values())
     return Measured(specs, results, findings, failures, notes, run_of, contenders, allowed)
 
 

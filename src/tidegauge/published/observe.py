@@ -10,7 +10,7 @@ from tidegauge.config.workload import WorkloadFields
 from tidegauge.experiments.chasing import reads_sentence
 from tidegauge.fairness import Contender
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity, family
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity, family, point_words
 from tidegauge.model.use import ROUND_TRIPS
 from tidegauge.model.workload import Arrival
 from tidegauge.published.model import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Figure, Place
@@ -45,8 +45,8 @@ class Measured:
     unequal_allowed: bool = False
 
 
-Setting = tuple[str, Mapping[str, str]]
-"""The letter of a run ("" if there is but one), and a point of its sweep."""
+Setting = tuple[str, str]
+"""The letter of a run ("" if there is but one), and a point of its sweep in words."""
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,11 @@ def settings_of(figure_name: str, place: Place, run: Measured) -> list[Setting]:
 
 
 def _settings(specs: Sequence[TrialSpec], run: Measured) -> list[Setting]:
-    found: list[Setting] = []
-    for spec in specs:
-        if (setting := _setting(spec, run)) not in found:
-            found.append(setting)
-    return found
+    return list(dict.fromkeys(_setting(spec, run) for spec in specs))
 
 
 def _setting(spec: TrialSpec, run: Measured) -> Setting:
-    return run.run_of.get(spec.trial_id, ""), spec.point
+    return run.run_of.get(spec.trial_id, ""), point_words(spec.point)
 
 
 def _fitting(figure: Figure, place: Place, run: Measured) -> list[TrialSpec]:
