@@ -321,7 +321,9 @@ def _answer(
         other = unlike(above.specs, below.specs, question.varied) or ("" if case.run.unequal_allowed else terms)
     if other:
         return Answer(Verdict.NOT_DECIDED, other), None
-    ratio = _ratio(above, below, figure.margin * case.wider, across)
+    made = ratio_across if across else ratio_of
+    resolution = max(above.resolution, below.resolution)
+    ratio = made(above.values, below.values, figure.margin * case.wider, resolution)
     if ratio is None:
         left_out = next((f": {problem}" for problem in (*above.problems, *below.problems)), "")
         return Answer(Verdict.NOT_DECIDED, f"no block has both figures{left_out}"), None
@@ -342,13 +344,6 @@ def _there(missing: str) -> str:
     """Why a figure is missing, for a list that names the place before it."""
     why, at, _ = missing.partition(" at '")
     return f"{why} there" if at else missing
-
-
-def _ratio(above: Observed, below: Observed, margin: float, across: bool) -> Ratio | None:
-    resolution = max(above.resolution, below.resolution)
-    if across:
-        return ratio_across(tuple(above.values.values()), tuple(below.values.values()), margin, resolution)
-    return ratio_of(above.values, below.values, margin, resolution)
 
 
 def _side(case: _Case, figure_name: str, place: Operand, seen: Observed) -> Side:

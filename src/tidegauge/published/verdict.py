@@ -77,17 +77,18 @@ def ratio_of(
 
 
 def ratio_across(
-    above: Sequence[float], below: Sequence[float], margin: float, resolution: float = 0.0
+    above: Mapping[int, float], below: Mapping[int, float], margin: float, resolution: float = 0.0
 ) -> Ratio | None:
     """The same of figures of different runs, whose blocks were not measured at the same time and are never paired."""
-    if not above or not below or min(*above, *below) <= 0:
+    first, second = [*above.values()], [*below.values()]
+    if not first or not second or min(*first, *second) <= 0:
         return None
-    fewer = min(len(above), len(below))
-    interval = unpaired_ratio(above, below, resolution=resolution) if fewer >= BLOCKS_MIN else None
+    fewer = min(len(first), len(second))
+    interval = unpaired_ratio(first, second, resolution=resolution) if fewer >= BLOCKS_MIN else None
     if interval is not None:
         return Ratio(interval.estimate, interval.low, interval.high, fewer)
-    estimate = geometric_mean(above) / geometric_mean(below)
-    return Ratio(estimate, min(above) / max(below) / margin, max(above) / min(below) * margin, fewer, margin)
+    estimate = geometric_mean(first) / geometric_mean(second)
+    return Ratio(estimate, min(first) / max(second) / margin, max(first) / min(second) * margin, fewer, margin)
 
 
 @dataclass(frozen=True)
