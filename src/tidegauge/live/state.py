@@ -128,23 +128,23 @@ def _trial(trial: store.StoredTrial) -> dict[str, Any]:
 def _workers(trial: store.StoredTrial, second: int | None) -> list[dict[str, Any]]:
     """Of several load generators each: in a second, or over the window of a trial that has a result."""
     if second is not None:
-        found = [
-            (row[WORKER], row["scheduled_msgs_per_s"] or None, _rates(row), row["own_lag_max_ms"])
+        return [
+            {
+                "worker": row[WORKER],
+                "offered_msgs_per_s": row["scheduled_msgs_per_s"] or None,
+                **_rates(row),
+                "own_lag_max_ms": row["own_lag_max_ms"],
+            }
             for row in worker_rows_of(trial.directory, second)
         ]
-    else:
-        found = [
-            (
-                own.worker,
-                own.offered_msgs_per_s,
-                {name: getattr(own, name) for name in _WORKER_RATES},
-                own.own_lag.max_ms,
-            )
-            for own in (trial.result.workers if isinstance(trial.result, MeasuredResult) else ())
-        ]
     return [
-        {"worker": worker, "offered_msgs_per_s": offered, **rates, "own_lag_max_ms": lag_ms}
-        for worker, offered, rates, lag_ms in found
+        {
+            "worker": own.worker,
+            "offered_msgs_per_s": own.offered_msgs_per_s,
+            **{name: getattr(own, name) for name in _WORKER_RATES},
+            "own_lag_max_ms": own.own_lag.max_ms,
+        }
+        for own in (trial.result.workers if isinstance(trial.result, MeasuredResult) else ())
     ]
 
 
