@@ -21,7 +21,7 @@ from tidegauge.errors import UserError
 from tidegauge.hosts.facts import load_bounds
 from tidegauge.hosts.memory import Machine
 from tidegauge.model.host import UNBOUNDED, ClientKind, LoadBounds, Sharing
-from tidegauge.model.workload import ClientSettings, Workload
+from tidegauge.model.workload import Workload
 from tidegauge.omb.files import read_workload, translate
 from tidegauge.systems import registry
 from tidegauge.systems.attach import AttachChoice
@@ -142,7 +142,7 @@ def test_omb_workloads_of_many_topics_are_translated_and_bounded_by_the_host(tmp
     changes = {"topics": topics, "partitionsPerTopic": 1, "producersPerTopic": 1, "consumerPerSubscription": 1}
     read, _ = read_workload(write(tmp_path, **changes))
     assert read is not None
-    workload = translate(read, ClientSettings())
+    workload = translate(read)
     assert workload is not None
     assert workload.topics == topics
     kafka, pulsar = (replace(campaign(system, 1), workload=workload) for system in ("kafka", "pulsar"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidegauge.model.workload import ClientSettings, Keys
+from tidegauge.model.workload import Keys
 from tidegauge.omb.files import notes, read_workload, translate
 
 GOOD: dict[str, Any] = {
@@ -39,7 +39,7 @@ def refused(tmp_path: Path, **changes: Any) -> list[str]:
     """The problems of a file with these changes, read and translated."""
     read, source = read_workload(write(tmp_path, **changes))
     if read is not None:
-        assert translate(read, ClientSettings()) is None
+        assert translate(read) is None
     return [str(problem).partition("w.yaml:")[2] for problem in source.problems]
 
 
@@ -47,14 +47,13 @@ def test_every_key_has_its_counterpart(tmp_path: Path) -> None:
     read, source = read_workload(write(tmp_path))
     assert source.problems == []
     assert read is not None
-    workload = translate(read, ClientSettings(batch_bytes_max=7))
+    workload = translate(read)
     assert workload is not None
     assert (workload.topics, workload.partitions, workload.producers) == (2, 3, 4)
     assert (workload.subscriptions, workload.consumers, workload.keys) == (1, 5, Keys.ROUND_ROBIN)
     assert workload.distinct_keys == 10_000
     assert (workload.payload.message_bytes, workload.payload.random_share) == (1024, 0.5)
     assert workload.payload.pool_bodies == 1000
-    assert workload.client.batch_bytes_max == 7
     assert read.fields.warmup_duration_minutes == 1
 
 
@@ -98,7 +97,7 @@ def test_a_payload_file_is_found_above_the_workload_and_must_have_the_size(tmp_p
     changes = {"useRandomizedPayloads": "false", "payloadFile": "payload/p.data"}
     read, _ = read_workload(write(tmp_path / "workloads", **changes))
     assert read is not None
-    workload = translate(read, ClientSettings())
+    workload = translate(read)
     assert workload is not None
     assert workload.payload.file == str(tmp_path / "payload/p.data")
     (problem,) = refused(tmp_path / "workloads", **changes, messageSize=100)
@@ -120,6 +119,6 @@ def test_without_readers_producers_are_alone(tmp_path: Path) -> None:
     for changes in ({"consumerPerSubscription": 0}, {"subscriptionsPerTopic": 0}):
         read, _ = read_workload(write(tmp_path, **changes))
         assert read is not None
-        workload = translate(read, ClientSettings())
+        workload = translate(read)
         assert workload is not None and workload.subscriptions == 0
         assert any("Nobody reads" in note for note in notes(read))

@@ -19,7 +19,7 @@ from tidegauge.campaign.read.attach import keep_in_memory, parse_attach
 from tidegauge.config.fields import member_of
 from tidegauge.config.source import Source, read_source, validate
 from tidegauge.config.workload import COUNT_MAX
-from tidegauge.model.workload import HEADER_BYTES, MESSAGE_BYTES_MAX, ClientSettings, Keys, Payload, Workload
+from tidegauge.model.workload import HEADER_BYTES, MESSAGE_BYTES_MAX, Keys, Payload, Workload
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
@@ -149,6 +149,11 @@ class WorkloadFile(OmbFields):
     test_duration_minutes: Number = 0
     warmup_duration_minutes: Number = 1
 
+    @property
+    def nobody_reads(self) -> bool:
+        """Whether there is no consumer."""
+        return not self.subscriptions_per_topic or not self.consumer_per_subscription
+
 
 @dataclass(frozen=True)
 class ReadWorkload:
@@ -171,8 +176,11 @@ def read_workload(path: Path) -> tuple[ReadWorkload | None, Source]:
     return (ReadWorkload(source, fields, path.stem) if fields and not source.problems else None), source
 
 
-def translate(read: ReadWorkload, client: ClientSettings) -> Workload | None:
-    """The workload, or None after noting in the source each key that can't be carried out, with the reason."""
+def translate(read: ReadWorkload) -> Workload | None:
+    """The workload, without any driver's client settings yet.
+
+    None after noting in the source each key that can't be carried out, with the reason.
+    """
     fields, source = read.fields, read.source
     before = len(source.problems)
     _check_counts(fields, source)
@@ -189,7 +197,6 @@ def translate(read: ReadWorkload, client: ClientSettings) -> Workload | None:
         payload=payload,
         keys=_KEYS[fields.key_distributor],
         distinct_keys=DISTINCT_KEYS,
-        client=client,
     )
 
 
@@ -197,7 +204,7 @@ def notes(read: ReadWorkload) -> list[str]:
     """What of a workload has no effect, or another one than in OMB: a sentence each."""
     fields, data = read.fields, read.source.data
     sentences = []
-    if not fields.subscriptions_per_topic or not fields.consumer_per_subscription:
+    if fields.nobody_reads:
         sentences.append("Nobody reads: nothing is known of loss, damage or order, and endToEndLatency is empty.")
     if fields.use_randomized_payloads and fields.payload_file:
         sentences.append("payloadFile has no effect beside useRandomizedPayloads, in OMB neither.")
@@ -217,9 +224,8 @@ def _check_counts(fields: WorkloadFile, source: Source) -> None:
         "producersPerTopic": (fields.producers_per_topic, COUNT_MAX),
         "consumerPerSubscription": (fields.consumer_per_subscription, COUNT_MAX),
     }
-    nobody_reads = not fields.subscriptions_per_topic or not fields.consumer_per_subscription
     for key, (value, most) in limits.items():
-        if value < 1 and not (nobody_reads and key in _OF_READERS):
+        if value < 1 and not (fields.nobody_reads and key in _OF_READERS):
             source.complain((key,), f"'{value}': must be at least 1: OMB's topics are new, so without it nothing moves")
         elif value > most:
             source.complain((key,), f"'{value}': must be at most {most:,}")
@@ -231,7 +237,7 @@ def _check_times(fields: WorkloadFile, source: Source) -> None:
     if not fields.consumer_backlog_size_gb:
         return
     rate = fields.producer_rate
-    if not fields.subscriptions_per_topic or not fields.consumer_per_subscription:
+    if fields.nobody_reads:
         source.complain(
             ("consumerBacklogSizeGB",), f"'{fields.consumer_backlog_size_gb}': nobody reads: whose backlog is it?"
         )

@@ -16,7 +16,7 @@ from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.procedure import experiments
 from tidegauge.hosts.memory import machine
-from tidegauge.model.workload import IN_FLIGHT_BYTES_MOST, ClientSettings, Keys, SubscriptionType, Workload
+from tidegauge.model.workload import IN_FLIGHT_BYTES_MOST, Keys, SubscriptionType, Workload
 from tidegauge.numbers import plural
 from tidegauge.omb.files import (
     UNREACHABLE_MSGS_PER_S,
@@ -174,7 +174,6 @@ def _check_subscriptions(workload: Workload, kind: SubscriptionType, source: Sou
 
 
 def _checked(read: ReadWorkload, time_scale: float) -> Workload | None:
-    """The workload, without any driver's client settings yet."""
     source, fields = read.source, read.fields
     times = {
         "warmupDurationMinutes": (fields.warmup_duration_minutes, _WARM_UP_S),
@@ -183,7 +182,7 @@ def _checked(read: ReadWorkload, time_scale: float) -> Workload | None:
     for key, (minutes, (_, most_s)) in times.items():
         if minutes * _MINUTE_S * time_scale > most_s:
             source.complain((key,), f"'{minutes}': must be at most {most_s / _MINUTE_S:g} (times --time-scale)")
-    return translate(read, ClientSettings())
+    return translate(read)
 
 
 def _translation(
