@@ -96,6 +96,30 @@ def test_two_versions_of_a_system(runs: Path, capsys: pytest.CaptureFixture[str]
     assert "listeners" not in text
 
 
+def found_by(*systems: str) -> list[Finding]:
+    figures = {"sustainable_msgs_per_s": 40_000.0}
+    return [Finding(system, "max-throughput", system, 0, True, (), figures=figures) for system in systems]
+
+
+@pytest.mark.parametrize("tables", [True, False])
+def test_several_versions_on_either_side_are_not_paired_by_their_order(
+    runs: Path, capsys: pytest.CaptureFixture[str], tables: bool
+) -> None:
+    """In tables of trials, and in what experiments found."""
+
+    def of(*systems: str) -> str:
+        results = [result for system in systems for result in blocks_of(system, *BEFORE)] if tables else []
+        return made(runs, results or blocks_of("pulsar@4.2.4", *BEFORE), findings=[] if tables else found_by(*systems))
+
+    first = of("kafka@3.8.1", "kafka@3.9.2", "pulsar@4.2.4")
+    text = said(capsys, first, of("kafka@4.2.0", "kafka@4.3.1", "pulsar@4.2.4"), "--allow-unequal")
+    where = "latency" if tables else "max-throughput"
+    assert "kafka@4.2.0 against" not in text
+    assert "pulsar@4.2.4 against pulsar@4.2.4" in text
+    for letter, versions in (("A", ("3.8.1", "3.9.2")), ("B", ("4.2.0", "4.3.1"))):
+        assert all(f"only in {letter}: kafka@{version} in {where}" in text for version in versions)
+
+
 def test_the_same_twice_differs_in_nothing(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = (made(runs, blocks_of("kafka@4.3.1", *BEFORE)) for _ in range(2))
     text = said(capsys, first, second)

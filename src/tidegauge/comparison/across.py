@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.comparison.blocks import Block, Matched, Unmatched, blocks, match
+from tidegauge.comparison.blocks import Block, Matched, Unmatched, blocks, match, paired_systems
 from tidegauge.comparison.differences import Difference, DisclosedRun, differences, host_differences, settings_digest
 from tidegauge.comparison.within import Ratio, by_question, ratio_of, rest_on_doubt
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, family, point_words
+from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words
 from tidegauge.numbers import count
 from tidegauge.published.across import together
 from tidegauge.published.examine import Choice, examine, report
@@ -202,7 +202,8 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
     by_others = by_question(other.findings)
     for (experiment, point), ours in by_question(base.findings).items():
         theirs = by_others.get((experiment, point), [])
-        for names in _systems(ours, theirs):
+        systems, _, _ = paired_systems(_systems(ours), _systems(theirs))
+        for names in systems:
             shown = (_shown(names[0], letters[0]), _shown(names[1], letters[1]))
             ratios: list[Ratio] = []
             sides = [
@@ -233,16 +234,17 @@ def _found_alone(base: StoredRun, other: StoredRun) -> list[Unmatched]:
     alone = []
     for is_base, own, there in ((True, ours, theirs), (False, theirs, ours)):
         for place in (place for place in own if place not in listed):
-            systems = sorted({finding.system for finding in own[place]})
-            partners = {family(finding.system) for finding in there.get(place, ())}
             words = " at ".join(part for part in place if part)
-            if not partners:
-                alone.append(Unmatched(is_base, words))
+            if place in there:
+                _, left, _ = paired_systems(_systems(own[place]), _systems(there[place]))
+                alone += [Unmatched(is_base, f"{system} in {words}") for system in left]
             else:
-                alone += [
-                    Unmatched(is_base, f"{system} in {words}") for system in systems if family(system) not in partners
-                ]
+                alone.append(Unmatched(is_base, words))
     return alone
+
+
+def _systems(findings: Sequence[Finding]) -> set[str]:
+    return {finding.system for finding in findings}
 
 
 def _of(run: StoredRun, experiment: str, system: str, point: str) -> tuple[TrialResult, ...]:
@@ -253,19 +255,6 @@ def _of(run: StoredRun, experiment: str, system: str, point: str) -> tuple[Trial
         for result in run.results
         if (result.spec.experiment, result.spec.system, point_words(result.spec.point)) == wanted
     )
-
-
-def _systems(ours: Sequence[Finding], theirs: Sequence[Finding]) -> list[tuple[str, str]]:
-    """Systems that both have: the same, else the only one of its name."""
-    first, second = sorted({finding.system for finding in ours}), sorted({finding.system for finding in theirs})
-    same = [(name, name) for name in first if name in second]
-    rest = [name for name in second if name not in first]
-    for name in first:
-        alike = [candidate for candidate in rest if family(candidate) == family(name)]
-        only = sum(family(candidate) == family(name) and candidate not in second for candidate in first) == 1
-        if name not in second and len(alike) == 1 and only:
-            same.append((name, alike[0]))
-    return same
 
 
 SAME_KIND = ("cpu model", "cpus", "memory")

@@ -9,7 +9,8 @@ name that are left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -104,7 +105,7 @@ def match(base: Sequence[Block], other: Sequence[Block]) -> tuple[list[Matched],
     pairs.sort(key=lambda pair: order[id(pair[0])])
     found, unmatched = [], []
     for first, second in pairs:
-        systems, left_base, left_other = _paired([*first.systems], [*second.systems], (lambda name: name, family))
+        systems, left_base, left_other = paired_systems(first.systems, second.systems)
         found.append(Matched(first, second, tuple(sorted(systems))))
         unmatched += [Unmatched(True, f"{name} in {first.experiment}") for name in left_base]
         unmatched += [Unmatched(False, f"{name} in {second.experiment}") for name in left_other]
@@ -113,16 +114,24 @@ def match(base: Sequence[Block], other: Sequence[Block]) -> tuple[list[Matched],
     return found, unmatched
 
 
+def paired_systems(base: Iterable[str], other: Iterable[str]) -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """Systems that belong together, and those of either side that are left."""
+    return _paired(sorted({*base}), sorted({*other}), (str, family), most=1)
+
+
 def _paired(
-    base: list[T], other: list[T], keys: Sequence[Callable[[T], Hashable]]
+    base: list[T], other: list[T], keys: Sequence[Callable[[T], Hashable]], most: float = math.inf
 ) -> tuple[list[tuple[T, T]], list[T], list[T]]:
-    """Pairs by each key in turn, looser and looser: those that either side has equally many of, in order."""
+    """Pairs by each key in turn, looser and looser: those that either side has equally many of, in order.
+
+    With `most` = 1 only those that are the only ones of their key.
+    """
     pairs: list[tuple[T, T]] = []
     for key in keys:
         for value in dict.fromkeys(map(key, base)):
             ours = [item for item in base if key(item) == value]
             theirs = [item for item in other if key(item) == value]
-            if len(ours) == len(theirs):
+            if len(ours) == len(theirs) <= most:
                 pairs += zip(ours, theirs, strict=True)
                 base = [item for item in base if key(item) != value]
                 other = [item for item in other if key(item) != value]
