@@ -32,7 +32,7 @@ from enum import StrEnum
 from tidegauge.errors import nearest
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, family
-from tidegauge.numbers import rounded
+from tidegauge.numbers import plural, rounded
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, Kind, known_names
 from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, figure_interval, geometric_mean, paired_ratio
 
@@ -272,7 +272,7 @@ class Asked:
     point: Mapping[str, str]
     closed_loop: bool
     results: Sequence[MeasuredResult] = ()
-    findings: Sequence[Finding] = field(default=())
+    findings: Sequence[Finding] = ()
 
     @property
     def systems(self) -> list[str]:
@@ -369,7 +369,7 @@ def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) ->
     worst = max(missing or known, default=None)
     open_ = len(known) < len(values) or not values
     outcome = Outcome.MISSED if missing else Outcome.INCONCLUSIVE if open_ else Outcome.MET
-    trials = "1 trial" if len(values) == 1 else f"{len(values)} trials"
+    trials = plural(len(values), "trial")
     seen, several = f"{rounded(worst or 0.0)} {figure.title}", len(values) > 1
     if missing:
         why = f"{seen} in the worst of {trials}" if several else seen
@@ -397,8 +397,7 @@ def _ruling(threshold: Threshold, asked: Asked, subject: str, own: _Own, interva
     value = geometric_mean(values)
     unit = "x" if threshold.is_ratio else f" {kind.unit}"
     around = f" [{rounded(interval.low)}, {rounded(interval.high)}]" if interval else ""
-    blocks = "1 block" if len(values) == 1 else f"{len(values)} blocks"
-    why = f"{kind.title} {rounded(value)}{unit}{around}, {blocks}"
+    why = f"{kind.title} {rounded(value)}{unit}{around}, {plural(len(values), 'block')}"
     if outcome is Outcome.INCONCLUSIVE:
         near = len({threshold.holds(value) for value in values}) == 1
         why += ", and the limit lies between" if interval else NEAR if near else ", which differ on it"
@@ -408,5 +407,5 @@ def _ruling(threshold: Threshold, asked: Asked, subject: str, own: _Own, interva
     if own.without:
         # What never came so far has no figure (a backlog never drained): the others can't meet a threshold for it.
         outcome = Outcome.INCONCLUSIVE if outcome is Outcome.MET else outcome
-        why += f"; {'1 block has' if own.without == 1 else f'{own.without} blocks have'} no {kind.title}"
+        why += f"; {plural(own.without, 'block')} {'has' if own.without == 1 else 'have'} no {kind.title}"
     return Ruling(*where, outcome, value, interval, len(values), why)

@@ -228,16 +228,6 @@ class RunOptions:
     prometheus: int | None = None
 
 
-def ready_directory() -> Path:
-    """Where the ready campaigns are. Raises `UserError` if the installation has none."""
-    packed = Path(str(resources.files(tidegauge) / "_campaigns"))
-    checkout = Path(tidegauge.__file__).parents[2] / "campaigns"
-    for directory in (packed, checkout):
-        if directory.is_dir():
-            return directory
-    raise UserError(f"This installation has no ready campaigns ({packed} is missing).", "Install Tidegauge again.")
-
-
 def ready_campaign(name: str) -> Path:
     """A ready campaign by its name. Raises `UserError` naming the nearest one."""
     ready = _ready()
@@ -250,8 +240,13 @@ def ready_campaign(name: str) -> Path:
 
 
 def _ready() -> dict[str, Path]:
-    """All ready campaigns by name, those in folders (`published/`) too."""
-    return {path.stem: path for path in ready_directory().rglob("*.yaml")}
+    """All ready campaigns by name, those in folders (`published/`) too. Raises `UserError` if there are none."""
+    packed = Path(str(resources.files(tidegauge) / "_campaigns"))
+    checkout = Path(tidegauge.__file__).parents[2] / "campaigns"
+    for directory in (packed, checkout):
+        if directory.is_dir():
+            return {path.stem: path for path in directory.rglob("*.yaml")}
+    raise UserError(f"This installation has no ready campaigns ({packed} is missing).", "Install Tidegauge again.")
 
 
 def campaign_path(wanted: str) -> Path:

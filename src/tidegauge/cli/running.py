@@ -414,9 +414,7 @@ def _stopping(agents: list[int]) -> str:
     """What an interruption does now, with the number of processes below the agents."""
     count = 0
     for pid in agents:
-        try:
+        with contextlib.suppress(psutil.Error):
             count += len(psutil.Process(pid).children(recursive=True))
-        except psutil.Error:
-            continue
     what = "1 process" if count == 1 else f"{count} processes"
     return f"Interrupted: stopping {what}; what was measured is kept. A second Ctrl-C ends them at once."
