@@ -106,24 +106,19 @@ def _same_campaign(stored: store.StoredRun, named: Path | None) -> Campaign:
 
 def recorded_of(stored: store.StoredRun) -> Recorded:
     """What a run's earlier sessions left."""
-    trials = {
-        trial.trial_id: Trial(trial.spec, trial.result, trial.digest)
-        for trial in stored.trials
-        if trial.result is not None and trial.spec is not None
-    }
-    begun = {
-        trial.trial_id: Begun(trial.spec, trial.cycles, trial.digest)
-        for trial in stored.trials
-        if trial.cycles is not None and trial.spec is not None
-    }
+    trials, begun, measured = {}, {}, {}
+    for trial in stored.trials:
+        if trial.spec is None:
+            continue
+        if trial.result is not None:
+            trials[trial.trial_id] = Trial(trial.spec, trial.result, trial.digest)
+        if trial.cycles is not None:
+            begun[trial.trial_id] = Begun(trial.spec, trial.cycles, trial.digest)
+        if trial.measuring is not None and trial.status in _CUT_SHORT:
+            measured[trial.trial_id] = Measured(trial.spec, trial.measuring, trial.digest)
     tilts = tuple(tilt for tilt in (*stored.terms.unequal, *stored.terms.advice) if tilt.stage is Stage.IN_FORCE)
     workers = [read_disclosed(trial).worker_flags for trial in stored.trials if trial.trial_id in trials]
     used = any(begins_with_archive(flags) for flags in workers) if workers else None
-    measured = {
-        trial.trial_id: Measured(trial.spec, trial.measuring, trial.digest)
-        for trial in stored.trials
-        if trial.measuring is not None and trial.spec is not None and trial.status in _CUT_SHORT
-    }
     return Recorded(trials, stored.findings, tilts, begun, used, measured)
 
 
