@@ -192,7 +192,7 @@ def compare(
 
 def _load(names: Sequence[str], runs_directory: Path, done: str) -> list[store.StoredRun]:
     """Different runs, not too many of them to be `done` what they are named for. Raises `UserError`."""
-    from tidegauge.comparison.across import LETTERS
+    from tidegauge.comparison.differences import LETTERS
 
     if len(names) > len(LETTERS):
         raise UserError(f"{len(names)} runs are too many; at most {len(LETTERS)} can be {done} at once.")

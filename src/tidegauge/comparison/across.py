@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.comparison.blocks import Block, Matched, Unmatched, blocks, match, paired_systems
-from tidegauge.comparison.differences import Difference, DisclosedRun, differences, host_differences, settings_digest
+from tidegauge.comparison.differences import (
+    LETTERS,
+    Difference,
+    DisclosedRun,
+    differences,
+    host_differences,
+    settings_digest,
+)
 from tidegauge.comparison.within import Ratio, by_question, ratio_of, rest_on_doubt
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
@@ -19,8 +26,6 @@ from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.statistics.figures import Shown, compared, figures_found
 from tidegauge.statistics.intervals import NOISE_THRESHOLD
 from tidegauge.store.read import StoredRun
-
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class UnequalRunsError(UserError):
@@ -291,14 +296,13 @@ def _doubts(runs: Sequence[StoredRun]) -> tuple[str, ...]:
     """What is not the same around the runs, in sentences. Raises `UserError` for machines of different kinds."""
     found = []
     for difference in host_differences(runs):
-        values = ", ".join(f"{value} in {letter}" for letter, value in zip(LETTERS, difference.values, strict=False))
         if difference.what in SAME_KIND:
             raise UserError(
-                f"The runs were made on machines of different kinds: {difference.what}: {values}.",
+                f"The runs were made on machines of different kinds: {difference.words}.",
                 "A ratio between different hosts compares the hosts, not the systems. "
                 "Name runs of the same kind of machine.",
             )
-        found.append(f"the host differs: {difference.what}: {values}")
+        found.append(f"the host differs: {difference.words}")
     unknown = [letter for letter, run in zip(LETTERS, runs, strict=False) if not run.environment.get("host")]
     if unknown:
         found.append(f"the host is not recorded in {', '.join(unknown)}")

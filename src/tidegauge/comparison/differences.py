@@ -22,8 +22,9 @@ from tidegauge.plain import Parts, differing, flatten, grouped, json_parts
 from tidegauge.store.details import Disclosed
 from tidegauge.store.read import StoredRun
 
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""What runs are called that are put beside each other, in order."""
 NOT_THERE = "not given"
-
 
 _HOST = (
     "hostname",
@@ -50,6 +51,12 @@ class Difference:
     kind: str
     what: str
     values: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """ "kernel: Linux 6.1 in A, Linux 6.18 in B"."""
+        sides = ", ".join(f"{value} in {LETTERS[place]}" for place, value in enumerate(self.values))
+        return f"{self.what}: {sides}"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.comparison.across import LETTERS, Pair, RunComparison
-from tidegauge.comparison.differences import Difference
+from tidegauge.comparison.across import Pair, RunComparison
+from tidegauge.comparison.differences import LETTERS, Difference
 from tidegauge.comparison.within import Ratio
 from tidegauge.model.trial import with_form
 from tidegauge.numbers import local_time, percent
@@ -70,17 +70,11 @@ def _differences(found: Sequence[Difference]) -> Iterable[RenderableType]:
         own = [difference for difference in found if difference.kind == kind]
         shown = own[:SETTINGS_SHOWN] if kind == "settings" else own
         for difference in shown:
-            yield bullet(f"{title}: {difference_words(difference)}")
+            yield bullet(f"{title}: {difference.words}")
         if len(own) > len(shown):
             yield bullet(f"{title}: {len(own) - len(shown)} more (--json has all)")
         if not own:
             yield bullet(f"{title}: the same")
-
-
-def difference_words(difference: Difference) -> str:
-    """ "kernel: Linux 6.1 in A, Linux 6.18 in B"."""
-    sides = ", ".join(f"{value} in {LETTERS[place]}" for place, value in enumerate(difference.values))
-    return f"{difference.what}: {sides}"
 
 
 def _title(pair: Pair, comparison: RunComparison) -> str:
@@ -171,10 +165,7 @@ def markdown(comparison: RunComparison) -> str:
     ]
     lines += [f"- {escaped(sentence)}" for sentence in (*comparison.unmatched, *comparison.unreadable)]
     lines += ["", f"<details><summary>What differs ({len(comparison.differences)})</summary>", ""]
-    lines += [
-        f"- {_TITLES[difference.kind]}: {escaped(difference_words(difference))}"
-        for difference in comparison.differences
-    ]
+    lines += [f"- {_TITLES[difference.kind]}: {escaped(difference.words)}" for difference in comparison.differences]
     return "\n".join([*lines, "", "</details>", "", escaped(_how_sure(comparison))]) + "\n"
 
 
