@@ -12,11 +12,12 @@ import pytest
 from run_samples import encoded, result, second, spec, totals
 
 from tidegauge import store
+from tidegauge.model.workload import Workload
 from tidegauge.statistics.histograms import EMPTY, decode
-from tidegauge.store.omb import OmbNames, omb_result, periods_of, quantiles
+from tidegauge.store.omb import omb_result, periods_of, quantiles
 
 MS, US, SECOND = 1_000_000, 1_000, 1_000_000_000
-NAMES = OmbNames("a workload", "a driver", 1024, 2, 3, 4, 5)
+WORKLOAD = Workload(topics=2, partitions=3, producers=4, consumers=5)
 LATENCY = ("publishLatency", "publishDelayLatency", "endToEndLatency")
 ENDS = ("Avg", "50pct", "75pct", "95pct", "99pct", "999pct", "9999pct", "Max")
 FIELDS = {
@@ -69,7 +70,7 @@ def of_window(tmp_path: Path, from_ns: int, until_ns: int) -> dict[str, Any]:
     subscription = replace(whole.subscriptions[0], end_to_end=encoded(4 * MS))
     both = (subscription, replace(subscription, name="sub-1", end_to_end=encoded(*[9 * MS] * 3)))
     trial.finish(result(), replace(whole, window=window, subscriptions=both))
-    return omb_result(trial.directory, NAMES)
+    return omb_result(trial.directory, ("a workload", "a driver"), WORKLOAD)
 
 
 def test_it_has_all_fields_of_ombs_result_and_no_others(written: dict[str, Any]) -> None:

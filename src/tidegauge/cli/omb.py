@@ -207,21 +207,12 @@ def _write_results(
     if trial is None:
         reasons = [left.reason for left in run.trials if left.reason] or [run.reason or "no rate was confirmed"]
         return [], reasons[0].rstrip(".")
-    workload = translation.campaign.workload
-    names = store.OmbNames(
-        workload=translation.workload.name,
-        driver=translation.driver.name,
-        message_bytes=workload.payload.message_bytes,
-        topics=workload.topics,
-        partitions=workload.partitions,
-        producers_per_topic=workload.producers,
-        consumers_per_topic=workload.consumers,
-    )
     driver = translation.driver.name.replace("/", "-")
     name = f"{translation.workload.label}-{driver}-{began:%Y-%m-%d-%H-%M-%S}.json"
     paths = [run.path / name, *([output / name] if output else [])]
+    names = translation.workload.name, translation.driver.name
     for path in paths:
-        store.write_omb_result(trial, names, path)
+        store.write_omb_result(trial, names, translation.campaign.workload, path)
     return paths, ""
 
 

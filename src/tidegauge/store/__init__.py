@@ -28,7 +28,7 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
 from tidegauge.store.attestations import known_attestations
 from tidegauge.store.details import TrialDetails, read_details
 from tidegauge.store.files import INDEX_NAME, REPORT_NAME, keep_published, write_crash_report, write_files, write_page
-from tidegauge.store.omb import OmbNames, keep_omb_files, write_omb_result
+from tidegauge.store.omb import keep_omb_files, write_omb_result
 from tidegauge.store.read import (
     UNFINISHED,
     StoredRun,
@@ -47,7 +47,6 @@ __all__ = [
     "INDEX_NAME",
     "REPORT_NAME",
     "UNFINISHED",
-    "OmbNames",
     "RunStore",
     "StoredRun",
     "StoredTrial",

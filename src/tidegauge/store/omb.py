@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+from tidegauge.model.workload import Workload
 from tidegauge.statistics.histograms import EMPTY, Histogram, add, sum_of
 from tidegauge.store.files import make_directory, write_bytes
 from tidegauge.store.hlog import read_intervals
@@ -27,25 +27,9 @@ _SERIES = {"publishLatency": "service", "publishDelayLatency": "delay", "endToEn
 _NS_PER_MS, _NS_PER_US = 1e6, 1e3
 
 
-_NAMES = ("workload", "driver", "messageSize", "topics", "partitions", "producersPerTopic", "consumersPerTopic")
-
-
-@dataclass(frozen=True)
-class OmbNames:
-    """What OMB's result says of a workload and a driver beside the figures."""
-
-    workload: str
-    driver: str
-    message_bytes: int
-    topics: int
-    partitions: int
-    producers_per_topic: int
-    consumers_per_topic: int
-
-
-def write_omb_result(trial: StoredTrial, names: OmbNames, path: Path) -> None:
-    """Write a finished trial's result. Raises `RunFailedError` if it can't be written."""
-    text = json.dumps(omb_result(trial.directory, names), indent=2, allow_nan=False) + "\n"
+def write_omb_result(trial: StoredTrial, names: tuple[str, str], workload: Workload, path: Path) -> None:
+    """Write a finished trial's result. `names`: of workload and driver. Raises `RunFailedError` if that can't be."""
+    text = json.dumps(omb_result(trial.directory, names, workload), indent=2, allow_nan=False) + "\n"
     write_bytes(path, text.encode())
 
 
@@ -62,9 +46,17 @@ def kept_omb_files(run: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
 
 
-def omb_result(directory: Path, names: OmbNames) -> dict[str, Any]:
+def omb_result(directory: Path, names: tuple[str, str], workload: Workload) -> dict[str, Any]:
     """The fields of OMB's result from a finished trial's directory."""
-    content: dict[str, Any] = dict(zip(_NAMES, astuple(names), strict=True))
+    content: dict[str, Any] = {
+        "workload": names[0],
+        "driver": names[1],
+        "messageSize": workload.payload.message_bytes,
+        "topics": workload.topics,
+        "partitions": workload.partitions,
+        "producersPerTopic": workload.producers,
+        "consumersPerTopic": workload.consumers,
+    }
     totals = json.loads((directory / "result.json").read_bytes())["totals"]["window"]
     from_ns, until_ns = int(totals["from_mono_ns"]), int(totals["until_mono_ns"])
     rows = read_seconds(directory)
