@@ -366,6 +366,6 @@ def test_the_worst_of_several_runs_is_the_exit_code(
     ends = iter(codes)
     monkeypatch.setattr(command, "translate_all", lambda *_: [SimpleNamespace(campaign=None)] * len(codes))
     monkeypatch.setattr(command, "prepare", lambda *_, **__: None)
-    monkeypatch.setattr(command, "_run", lambda *_: command._Done(next(ends), {}))
+    monkeypatch.setattr(command, "_run", lambda *_: (next(ends), {}))
     request = command.OmbRequest([Path("w.yaml")], [Path("d.yaml")], True, 1.0, Path("runs"), None, False)
     assert command.run_omb(request, SimpleNamespace(as_json=False)) == worst  # type: ignore[arg-type]

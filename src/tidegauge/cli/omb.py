@@ -56,12 +56,6 @@ class OmbRequest:
     workers: int = 1
 
 
-@dataclass(frozen=True)
-class _Done:
-    exit_code: int
-    content: dict[str, Any]
-
-
 def run_omb(request: OmbRequest, out: Output) -> int:
     """Run each workload on each driver. Returns the worst exit code. Raises `UserError` before anything was started."""
     if not TIME_SCALE_MIN <= request.time_scale <= 1:
@@ -76,14 +70,15 @@ def run_omb(request: OmbRequest, out: Output) -> int:
     if request.dry_run:
         _show_plans(ready, request.runs_directory, out)
         return EXIT_GOOD
-    done: list[_Done] = []
+    codes, contents = [], []
     for translation, prepared in ready:
-        done.append(_run(translation, prepared, request, out))
-        if done[-1].exit_code == EXIT_INTERRUPTED:
+        code, content = _run(translation, prepared, request, out)
+        codes.append(code)
+        contents.append(content)
+        if code == EXIT_INTERRUPTED:
             break
     if out.as_json:
-        out.show("", {"schema": "tidegauge.omb/1", "runs": [outcome.content for outcome in done]})
-    codes = {outcome.exit_code for outcome in done}
+        out.show("", {"schema": "tidegauge.omb/1", "runs": contents})
     return next((code for code in _WORST_FIRST if code in codes), EXIT_GOOD)
 
 
@@ -160,8 +155,8 @@ def _names(translation: Translation) -> dict[str, Any]:
     }
 
 
-def _run(translation: Translation, ready: Ready, request: OmbRequest, out: Output) -> _Done:
-    """One workload on one driver. What fails is reported, and the next one goes on, as in OMB."""
+def _run(translation: Translation, ready: Ready, request: OmbRequest, out: Output) -> tuple[int, dict[str, Any]]:
+    """One workload on one driver: exit code, content. What fails is reported, and the next one goes on, as in OMB."""
     from tidegauge.cli.reports import keep_report
     from tidegauge.cli.running import CODES, create, run_prepared
     from tidegauge.report.ending import ending
@@ -187,7 +182,7 @@ def _run(translation: Translation, ready: Ready, request: OmbRequest, out: Outpu
     code = failure.exit_code if failure is not None else CODES[ended.end]
     if not out.as_json:
         out.show(run_screen(stored, ended, code, out.program), {})
-    return _Done(code, content)
+    return code, content
 
 
 def _texts(translation: Translation) -> dict[str, str]:
