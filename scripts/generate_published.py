@@ -5,7 +5,6 @@ A test says when they are out of date: run this then.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,8 +44,8 @@ def examined() -> dict[str, list[tuple[str, tuple[str, ...]]]]:
 def _report(whole: Report) -> Iterator[str]:
     yield f"## {whole.title}\n"
     versions = ", ".join(f"{name} {version}" for name, version in whole.versions.items())
-    yield f"{_plain(whole.hardware)}. {versions}.\n"
-    yield from (f"- {_plain(sentence)}" for sentence in whole.setup)
+    yield f"{whole.hardware}. {versions}.\n"
+    yield from (f"- {sentence}" for sentence in whole.setup)
     yield "\n| claim | what the report says | its source | campaign |\n| --- | --- | --- | --- |"
     campaigns = examined()[whole.report]
     for claim in whole.claims:
@@ -56,16 +55,12 @@ def _report(whole: Report) -> Iterator[str]:
 
 
 def _said(claim: Claim) -> str:
-    parts = [_plain(claim.text)]
+    parts = [claim.text]
     if claim.contradiction:
-        parts.append(f"**The report contradicts itself**: {_plain(claim.contradiction)}")
+        parts.append(f"**The report contradicts itself**: {claim.contradiction}")
     if claim.unreproducible:
-        parts.append(f"**Not examined**: {_plain(claim.unreproducible)}")
+        parts.append(f"**Not examined**: {claim.unreproducible}")
     return ". ".join(parts)
-
-
-def _plain(text_: str) -> str:
-    return re.sub(r"\s+", " ", text_).strip()
 
 
 if __name__ == "__main__":

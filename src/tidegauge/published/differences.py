@@ -59,7 +59,7 @@ def differences(report: Report, tests: Sequence[str], planned: Planned) -> tuple
         *_limits(planned.trials),
         *_alike(settings, len(_by_system(planned.trials))),
         *_own_settings(report, planned),
-        *(difference.sentence for difference in report.differs if difference.where.holds(planned)),
+        *(difference.text for difference in report.differs if difference.where.holds(planned)),
     )
 
 

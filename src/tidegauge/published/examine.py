@@ -206,12 +206,12 @@ def examine(report: Report, choice: Choice, run: Measured) -> PublishedOutcome:
         report=report.report,
         title=report.title,
         versions=tuple(f"{name} {version}" for name, version in report.versions.items()),
-        hardware=" ".join(report.hardware.split()),
-        setup=tuple(" ".join(sentence.split()) for sentence in report.setup),
+        hardware=report.hardware,
+        setup=tuple(report.setup),
         scale=choice.scale,
         differs=choice.differs,
         claims=tuple(_claim(_Case(report, known[name], run, wider)) for name in choice.claims),
-        units=" ".join(report.units_source.split()),
+        units=report.units_source,
     )
 
 
@@ -249,7 +249,7 @@ def _claim(case: _Case) -> ClaimOutcome:
         answer.reason,
         tuple(parts),
         grade,
-        " ".join(claim.contradiction.split()),
+        claim.contradiction,
     )
 
 

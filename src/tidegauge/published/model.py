@@ -183,16 +183,15 @@ class Condition(Fields):
         )
 
 
+Words = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
+"""Text without the line breaks of its file."""
+
+
 class Difference(Fields):
     """A sentence, and where it holds: always, without a condition."""
 
-    text: str
+    text: Words
     where: Condition = Condition()
-
-    @property
-    def sentence(self) -> str:
-        """The text without the line breaks of its file."""
-        return " ".join(self.text.split())
 
 
 def _several(value: Any) -> Any:
@@ -369,7 +368,7 @@ class _Claimed(Fields):
     """
 
     id: str
-    text: str
+    text: Words
     source: str
     figure: FigureName
     test: str = ""
@@ -377,8 +376,8 @@ class _Claimed(Fields):
     common: Place = Place()
     for_each: dict[str, list[int | str]] = Field(default_factory=dict)
     at: list[Place] = Field(default_factory=list)
-    contradiction: str = ""
-    unreproducible: str = ""
+    contradiction: Words = ""
+    unreproducible: Words = ""
 
 
 class Ordering(_Claimed):
@@ -446,10 +445,10 @@ class Report(Fields):
     report: str
     title: str
     versions: dict[str, str]
-    hardware: str
-    setup: list[str]
+    hardware: Words
+    setup: list[Words]
     units: dict[FigureName, Annotated[str, _one_of(BYTE_UNITS)]] = Field(default_factory=dict)
-    units_source: str = ""
+    units_source: Words = ""
     settings: Settings = Settings()
     systems: dict[str, Settings] = Field(default_factory=dict)
     own_settings: dict[str, OwnSettings] = Field(default_factory=dict)

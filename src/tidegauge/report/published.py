@@ -36,7 +36,7 @@ def published_plan(choice: Choice) -> Iterable[RenderableType]:
         remark = f". NOT EXAMINED: {claim.unreproducible}" if claim.unreproducible else ""
         yield bullet(f"{claim.text} [{claim.source}]{remark}")
         if claim.contradiction:
-            yield Paragraph(f"{CONTRADICTS}: {' '.join(claim.contradiction.split())}", "", "    ", "    ")
+            yield Paragraph(f"{CONTRADICTS}: {claim.contradiction}", "", "    ", "    ")
     if choice.scale == Scale.SHARES:
         here = "Rates are found here, or shares of what was found; --scale original takes the report's own."
         yield indented(f"{here} --scale brief is a first look.")
