@@ -31,12 +31,7 @@ app = typer.Typer(
 
 Address = Annotated[
     str | None,
-    typer.Option(
-        "--address",
-        metavar="IP",
-        help="This host's address in the fleet's network (default: its only one).",
-        show_default=False,
-    ),
+    typer.Option("--address", metavar="IP", help="This host's address in the fleet's network (default: its only one)."),
 ]
 Tls = Annotated[
     Path | None,
@@ -44,18 +39,13 @@ Tls = Annotated[
         "--tls",
         metavar="DIR",
         help="Encrypt Ray with this host's tls.crt and tls.key, and ca.crt (default: no TLS). All hosts, or none.",
-        show_default=False,
     ),
 ]
 Role = Annotated[str, typer.Option("--role", metavar="NAME", help="What this host is for: server, load or controller.")]
 FleetPath = Annotated[
     Path | None,
     typer.Argument(
-        metavar="[FILE]",
-        help="A fleet file, which says what the fleet is to have.",
-        exists=True,
-        dir_okay=False,
-        show_default=False,
+        metavar="[FILE]", help="A fleet file, which says what the fleet is to have.", exists=True, dir_okay=False
     ),
 ]
 _ROLE_PATTERN = r"[a-z][a-z0-9-]{0,30}"
@@ -69,10 +59,7 @@ def head(
     token: Annotated[
         Path | None,
         typer.Option(
-            "--token",
-            metavar="FILE",
-            help="A token that all hosts have already (default: one is made and kept).",
-            show_default=False,
+            "--token", metavar="FILE", help="A token that all hosts have already (default: one is made and kept)."
         ),
     ] = None,
     autoscaling: Annotated[
@@ -83,7 +70,6 @@ def head(
             help="Ray's autoscaler file, as `ray up` leaves it on the head: Ray then starts more hosts (see deploy/).",
             exists=True,
             dir_okay=False,
-            show_default=False,
         ),
     ] = None,
     tls: Tls = None,
@@ -106,10 +92,7 @@ def join(
     token: Annotated[
         Path | None,
         typer.Option(
-            "--token",
-            metavar="FILE",
-            help="A copy of the head's token (default: the one that this host has kept).",
-            show_default=False,
+            "--token", metavar="FILE", help="A copy of the head's token (default: the one that this host has kept)."
         ),
     ] = None,
     address: Address = None,
