@@ -14,15 +14,7 @@ from tidegauge.model.trial import LoadSpec, TrialSpec, family
 from tidegauge.model.workload import Arrival, LateReaders
 from tidegauge.numbers import count, size
 from tidegauge.plain import grouped
-from tidegauge.published.model import (
-    CONFIRMATION,
-    FIGURES,
-    LATENCY,
-    MAX_THROUGHPUT,
-    MILLISECONDS,
-    Planned,
-    Report,
-)
+from tidegauge.published.model import CONFIRMATION, FIGURES, LATENCY, MAX_THROUGHPUT, MILLISECONDS, Planned, Report
 
 _Value = int | float
 _MS_PER_S = 1000
