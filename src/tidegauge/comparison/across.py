@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.comparison.blocks import Block, Matched, Unmatched, blocks, match, paired_systems
+from tidegauge.comparison.blocks import Block, Matched, blocks, match, only_in, paired_systems
 from tidegauge.comparison.differences import (
     LETTERS,
     Difference,
@@ -95,16 +95,16 @@ def compare_runs(
         UnequalRunsError: levels differ, and `allow_unequal` is not given.
     """
     runs = tuple((LETTERS[place], each.run) for place, each in enumerate(disclosed))
-    base_letter, base = runs[0]
+    (base_letter, base), *others = runs
     pairs: list[Pair] = []
     unmatched: list[str] = []
-    for letter, run in runs[1:]:
-        matched, left = match(blocks(base.results), blocks(run.results))
+    for letter, run in others:
+        letters = (base_letter, letter)
+        matched, alone = match(blocks(base.results), blocks(run.results), letters)
         for matching in matched:
-            pairs += [_pair(matching, names, (base_letter, letter), noise) for names in matching.systems]
-        pairs += _found(base, run, (base_letter, letter), noise)
-        left += _found_alone(base, run)
-        unmatched += [f"only in {base_letter if alone.base else letter}: {alone.what}" for alone in left]
+            pairs += [_pair(matching, names, letters, noise) for names in matching.systems]
+        pairs += _found(base, run, letters, noise)
+        unmatched += [*alone, *_found_alone(base, run, letters)]
     if not pairs:
         raise UserError(
             f"These runs have nothing in common to compare: {'; '.join(unmatched) or 'no trial has a result'}.",
@@ -231,20 +231,20 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
     return pairs
 
 
-def _found_alone(base: StoredRun, other: StoredRun) -> list[Unmatched]:
+def _found_alone(base: StoredRun, other: StoredRun, letters: tuple[str, str]) -> list[str]:
     """What was found at a point, or of a system, that the other run has nothing of; for tables `match` finds it."""
     specs = [block.results[0].spec for run in (base, other) for block in blocks(run.results)]
     listed = {(spec.experiment, point_words(spec.point)) for spec in specs}
     ours, theirs = by_question(base.findings), by_question(other.findings)
     alone = []
-    for is_base, own, there in ((True, ours, theirs), (False, theirs, ours)):
+    for letter, own, there in ((letters[0], ours, theirs), (letters[1], theirs, ours)):
         for place in (place for place in own if place not in listed):
             words = " at ".join(part for part in place if part)
             if place in there:
                 _, left, _ = paired_systems(_systems(own[place]), _systems(there[place]))
-                alone += [Unmatched(is_base, f"{system} in {words}") for system in left]
+                alone += [only_in(letter, f"{system} in {words}") for system in left]
             else:
-                alone.append(Unmatched(is_base, words))
+                alone.append(only_in(letter, words))
     return alone
 
 

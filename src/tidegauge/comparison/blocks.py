@@ -90,28 +90,25 @@ class Matched:
     systems: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class Unmatched:
-    """What one run has alone. `base`: the first of the two."""
-
-    base: bool
-    what: str
-
-
-def match(base: Sequence[Block], other: Sequence[Block]) -> tuple[list[Matched], list[Unmatched]]:
-    """Tables and systems that belong together, in the first run's order, and what is left over."""
+def match(base: Sequence[Block], other: Sequence[Block], letters: tuple[str, str]) -> tuple[list[Matched], list[str]]:
+    """Tables and systems that belong together, in the first run's order, and what only one run has, in words."""
     pairs, lonely_base, lonely_other = _paired(list(base), list(other), (_identity, _kind, _experiment))
     order = {id(table): place for place, table in enumerate(base)}
     pairs.sort(key=lambda pair: order[id(pair[0])])
-    found, unmatched = [], []
+    found, alone = [], []
     for first, second in pairs:
         systems, left_base, left_other = paired_systems(first.systems, second.systems)
         found.append(Matched(first, second, tuple(sorted(systems))))
-        unmatched += [Unmatched(True, f"{name} in {first.experiment}") for name in left_base]
-        unmatched += [Unmatched(False, f"{name} in {second.experiment}") for name in left_other]
-    unmatched += [Unmatched(True, _shown(table)) for table in lonely_base]
-    unmatched += [Unmatched(False, _shown(table)) for table in lonely_other]
-    return found, unmatched
+        alone += [only_in(letters[0], f"{name} in {first.experiment}") for name in left_base]
+        alone += [only_in(letters[1], f"{name} in {second.experiment}") for name in left_other]
+    alone += [only_in(letters[0], _shown(table)) for table in lonely_base]
+    alone += [only_in(letters[1], _shown(table)) for table in lonely_other]
+    return found, alone
+
+
+def only_in(letter: str, what: str) -> str:
+    """What one run has alone."""
+    return f"only in {letter}: {what}"
 
 
 def paired_systems(base: Iterable[str], other: Iterable[str]) -> tuple[list[tuple[str, str]], list[str], list[str]]:
