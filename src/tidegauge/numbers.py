@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import datetime
 
 SHARE_MIN = 1e-4
@@ -87,6 +88,11 @@ def duration(seconds: float) -> str:
 def plural(number: int, word: str) -> str:
     """ "1 topic", "3 topics"."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
+
+
+def listed(words: Sequence[str]) -> str:
+    """ "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def local_time(iso: str) -> str:

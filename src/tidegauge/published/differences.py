@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tidegauge.model.trial import LoadSpec, TrialSpec, family
 from tidegauge.model.workload import Arrival, LateReaders
-from tidegauge.numbers import count, size
+from tidegauge.numbers import count, listed, size
 from tidegauge.plain import grouped
 from tidegauge.published.model import CONFIRMATION, FIGURES, LATENCY, MAX_THROUGHPUT, MILLISECONDS, Planned, Report
 
@@ -98,8 +98,8 @@ def _limits(trials: Sequence[TrialSpec]) -> Iterator[str]:
     limits = [load.limits for load in loads if load.late is not None and load.limits is not None]
     sizes = dict.fromkeys(_size(limit.memory_bytes) for limit in limits if limit.memory_bytes is not None)
     if sizes:
-        listed = _listed([*sizes])
-        yield f"a server process may use {listed} of memory, page cache included; the report's had what their hosts had"
+        most = listed([*sizes])
+        yield f"a server process may use {most} of memory, page cache included; the report's had what their hosts had"
     if any(limit.direct_io for limit in limits):
         yield "data is on a loop device with direct I/O, which is not cached by the machine; the report's was on disks"
 
@@ -141,18 +141,13 @@ def _sentence(compared: Compared, here: Sequence[_Value | str], theirs: Sequence
 def _values_words(compared: Compared, values: Sequence[_Value | str]) -> str:
     numbers = sorted(value for value in values if not isinstance(value, str))
     words = [value for value in values if isinstance(value, str)]
-    return _listed([*(sorted(words) if compared.sorted else words), *map(compared.shown, numbers)])
-
-
-def _listed(words: Sequence[str]) -> str:
-    """ "1", "1 and 2", "1, 2 and 3"."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    return listed([*(sorted(words) if compared.sorted else words), *map(compared.shown, numbers)])
 
 
 def _alike(found: Sequence[tuple[str, str]], systems: int) -> Iterator[str]:
     """Each sentence once, with the systems that it holds for unless it holds for all."""
     for sentence, named in grouped((sentence, system) for system, sentence in found).items():
-        yield sentence if len(named) == systems else f"{_listed(named)}: {sentence}"
+        yield sentence if len(named) == systems else f"{listed(named)}: {sentence}"
 
 
 def _own_settings(report: Report, planned: Planned) -> Iterator[str]:
@@ -170,7 +165,7 @@ def _different(system: str, here: Sequence[Mapping[str, str]], theirs: Mapping[s
     for name, value in theirs.items():
         own = dict.fromkeys(settings.get(name, "the product's default") for settings in here)
         if list(own) != [value]:
-            yield f"{system}: {name}: {_listed(list(own))} here, {value} in the report"
+            yield f"{system}: {name}: {listed(list(own))} here, {value} in the report"
 
 
 def _rate(trial: TrialSpec) -> _Value | str | None:

@@ -19,14 +19,13 @@ from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
 from tidegauge.model.trial import AttestSpec, LoadSpec, TrialSpec
 from tidegauge.model.workload import Arrival, ShareSize, share_sizes
-from tidegauge.numbers import count, duration, gib, local_time, ms, plural, size
+from tidegauge.numbers import count, duration, gib, listed, local_time, ms, plural, size
 from tidegauge.plain import grouped
 from tidegauge.published import BRIEF_MARK, Scale
 from tidegauge.published.examine import Choice
 from tidegauge.report import fairness, levels
 from tidegauge.report.findings import planned_faults
 from tidegauge.report.layout import Column, Paragraph, WordTable, apart, headed, heading
-from tidegauge.report.names import listed
 from tidegauge.report.published import published_plan
 from tidegauge.report.tables import in_order
 from tidegauge.report.terminal import workload_words

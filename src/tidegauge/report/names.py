@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidegauge.model.trial import point_words, with_form
+from tidegauge.model.trial import family, point_words, with_form
+from tidegauge.numbers import listed
 from tidegauge.plain import grouped
 from tidegauge.store.read import StoredRun
 from tidegauge.systems import registry
@@ -37,7 +38,7 @@ class SystemNames:
         name, _, version = system.partition("@")
         known = registry.all_systems().get(name)
         title = known.title.removeprefix("Apache ").partition(" (")[0] if known else name
-        alone = sum(other.partition("@")[0] == name for other in self.systems) < 2
+        alone = sum(family(other) == name for other in self.systems) < 2
         return with_form(title if alone else f"{title} {version}", self.form(system, at))
 
     def where(self, system: str, at: str) -> str:
@@ -56,8 +57,3 @@ def names_of(run: StoredRun) -> SystemNames:
     by_system = grouped((spec.system, (point_words(spec.point), spec.form)) for spec in specs)
     forms = {system: dict(at_points) for system, at_points in by_system.items()}
     return SystemNames(tuple(forms), forms)
-
-
-def listed(words: Sequence[str]) -> str:
-    """ "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

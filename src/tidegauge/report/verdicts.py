@@ -17,12 +17,12 @@ from tidegauge.comparison.within import Ratio
 from tidegauge.durability import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, point_words
-from tidegauge.numbers import count, ms, plural, short
+from tidegauge.numbers import count, listed, ms, plural, short
 from tidegauge.plain import grouped
 from tidegauge.report import compare, distributions, fairness, levels
 from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
-from tidegauge.report.names import SystemNames, listed, names_of
+from tidegauge.report.names import SystemNames, names_of
 from tidegauge.report.tables import swept
 from tidegauge.statistics.classify import NOT_KEPT_UP
 from tidegauge.statistics.figures import FIGURES, Shown, figures_found
