@@ -256,7 +256,7 @@ def _open(run: StoredRun, results: Sequence[MeasuredResult], program: str) -> En
 
 
 def _unfinished(run: StoredRun, program: str) -> Ending:
-    kept = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials are kept"
+    kept = f"{len(run.results)} of {run.trials_expected} trials are kept"
     resume = f"To go on with it: {program} run --resume {shown_path(run.path)}"
     start = f"Start it again: {again_words(run, program)}"
     what = resume if run.meaning is not None else start

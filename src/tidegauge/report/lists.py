@@ -45,7 +45,7 @@ def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
     for head in ("run", "started", "status", "trials"):
         table.add_column(head, overflow="fold")
     for run in runs:
-        trials = f"{len(run.results)}/{max(len(run.planned), len(run.trials))}"
+        trials = f"{len(run.results)}/{run.trials_expected}"
         table.add_row(run.path.name, local_time(run.started_at), _status(run), trials)
     return table
 

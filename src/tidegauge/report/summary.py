@@ -111,7 +111,7 @@ def head(run: StoredRun) -> dict[str, Any]:
             }
             for session, before, own in zip(run.sessions, ({}, *run.environments), run.environments, strict=False)
         ],
-        "trials_planned": max(len(run.planned), len(run.trials)),
+        "trials_planned": run.trials_expected,
         "trials_finished": len(run.results),
         "systems": sorted({result.spec.system for result in run.results}),
     }

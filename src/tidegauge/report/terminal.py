@@ -65,7 +65,7 @@ def path_line(before: str, path: Path) -> Text:
 
 
 def _head(run: StoredRun) -> list[RenderableType]:
-    trials = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials finished"
+    trials = f"{len(run.results)} of {run.trials_expected} trials finished"
     state = f"Run {run.name}, started {local_time(run.started_at)}: {run.status}, {trials}."
     lines: list[RenderableType] = [Paragraph(state, style="bold")]
     lines += [Paragraph(host, "", "", "  ") for host in [host_words(run)] if host]
@@ -248,7 +248,7 @@ def _unfinished(run: StoredRun) -> Iterable[RenderableType]:
 
 def how_to_go_on(run: StoredRun) -> str:
     """The command that resumes a run, with what it keeps."""
-    kept = f"{len(run.results)} of {max(len(run.planned), len(run.trials))} trials are finished and would be kept"
+    kept = f"{len(run.results)} of {run.trials_expected} trials are finished and would be kept"
     cycles = sum(len(trial.cycles.cycles) for trial in run.trials if trial.cycles is not None)
     if cycles:
         kept += f", and so would {plural(cycles, 'cycle')} of an attestation"

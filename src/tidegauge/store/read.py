@@ -166,6 +166,11 @@ class StoredRun:
         """Those that measured how fast messages went."""
         return tuple(result for result in self.results if not isinstance(result, AttestResult))
 
+    @property
+    def trials_expected(self) -> int:
+        """How many trials it is to have: as planned, or as many as were made where those are more."""
+        return max(len(self.planned), len(self.trials))
+
 
 def load_run(path: Path) -> StoredRun:
     """Read a run's directory, whatever state it is in.

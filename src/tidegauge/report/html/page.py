@@ -111,7 +111,7 @@ def index_row(run: StoredRun, href: str) -> dict[str, Any]:
         "status": run.status,
         "systems": ", ".join(systems),
         "experiments": ", ".join(experiment_names(run)),
-        "trials": f"{len(run.results)}/{max(len(run.planned), len(run.trials))}",
+        "trials": f"{len(run.results)}/{run.trials_expected}",
         "answer": answer(run).headline,
         "unequal": bool(run.terms.unequal),
     }
