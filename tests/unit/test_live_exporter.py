@@ -16,7 +16,7 @@ from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.live.exporter import FIGURES, WORKER_FIGURES, Exporter
-from tidegauge.model.events import PhaseStarted, RunStarted, SecondSeen, TrialEnded, UseNow
+from tidegauge.model.events import Decided, PhaseStarted, RunStarted, SecondSeen, TrialEnded, UseNow
 
 WORKERS_OFFERED = "tidegauge_worker_offered_msgs_per_s"
 USE = UseNow(0.5, 1.2, 0.7, 600 << 20, 5e6, 0.0, 0.97, 1e8, 0.01)
@@ -61,6 +61,13 @@ def test_a_run_from_its_start_to_its_end() -> None:
         found = exposed(exporter)
         assert found["tidegauge_trials_done", ()] == 1
         assert not any(labels for _, labels in found)
+
+
+def test_a_plan_that_changes_on_the_way_has_other_trials() -> None:
+    with Exporter(0) as exporter:
+        exporter(RunStarted("runs/x", (None, None), 60.0))  # type: ignore[arg-type]
+        exporter(Decided("the search goes on", (None, None, None), 2, 40.0))  # type: ignore[arg-type]
+        assert exposed(exporter)["tidegauge_trials", ()] == 3
 
 
 def test_each_of_several_load_generators_has_its_own_figures() -> None:

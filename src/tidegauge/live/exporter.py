@@ -13,7 +13,7 @@ from dataclasses import fields
 from prometheus_client import CollectorRegistry, Gauge, start_http_server
 
 from tidegauge.errors import UserError
-from tidegauge.model.events import Event, PhaseStarted, RunStarted, SecondSeen, TrialEnded, TrialKept, UseNow
+from tidegauge.model.events import Decided, Event, PhaseStarted, RunStarted, SecondSeen, TrialEnded, TrialKept, UseNow
 
 LOOPBACK = "127.0.0.1"
 PORT_MAX = 65535
@@ -87,7 +87,7 @@ class Exporter:
     def __call__(self, event: Event) -> None:
         """Take what happened."""
         match event:
-            case RunStarted():
+            case RunStarted() | Decided():
                 self._gauges["tidegauge_trials"].set(len(event.trials))
             case PhaseStarted():
                 self._phase.clear()
