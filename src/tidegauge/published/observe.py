@@ -13,6 +13,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity, family, point_words
 from tidegauge.model.use import ROUND_TRIPS
 from tidegauge.model.workload import Arrival
+from tidegauge.plain import grouped
 from tidegauge.published.model import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Figure, Place
 from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
 
@@ -213,12 +214,12 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
     used: list[Finding] = []
     problems, window = [], []
     results = {result.spec.trial_id: result for result in run.results}
-    for step_id in dict.fromkeys(spec.trial_id.rsplit("-s", 1)[0] for spec in fitting):
-        spec = next(spec for spec in fitting if spec.trial_id.startswith(f"{step_id}-s"))
-        finding = next((finding for finding in run.findings if finding.finding_id == step_id), None)
+    findings = {finding.finding_id: finding for finding in run.findings}
+    for step_id, (spec, *_) in grouped((spec.trial_id.rsplit("-s", 1)[0], spec) for spec in fitting).items():
+        finding = findings.get(step_id)
         if finding is None or not finding.goals:
-            failed = [failure for failure in run.failures if failure.startswith(f"{step_id}-s")]
-            problems.append(f"{step_id} {_why(failed[0] if failed else step_id, run)}")
+            failed = next((trial_id for trial_id in run.failures if trial_id.startswith(f"{step_id}-s")), step_id)
+            problems.append(f"{step_id} {_why(failed, run)}")
             continue
         goal = finding.goals[0]
         rate = goal.sustainable_msgs_per_s
