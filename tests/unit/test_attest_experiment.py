@@ -146,7 +146,7 @@ def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def page_of(run: store.StoredRun) -> str:
-    return report_page(run, {trial.trial_id: store.read_details(trial) for trial in run.trials})
+    return report_page(run, store.details_of(run))
 
 
 def shown(run: store.StoredRun) -> str:

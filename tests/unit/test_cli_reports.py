@@ -104,7 +104,7 @@ class TestAfterARun:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         run = interrupted_run(tmp_path)
-        monkeypatch.setattr(store, "read_details", lambda trial: 1 / 0)
+        monkeypatch.setattr(store, "details_of", lambda run: 1 / 0)
         reports.keep_report(run, Output(as_json=False))
         assert "Error" in capsys.readouterr().err
         assert "ZeroDivisionError" in (run / "crash.txt").read_text()

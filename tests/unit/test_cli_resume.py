@@ -118,7 +118,7 @@ def test_finished_trials_are_kept_and_the_report_is_whole(
     assert "Session 2 of this run: its 2 finished trials are kept." in text
     assert "interrupted, 2 trials finished (0001-latency-kafka to 0002-latency-kafka)" in text
     assert "finished, 1 trial finished (0003-latency-kafka)" in text
-    page = report_page(stored, {trial.trial_id: store.read_details(trial) for trial in stored.trials})
+    page = report_page(stored, store.details_of(stored))
     assert "Session 2, started" in page
     assert '<th scope="col">session</th>' in page, "each trial says in which it was made"
     assert run_command(["show", "--json"]) == 0

@@ -86,7 +86,7 @@ def text_of(*renderables: object) -> str:
 
 
 def page_of(run: store.StoredRun) -> str:
-    return report_page(run, {trial.trial_id: store.read_details(trial) for trial in run.trials})
+    return report_page(run, store.details_of(run))
 
 
 def everywhere(runs: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:

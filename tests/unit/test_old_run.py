@@ -21,7 +21,7 @@ from tidegauge.report.markdown import run_markdown
 from tidegauge.report.schemas import json_schemas
 from tidegauge.report.summary import run_summary
 from tidegauge.statistics.figures import FIGURES
-from tidegauge.store.details import read_details
+from tidegauge.store.details import details_of
 
 RUN = Path(__file__).parent / "old_run"
 SCHEMAS = json_schemas()
@@ -80,7 +80,7 @@ def test_what_a_kind_of_trial_does_not_measure_is_no_figure_of_it(run: store.Sto
 
 
 def test_it_is_shown_everywhere(run: store.StoredRun) -> None:
-    page = report_page(run, {trial.trial_id: read_details(trial) for trial in run.trials})
+    page = report_page(run, details_of(run))
     markdown, junit = run_markdown(run), run_junit(run).decode()
     for name in (LOAD, PEAK, CATCH_UP, READ, ATTEST, CONTROL):
         assert name in page

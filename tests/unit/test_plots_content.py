@@ -28,7 +28,7 @@ Loaded = tuple[store.StoredRun, Details]
 
 def loaded(path: Path) -> Loaded:
     run = store.load_run(path)
-    return run, {trial.trial_id: store.read_details(trial) for trial in run.trials}
+    return run, store.details_of(run)
 
 
 @pytest.fixture(scope="module")

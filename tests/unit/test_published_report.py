@@ -86,7 +86,7 @@ def test_the_page_names_both_machines_and_the_scale(tmp_path: Path) -> None:
     run.finish("finished")
     store.keep_published(run.path, examined(replace(CHOICE, scale="brief"), store.load_run(run.path)))
     stored = store.load_run(run.path)
-    page = report_page(stored, {trial.trial_id: store.read_details(trial) for trial in stored.trials})
+    page = report_page(stored, store.details_of(stored))
     section = page.partition('id="published">')[2].partition('id="behind">')[0]
     assert "Theirs: 3 brokers i3en.2xlarge" in section
     assert "Here: 2 CPUs (EPYC)" in section
@@ -199,7 +199,7 @@ def test_the_page_has_the_grade_the_units_and_what_contradicts_the_report(tmp_pa
     choice = Choice("streamnative-2020", ("publish-p99-pulsar-below", "alike-on-100-at-level-2"))
     store.keep_published(path, examined(choice, store.load_run(path)))
     kept = store.load_run(path)
-    page = " ".join(report_page(kept, {trial.trial_id: store.read_details(trial) for trial in kept.trials}).split())
+    page = " ".join(report_page(kept, store.details_of(kept)).split())
     assert "[tables 2-2 and 2-4; ordering]" in page
     assert "The report contradicts itself here: " in page
     assert "Units of the report: its MB/s and GB/s are MiB/s and GiB/s" in page

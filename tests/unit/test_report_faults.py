@@ -95,7 +95,7 @@ def test_results_are_read_back_as_they_were_written() -> None:
 
 def test_plots_mark_them(tmp_path: Path) -> None:
     run = store.load_run(sample_run(tmp_path))
-    details = {trial.trial_id: store.read_details(trial) for trial in run.trials}
+    details = store.details_of(run)
     block = next(block for block in blocks(run.results) if block.experiment == "latency")
     marked = Block("latency", tuple(replace(result, faults=(PAUSED,)) for result in block.results))
     plot = timelines(marked, details, "x", MAIN)[0]

@@ -90,7 +90,7 @@ def test_every_output_of_a_run_shows_it(tmp_path: Path, form: str) -> None:
     assert max(map(len, shown.splitlines())) <= 100
     assert f"| {label} |" in run_markdown(run)
     assert f"{label}: " in run_junit(run).decode()
-    page = report_page(run, {trial.trial_id: store.read_details(trial) for trial in run.trials})
+    page = report_page(run, store.details_of(run))
     assert page.count(label) >= 3
     assert all(f"Pulsar ({form})" in verdict.sentence for verdict in verdicts(run))
     summary = run_summary(run)

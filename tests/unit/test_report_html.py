@@ -39,7 +39,7 @@ PAGE_BYTES_MAX = 6_000_000
 
 def page_of(path: Path) -> str:
     run = store.load_run(path)
-    return report_page(run, {trial.trial_id: store.read_details(trial) for trial in run.trials})
+    return report_page(run, store.details_of(run))
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_everything_is_disclosed(page: str, sample: Path) -> None:
 
 def test_trials_with_other_settings_are_reported(sample: Path) -> None:
     run = store.load_run(sample)
-    details = {trial.trial_id: store.read_details(trial) for trial in run.trials}
+    details = store.details_of(run)
     (same, _) = settings(run, details)
     assert same.differences == ()
     last = [trial.trial_id for trial in run.trials if trial.spec is not None and trial.spec.system == KAFKA][-1]
@@ -379,7 +379,7 @@ class TestPicture:
 
     def test_charts_that_are_compared_have_one_scale(self, sample: Path) -> None:
         run = store.load_run(sample)
-        details = {trial.trial_id: store.read_details(trial) for trial in run.trials}
+        details = store.details_of(run)
         spans = {
             plot.y.span
             for plot in plots_of(run, details)

@@ -191,7 +191,7 @@ class TestPlots:
         assert all("(at least)" in cell for row in rows for cell in row[1:])
 
     def test_only_throughput_is_drawn(self, run: StoredRun) -> None:
-        titles = [plot.title for plot in plots_of(run, {t.trial_id: store.read_details(t) for t in run.trials})]
+        titles = [plot.title for plot in plots_of(run, store.details_of(run))]
         drawn = [title for title in titles if title.startswith("Share of ceilings")]
         assert any("peak" in title for title in drawn)
         assert not any("latency" in title for title in drawn)

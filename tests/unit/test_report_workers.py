@@ -112,7 +112,7 @@ def test_of_a_sweep_there_is_one_note_and_no_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["html", "markdown"])
 def test_pages_have_it_too(tmp_path: Path, form: str) -> None:
     run = stored(tmp_path, several())
-    details = {trial.trial_id: store.read_details(trial) for trial in run.trials}
+    details = store.details_of(run)
     page = report_page(run, details) if form == "html" else run_markdown(run)
     assert "kafka@4.3.1 3" in page
     assert "began within 3 ms of each other and ended within 1.4 ms" in page

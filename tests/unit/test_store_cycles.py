@@ -46,7 +46,7 @@ def test_what_was_found_until_then_is_shown_everywhere(tmp_path: Path) -> None:
     assert trial.status_words == expected
     (without,) = run_summary(stored)["trials_without_result"]
     assert without["reason"] == expected.replace(":", ";", 1)
-    assert "until then 1 cut" in report_page(stored, {SPEC.trial_id: store.read_details(trial)})
+    assert "until then 1 cut" in report_page(stored, store.details_of(stored))
     kept = "0 of 1 trials are finished and would be kept, and so would 2 cycles of an attestation"
     assert kept in how_to_go_on(stored)
 

@@ -11,7 +11,7 @@ import os
 import secrets
 import sys
 import webbrowser
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -234,11 +234,7 @@ def _choice(run: store.StoredRun) -> Choice:
 def _write(run: store.StoredRun, path: Path) -> Path:
     from tidegauge.report.html.page import report_page
 
-    return store.write_page(path, report_page(run, _details(run)))
-
-
-def _details(run: store.StoredRun) -> Mapping[str, store.TrialDetails]:
-    return {trial.trial_id: store.read_details(trial) for trial in run.trials}
+    return store.write_page(path, report_page(run, store.details_of(run)))
 
 
 def _plots(run: store.StoredRun, svg: Path | None, png: Path | None) -> list[Path]:
@@ -247,7 +243,7 @@ def _plots(run: store.StoredRun, svg: Path | None, png: Path | None) -> list[Pat
     from tidegauge.report.html.page import plots_of, system_places
     from tidegauge.report.plots.draw import png_file, svg_file
 
-    plots, places = plots_of(run, _details(run)), system_places(run)
+    plots, places = plots_of(run, store.details_of(run)), system_places(run)
     written: list[Path] = []
     for directory, ending, draw in ((svg, "svg", svg_file), (png, "png", png_file)):
         if directory is not None:

@@ -110,7 +110,7 @@ class Pages:
             return HTTPStatus.OK, "text/html; charset=utf-8", written.read_bytes()
         with self._drawing:  # matplotlib's settings belong to the whole process.
             stored = store.load_run(run)
-            return _html(report_page(stored, {trial.trial_id: store.read_details(trial) for trial in stored.trials}))
+            return _html(report_page(stored, store.details_of(stored)))
 
     def _state(self, run: Path) -> Answer:
         state = self._followers.setdefault(run.name, Follower(run)).state()

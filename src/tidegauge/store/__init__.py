@@ -26,7 +26,7 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
 """
 
 from tidegauge.store.attestations import known_attestations
-from tidegauge.store.details import TrialDetails, read_details
+from tidegauge.store.details import details_of
 from tidegauge.store.files import INDEX_NAME, REPORT_NAME, keep_published, write_crash_report, write_files, write_page
 from tidegauge.store.omb import keep_omb_files, write_omb_result
 from tidegauge.store.read import (
@@ -50,9 +50,9 @@ __all__ = [
     "RunStore",
     "StoredRun",
     "StoredTrial",
-    "TrialDetails",
     "TrialStore",
     "create_run",
+    "details_of",
     "find_run",
     "keep_omb_files",
     "keep_published",
@@ -60,7 +60,6 @@ __all__ = [
     "list_runs",
     "load_run",
     "newest_run_of",
-    "read_details",
     "read_seconds",
     "read_worker_seconds",
     "resume_run",

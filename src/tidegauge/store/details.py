@@ -10,7 +10,7 @@ from typing import Any
 
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.hlog import each_interval, read_intervals
-from tidegauge.store.read import StoredTrial, part_of, read_object
+from tidegauge.store.read import StoredRun, StoredTrial, part_of, read_object
 from tidegauge.store.seconds import read_seconds
 from tidegauge.store.telemetry import use_rows
 
@@ -119,6 +119,11 @@ def read_details(trial: StoredTrial) -> TrialDetails:
         disclosed=_disclosed(settings, distribution),
         page_cache=_object_of(part_of(directory / "trial.json", "page_cache")),
     )
+
+
+def details_of(run: StoredRun) -> dict[str, TrialDetails]:
+    """The same of all trials of a run, by their ids."""
+    return {trial.trial_id: read_details(trial) for trial in run.trials}
 
 
 def _seconds(directory: Path) -> tuple[Mapping[str, Any], ...]:
