@@ -13,7 +13,8 @@ import pytest
 from tidegauge.cli.output import console
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import probes
-from tidegauge.fleet.check import Wanted, check, disagreements, judged_clocks, missing, outside, rounds
+from tidegauge.fleet.check import check, disagreements, judged_clocks, missing, outside, rounds
+from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.probes import Prober
 from tidegauge.model.fleet import DiskState, FleetCheck, FleetHost, HostState, Joined
 from tidegauge.report.fleet import check_content, check_report, hosts_report, joined_report
@@ -23,7 +24,7 @@ HOSTS = tuple(
     FleetHost(f"127.0.3.{number}", role, f"node-{number}")
     for number, role in ((1, "controller"), (2, "server"), (3, "load"))
 )
-WANTED = Wanted({"server": 1, "load": 1}, clock_ns_max=1e9, drift_ppm=100.0)
+WANTED = FleetFile(hosts_of_role=(("server", 1), ("load", 1)), clock_s_max=2.0, drift_ppm=100.0)
 
 
 class InProcess:
@@ -130,7 +131,8 @@ def test_a_port_that_is_taken_or_closed_is_said() -> None:
 
 def test_hosts_that_are_lost_missing_or_outside_the_network_are_problems() -> None:
     hosts = (*HOSTS[:2], FleetHost("127.0.3.3", "load", "node-3", alive=False))
-    wanted = Wanted({"server": 3, "load": 1}, 1e9, 100.0, ipaddress.IPv4Network("127.0.3.0/31"))
+    roles = (("server", 3), ("load", 1))
+    wanted = replace(WANTED, hosts_of_role=roles, network=ipaddress.IPv4Network("127.0.3.0/31"))
     found = check(Loopback(hosts), wanted, lambda _: None)
     assert found.problems[0] == "127.0.3.3 is lost: Ray had it and can't reach it."
     assert "needs 3: tidegauge fleet join ADDRESS --role server on 2 more hosts." in found.problems[1]

@@ -126,7 +126,6 @@ def status(*, as_json: Json = False) -> int:
 @app.command(epilog="Example: tidegauge fleet check fleet.yaml")
 def check(file: FleetPath = None, *, as_json: Json = False) -> int:
     """Look at every host, link, clock and server disk (some 15 s). Exit code 1 if something is wrong."""
-    from tidegauge.fleet.check import Wanted
     from tidegauge.fleet.check import check as examine
     from tidegauge.fleet.file import FleetFile, read_fleet_file
     from tidegauge.report.fleet import check_content, check_report
@@ -134,11 +133,8 @@ def check(file: FleetPath = None, *, as_json: Json = False) -> int:
 
     out = Output(as_json)
     fleet = read_fleet_file(file) if file else FleetFile()
-    wanted = Wanted(
-        dict(fleet.hosts_of_role), fleet.clock_s_max / 2 * 1e9, fleet.drift_ppm, fleet.network, JAVA_MAJOR_MIN
-    )
     with joined_fleet(fleet.address) as (launcher, _):
-        found = examine(launcher, wanted, out.say)
+        found = examine(launcher, fleet, out.say, JAVA_MAJOR_MIN)
     out.show(check_report(found), check_content(found))
     return EXIT_FAILED if found.problems else EXIT_GOOD
 

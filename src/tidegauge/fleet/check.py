@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Address, IPv4Network
 from statistics import median
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.fleet.api import Launcher, Remote
+from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.probes import Prober
 from tidegauge.fleet.ray_node import PROBE_PORT
 from tidegauge.model.fleet import SERVER_ROLE, DiskState, FleetCheck, FleetHost, HostLink, HostState, Link
@@ -32,23 +32,12 @@ _Result = TypeVar("_Result")
 Report = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What the fleet is to be: hosts of each role, and the most that a clock may be uncertain by (half width)."""
-
-    hosts_of_role: Mapping[str, int]
-    clock_ns_max: float
-    drift_ppm: float
-    network: IPv4Network | None = None
-    java_major_min: int = 0
-
-
-def check(launcher: Launcher, wanted: Wanted, report: Report) -> FleetCheck:
+def check(launcher: Launcher, wanted: FleetFile, report: Report, java_major_min: int = 0) -> FleetCheck:
     """Look at every host and pair. What a host can't do is a problem in the result; nothing is raised for it."""
     begun_s = time.monotonic()
     hosts = tuple(launcher.hosts())
     problems = [f"{host.address} is lost: Ray had it and can't reach it." for host in hosts if not host.alive]
-    problems += missing(hosts, wanted.hosts_of_role)
+    problems += missing(hosts, dict(wanted.hosts_of_role))
     problems += outside(hosts, wanted.network)
     living = [host for host in hosts if host.alive]
     remotes = {host.address: launcher.start(host, Prober) for host in living}
@@ -56,9 +45,7 @@ def check(launcher: Launcher, wanted: Wanted, report: Report) -> FleetCheck:
         with ThreadPoolExecutor(max(1, len(living))) as pool:
             fleet = _Fleet(pool, remotes, problems)
             report(f"asking {plural(len(living), 'host')} ...")
-            states: dict[str, HostState] = fleet.on_each(
-                living, "state", lambda _: (wanted.java_major_min,), _START_S_MAX
-            )
+            states: dict[str, HostState] = fleet.on_each(living, "state", lambda _: (java_major_min,), _START_S_MAX)
             problems += disagreements(states)
             ready = [host for host in living if host.address in states]
             ports = fleet.on_each(ready, "listen", lambda host: (host.address, PROBE_PORT))
@@ -74,7 +61,7 @@ def check(launcher: Launcher, wanted: Wanted, report: Report) -> FleetCheck:
     finally:
         for remote in remotes.values():
             remote.end()
-    bounds, doubts = judged_clocks(offsets, wanted.clock_ns_max)
+    bounds, doubts = judged_clocks(offsets, wanted.clock_s_max / 2 * 1e9)
     links = tuple(_link(pair, exchanged, rates, bounds) for pair in sorted(rates))
     return FleetCheck(hosts, states, disks, links, (*problems, *doubts), time.monotonic() - begun_s)
 
