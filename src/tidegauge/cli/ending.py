@@ -33,19 +33,19 @@ def crashed(error: Exception, run_path: Path | None = None) -> TidegaugeError:
 
 
 def _kept(text: str, run_path: Path | None) -> Path | None:
+    """In the run's directory, else in a temporary file; None where neither can be written."""
     if run_path is not None:
-        try:
+        with suppress(RunFailedError):
             return write_crash_report(run_path, text)
-        except RunFailedError:
-            pass
-    try:
-        with tempfile.NamedTemporaryFile(
+    with (
+        suppress(OSError),
+        tempfile.NamedTemporaryFile(
             "w", prefix="tidegauge-crash-", suffix=".txt", delete=False, errors="replace"
-        ) as file:
-            file.write(text)
+        ) as file,
+    ):
+        file.write(text)
         return Path(file.name)
-    except OSError:
-        return None
+    return None
 
 
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
