@@ -6,7 +6,6 @@ Nothing is asked of servers or workers for it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import fields
 
@@ -81,8 +80,7 @@ class Exporter:
         """Listen no more."""
         self._server.shutdown()
         self._server.server_close()
-        if isinstance(self._thread, threading.Thread):
-            self._thread.join(5.0)
+        self._thread.join(5.0)
 
     def __call__(self, event: Event) -> None:
         """Take what happened."""
