@@ -93,8 +93,7 @@ def _differing(kind: str, sides: Sequence[Mapping[str, str]]) -> list[Difference
 
 
 def _host(run: StoredRun) -> dict[str, str]:
-    host = run.environment.get("host")
-    facts = host if isinstance(host, Mapping) else {}
+    facts = run.facts("host")
     found = {name.replace("_", " ").removesuffix(" bytes"): _fact(name, facts.get(name)) for name in _HOST}
     disks = facts.get("disks")
     parts = [disk for disk in disks.values() if isinstance(disk, Mapping)] if isinstance(disks, Mapping) else []
@@ -116,13 +115,11 @@ def _fact(name: str, value: Any) -> str:
 
 def _software(disclosed: DisclosedRun) -> dict[str, str]:
     run = disclosed.run
-    tool = run.environment.get("tidegauge")
-    commit = tool.get("git_commit", "") if isinstance(tool, Mapping) else ""
-    modified = " (modified)" if isinstance(tool, Mapping) and tool.get("git_modified") else ""
-    python = run.environment.get("python")
+    tool = run.facts("tidegauge")
+    commit = f"{str(tool.get('git_commit', ''))[:12]}{' (modified)' if tool.get('git_modified') else ''}"
     found = {
-        "Tidegauge": " ".join(part for part in (run.tidegauge_version, f"{str(commit)[:12]}{modified}") if part),
-        "Python": str(python.get("version", "")) if isinstance(python, Mapping) else NOT_THERE,
+        "Tidegauge": " ".join(part for part in (run.tidegauge_version, commit) if part),
+        "Python": str(run.facts("python").get("version", NOT_THERE)),
     }
     systems = sorted({result.spec.system for result in run.results})
     for name, labels in grouped((family(system), system) for system in systems).items():
@@ -160,8 +157,7 @@ def _campaign(run: StoredRun) -> dict[str, str]:
         found = {key: str(value) for key, value in values}
     except (YAMLError, ValueError):
         found = {"text": text}
-    campaign = run.environment.get("campaign")
-    overrides = campaign.get("overrides") if isinstance(campaign, Mapping) else None
+    overrides = run.facts("campaign").get("overrides")
     for key, value in overrides.items() if isinstance(overrides, Mapping) else ():
         found = {
             name: old for name, old in found.items() if name != key and not name.startswith((f"{key}.", f"{key}["))

@@ -101,8 +101,8 @@ def session_words(run: StoredRun) -> list[str]:
 
 def host_words(run: StoredRun) -> str:
     """The host of a run in two sentences; "" where the run does not (yet) say."""
-    host = run.environment.get("host")
-    if not isinstance(host, Mapping):
+    host = run.facts("host")
+    if not host:
         return ""
     memory_bytes = host.get("memory_bytes")
     memory = f"{rounded(memory_bytes / (1 << 30))} GiB memory" if isinstance(memory_bytes, int) else ""

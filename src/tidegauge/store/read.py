@@ -166,6 +166,11 @@ class StoredRun:
         """Those that measured how fast messages went."""
         return tuple(result for result in self.results if not isinstance(result, AttestResult))
 
+    def facts(self, kind: str) -> Mapping[str, Any]:
+        """A part of `environment`, such as "host"; empty where it is not recorded."""
+        found = self.environment.get(kind)
+        return found if isinstance(found, Mapping) else {}
+
     @property
     def trials_expected(self) -> int:
         """How many trials it is to have: as planned, or as many as were made where those are more."""

@@ -199,7 +199,7 @@ def again(run: StoredRun, omb_files: Sequence[str]) -> Again:
 
 def version_words(run: StoredRun) -> str:
     """Which Tidegauge made the run."""
-    tool = run.environment.get("tidegauge")
-    commit = tool.get("git_commit") if isinstance(tool, Mapping) else None
-    changed = " with local changes" if isinstance(tool, Mapping) and tool.get("git_modified") else ""
+    tool = run.facts("tidegauge")
+    commit = tool.get("git_commit")
+    changed = " with local changes" if tool.get("git_modified") else ""
     return f"Tidegauge {run.tidegauge_version}" + (f", commit {commit}{changed}" if commit else "")
