@@ -180,6 +180,11 @@ class Latency:
     p90_ms: float | None = None
     p9999_ms: float | None = None
 
+    def at(self, percentile: str) -> float | None:
+        """A percentile by its name: "p50", "p99.9"."""
+        found: float | None = getattr(self, f"{percentile.replace('.', '')}_ms")
+        return found
+
 
 NO_LATENCY = Latency(0, 0.0, None, None, None, None, 0.0)
 """The summary of nothing."""

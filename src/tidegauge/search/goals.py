@@ -137,7 +137,7 @@ def _limits(goal: Goal, result: LoadResult) -> Verdict:
     undecided = Verdict(Outcome.PASS)
     for limit in goal.limits:
         for where, latency, least, most in _series(limit.series, result):
-            least_ms, most_ms = _percentile(least, limit.percentile), _percentile(most, limit.percentile)
+            least_ms, most_ms = least.at(limit.percentile), most.at(limit.percentile)
             if least_ms is None or most_ms is None:
                 missing = f"too few messages for a {limit.percentile} ({latency.count:,}); measure longer"
                 undecided = Verdict(Outcome.UNDECIDED, "samples", missing)
@@ -160,11 +160,6 @@ def _series(name: str, result: LoadResult) -> Iterator[tuple[str, Latency, Laten
     for sub in result.subscriptions:
         middle = sub.end_to_end
         yield f" on {sub.name}", middle, sub.end_to_end_low or middle, sub.end_to_end_high or middle
-
-
-def _percentile(latency: Latency, name: str) -> float | None:
-    values = {"p50": latency.p50_ms, "p95": latency.p95_ms, "p99": latency.p99_ms, "p99.9": latency.p999_ms}
-    return values[name]
 
 
 @dataclass(frozen=True)

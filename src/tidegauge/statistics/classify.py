@@ -196,7 +196,7 @@ def _waited_for(evidence: Evidence) -> list[tuple[BusyConsumer, str]]:
 def _beyond_response(evidence: Evidence, end_to_end: Latency) -> str:
     """Where a percentile of end-to-end is twice the response's or more: the system had the message long before."""
     for name in ("p50", "p95", "p99"):
-        all_ms, response_ms = _at(end_to_end, name), _at(evidence.response, name)
+        all_ms, response_ms = end_to_end.at(name), evidence.response.at(name)
         if all_ms is None or response_ms is None:
             continue
         beyond_ms = all_ms - response_ms
@@ -267,7 +267,7 @@ def _own_lag(
     for worker, own_lag, response in judged:
         found = []
         for name in percentiles:
-            lag_ms, response_ms = _at(own_lag, name), _at(response, name)
+            lag_ms, response_ms = own_lag.at(name), response.at(name)
             if lag_ms is not None and response_ms and lag_ms >= floor_ms:
                 found.append(_Lag(name, lag_ms / response_ms, lag_ms, response_ms, worker))
         lags += [max(found, key=lambda lag: lag.share)] if found else []
@@ -280,11 +280,6 @@ def _own_lag(
 
 def _bounds_reached(lag: _Lag) -> int:
     return sum(lag.share >= bound for bound in (OWN_LAG_DOUBTFUL_SHARE, OWN_LAG_INVALID_SHARE))
-
-
-def _at(latency: Latency, name: str) -> float | None:
-    values = {"p50": latency.p50_ms, "p95": latency.p95_ms, "p99": latency.p99_ms, "p99.9": latency.p999_ms}
-    return values[name]
 
 
 def _own_lag_text(lag: _Lag) -> str:
