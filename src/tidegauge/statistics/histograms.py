@@ -34,6 +34,8 @@ _PLAIN_COOKIE = 0x1C849303
 _STORED = b"\x78\x01"
 """How zlib begins what it has not compressed."""
 _DIGITS = 3
+_HALF_MAGNITUDE = 10
+"""Power of two of the buckets of each doubling, which these digits take."""
 _LENGTH_MAX = 1 << 20
 _BYTES_BEFORE_LAST_MAX = 7
 _STEPS = bytes((byte + 1) // 2 if byte & 1 else 1 for byte in range(0x80)) + bytes(0x80)
@@ -156,9 +158,8 @@ def moved(histogram: Histogram, by_ns: float, *, mirrored: bool = False, least: 
 
 def _index_of(values_ns: Counts) -> Counts:
     """The buckets that values of at least 0 belong to, of a histogram whose finest bucket is 1 ns."""
-    half_magnitude = 10
-    shift = np.maximum(0, np.frexp(values_ns.astype(np.float64))[1].astype(np.int64) - 1 - half_magnitude)
-    return (shift << half_magnitude) + (values_ns >> shift)
+    shift = np.maximum(0, np.frexp(values_ns.astype(np.float64))[1].astype(np.int64) - 1 - _HALF_MAGNITUDE)
+    return (shift << _HALF_MAGNITUDE) + (values_ns >> shift)
 
 
 def sum_of(histograms: Iterable[Histogram]) -> Histogram:
@@ -317,15 +318,9 @@ def _append(packed: bytearray, number: int) -> None:
 
 def _buckets(indexes: NDArray[np.int64], unit_magnitude: int) -> tuple[Counts, Counts]:
     """Lowest value and width, in ns, of buckets: 2048 fine ones, then 1024 for each doubling."""
-    half_magnitude = 10
-    half = 1 << half_magnitude
-    bucket = (indexes >> half_magnitude) - 1
-    sub = (indexes & (half - 1)) + half
-    first = bucket < 0
-    sub = np.where(first, sub - half, sub)
-    shift = np.where(first, 0, bucket) + unit_magnitude
-    one = np.int64(1)
-    return (sub.astype(np.int64) << shift, one << shift)
+    doubling = np.maximum(0, (indexes >> _HALF_MAGNITUDE) - 1)
+    shift = doubling + unit_magnitude
+    return (indexes - (doubling << _HALF_MAGNITUDE)) << shift, np.int64(1) << shift
 
 
 _BEYOND_MIN = 10
