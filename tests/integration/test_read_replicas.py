@@ -21,8 +21,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.message import Fate
 from tidegauge.model.workload import ClientSettings, Payload, Workload
 from tidegauge.systems.api import node_of
-from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.messages import NOWHERE, Positions
+from tidegauge.worker.api import NOWHERE, LoadOrder, Positions
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -28,8 +28,7 @@ from tidegauge.model.server import Setting
 from tidegauge.model.trial import AttestSpec
 from tidegauge.model.workload import Workload
 from tidegauge.systems.api import DeployRequest, Node
-from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
-from tidegauge.worker.messages import NOWHERE, Positions
+from tidegauge.worker.api import NOWHERE, LoadOrder, OnProgress, Positions, ignore_progress
 
 EACH_S = 0.002
 """Between two messages of the simulated load."""

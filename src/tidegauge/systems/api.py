@@ -298,7 +298,7 @@ class IsRead(Protocol):
         return ClientKinds()
 
     def serves_replicas(self, choice: LevelChoice, workload: Workload) -> bool:
-        """Whether clients can have a topic read from one node's own copy (`ReadingWorker.read_back`). Pure.
+        """Whether clients can have a topic read from one node's own copy (`LoadWorker.read_back`). Pure.
 
         Asked where every node has a copy.
         """

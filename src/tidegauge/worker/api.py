@@ -16,6 +16,7 @@ from tidegauge.model.load import (
     TotalFigures,
     WorkerFacts,
 )
+from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import RateSchedule, Workload
 
@@ -131,6 +132,9 @@ def no_answer(subject: str, call: str, seconds: float, log_path: Path) -> NoAnsw
     )
 
 
+Positions = Mapping[tuple[int, int], int]
+"""By topic and partition."""
+NOWHERE: Positions = {}
 FILE_KEY_END = ".path"
 """How the name of a connection setting ends whose value is a file of this host."""
 
@@ -208,6 +212,34 @@ class LoadWorker(Protocol):
         self, driver: str, connection: Mapping[str, str], topics: list[str], trial_id: int
     ) -> None:
         """Remove from topics that stay what a trial's consumers made there; what does not exist is no error."""
+
+    def read_back(
+        self,
+        order: LoadOrder,
+        subscription: str,
+        file: Path,
+        timeout_s: float,
+        *,
+        node: int = 0,
+        last: Positions = NOWHERE,
+    ) -> ReadBack:
+        """Read all partitions of the order's topics through the official client; changes no message.
+
+        Args:
+            order: the trial's own order, which may be running, finished with its topics kept, or of another worker.
+            subscription: whose copy is read where each has one of its own ("sub-1"). It must not have consumed
+                anything: let the last subscription start paused and leave it so. Where messages are kept only as long
+                as a subscription needs them (Pulsar), it is the one that keeps them.
+            file: is made; must not exist yet. What it holds: `tidegauge.attestation.evidence`.
+            timeout_s: for all partitions together. What is not read by then is reported as not complete.
+            node: whose copy is read, by number from 1, where a system lets clients choose (`System.serves_replicas`); 0
+                is whatever serves. Kafka's partitions are led by that node afterwards.
+            last: where the last messages are known to be, acknowledged there or found by another read. They are given
+                some seconds to show up, for servers that have a message may learn a little later that they may show it.
+        """
+
+    def committed_positions(self, order: LoadOrder) -> CommittedPositions:
+        """How far the order's subscriptions have come, by what the servers say."""
 
     def close(self) -> None:
         """End the worker process. Never raises."""

@@ -24,10 +24,12 @@ from tidegauge.model.server import Setting
 from tidegauge.worker import messages
 from tidegauge.worker.api import (
     FILE_KEY_END,
+    NOWHERE,
     LeftResults,
     LoadOrder,
     NoAnswerError,
     OnProgress,
+    Positions,
     Share,
     WorkerLostError,
     ignore_progress,
@@ -36,7 +38,6 @@ from tidegauge.worker.api import (
 from tidegauge.worker.archive import LOAD_S_MIN, WRITING_S_MAX, Archive
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
-from tidegauge.worker.messages import NOWHERE, Positions
 from tidegauge.worker.site import Site
 from tidegauge.worker.streams import Streams
 
@@ -418,12 +419,12 @@ class GrpcWorker:
         node: int = 0,
         last: Positions = NOWHERE,
     ) -> ReadBack:
-        """See `ReadingWorker.read_back`."""
+        """See `LoadWorker.read_back`."""
         request = messages.read_back_request(order, subscription, file, timeout_s, node=node, last=last)
         return messages.read_back_of(self._ask("ReadBack", request, timeout_s + _PREPARE_S), file)
 
     def committed_positions(self, order: LoadOrder) -> CommittedPositions:
-        """See `ReadingWorker.committed_positions`."""
+        """See `LoadWorker.committed_positions`."""
         request = pb.CommittedPositionsRequest(order=messages.prepare_request(order))
         return messages.positions_of(self._ask("CommittedPositions", request, _PREPARE_S))
 

@@ -35,7 +35,6 @@ from tidegauge.worker.api import (
     no_answer,
 )
 from tidegauge.worker.merging import SecondMerger, check_counts, merged_totals
-from tidegauge.worker.messages import ReadingWorker
 from tidegauge.worker.sequences import Part, count_sequences
 
 ANSWER_S_MAX = 12.0
@@ -76,7 +75,7 @@ class MemberClocks(Protocol):
         """Of each two without the same clock, the second's minus the first's in all of a span of the controller's."""
 
 
-class GroupMember(LoadWorker, ReadingWorker, Protocol):
+class GroupMember(LoadWorker, Protocol):
     """What a group needs of each worker. All instants are of the controller's clock."""
 
     clock_ahead_ns: int

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from tidegauge.model.load import (
     ApartLatency,
@@ -23,44 +23,8 @@ from tidegauge.model.load import (
 from tidegauge.model.message import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import Keys, RateSchedule, Workload
-from tidegauge.worker.api import LeftResults, LoadOrder, Share
+from tidegauge.worker.api import LeftResults, LoadOrder, Positions, Share
 from tidegauge.worker.generated import worker_pb2 as pb
-
-Positions = Mapping[tuple[int, int], int]
-"""By topic and partition."""
-NOWHERE: Positions = {}
-
-
-class ReadingWorker(Protocol):
-    """The part of a worker that reads back. Every call raises `RunFailedError`, also if it is gone, with its log."""
-
-    def read_back(
-        self,
-        order: LoadOrder,
-        subscription: str,
-        file: Path,
-        timeout_s: float,
-        *,
-        node: int = 0,
-        last: Positions = NOWHERE,
-    ) -> ReadBack:
-        """Read all partitions of the order's topics through the official client; changes no message.
-
-        Args:
-            order: the trial's own order, which may be running, finished with its topics kept, or of another worker.
-            subscription: whose copy is read where each has one of its own ("sub-1"). It must not have consumed
-                anything: let the last subscription start paused and leave it so. Where messages are kept only as long
-                as a subscription needs them (Pulsar), it is the one that keeps them.
-            file: is made; must not exist yet. What it holds: `tidegauge.attestation.evidence`.
-            timeout_s: for all partitions together. What is not read by then is reported as not complete.
-            node: whose copy is read, by number from 1, where a system lets clients choose (`System.serves_replicas`); 0
-                is whatever serves. Kafka's partitions are led by that node afterwards.
-            last: where the last messages are known to be, acknowledged there or found by another read. They are given
-                some seconds to show up, for servers that have a message may learn a little later that they may show it.
-        """
-
-    def committed_positions(self, order: LoadOrder) -> CommittedPositions:
-        """How far the order's subscriptions have come, by what the servers say."""
 
 
 def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb.PrepareRequest:
@@ -204,11 +168,7 @@ positions_of: Callable[[pb.CommittedPositionsReply], CommittedPositions] = reade
 
 def second_here(figures: SecondFigures, ahead_ns: int) -> SecondFigures:
     """A second of a worker whose clock is ahead of the controller's, on the controller's."""
-    if not ahead_ns:
-        return figures
-    return replace(
-        figures, from_mono_ns=figures.from_mono_ns - ahead_ns, until_mono_ns=figures.until_mono_ns - ahead_ns
-    )
+    return _shifted(figures, -ahead_ns, "from_mono_ns", "until_mono_ns") if ahead_ns else figures
 
 
 def totals_here(totals: TotalFigures, ahead_ns: int) -> TotalFigures:

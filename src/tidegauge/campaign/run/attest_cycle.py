@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
@@ -36,8 +35,7 @@ from tidegauge.model.message import LOST, CommittedPositions, Fate, Found
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import AttestSpec
 from tidegauge.systems.api import node_of
-from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.messages import Positions, ReadingWorker
+from tidegauge.worker.api import LoadOrder, Positions
 
 GRACE_S = 75.0
 """For outcomes of what is still in flight when the load ends: what is written after the first read began would be in
@@ -69,11 +67,6 @@ class CycleContext:
 
     session: Session[AttestSpec]
     disks: tuple[Path, ...]
-
-    @property
-    def reader(self) -> ReadingWorker:
-        """The worker as one that reads back."""
-        return cast(ReadingWorker, self.session.worker)
 
     def disks_of(self, nodes: Sequence[int]) -> list[Path]:
         """The disks that these nodes' directories are on."""
@@ -134,7 +127,7 @@ def run_cycle(context: CycleContext, cycle: Cycle, prepared: Prepared) -> CycleO
             _keep_up(context, (_acked_again(context) if act.when_acked else began_s) + act.after_s)
             if act.kind is not Kind.RELEASE and before is None:
                 # Before the first node is held as well: one that stands can't be asked.
-                before = context.reader.committed_positions(order)
+                before = context.session.worker.committed_positions(order)
             _do(context, act, prepared.leader, watch)
             began_s = time.monotonic()
         _keep_up(context, began_s + cycle.tail_s)
@@ -289,7 +282,7 @@ def _read(
 ) -> tuple[list[Read], CommittedPositions | None]:
     """Two reads of everything, and the committed positions. Raises `RunFailedError`."""
     reads = [_read_once(context, order, name, last) for name in ("first read", "second read")]
-    return reads, context.reader.committed_positions(order) if commits else None
+    return reads, context.session.worker.committed_positions(order) if commits else None
 
 
 def _read_replicas(context: CycleContext, order: LoadOrder, before: Sequence[Read]) -> list[Read]:
@@ -310,7 +303,7 @@ def _read_once(context: CycleContext, order: LoadOrder, name: str, last: Positio
     """One read of everything. Raises `RunFailedError`."""
     kept = f"sub-{order.workload.subscriptions - 1}"
     file = Path(order.history_directory) / f"{name.replace(' ', '-')}.log"
-    read_back = context.reader.read_back(order, kept, file, READ_S_MAX, node=node, last=last)
+    read_back = context.session.worker.read_back(order, kept, file, READ_S_MAX, node=node, last=last)
     return load_read(name, read_back, order.trial_id)
 
 
