@@ -56,7 +56,7 @@ class Member:
     def __post_init__(self) -> None:
         self.processes = (f"worker-{self.number + 1}",)
         self.pids = (100 + self.number,)
-        self.words = f"load generator {self.number + 1} of 3"
+        self.subject = f"Load generator {self.number + 1} of 3"
         self.log_path = Path(f"/logs/worker-{self.number + 1}.log")
         self.facts = f"facts {self.number}"
         self.closed = threading.Event()

@@ -108,7 +108,6 @@ _CHANNEL_OPTIONS = (
 )
 
 Reply = TypeVar("Reply")
-_ENDING_POLL_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,7 @@ class GrpcWorker:
         self._process = process
         self._call_s = _HANDSHAKE_S
         self.processes: tuple[str, ...] = (process.name,)
-        self.words = process.words
+        self.subject = process.subject
         self.log_path = process.log_path
         self._metadata = ((_SECRET_KEY, process.secret),)
         address = f"{process.site.address}:{process.port}"
@@ -364,25 +363,13 @@ class GrpcWorker:
 
     def sequences(self) -> Iterator[SentSequences | ReceivedSequences]:
         """See `GroupMember.sequences`."""
-        try:
-            yield from map(messages.sequences_of, self._streams.read("Sequences", pb.SequencesRequest(), _PREPARE_S))
-        except grpc.RpcError as error:
-            raise self._failure("Sequences", error, _PREPARE_S) from error
-        except CancelledError as error:
-            raise self._closed("Sequences") from error
+        yield from map(messages.sequences_of, self._read("Sequences", pb.SequencesRequest()))
 
     def left_results(self, trial_id: int, share: Share | None = None) -> list[LeftResults]:
         """See `LoadWorker.left_results`. Of another host's none: nobody knows any more what its instants mean here."""
         if self._process.site.tls:
             return []
-        request = messages.left_results_request(trial_id, share)
-        call = self._stub.LeftResults(request, timeout=_PREPARE_S, metadata=self._metadata)
-        try:
-            return messages.left_results_of(call)
-        except grpc.RpcError as error:
-            raise self._failure("LeftResults", error, _PREPARE_S) from error
-        finally:
-            call.cancel()
+        return messages.left_results_of(self._read("LeftResults", messages.left_results_request(trial_id, share)))
 
     def remove_left_results(self, trial_id: int, share: Share | None = None) -> None:
         """See `LoadWorker.remove_left_results`."""
@@ -463,21 +450,13 @@ class GrpcWorker:
                 process.host.signal(process.name, signal.SIGKILL)
                 return
             self._shut_down(pb.ShutdownRequest(write_archive=True))
-            if process.archive is not None and self._ends_within(WRITING_S_MAX):
+            status = _await_end(process, WRITING_S_MAX)
+            if process.archive is not None and status is not None and status.exit_code == 0:
                 process.archive.keep(process.scratch)
 
     def _shut_down(self, request: Any) -> None:
         with contextlib.suppress(grpc.RpcError, ValueError):
             self._stub.Shutdown(request, timeout=2.0, metadata=self._metadata)
-
-    def _ends_within(self, seconds_max: float) -> bool:
-        """Whether the process ends by itself, and well."""
-        deadline_s = time.monotonic() + seconds_max
-        while (status := self._process.host.status(self._process.name)).running:
-            if time.monotonic() > deadline_s:
-                return False
-            time.sleep(_ENDING_POLL_S)
-        return status.exit_code == 0
 
     def _ask(self, call: str, request: object, timeout_s: float | None = None) -> Any:
         """One call. Raises `RunFailedError` with the cause in one line.
@@ -494,6 +473,15 @@ class GrpcWorker:
         except grpc.RpcError as error:
             raise self._failure(call, error, timeout_s) from error
         except ValueError as error:  # The channel was closed in another thread.
+            raise self._closed(call) from error
+
+    def _read(self, call: str, request: object) -> Iterator[Any]:
+        """All messages of a call, as they are wanted. Raises `RunFailedError`."""
+        try:
+            yield from self._streams.read(call, request, _PREPARE_S)
+        except grpc.RpcError as error:
+            raise self._failure(call, error, _PREPARE_S) from error
+        except CancelledError as error:
             raise self._closed(call) from error
 
     def _await(self, call: str, answer: Any) -> Any:
@@ -565,7 +553,7 @@ class GrpcWorker:
 
     def _death(self, call: str) -> WorkerLostError:
         """The error that says how the worker ended."""
-        status = _await_end(self._process)
+        status = _await_end(self._process, _DEATH_WAIT_S)
         log = self._process.log_path
         cause = self._process.cause_from_log()
         exhausted = memory_exhausted(cause)
@@ -599,9 +587,9 @@ class GrpcWorker:
         )
 
 
-def _await_end(process: WorkerProcess) -> ProcessStatus | None:
-    """The worker's status once its agent has seen it end; the last one if that takes too long."""
-    deadline_s = time.monotonic() + _DEATH_WAIT_S
+def _await_end(process: WorkerProcess, seconds_max: float) -> ProcessStatus | None:
+    """The worker's status once its agent has seen it end; the last one if that takes too long, None of no agent."""
+    deadline_s = time.monotonic() + seconds_max
     while True:
         try:
             status = process.host.status(process.name)

@@ -80,8 +80,8 @@ class GroupMember(LoadWorker, Protocol):
 
     clock_ahead_ns: int
     """By how much its own is ahead of that, as its group says for each trial."""
-    words: str
-    """ "load generator 2 of 3 on HOST"."""
+    subject: str
+    """ "Load generator 2 of 3 on HOST": what messages call it, at the beginning of a sentence."""
     log_path: Path
 
     def create_topics(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> None:
@@ -513,14 +513,14 @@ class WorkerGroup:
 
     def _late(self, number: int, step: str, seconds_max: float) -> NoAnswerError:
         member = self._members[number]
-        error = no_answer(_subject(member), step, seconds_max, member.log_path)
+        error = no_answer(member.subject, step, seconds_max, member.log_path)
         self._remember(number, error)
         return error
 
     def _silent(self, number: int) -> WorkerLostError:
         member = self._members[number]
         error = WorkerLostError(
-            f"{_subject(member)} gave no figures for {SILENCE_S_MAX:.0f} s.",
+            f"{member.subject} gave no figures for {SILENCE_S_MAX:.0f} s.",
             "It may be stopped, or the machine starved of CPU or memory; see its log.",
             member.log_path,
         )
@@ -529,11 +529,7 @@ class WorkerGroup:
 
 
 def _starved(member: GroupMember, what: str) -> GeneratorFailedError:
-    return GeneratorFailedError(f"{_subject(member)} {what}.", "The machine may be starved of CPU.", member.log_path)
-
-
-def _subject(member: GroupMember) -> str:
-    return member.words[:1].upper() + member.words[1:]
+    return GeneratorFailedError(f"{member.subject} {what}.", "The machine may be starved of CPU.", member.log_path)
 
 
 class _Progress:
