@@ -8,8 +8,7 @@ Beside it a second table with a row for each of several load generators; none of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,7 @@ _STATISTICS = ("p50", "p99", "max")
 _COUNTED = ("received_msgs", "received_bytes", "backlog_msgs", "duplicated_msgs", "reordered_msgs", "corrupt_msgs")
 
 
-def _times(*series: str) -> dict[str, str]:
+def _time_columns(*series: str) -> dict[str, str]:
     return {f"{name}_{what}_ms": FLOAT for name in series for what in _STATISTICS}
 
 
@@ -45,7 +44,7 @@ COLUMNS: Mapping[str, str] = {
     "scheduled_msgs_per_s": FLOAT,
     **dict.fromkeys(("sent_msgs", "acked_msgs", "failed_msgs", "acked_bytes", "received_msgs", "received_bytes"), INT),
     **dict.fromkeys(("in_flight_msgs", "backlog_msgs", "duplicated_msgs", "reordered_msgs", "corrupt_msgs"), INT),
-    **_times("response", "service", "delay", "end_to_end"),
+    **_time_columns("response", "service", "delay", "end_to_end"),
     "blocked_s": FLOAT,
     **OF_GENERATOR,
 }
@@ -57,39 +56,26 @@ def columns() -> pa.Schema:
     """Names and types."""
     import pyarrow as pa
 
-    of_subscription = {"name": TEXT, **dict.fromkeys(_COUNTED, INT), **_times("end_to_end")}
+    of_subscription = {"name": TEXT, **dict.fromkeys(_COUNTED, INT), **_time_columns("end_to_end")}
     subscriptions = pa.list_(pa.struct([pa.field(name, kind) for name, kind in of_subscription.items()]))
     return parquet_schema("tidegauge.seconds/1", {**COLUMNS, "subscriptions": subscriptions, "phase": TEXT})
 
 
-@dataclass(frozen=True)
-class Quantiles:
-    """p50, p99 and maximum of a histogram in ms; None where nothing was recorded."""
-
-    p50_ms: float | None
-    p99_ms: float | None
-    max_ms: float | None
+Times = dict[str, float | None]
 
 
-NOTHING = Quantiles(None, None, None)
-
-
-def quantiles(encoded: bytes) -> Quantiles:
-    """p50, p99 and maximum of an encoded histogram (empty: nothing recorded)."""
-    histogram = decode(encoded)
+def times(series: str, encoded: bytes) -> Times:
+    """The columns with p50, p99 and maximum of an encoded histogram, in ms; None where nothing was recorded."""
+    names, histogram = _time_columns(series), decode(encoded)
     if not histogram.count:
-        return NOTHING
-    return Quantiles(*(value_ns / NS_PER_MS for value_ns in histogram.percentiles_ns(50, 99, 100)))
+        return dict.fromkeys(names)
+    ends_ns = histogram.percentiles_ns(50, 99, 100)
+    return {name: end_ns / NS_PER_MS for name, end_ns in zip(names, ends_ns, strict=True)}
 
 
 def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
     """The columns of one second; `phase` is what of its trial it belongs to, "" if nobody said."""
-    end_to_end = [quantiles(subscription.end_to_end) for subscription in figures.subscriptions]
-    subscriptions = list(map(_subscription, figures.subscriptions, end_to_end))
-
-    def total(column: str) -> int:
-        return sum(subscription[column] for subscription in subscriptions)
-
+    subscriptions = list(map(_subscription, figures.subscriptions))
     return {
         "second": figures.second,
         "from_mono_ns": figures.from_mono_ns,
@@ -99,17 +85,14 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
         "acked_msgs": figures.acked,
         "failed_msgs": figures.failed,
         "acked_bytes": figures.acked_bytes,
-        "received_msgs": total("received_msgs"),
-        "received_bytes": total("received_bytes"),
         "in_flight_msgs": figures.in_flight,
+        **{column: sum(subscription[column] for subscription in subscriptions) for column in _COUNTED},
+        # What waits does not add up: it may be the same messages.
         "backlog_msgs": max((subscription["backlog_msgs"] for subscription in subscriptions), default=0),
-        "duplicated_msgs": total("duplicated_msgs"),
-        "reordered_msgs": total("reordered_msgs"),
-        "corrupt_msgs": total("corrupt_msgs"),
-        **_columns("response", quantiles(figures.response)),
-        **_columns("service", quantiles(figures.service)),
-        **_columns("delay", quantiles(figures.delay)),
-        **_columns("end_to_end", _worst(end_to_end)),
+        **times("response", figures.response),
+        **times("service", figures.service),
+        **times("delay", figures.delay),
+        **_slowest(subscriptions),
         "blocked_s": figures.blocked_ns / 1e9,
         **generator_row(figures),
         "subscriptions": subscriptions,
@@ -117,7 +100,7 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
     }
 
 
-def _subscription(subscription: SubscriptionSecond, end_to_end: Quantiles) -> dict[str, Any]:
+def _subscription(subscription: SubscriptionSecond) -> dict[str, Any]:
     return {
         "name": subscription.name,
         "received_msgs": subscription.received,
@@ -126,18 +109,15 @@ def _subscription(subscription: SubscriptionSecond, end_to_end: Quantiles) -> di
         "duplicated_msgs": subscription.duplicated,
         "reordered_msgs": subscription.reordered,
         "corrupt_msgs": subscription.corrupt,
-        **_columns("end_to_end", end_to_end),
+        **times("end_to_end", subscription.end_to_end),
     }
 
 
-def _columns(series: str, found: Quantiles) -> dict[str, float | None]:
-    return {f"{series}_p50_ms": found.p50_ms, f"{series}_p99_ms": found.p99_ms, f"{series}_max_ms": found.max_ms}
-
-
-def _worst(found: list[Quantiles]) -> Quantiles:
-    """The slowest subscription's figures (percentiles are never averaged)."""
-    seen = [quantiles for quantiles in found if quantiles.p99_ms is not None]
-    return max(seen, key=lambda quantiles: quantiles.p99_ms or 0.0, default=NOTHING)
+def _slowest(subscriptions: Sequence[Mapping[str, Any]]) -> Times:
+    """The slowest subscription's end-to-end times (percentiles are never averaged)."""
+    seen = (subscription for subscription in subscriptions if subscription["end_to_end_p99_ms"] is not None)
+    slowest = max(seen, key=lambda subscription: float(subscription["end_to_end_p99_ms"]), default={})
+    return {column: slowest.get(column) for column in _time_columns("end_to_end")}
 
 
 def read_seconds(trial_directory: Path) -> list[dict[str, Any]]:
