@@ -20,8 +20,8 @@ from tidegauge.report.plots.model import Axis, Details, Form, Mark, Plot, Series
 from tidegauge.report.plots.overview import sustainable_bars, throughput_bars
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, host_charts, timelines, trial_timelines
 from tidegauge.statistics.histograms import EMPTY, decode
-from tidegauge.store.details import condensed
 from tidegauge.store.hlog import framed
+from tidegauge.store.tables import condensed
 
 Loaded = tuple[store.StoredRun, Details]
 
@@ -155,7 +155,7 @@ class TestTimelines:
         assert len(kept) == 3600
         assert max(row["response_p99_ms"] for row in kept) == 900.0
         assert [row["second"] for row in kept[:3]] == [0, 24, 48]
-        assert condensed(day[:3600], 3600) == tuple(day[:3600])
+        assert condensed(day[:3600], 3600) == day[:3600]
 
 
 class TestBars:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.hlog import each_interval, read_intervals
 from tidegauge.store.read import StoredRun, StoredTrial, part_of, read_object
 from tidegauge.store.seconds import read_seconds
+from tidegauge.store.tables import condensed
 from tidegauge.store.telemetry import use_rows
 
 
@@ -74,8 +74,7 @@ def _listed(value: object) -> Sequence[Any]:
 
 END_TO_END = "end-to-end"
 SECONDS_MAX = 3600
-"""Rows of one trial that are kept; every one is in its directory."""
-_EDGES = ("second", "from_mono_ns", "until_mono_ns")
+"""Rows of one trial that are kept, so that a report of a trial of days takes no more memory than one of an hour."""
 
 
 @dataclass(frozen=True)
@@ -128,31 +127,9 @@ def details_of(run: StoredRun) -> dict[str, TrialDetails]:
 
 def _seconds(directory: Path) -> tuple[Mapping[str, Any], ...]:
     try:
-        return condensed(read_seconds(directory), SECONDS_MAX)
+        return tuple(condensed(read_seconds(directory), SECONDS_MAX))
     except (OSError, ValueError):  # pyarrow's own errors are ValueErrors
         return ()
-
-
-def condensed(rows: Sequence[Mapping[str, Any]], rows_max: int) -> tuple[Mapping[str, Any], ...]:
-    """At most so many rows, so that a report of a trial of days takes no more memory than one of an hour.
-
-    Of each stretch the first second with the largest figure of every column: peaks are what a long line must not hide.
-    """
-    step = math.ceil(len(rows) / rows_max)
-    if step <= 1:
-        return tuple(rows)
-    return tuple(_largest(rows[begin : begin + step]) for begin in range(0, len(rows), step))
-
-
-def _largest(stretch: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    first = stretch[0]
-    found = dict(first)
-    for name, value in first.items():
-        if name in _EDGES or isinstance(value, str | list):
-            continue
-        known = [row[name] for row in stretch if row.get(name) is not None]
-        found[name] = max(known, default=None)
-    return found
 
 
 def _window(result: Mapping[str, Any]) -> tuple[int, int] | None:

@@ -8,6 +8,7 @@ alike.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -135,6 +136,33 @@ def last_lines(path: Path, bytes_max: int, rows_max: int | None = None) -> Itera
         # The first line may be cut, and so may the last.
         lines = file.read().split(b"\n")
     yield from _rows(lines if rows_max is None else lines[-rows_max - 1 :], names)
+
+
+Row = dict[str, Any]
+_EDGES = ("second", "from_mono_ns", "until_mono_ns")
+"""Which row it is, and no figure."""
+
+
+def condensed(rows: Sequence[Row], rows_max: int) -> list[Row]:
+    """At most so many rows: of equal stretches each one's first with the largest of every figure.
+
+    Peaks are what a long line must not hide.
+    """
+    stretch = max(1, math.ceil(len(rows) / rows_max))
+    return [_largest(rows[begin : begin + stretch]) for begin in range(0, len(rows), stretch)]
+
+
+def _largest(rows: Sequence[Row]) -> Row:
+    if len(rows) == 1:
+        return rows[0]
+    # The first one may lack what others have.
+    columns = {name: value for row in reversed(rows) for name, value in row.items()}
+    return {
+        name: value
+        if name in _EDGES or isinstance(value, str | list)
+        else max((row[name] for row in rows if row.get(name) is not None), default=None)
+        for name, value in columns.items()
+    }
 
 
 def write_parquet(rows: Iterable[Mapping[str, Any]], path: Path, columns: pa.Schema) -> None:

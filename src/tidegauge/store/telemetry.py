@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
-from tidegauge.store.tables import FLOAT, INT, TEXT, Table, last_lines, parquet_schema, read_table
+from tidegauge.store.tables import FLOAT, INT, TEXT, Row, Table, condensed, last_lines, parquet_schema, read_table
 
 DIRECTORY = "telemetry"
 PROCESSES, DEVICES, HOST, HOSTS, METRICS = "processes", "devices", "host", "hosts", "metrics"
@@ -122,7 +122,7 @@ def read_telemetry(trial_directory: Path, table: str) -> Iterator[dict[str, Any]
 WORKER = re.compile(r"worker(-\d+)?")
 """Names of the load generators' processes; all others are servers."""
 ROWS_MAX = 7200
-"""In memory at once; beyond it, neighbours are merged (`condense`)."""
+"""In memory at once; beyond it, neighbours are merged (`condensed`)."""
 
 LAST_BYTES = 256 * 1024
 """Of each table, read for the newest rows: four minutes of a cluster, more of one server."""
@@ -130,7 +130,6 @@ LAST_BYTES = 256 * 1024
 OF_HOST = "host_cpu_percent of "
 """With its address, the column of a fleet's other host."""
 _END = 1 << 63
-Row = dict[str, Any]
 
 
 def use_rows(trial_directory: Path, rows_max: int) -> tuple[Row, ...]:
@@ -240,22 +239,9 @@ def _percent(spent_s: float | None, length_s: float) -> float | None:
 
 def _bounded(rows: Iterator[Row], rows_max: int) -> list[Row]:
     kept: list[Row] = []
+    kept_max = max(ROWS_MAX, 2 * rows_max)
     for row in rows:
         kept.append(row)
-        if len(kept) >= max(ROWS_MAX, 2 * rows_max):
-            kept = [_larger(*pair) for pair in zip(kept[::2], kept[1::2], strict=False)]
-    while len(kept) > rows_max:
-        kept = [_larger(*kept[place : place + 2]) for place in range(0, len(kept), 2)]
-    return kept
-
-
-def _larger(first: Row, second: Row | None = None) -> Row:
-    """Two neighbours as one, with the larger of each figure: peaks are what a long line must not hide."""
-    if second is None:
-        return first
-    return {
-        name: value
-        if name.endswith("_mono_ns")
-        else max((number for number in (value, second.get(name)) if number is not None), default=None)
-        for name, value in (second | first).items()
-    }
+        if len(kept) >= kept_max:
+            kept = condensed(kept, kept_max // 2)
+    return condensed(kept, rows_max)
