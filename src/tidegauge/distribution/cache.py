@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.errors import UserError
+from tidegauge.hosts.storage import user_directory
 
 
 class Progress(str):
@@ -27,11 +27,7 @@ Report = Callable[[str], None]
 
 def cache_directory(environment: Mapping[str, str] | None = None) -> Path:
     """`$TIDEGAUGE_CACHE`, else `$XDG_CACHE_HOME/tidegauge`, else `~/.cache/tidegauge`. Not created here."""
-    env = os.environ if environment is None else environment
-    if env.get("TIDEGAUGE_CACHE"):
-        return Path(env["TIDEGAUGE_CACHE"]).expanduser().absolute()
-    base = env.get("XDG_CACHE_HOME") or str(Path(env.get("HOME", "~")).expanduser() / ".cache")
-    return Path(base).absolute() / "tidegauge"
+    return user_directory("CACHE", ".cache", environment)
 
 
 def make_directory(path: Path) -> Path:

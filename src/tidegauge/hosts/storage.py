@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,10 +151,15 @@ def results_directory() -> Path:
 
 def state_directory() -> Path:
     """Where Tidegauge keeps state between runs: $TIDEGAUGE_STATE, else the XDG state directory."""
-    own = os.environ.get("TIDEGAUGE_STATE")
-    if own:
-        return Path(own).absolute()
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return user_directory("STATE", ".local/state")
+
+
+def user_directory(kind: str, usual: str, environment: Mapping[str, str] | None = None) -> Path:
+    """Where a user has files of a kind: as variables have it, else the `usual` place below the home directory."""
+    env = os.environ if environment is None else environment
+    if own := env.get(f"TIDEGAUGE_{kind}"):
+        return Path(own).expanduser().absolute()
+    base = env.get(f"XDG_{kind}_HOME") or str(Path(env.get("HOME", "~")).expanduser() / usual)
     return Path(base).absolute() / "tidegauge"
 
 

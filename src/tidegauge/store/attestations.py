@@ -6,13 +6,13 @@ cuts that lost nothing add up, and one that lost something is not forgotten.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tidegauge.hosts.locks import locked
+from tidegauge.hosts.storage import user_directory
 from tidegauge.model.attest import Attestation
 from tidegauge.model.level import LevelChoice
 from tidegauge.store.files import make_directory, write_failed, write_json
@@ -21,11 +21,7 @@ from tidegauge.store.read import all_readable, part_of
 
 def attestations_directory(environment: Mapping[str, str] | None = None) -> Path:
     """Below `$TIDEGAUGE_DATA`, else `$XDG_DATA_HOME/tidegauge`, else `~/.local/share/tidegauge`. Not created here."""
-    env = os.environ if environment is None else environment
-    if env.get("TIDEGAUGE_DATA"):
-        return Path(env["TIDEGAUGE_DATA"]).expanduser().absolute() / "attestations"
-    base = env.get("XDG_DATA_HOME") or str(Path(env.get("HOME", "~")).expanduser() / ".local" / "share")
-    return Path(base).absolute() / "tidegauge" / "attestations"
+    return user_directory("DATA", ".local/share", environment) / "attestations"
 
 
 def keep_attestations(made: Sequence[Attestation], started_at: str, run: str) -> None:
