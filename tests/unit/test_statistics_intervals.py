@@ -134,7 +134,7 @@ def test_the_studentised_bootstrap_leans_to_the_side_of_the_tail() -> None:
 
 
 def interval(low: float, high: float, blocks: int = 5) -> Interval:
-    return Interval(math.sqrt(low * high), low, high, 0.95, blocks, Method.T, 0.1)
+    return Interval(math.sqrt(low * high), low, high, blocks, Method.T, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_the_noise_threshold_is_the_same_both_ways() -> None:
     """1.03 times as much one way is 1/1.03 the other; 3 % less would be more than that."""
 
     def said(low: float, high: float) -> Verdict:
-        return judge(Interval(1.0, low, high, 0.95, 5, Method.T, 0.01), True)
+        return judge(Interval(1.0, low, high, 5, Method.T, 0.01), True)
 
     assert said(1 / 1.03, 1.03) is Verdict.NO_DIFFERENCE
     assert said(0.9702, 1.01) is Verdict.INCONCLUSIVE

@@ -33,7 +33,7 @@ of Statistics 16 (1988); J. Cohen, "Statistical Power Analysis for the Behaviora
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -43,6 +43,8 @@ from numpy.typing import NDArray
 from tidegauge.plain import grouped
 
 CONFIDENCE = 0.95
+TAILS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+"""Where the ends of an interval lie in what was drawn again."""
 BLOCKS_MIN = 3
 """Blocks below which nothing is concluded: two values show no spread that one could believe."""
 BOOTSTRAP_BLOCKS_MIN = 10
@@ -78,31 +80,27 @@ class Interval:
     estimate: float
     low: float
     high: float
-    confidence: float
     blocks: int
     method: Method
     deviation: float
     resolution: float = 0.0
+    confidence: float = CONFIDENCE
 
     def holds(self, value: float) -> bool:
         """Whether a value lies inside."""
         return self.low <= value <= self.high
 
 
-def figure_interval(
-    values: Sequence[float], confidence: float = CONFIDENCE, resolution: float = 0.0
-) -> Interval | None:
+def figure_interval(values: Sequence[float], resolution: float = 0.0) -> Interval | None:
     """The interval of a figure that was measured once in each block, all of them positive.
 
     None with fewer than two values, or with one that is not positive and finite: that has no logarithm.
     """
     logs = _logs(values)
-    return None if logs is None or logs.size < 2 else _interval(logs, confidence, resolution)
+    return None if logs is None or logs.size < 2 else _interval(logs, resolution)
 
 
-def paired_ratio(
-    above: Mapping[int, float], below: Mapping[int, float], confidence: float = CONFIDENCE, resolution: float = 0.0
-) -> Interval | None:
+def paired_ratio(above: Mapping[int, float], below: Mapping[int, float], resolution: float = 0.0) -> Interval | None:
     """The ratio of two systems that were measured in the same blocks, paired within them.
 
     What changes from block to block (a noisy neighbour, heat) touches both sides of a block and cancels out.
@@ -116,12 +114,10 @@ def paired_ratio(
     numerators, denominators = _logs([above[block] for block in common]), _logs([below[block] for block in common])
     if numerators is None or denominators is None or len(common) < 2:
         return None
-    return _interval(numerators - denominators, confidence, resolution)
+    return _interval(numerators - denominators, resolution)
 
 
-def unpaired_ratio(
-    above: Sequence[float], below: Sequence[float], confidence: float = CONFIDENCE, resolution: float = 0.0
-) -> Interval | None:
+def unpaired_ratio(above: Sequence[float], below: Sequence[float], resolution: float = 0.0) -> Interval | None:
     """The ratio of two figures that were not measured in the same blocks: those of two runs.
 
     Spreads may differ (Welch). None with fewer than two values on a side, or one that is not positive and finite.
@@ -129,17 +125,12 @@ def unpaired_ratio(
     first, second = _logs(above), _logs(below)
     if first is None or second is None or min(first.size, second.size) < 2:
         return None
-    estimate = float(first.mean() - second.mean())
     error, freedom = _welch(first, second)
     fewer = min(first.size, second.size)
-    low, high = -t_quantile(freedom, confidence), t_quantile(freedom, confidence)
-    method = Method.T
-    if fewer >= BOOTSTRAP_BLOCKS_MIN and error > 0:
-        low, high = _wider((low, high), _studentised_difference(first, second, confidence))
-        method = Method.BOOTSTRAP
-    deviation = error * math.sqrt(fewer)
-    ends = _scaled(estimate, low * error, high * error, resolution)
-    return Interval(*ends, confidence, fewer, method, deviation, resolution)
+    estimate, deviation = float(first.mean() - second.mean()), error * math.sqrt(fewer)
+    return _around(
+        estimate, deviation, fewer, freedom, lambda: _studentised_difference(first, second), resolution=resolution
+    )
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -155,22 +146,33 @@ def by_block(values: Sequence[tuple[int, float | None]]) -> dict[int, float]:
     return {block: geometric_mean(of_block) for block, of_block in sorted(found.items())}
 
 
-def _interval(logs: Floats, confidence: float, resolution: float) -> Interval:
+def _interval(logs: Floats, resolution: float) -> Interval:
     estimate, deviation = float(logs.mean()), float(logs.std(ddof=1))
-    error = deviation / math.sqrt(logs.size)
-    method = Method.T
-    low, high = -t_quantile(logs.size - 1, confidence), t_quantile(logs.size - 1, confidence)
-    if logs.size >= BOOTSTRAP_BLOCKS_MIN and error > 0:
-        low, high = _wider((low, high), _studentised(logs, confidence))
-        method = Method.BOOTSTRAP
-    ends = _scaled(estimate, low * error, high * error, resolution)
-    return Interval(*ends, confidence, logs.size, method, deviation, resolution)
+    return _around(estimate, deviation, logs.size, logs.size - 1, lambda: _studentised(logs), resolution=resolution)
 
 
-def _scaled(estimate: float, down: float, up: float, resolution: float) -> tuple[float, float, float]:
-    """Estimate and ends from logarithms back to the figure's own scale, the ends moved out by the resolution."""
+def _around(
+    estimate: float,
+    deviation: float,
+    blocks: int,
+    freedom: float,
+    studentised: Callable[[], tuple[float, float]],
+    *,
+    resolution: float,
+) -> Interval:
+    """The interval around an estimate, both of logarithms until here.
+
+    Args:
+        studentised: what to go down and up from the estimate by the bootstrap, in standard errors.
+    """
+    error = deviation / math.sqrt(blocks)
+    low, high, method = -t_quantile(freedom), t_quantile(freedom), Method.T
+    if blocks >= BOOTSTRAP_BLOCKS_MIN and error > 0:
+        down, up = studentised()
+        low, high, method = min(low, down), max(high, up), Method.BOOTSTRAP
     step = math.log1p(resolution)
-    return math.exp(estimate), _exp(estimate + down - step), _exp(estimate + up + step)
+    ends = _exp(estimate + low * error - step), _exp(estimate + high * error + step)
+    return Interval(math.exp(estimate), *ends, blocks, method, deviation, resolution)
 
 
 def _exp(exponent: float) -> float:
@@ -185,11 +187,11 @@ def _logs(values: Sequence[float]) -> Floats | None:
     return np.asarray(np.log(found), dtype=np.float64)
 
 
-def t_quantile(freedom: float, confidence: float) -> float:
+def t_quantile(freedom: float) -> float:
     """How many standard errors a two-sided interval reaches to each side (Student's t)."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, (1 + confidence) / 2))
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def _welch(first: Floats, second: Floats) -> tuple[float, float]:
@@ -202,30 +204,25 @@ def _welch(first: Floats, second: Floats) -> tuple[float, float]:
     return math.sqrt(whole), freedom
 
 
-def _wider(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
-    return min(one[0], other[0]), max(one[1], other[1])
-
-
-def _studentised(logs: Floats, confidence: float) -> tuple[float, float]:
-    """What to go down and up from the mean, in standard errors."""
+def _studentised(logs: Floats) -> tuple[float, float]:
     drawn = logs[np.random.default_rng(_SEED).integers(0, logs.size, (_RESAMPLES, logs.size))]
     errors = drawn.std(axis=1, ddof=1) / math.sqrt(logs.size)
-    return _ends((drawn.mean(axis=1) - logs.mean()), errors, confidence)
+    return _ends((drawn.mean(axis=1) - logs.mean()), errors)
 
 
-def _studentised_difference(first: Floats, second: Floats, confidence: float) -> tuple[float, float]:
+def _studentised_difference(first: Floats, second: Floats) -> tuple[float, float]:
     draw = np.random.default_rng(_SEED)
     one = first[draw.integers(0, first.size, (_RESAMPLES, first.size))]
     two = second[draw.integers(0, second.size, (_RESAMPLES, second.size))]
     errors = np.sqrt(one.var(axis=1, ddof=1) / first.size + two.var(axis=1, ddof=1) / second.size)
     moved = one.mean(axis=1) - two.mean(axis=1) - (first.mean() - second.mean())
-    return _ends(moved, errors, confidence)
+    return _ends(moved, errors)
 
 
-def _ends(moved: Floats, errors: Floats, confidence: float) -> tuple[float, float]:
+def _ends(moved: Floats, errors: Floats) -> tuple[float, float]:
     """Quantiles of the studentised deviations, turned over. Resamples of one value only have no spread to divide by."""
     spread = errors > 1e-9 * errors.max()
-    low, high = np.quantile(moved[spread] / errors[spread], [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(moved[spread] / errors[spread], TAILS)
     return float(-high), float(-low)
 
 
@@ -243,10 +240,10 @@ def power(blocks: int, deviation: float, difference: float, paired: bool = True)
         deviation: of the logarithm of the ratio from block to block (see `Interval.deviation`).
         paired: a paired ratio has blocks - 1 degrees of freedom, an unpaired one twice as many.
     """
-    from scipy.special import nctdtr, stdtrit
+    from scipy.special import nctdtr
 
     freedom = (blocks - 1) * (1 if paired else 2)
-    limit = float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    limit = t_quantile(freedom)
     shift = math.log1p(difference) / deviation * math.sqrt(blocks)
     if shift > limit + _SURE:
         return 1.0

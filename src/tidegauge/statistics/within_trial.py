@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidegauge.statistics.histograms import SAMPLES_MIN, Histogram, sum_of
-from tidegauge.statistics.intervals import CONFIDENCE, Interval, Method, t_quantile
+from tidegauge.statistics.intervals import CONFIDENCE, TAILS, Interval, Method, t_quantile
 
 SECONDS_MIN = 10
 _PIECES_MAX = 600
@@ -35,7 +35,7 @@ _SEED = 20_260_102
 Floats = NDArray[np.float64]
 
 
-def mean_within(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+def mean_within(values: Sequence[float]) -> Interval | None:
     """The mean of a figure of each second (a rate), with its interval within the trial.
 
     None with fewer than ten seconds, or a mean that is not positive.
@@ -48,12 +48,10 @@ def mean_within(values: Sequence[float], confidence: float = CONFIDENCE) -> Inte
         series = series[: series.size - series.size % stretch].reshape(-1, stretch).mean(axis=1)
     length = block_length(series)
     drawn = series[_draw(series.size, length)].mean(axis=1)
-    return _interval(float(series.mean()), drawn, series.size, length, confidence)
+    return _interval(float(series.mean()), drawn, series.size, length)
 
 
-def percentile_within(
-    seconds: Sequence[Histogram], percentile: float, confidence: float = CONFIDENCE
-) -> Interval | None:
+def percentile_within(seconds: Sequence[Histogram], percentile: float) -> Interval | None:
     """A percentile in ms of all seconds merged, with its interval within the trial.
 
     None with fewer than ten seconds or too few samples for the percentile (`histograms.SAMPLES_MIN`).
@@ -65,7 +63,7 @@ def percentile_within(
     each = np.log([max(1, piece.percentile_ns(percentile)) for piece in pieces])
     length = block_length(each)
     drawn = _percentiles(pieces, whole, _draw(len(pieces), length), percentile)
-    return _interval(whole.percentile_ns(percentile) / 1e6, drawn / 1e6, len(pieces), length, confidence)
+    return _interval(whole.percentile_ns(percentile) / 1e6, drawn / 1e6, len(pieces), length)
 
 
 def block_length(series: Floats) -> int:
@@ -88,19 +86,18 @@ def _draw(count: int, length: int) -> NDArray[np.int64]:
     return drawn
 
 
-def _interval(estimate: float, drawn: Floats, count: int, length: int, confidence: float) -> Interval:
+def _interval(estimate: float, drawn: Floats, count: int, length: int) -> Interval:
     """Quantiles of what was drawn, widened by Student's t: so few blocks show too little of the spread."""
     from scipy.special import ndtri
 
     blocks = count // length
-    wider = t_quantile(blocks - 1, confidence) / float(ndtri((1 + confidence) / 2))
+    wider = t_quantile(blocks - 1) / float(ndtri((1 + CONFIDENCE) / 2))
     moved = np.log(np.maximum(drawn, estimate * 1e-9) / estimate)
-    low, high = np.quantile(moved, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(moved, TAILS)
     return Interval(
         estimate=estimate,
         low=estimate * math.exp(wider * min(0.0, float(low))),
         high=estimate * math.exp(wider * max(0.0, float(high))),
-        confidence=confidence,
         blocks=blocks,
         method=Method.WITHIN_TRIAL,
         deviation=float(moved.std()),
