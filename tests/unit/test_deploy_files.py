@@ -16,7 +16,7 @@ import yaml
 from typer.testing import CliRunner
 
 from tidegauge.fleet.file import read_fleet_file
-from tidegauge.model.fleet import LOAD_ROLE, SERVER_ROLE
+from tidegauge.model.host import LOAD_ROLE, SERVER_ROLE
 
 autoscaler = pytest.importorskip("ray.autoscaler", reason="needs Ray: make fleet")
 

@@ -16,7 +16,7 @@ from tidegauge.fleet import probes
 from tidegauge.fleet.check import check, disagreements, judged_clocks, missing, outside, rounds
 from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.probes import Prober
-from tidegauge.model.fleet import DiskState, FleetCheck, FleetHost, HostState, Joined
+from tidegauge.model.host import DiskState, FleetCheck, FleetHost, HostState, Joined
 from tidegauge.report.fleet import check_content, check_report, hosts_report, joined_report
 from tidegauge.statistics.clocks import Offset
 

@@ -29,7 +29,7 @@ from tidegauge.fleet.listening import AGENT_PORTS, AgentStarter, connected, inte
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
 from tidegauge.hosts.tracefs import NoTraceError
-from tidegauge.model.fleet import FleetHost
+from tidegauge.model.host import FleetHost
 
 HOSTS = [FleetHost("127.0.0.2", "server", "a"), FleetHost("127.0.0.3", "server", "b")]
 

@@ -13,7 +13,7 @@ from tidegauge.campaign.run import result as of_trial
 from tidegauge.hosts.ceilings import Ceilings, DiskCeiling, LoopbackCeiling
 from tidegauge.limiting.decide import Load, limiting_resource
 from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, ThreadShare, WindowUse
-from tidegauge.model.fleet import HostLink
+from tidegauge.model.host import HostLink
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import Arrival

@@ -13,7 +13,7 @@ import pytest
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import ray_launcher
 from tidegauge.fleet.ray_launcher import RayRemote, _Part, _watched
-from tidegauge.model.fleet import FleetHost
+from tidegauge.model.host import FleetHost
 
 HOST = FleetHost("127.0.0.1", "server", "identifier")
 

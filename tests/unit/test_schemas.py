@@ -15,7 +15,7 @@ from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.cli.output import error_content
 from tidegauge.errors import UserError
-from tidegauge.model.fleet import Joined
+from tidegauge.model.host import Joined
 from tidegauge.plain import plain
 from tidegauge.report.fleet import joined_content
 from tidegauge.report.lists import ShownPlan

@@ -190,7 +190,7 @@ def _started(
     autoscaling: Path | None = None,
 ) -> int:
     from tidegauge.fleet import ray_node
-    from tidegauge.model.fleet import Joined
+    from tidegauge.model.host import Joined
     from tidegauge.report.fleet import joined_content, joined_report
 
     out.say(f"starting Ray on {own}, at most {ray_node.START_S_MAX:g} s ...")

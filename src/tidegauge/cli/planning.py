@@ -36,8 +36,7 @@ from tidegauge.hosts.space import FullSpeed, full_speed_known
 from tidegauge.hosts.storage import existing
 from tidegauge.model.attest import FUSE_LABEL, FileSystem, Means, Scenario
 from tidegauge.model.events import Note
-from tidegauge.model.fleet import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE
-from tidegauge.model.host import MemoryPlan
+from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, MemoryPlan
 from tidegauge.model.tilt import Terms
 from tidegauge.numbers import plural
 from tidegauge.published import BRIEF_WORDS, Scale

@@ -16,8 +16,7 @@ from typing import Any, Literal, Protocol
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import Watch
 from tidegauge.hosts.fsync import Calm
-from tidegauge.model.fleet import FleetHost
-from tidegauge.model.host import DiskCheck, FileSystem, FreeSpace
+from tidegauge.model.host import DiskCheck, FileSystem, FleetHost, FreeSpace
 from tidegauge.model.use import Sample
 
 Ability = Literal[

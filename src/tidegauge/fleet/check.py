@@ -16,7 +16,7 @@ from tidegauge.fleet.api import Launcher, Remote
 from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.probes import Prober
 from tidegauge.fleet.ray_node import PROBE_PORT
-from tidegauge.model.fleet import SERVER_ROLE, DiskState, FleetCheck, FleetHost, HostLink, HostState, Link
+from tidegauge.model.host import SERVER_ROLE, DiskState, FleetCheck, FleetHost, HostLink, HostState, Link
 from tidegauge.numbers import plural
 from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offset, Pair, closed, offset_at, suspects
 

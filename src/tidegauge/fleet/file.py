@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.config.fields import Duration, Fields, duration_between
 from tidegauge.config.source import Source, raise_problems, read_source, validate
-from tidegauge.model.fleet import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE
+from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE
 from tidegauge.statistics.clocks import DRIFT_PPM
 
 WHAT = "fleet"

@@ -23,7 +23,7 @@ from tidegauge.hosts.ceilings_measure import BRIEF, measure
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.storage import existing, state_directory
-from tidegauge.model.fleet import DiskState, HostState
+from tidegauge.model.host import DiskState, HostState
 
 _CLOCKS = b"c"
 _BYTES = b"b"

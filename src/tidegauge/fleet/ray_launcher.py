@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.fleet.ray_node import JOINED_LABEL, NODE_PORT, ROLE_LABEL
-from tidegauge.model.fleet import FleetHost
+from tidegauge.model.host import FleetHost
 
 Result = TypeVar("Result")
 

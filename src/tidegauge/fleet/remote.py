@@ -23,8 +23,7 @@ from tidegauge.fleet.rigs import RigHost, RigOfHosts
 from tidegauge.hosts.fsync import Calm, slowest
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
-from tidegauge.model.fleet import FleetHost
-from tidegauge.model.host import FreeSpace
+from tidegauge.model.host import FleetHost, FreeSpace
 from tidegauge.model.use import OtherHostUse, Sample, of_host
 
 _START_S_MAX = 90.0

@@ -13,8 +13,7 @@ from pathlib import Path
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import CLIENTS, Ability, CutReport, Network
 from tidegauge.fleet.client import AgentRigCalls
-from tidegauge.model.fleet import KEEPER_ROLE
-from tidegauge.model.host import FileSystem
+from tidegauge.model.host import KEEPER_ROLE, FileSystem
 
 NO_RATE_LIMIT = "the links of a fleet's hosts belong to the hosts"
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, WindowUse
-from tidegauge.model.fleet import HostLink
+from tidegauge.model.host import HostLink
 from tidegauge.model.load import worker_name
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import GENERATOR_SHARE_WRONG

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.model.fleet import FleetCheck, FleetHost, HostState, Joined, Link
+from tidegauge.model.host import FleetCheck, FleetHost, HostState, Joined, Link
 from tidegauge.numbers import MISSING, count, ms, plural, rounded, size
 from tidegauge.plain import plain
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet, columns, heading

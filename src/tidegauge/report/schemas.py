@@ -20,8 +20,7 @@ from tidegauge.hosts.ceilings import Calibration, Ceilings, RunCeilings
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.attest import Attestation, AttestOutcome
 from tidegauge.model.finding import Finding
-from tidegauge.model.fleet import DiskState, FleetHost, HostState, Link
-from tidegauge.model.host import HostFacts, MemoryAvailable
+from tidegauge.model.host import DiskState, FleetHost, HostFacts, HostState, Link, MemoryAvailable
 from tidegauge.model.level import LevelChoice, LevelFinding, SyncFinding
 from tidegauge.model.load import TotalFigures, WorkerFacts
 from tidegauge.model.server import Distribution, Setting

@@ -25,7 +25,7 @@ from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.memory import Machine
 from tidegauge.model.events import Note, Observer
-from tidegauge.model.fleet import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
+from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
 from tidegauge.numbers import mb_per_s, plural
 from tidegauge.statistics.clocks import Offset

@@ -18,7 +18,7 @@ from tidegauge.fleet.local import LocalHost
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.memory import Machine, machine
 from tidegauge.hosts.space import chosen_disk
-from tidegauge.model.fleet import FleetHost
+from tidegauge.model.host import FleetHost
 from tidegauge.model.server import Distribution
 from tidegauge.systems import registry
 from tidegauge.worker.site import Installation, Installed

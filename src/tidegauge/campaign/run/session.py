@@ -26,7 +26,7 @@ from tidegauge.hosts.fsync import Calm, slowest
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import Attestation
 from tidegauge.model.events import Note, Observer, PhaseStarted, UseNow
-from tidegauge.model.fleet import HostLink
+from tidegauge.model.host import HostLink
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting, has_own_hosts
 from tidegauge.model.trial import AttestSpec, LoadSpec, Spec, TrialSpec
