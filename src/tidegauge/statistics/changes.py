@@ -34,17 +34,15 @@ class Jump:
     at: int
     before: float
     after: float
-    p_value: float
 
 
 def jumps(values: Sequence[float]) -> tuple[Jump, ...]:
     """Every jump in equally spaced values, in order."""
-    series = np.asarray(values, dtype=np.float64)
-    found = sorted(_split(series, 0))
-    edges = [0, *(at for at, _ in found), len(values)]
+    found = sorted(_split(np.asarray(values, dtype=np.float64), 0))
+    edges = [0, *found, len(values)]
     return tuple(
-        Jump(at, median(values[edges[place] : at]), median(values[at : edges[place + 2]]), p_value)
-        for place, (at, p_value) in enumerate(found)
+        Jump(at, median(values[edges[place] : at]), median(values[at : edges[place + 2]]))
+        for place, at in enumerate(found)
     )
 
 
@@ -79,8 +77,8 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return ranks
 
 
-def _split(values: NDArray[np.float64], offset: int) -> list[tuple[int, float]]:
-    """Places of jumps with their probabilities; of the two tests each has half of `ALPHA`."""
+def _split(values: NDArray[np.float64], offset: int) -> list[int]:
+    """Places of jumps; of the two tests each has half of `ALPHA`."""
     if values.size < SECONDS_MIN:
         return []
     single, p_value = pettitt(values)
@@ -91,4 +89,4 @@ def _split(values: NDArray[np.float64], offset: int) -> list[tuple[int, float]]:
         return []
     edges = [0, *places, values.size]
     parts = [_split(values[start:end], offset + start) for start, end in pairwise(edges)]
-    return [*((offset + at, p_value) for at in places), *(change for part in parts for change in part)]
+    return [*(offset + at for at in places), *(at for part in parts for at in part)]
