@@ -179,8 +179,8 @@ class TestFollower:
         trial = going.trial(spec(number=3))
         used = replace(SAMPLE.host, cpu_s=SAMPLE.host.cpus, io_stall_s=0.5, network_sent_bytes=8_000_000)
         others = [OtherHostUse("10.0.0.3", 2.0, replace(used, io_stall_s=None)), OtherHostUse("10.0.0.2", 2.0, used)]
-        trial.sample(replace(SAMPLE, others=(OtherHostUse("10.0.0.2", 1.0, replace(used, cpu_s=0.0)),)))
-        trial.sample(replace(SAMPLE, others=tuple(others)))
+        trial.telemetry.sample(replace(SAMPLE, others=(OtherHostUse("10.0.0.2", 1.0, replace(used, cpu_s=0.0)),)))
+        trial.telemetry.sample(replace(SAMPLE, others=tuple(others)))
         state = follower.state()
         jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
         first, second = state["trial"]["hosts"]
@@ -216,7 +216,7 @@ class TestFollower:
             if ended:
                 trial.finish(result(trial.spec), totals())
             else:
-                trial.sample(replace(SAMPLE, from_mono_ns=0, until_mono_ns=2**62))
+                trial.telemetry.sample(replace(SAMPLE, from_mono_ns=0, until_mono_ns=2**62))
             (shown,) = follower.state()["trial"]["seconds"]
             assert shown["server_memory_mib"] == 600
         monkeypatch.setattr("tidegauge.live.state.use_rows", lambda *_: 1 / 0)

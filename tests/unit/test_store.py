@@ -57,7 +57,7 @@ def test_telemetry_that_can_not_become_parquet_costs_no_result(tmp_path: Path) -
     run = store.create_run(tmp_path, "quick", "")
     run.plan([spec()])
     trial = run.trial(spec())
-    trial.metrics([MetricRow(1, 2, "kafka-1", "log_flush_ms", 4.5)])
+    trial.telemetry.metrics([MetricRow(1, 2, "kafka-1", "log_flush_ms", 4.5)])
     lines = trial.directory / "telemetry/metrics.jsonl"
     with lines.open("a") as file:
         file.write('[1,2,"kafka-1","log_flush_ms","not a number"]\n')

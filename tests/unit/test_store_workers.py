@@ -12,7 +12,7 @@ from worker_samples import second_of_several, several, totals_of_several, worker
 
 from tidegauge import store
 from tidegauge.statistics.histograms import decode
-from tidegauge.store.hlog import read_intervals
+from tidegauge.store.hlog import each_interval
 from tidegauge.store.seconds import WORKER_COLUMNS, worker_rows_of
 
 REFERENCE = (Path(__file__).resolve().parents[2] / "docs/reference.md").read_text()
@@ -48,10 +48,10 @@ def test_each_second_of_each_is_a_row_with_the_columns_of_the_seconds(tmp_path: 
 def test_the_windows_of_each_are_an_interval_log(tmp_path: Path) -> None:
     trial = trial_of(tmp_path)
     trial.finish(several(), totals_of_several())
-    found = {interval.tag: interval.histogram for interval in read_intervals(trial.directory / "workers.hlog")}
+    found = {interval.tag: interval.histogram for interval in each_interval(trial.directory / "workers.hlog")}
     tags = ("response", "service", "delay", "own-lag", "end-to-end/sub-0")
     assert list(found) == [f"worker-{number}/{tag}" for number in (1, 2, 3) for tag in tags]
-    whole = {interval.tag: interval.histogram for interval in read_intervals(trial.directory / "window.hlog")}
+    whole = {interval.tag: interval.histogram for interval in each_interval(trial.directory / "window.hlog")}
     assert list(whole) == list(tags)
     response = found["worker-2/response"]
     assert response.percentiles_ns(50, 100) == decode(totals().window.response).percentiles_ns(50, 100)

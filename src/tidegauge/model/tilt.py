@@ -59,11 +59,6 @@ def unequal(tilts: Iterable[Tilt]) -> tuple[Tilt, ...]:
     return tuple(tilt for tilt in tilts if tilt.severity is Severity.UNEQUAL)
 
 
-def advice(tilts: Iterable[Tilt]) -> tuple[Tilt, ...]:
-    """Those that are only reported."""
-    return tuple(tilt for tilt in tilts if tilt.severity is Severity.ADVICE)
-
-
 @dataclass(frozen=True)
 class Terms:
     """What is known of the terms of a comparison. `allowed`: the user wants it although it is unequal."""
@@ -75,7 +70,7 @@ class Terms:
     @classmethod
     def of(cls, tilts: Sequence[Tilt], allowed: bool) -> Terms:
         """Findings sorted into these two."""
-        return cls(unequal(tilts), advice(tilts), allowed)
+        return cls(unequal(tilts), tuple(tilt for tilt in tilts if tilt.severity is Severity.ADVICE), allowed)
 
     @property
     def refused(self) -> bool:

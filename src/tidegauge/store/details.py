@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
-from tidegauge.store.hlog import each_interval, read_intervals
+from tidegauge.store.hlog import each_interval
 from tidegauge.store.read import StoredRun, StoredTrial, part_of, read_object
 from tidegauge.store.seconds import read_seconds
 from tidegauge.store.tables import condensed
@@ -143,7 +143,7 @@ def _window(result: Mapping[str, Any]) -> tuple[int, int] | None:
 def _histograms(path: Path) -> dict[str, Histogram]:
     found: dict[str, Histogram] = {}
     try:
-        for interval in read_intervals(path):
+        for interval in each_interval(path):
             found[interval.tag] = add(found.get(interval.tag, EMPTY), interval.histogram)
     except (OSError, ValueError, IndexError):
         return {}

@@ -89,13 +89,11 @@ class Interval:
     histogram: Histogram
 
 
-def read_intervals(path: Path) -> list[Interval]:
-    """The intervals of a .hlog file that Tidegauge wrote; none if there is no file, as when nothing was recorded."""
-    return list(each_interval(path))
-
-
 def each_interval(path: Path) -> Iterator[Interval]:
-    """The same one after the other: a log of a day does not fit into memory decoded."""
+    """The intervals of a .hlog file that Tidegauge wrote; none if there is no file, as when nothing was recorded.
+
+    One after the other: a log of a day does not fit into memory decoded.
+    """
     if not path.exists():
         return
     with path.open() as lines:

@@ -15,8 +15,8 @@ from typing import Any
 
 from tidegauge.model.workload import Workload
 from tidegauge.statistics.histograms import EMPTY, Histogram, add, sum_of
-from tidegauge.store.files import make_directory, write_bytes
-from tidegauge.store.hlog import read_intervals
+from tidegauge.store.files import write_bytes, write_files
+from tidegauge.store.hlog import each_interval
 from tidegauge.store.read import StoredTrial
 from tidegauge.store.seconds import read_seconds
 
@@ -35,9 +35,7 @@ def write_omb_result(trial: StoredTrial, names: tuple[str, str], workload: Workl
 
 def keep_omb_files(run: Path, texts: Mapping[str, str]) -> None:
     """Keep the files that a run was made of, by name, in its directory `omb`. Raises `RunFailedError`."""
-    make_directory(run / "omb")
-    for name, text in texts.items():
-        write_bytes(run / "omb" / name, text.encode())
+    write_files(run / "omb", {name: text.encode() for name, text in texts.items()})
 
 
 def kept_omb_files(run: Path) -> list[str]:
@@ -63,7 +61,7 @@ def omb_result(directory: Path, names: tuple[str, str], workload: Workload) -> d
     measured = _measured(rows, from_ns, until_ns)
     periods = periods_of(measured, from_ns)
     content |= _rates(periods)
-    window = read_intervals(directory / "window.hlog")
+    window = list(each_interval(directory / "window.hlog"))
     for field, series in _SERIES.items():
         unit_ns = _NS_PER_US if series == "delay" else _NS_PER_MS
         whole = series == "delay"
@@ -171,7 +169,7 @@ def _by_second(path: Path, series: str, rows: Sequence[Mapping[str, Any]]) -> di
     column = f"{series.replace('-', '_')}_max_ms"
     starts = [row["from_mono_ns"] for row in rows if row[column] is not None]
     found: dict[int, Histogram] = {}
-    for interval in read_intervals(path) if starts else []:
+    for interval in each_interval(path) if starts else []:
         at_ns = starts[0] + round(interval.start_s * 1e9)
         nearest = min(starts, key=lambda start: abs(start - at_ns))
         found[nearest] = add(found.get(nearest, EMPTY), interval.histogram)

@@ -19,7 +19,7 @@ from tidegauge import __version__
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.model.finding import Finding
-from tidegauge.model.tilt import Tilt, advice, unequal
+from tidegauge.model.tilt import Terms, Tilt
 from tidegauge.model.trial import TrialSpec
 from tidegauge.plain import grouped
 from tidegauge.store import seconds
@@ -176,6 +176,7 @@ class RunStore:
         self, status: str, reason: str, ended_at: str, directory: Path | None = None, durable: bool = True
     ) -> None:
         session = replace(self._session, status=status, reason=reason, ended_at=ended_at)
+        terms = Terms.of(self._tilts, self.unequal_allowed)
         content = {
             "name": self.name,
             "status": status,
@@ -189,9 +190,9 @@ class RunStore:
             "data_directories": self.disks,
             "journal_directories": self.journal_disks,
             "notes": self._notes,
-            "unequal": unequal(self._tilts),
-            "unequal_allowed": self.unequal_allowed,
-            "advice": advice(self._tilts),
+            "unequal": terms.unequal,
+            "unequal_allowed": terms.allowed,
+            "advice": terms.advice,
             "thresholds": self.thresholds,
             "price": self.price,
             "writer": this_writer(),

@@ -17,7 +17,6 @@ from tidegauge.model.level import SyncFinding
 from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import TrialResult, TrialSpec
-from tidegauge.model.use import Sample
 from tidegauge.store import seconds
 from tidegauge.store.files import (
     CYCLES_FILE,
@@ -28,7 +27,7 @@ from tidegauge.store.files import (
 )
 from tidegauge.store.hlog import IntervalLog
 from tidegauge.store.tables import Table
-from tidegauge.store.telemetry import MetricRow, TelemetryLog
+from tidegauge.store.telemetry import TelemetryLog
 
 RESULT_SCHEMA = "tidegauge.result/1"
 
@@ -72,7 +71,7 @@ class TrialStore:
         self._seconds = Table(directory, seconds.NAME, seconds.columns)
         self._seconds.begin()
         self._workers = Table(directory, seconds.WORKERS, seconds.worker_columns, seconds.WORKER_COLUMNS)
-        self._telemetry = TelemetryLog(directory)
+        self.telemetry = TelemetryLog(directory)
         self._logs = {
             name: IntervalLog(directory / f"{name}.hlog") for name in ("response", "service", "delay", "end-to-end")
         }
@@ -89,14 +88,6 @@ class TrialStore:
         # Before the second itself: whoever sees it finds the rows of all its load generators.
         self._workers.append(seconds.worker_rows(figures, phase))
         self._seconds.append([row])
-
-    def sample(self, sample: Sample) -> None:
-        """Append what was used in one second. Raises `RunFailedError`."""
-        self._telemetry.sample(sample)
-
-    def metrics(self, rows: Sequence[MetricRow]) -> None:
-        """Append what servers reported about themselves. Raises `RunFailedError`."""
-        self._telemetry.metrics(rows)
 
     def settings(
         self,
@@ -154,9 +145,9 @@ class TrialStore:
     def _finish_telemetry(self) -> None:
         """As Parquet. What can't be made that stays as lines, which are read alike: no result is lost for it."""
         try:
-            self._telemetry.finish()
+            self.telemetry.finish()
         except (RunFailedError, ValueError, TypeError):  # pyarrow's own errors are ValueErrors and TypeErrors
-            self._telemetry.close()
+            self.telemetry.close()
 
     def fail(self, reason: str, interrupted: bool) -> None:
         """The trial ended without a result; what was measured stays. Does nothing after `finish`."""
@@ -166,7 +157,7 @@ class TrialStore:
             self._close_logs(durable=False)
             self._seconds.close()
             self._workers.close()
-            self._telemetry.close()
+            self.telemetry.close()
         status = "interrupted" if interrupted else "failed"
         with_reserve(self.reserve, partial(self._write_status, status, reason, now()))
         self.ended = True

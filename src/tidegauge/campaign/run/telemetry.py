@@ -123,7 +123,7 @@ class UseRecorder:
                 device for device in sample.devices if device.number in wanted or device.reads or device.writes
             ),
         )
-        self.store.sample(sample)
+        self.store.telemetry.sample(sample)
         with self._lock:
             if self._window.holds(sample.from_mono_ns, sample.until_mono_ns):
                 self._window.tally.add(sample)
@@ -184,7 +184,7 @@ class UseRecorder:
             return
         found = figures(before, now, max(1e-3, (now_ns - before_ns) / 1e9), self.sources.metrics)
         rows = [MetricRow(before_ns, now_ns, endpoint.process, name, value) for name, value in found.items()]
-        self.store.metrics(rows)
+        self.store.telemetry.metrics(rows)
         with self._lock:
             # A span of some seconds belongs to the window in which its middle lies.
             middle_ns = (before_ns + now_ns) // 2
