@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from worker_samples import worker_result
 
-from tidegauge.model.trial import BusyConsumer, Latency, SubscriptionResult, Validity
+from tidegauge.model.trial import BusyConsumer, Latency, SubscriptionResult, Validity, WorkerResult
 from tidegauge.numbers import rounded
 from tidegauge.statistics.classify import (
     BUSY_CONSUMER,
@@ -16,7 +17,6 @@ from tidegauge.statistics.classify import (
     OK,
     Evidence,
     Verdict,
-    WorkerEvidence,
     classify,
 )
 from tidegauge.statistics.steady import too_short_to_judge
@@ -398,8 +398,10 @@ def test_numbers_in_sentences_have_no_exponent(value: float, digits: int, shown:
     assert rounded(value, digits) == shown
 
 
-def worker(number: int, own_lag: Latency, **changes: Any) -> WorkerEvidence:
-    return replace(WorkerEvidence(f"load generator {number} of 3", own_lag, latency(), 0.0, 0.0), **changes)
+def worker(number: int, own_lag: Latency, **changes: Any) -> WorkerResult:
+    return replace(
+        worker_result(number, own_lag=own_lag, response=latency(), cpu_wait_s=0.0, gc_pause_s=0.0), **changes
+    )
 
 
 def test_one_late_worker_of_several_makes_the_trial_invalid_and_is_named() -> None:
@@ -417,7 +419,7 @@ def test_one_late_worker_of_several_makes_the_trial_invalid_and_is_named() -> No
 
 def test_the_late_worker_is_named_though_all_messages_together_look_a_little_worse() -> None:
     calm, late = latency(0.005, 0.5), latency(0.005, 12.0)
-    verdict = judged(own_lag=latency(0.005, 13.0), workers=(worker(1, calm), worker(2, late)))
+    verdict = judged(own_lag=latency(0.005, 13.0), workers=(worker(1, calm), worker(2, late), worker(3, calm)))
     assert "the own lag of load generator 2 of 3 at p99 is 12 ms of a response of 20 ms" in verdict.reasons[0]
     # Not where nobody deserves the verdict alone.
     doubtful = latency(0.005, 8.0)
@@ -427,7 +429,8 @@ def test_the_late_worker_is_named_though_all_messages_together_look_a_little_wor
 
 
 def test_the_worker_that_waits_or_collects_most_is_named() -> None:
-    workers = (worker(1, latency(0.005, 0.5), gc_share=0.07), worker(2, latency(0.005, 0.5), cpu_wait_share=0.3))
+    calm = latency(0.005, 0.5)
+    workers = (worker(1, calm, gc_pause_s=0.7), worker(2, calm, cpu_wait_s=3.0), worker(3, calm))
     verdict = judged(workers=workers, gc_share=0.07, cpu_wait_share=0.3)
     assert any("in each second (load generator 2 of 3)" in warning for warning in verdict.warnings)
     assert any(warning.startswith("load generator 1 of 3 spent 7%") for warning in verdict.warnings)

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tidegauge.model.trial import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity
+from tidegauge.model.load import worker_name
+from tidegauge.model.trial import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity, WorkerResult
 from tidegauge.model.workload import GENERATOR_SHARE_MAX, GENERATOR_SHARE_WRONG
 from tidegauge.numbers import plural, rounded
 
@@ -64,17 +65,6 @@ DISK_BUSY = "the disk was busy when the trial began"
 `OWN_LAG`, `BUSY_CONSUMER` and `CATCHING_UP` begin a reason or a warning, and their remedies end it, where a short
 report says itself what to do.
 """
-
-
-@dataclass(frozen=True)
-class WorkerEvidence:
-    """What one of several workers, "load generator 2 of 3", showed by itself: see `Evidence`."""
-
-    name: str
-    own_lag: Latency
-    response: Latency
-    cpu_wait_share: float
-    gc_share: float
 
 
 @dataclass(frozen=True)
@@ -133,7 +123,7 @@ class Evidence:
     cold: str = ""
     jit_cpus: float = 0.0
     catching_up: str = ""
-    workers: Sequence[WorkerEvidence] = ()
+    workers: Sequence[WorkerResult] = ()
     generators_msgs_per_s: float | None = None
 
 
@@ -262,7 +252,7 @@ def _own_lag(
     if evidence.closed_loop:
         return None
     judged = [("", evidence.own_lag, evidence.response)]
-    judged += [(worker.name, worker.own_lag, worker.response) for worker in evidence.workers]
+    judged += [(_name(evidence, worker), worker.own_lag, worker.response) for worker in evidence.workers]
     lags = []
     for worker, own_lag, response in judged:
         found = []
@@ -415,11 +405,11 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     elif GENERATOR_SHARE_MAX < _generator_share(evidence) <= GENERATOR_SHARE_WRONG:
         found.append(_near_generator_text(evidence))
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
-        whose = _most(evidence, lambda worker: worker.cpu_wait_share)
+        whose = _most(evidence, lambda worker: worker.cpu_wait_s)
         of_it = f" ({whose})" if whose else ""
         found.append(f"{CPU_WAIT} for {evidence.cpu_wait_share:.2g} s in each second{of_it}: this host is short of CPU")
     if evidence.gc_share > GC_SHARE:
-        who = _most(evidence, lambda worker: worker.gc_share) or "the worker"
+        who = _most(evidence, lambda worker: worker.gc_pause_s) or "the worker"
         found.append(f"{who} spent {evidence.gc_share:.0%} of the window in garbage collection")
     if evidence.jit_cpus > JIT_CPUS:
         found.append(
@@ -442,6 +432,10 @@ def _near_generator_text(evidence: Evidence) -> str:
     return f"{NEAR_GENERATOR}: {share:.0%} of the {most:,.0f} msg/s that can be made and checked here, so {so}"
 
 
-def _most(evidence: Evidence, share: Callable[[WorkerEvidence], float]) -> str:
+def _most(evidence: Evidence, spent_s: Callable[[WorkerResult], float]) -> str:
     """The worker that has most of something; "" where there is one only."""
-    return max(evidence.workers, key=share).name if evidence.workers else ""
+    return _name(evidence, max(evidence.workers, key=spent_s)) if evidence.workers else ""
+
+
+def _name(evidence: Evidence, worker: WorkerResult) -> str:
+    return worker_name(worker.worker - 1, len(evidence.workers))

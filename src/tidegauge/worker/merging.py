@@ -28,7 +28,6 @@ from tidegauge.model.load import (
     worker_name,
 )
 from tidegauge.model.trial import WorkerResult
-from tidegauge.statistics.classify import WorkerEvidence
 from tidegauge.statistics.histograms import merged, summarise
 from tidegauge.worker.sequences import EXAMPLES_MAX, FiguresError, Received, SequenceCounts
 
@@ -371,17 +370,3 @@ def _after_the_first_ms(instants_ns: Sequence[int]) -> list[float | None]:
     """0 is an instant that is not known."""
     first_ns = min(filter(None, instants_ns), default=0)
     return [(instant_ns - first_ns) / 1e6 if instant_ns else None for instant_ns in instants_ns]
-
-
-def worker_evidence(workers: Sequence[WorkerResult], measured_s: float) -> tuple[WorkerEvidence, ...]:
-    """One for each, by the name that users read."""
-    return tuple(
-        WorkerEvidence(
-            name=worker_name(number, len(workers)),
-            own_lag=worker.own_lag,
-            response=worker.response,
-            cpu_wait_share=worker.cpu_wait_s / measured_s,
-            gc_share=worker.gc_pause_s / measured_s,
-        )
-        for number, worker in enumerate(workers)
-    )

@@ -44,7 +44,7 @@ from tidegauge.statistics.histograms import summarise
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, catching_up, drifts, growth, too_short_to_judge
 from tidegauge.usage import connections_of
 from tidegauge.worker.across import clock_warnings, end_to_end_times
-from tidegauge.worker.merging import worker_evidence, worker_results
+from tidegauge.worker.merging import worker_results
 
 MAJORITY = 2
 """Copies that a message must have where replication is synchronous."""
@@ -279,7 +279,7 @@ def _evidence(
         too_short=too_short_to_judge(spec.warmup_s_max),
         faults=len(spec.faults),
         busy_consumers=observed.busy_consumers,
-        workers=worker_evidence(workers, measured_s),
+        workers=workers,
         level_unknown="; ".join(observed.level.reasoning) if observed.level.level is None else "",
         generators_msgs_per_s=observed.generators_msgs_per_s,
     )
