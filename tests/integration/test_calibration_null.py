@@ -10,8 +10,7 @@ from null_worker import BUILT
 
 from tidegauge.fleet.local import LocalHost
 from tidegauge.worker import calibration
-from tidegauge.worker.calibration import calibrate
-from tidegauge.worker.calibration_kept import subject
+from tidegauge.worker.calibration import calibrate, subject
 
 pytestmark = [
     pytest.mark.integration,

@@ -37,8 +37,7 @@ from tidegauge.model.trial import LoadSpec
 from tidegauge.model.workload import Arrival, Payload, RatePhase, RateSchedule, Workload
 from tidegauge.report.doctor import Diagnosis, doctor_content, doctor_report
 from tidegauge.worker import calibration as measuring
-from tidegauge.worker import calibration_kept
-from tidegauge.worker.calibration_kept import Subject, fresh
+from tidegauge.worker.calibration import Subject, fresh
 
 KIB = 1024
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -215,25 +214,25 @@ class TestKept:
     def test_one_of_each_size_is_kept(self) -> None:
         small = calibration(message_bytes=64)
         for found in ([calibration(load_average=0.1)], [small], [calibration()]):
-            calibration_kept.keep(found)
-        assert calibration_kept.read_kept() == [calibration(), small]
+            measuring.keep_calibrations(found)
+        assert measuring.read_kept() == [calibration(), small]
 
     @pytest.mark.parametrize("text", ["", "[]", '{"schema": 99, "kept": []}', '{"schema": 1, "kept": [{}]}'])
     def test_a_damaged_file_is_none(self, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(calibration_kept, "subject", lambda: HERE)
+        monkeypatch.setattr(measuring, "subject", lambda: HERE)
         now = datetime.now(UTC).isoformat()
-        calibration_kept.keep([calibration(measured_at=now)])
-        assert len(calibration_kept.known({KIB})) == 1
+        measuring.keep_calibrations([calibration(measured_at=now)])
+        assert len(measuring.known_calibrations({KIB})) == 1
         path_of("calibrations").write_text(text)
-        assert calibration_kept.known({KIB}) == []
+        assert measuring.known_calibrations({KIB}) == []
 
     def test_without_a_worker_nothing_is_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def none() -> Subject:
             raise UserError("The load generator is not built.")
 
-        monkeypatch.setattr(calibration_kept, "subject", none)
-        calibration_kept.keep([calibration()])
-        assert calibration_kept.known({KIB}) == []
+        monkeypatch.setattr(measuring, "subject", none)
+        measuring.keep_calibrations([calibration()])
+        assert measuring.known_calibrations({KIB}) == []
 
 
 class Case:
@@ -265,7 +264,8 @@ def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
     monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
     monkeypatch.delenv(SWITCH, raising=False)
     made = Case()
-    monkeypatch.setattr(calibration_kept, "subject", lambda: HERE)
+    for module in (measuring, run_module):
+        monkeypatch.setattr(module, "subject", lambda: HERE)
     monkeypatch.setattr(run_module, "calibrate", made.measure)
     return made
 
@@ -337,7 +337,7 @@ def test_a_dry_run_warns_by_what_is_kept_and_measures_nothing(
     about_it = "asks for 500,000 msg/s: 83% of the 600,000"
     assert run_command(command) == 0
     assert about_it not in capsys.readouterr().out
-    calibration_kept.keep([calibration(measured_at=datetime.now(UTC).isoformat())])
+    measuring.keep_calibrations([calibration(measured_at=datetime.now(UTC).isoformat())])
     assert run_command(command) == 0
     assert about_it in " ".join(json.loads(capsys.readouterr().out)["warnings"])
     assert run_command(command[:-1]) == 0
@@ -376,7 +376,7 @@ class TestDoctor:
         for _ in range(2):
             found, _ = doctor._calibrated(0.1, host, lambda _: None)
         assert case.measured == [[KIB], [KIB]]
-        assert calibration_kept.read_kept() == [found]
+        assert measuring.read_kept() == [found]
         case.fails = UserError("The load generator is not built.")
         assert doctor._calibrated(0.1, host, lambda _: None) == (None, "The load generator is not built.")
 

@@ -24,9 +24,7 @@ from tidegauge.model.workload import Payload
 from tidegauge.numbers import duration
 from tidegauge.report.doctor import Diagnosis, doctor_content, doctor_report
 from tidegauge.systems.registry import all_systems
-from tidegauge.worker import calibration_kept
-from tidegauge.worker.calibration import calibrate, seconds_expected
-from tidegauge.worker.calibration_kept import subject
+from tidegauge.worker.calibration import calibrate, keep_calibrations, seconds_expected, subject
 
 
 def examine(named: Sequence[Path], runs_directory: Path, out: Output, *, measures: bool) -> int:
@@ -85,7 +83,7 @@ def _calibrated(load_average: float, host: Host, say: Callable[[str], None]) -> 
     except (TidegaugeError, OSError) as error:
         return None, error.message if isinstance(error, TidegaugeError) else f"{error}."
     with contextlib.suppress(OSError):
-        calibration_kept.keep([found])
+        keep_calibrations([found])
     return found, ""
 
 

@@ -43,7 +43,7 @@ from tidegauge.published import BRIEF_WORDS, Scale
 from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry
-from tidegauge.worker.calibration_kept import known
+from tidegauge.worker.calibration import known_calibrations
 
 CRASH_HINT = (
     "`--crash` (in a campaign `means: crash`) kills the servers' processes instead. That needs no rights, but it is a "
@@ -143,7 +143,7 @@ class Ready:
         """What is shown of the plan."""
         campaign, trials, seconds_expected = self.campaign, self.plan.trials, self.plan.seconds_expected
         workers = campaign.worker.count
-        sizing = sizing_warnings(trials, workers, known(sizes_to_know(trials, workers)))
+        sizing = sizing_warnings(trials, workers, known_calibrations(sizes_to_know(trials, workers)))
         warnings = (*plan_warnings(trials), *sizing, *(note.text for note in self.left_out))
         asked = (campaign.published, campaign.thresholds, campaign.retry)
         return ShownPlan(trials, seconds_expected, warnings, self.memory, self.terms, *asked)

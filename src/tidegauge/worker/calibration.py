@@ -1,26 +1,90 @@
 """A short calibration: how many messages a second one load generator of this host makes and checks.
 
 One worker carries out closed loops on the null system: first with one producer and one consumer, then, where the host
-has the CPUs, with as many of each as half of them. Its code is compiled while the first of them warms up.
+has the CPUs, with as many of each as half of them. Its code is compiled while the first of them warms up. What is found
+is kept from one command to the next, so that a calibration of a host and message size serves for many runs.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tidegauge.errors import RunFailedError
+from tidegauge.distribution.java import find_java
+from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.ceilings import Calibration, Pace
+from tidegauge.hosts.ceilings_measure import machine_id
+from tidegauge.hosts.kept import is_fresh, read_kept_of, write_kept
+from tidegauge.hosts.memory import machine
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import Arrival, Payload, Workload
-from tidegauge.worker.api import LoadOrder
-from tidegauge.worker.calibration_kept import DRIVER, Subject, subject
-from tidegauge.worker.client import GrpcWorker
-from tidegauge.worker.launch import WorkerOptions, start_worker
+from tidegauge.worker.api import LoadOrder, LoadWorker
+from tidegauge.worker.archive import JAVA_MAJOR_MIN, code_key, worker_class_path
+
+DRIVER = "null"
+"""Of the null system, which the worker carries itself."""
+_NAME = "calibrations"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a calibration is of, apart from the message size: with another machine or other code it is another one."""
+
+    machine: str
+    code: str
+    cpus: int
+
+
+def subject() -> Subject:
+    """This machine with the Java and the jars that workers start with now. Raises `UserError` if it has none."""
+    java = find_java("The load generator", JAVA_MAJOR_MIN)
+    return Subject(machine_id(), code_key(java, worker_class_path(DRIVER)), machine().cpus)
+
+
+def keep_calibrations(found: Sequence[Calibration]) -> None:
+    """Add to what is kept, the newest first. Raises `OSError`."""
+    sizes = {calibration.message_bytes for calibration in found}
+    earlier = [calibration for calibration in read_kept() if calibration.message_bytes not in sizes]
+    write_kept(_NAME, [*found, *earlier])
+
+
+def read_kept() -> list[Calibration]:
+    """Everything kept, the newest first; nothing if the file is damaged or of another schema."""
+    return read_kept_of(_NAME, Calibration)
+
+
+def fresh(
+    kept: Sequence[Calibration], of: Subject, sizes: Collection[int], now: datetime, load_average: float
+) -> list[Calibration]:
+    """Those of these message sizes that hold for `of` now. Pure.
+
+    Doubtful ones count only while the machine is as busy as it was then (`load_average`: now): measuring again would
+    show no more.
+    """
+    return [
+        calibration
+        for calibration in kept
+        if calibration.message_bytes in sizes
+        and Subject(calibration.machine, calibration.code, calibration.cpus) == of
+        and is_fresh(calibration.measured_at, now)
+        and (not calibration.doubtful or calibration.load_average <= load_average)
+    ]
+
+
+def known_calibrations(sizes: Collection[int]) -> list[Calibration]:
+    """What is kept of these message sizes and holds here now; nothing is measured. Never raises for what is missing."""
+    try:
+        kept = read_kept() if sizes else []
+        return fresh(kept, subject(), sizes, datetime.now(UTC), os.getloadavg()[0]) if kept else []
+    except (OSError, UserError):
+        return []
+
 
 WARM_UP_S = 4.0
 """By then its compiler took 0.03 of a CPU, and 0.4 in the first second (1 KiB, on a machine busy with other work)."""
@@ -48,6 +112,8 @@ def calibrate(
 
     Raises `UserError` if there is no Java or no worker, `RunFailedError` if it fails or messages are missing.
     """
+    from tidegauge.worker.launch import WorkerOptions, start_worker  # Plans need not wait for gRPC.
+
     of, measured_at = subject(), datetime.now(UTC).isoformat()
     with tempfile.TemporaryDirectory(prefix="tidegauge-calibration-") as logs:
         host.track_directory(Path(logs))
@@ -74,7 +140,7 @@ def _clients(of: Subject) -> list[int]:
     return sorted({1, max(1, min(_CLIENTS_MAX, of.cpus // 2))})
 
 
-def _pace(worker: GrpcWorker, clients: int, message_bytes: int, length_s: tuple[float, float]) -> Pace:
+def _pace(worker: LoadWorker, clients: int, message_bytes: int, length_s: tuple[float, float]) -> Pace:
     """One closed loop; `length_s`: of its warm-up, and of what is measured. Raises `RunFailedError`."""
     worker.prepare(_order(clients, message_bytes))
     from_ns = worker.start(_LEAD_S) + round(length_s[0] * 1e9)
@@ -113,7 +179,7 @@ def _order(clients: int, message_bytes: int) -> LoadOrder:
     )
 
 
-def _drained(worker: GrpcWorker) -> TotalFigures:
+def _drained(worker: LoadWorker) -> TotalFigures:
     """The totals once everything was received, or there is no more hope of it."""
     deadline_s = time.monotonic() + _DRAIN_S_MAX
     while True:

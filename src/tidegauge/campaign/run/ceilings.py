@@ -23,8 +23,13 @@ from tidegauge.hosts.kept import fresh_ceilings, keep_ceilings, kept_ceilings, s
 from tidegauge.model.events import Note, Observer, PhaseStarted
 from tidegauge.model.trial import TrialSpec
 from tidegauge.model.use import of_host
-from tidegauge.worker import calibration_kept
-from tidegauge.worker.calibration import calibrate, seconds_expected
+from tidegauge.worker.calibration import (
+    calibrate,
+    keep_calibrations,
+    known_calibrations,
+    seconds_expected,
+    subject,
+)
 
 SWITCH = "TIDEGAUGE_CEILINGS"
 """Environment variable: "off" = runs don't measure the machine (many short runs in a script)."""
@@ -147,7 +152,7 @@ def run_calibrations(
 
     Says what it is, and where it is too little for so many load generators. Never raises but for interruptions.
     """
-    kept = calibration_kept.known({size_class(trial.workload.payload.message_bytes) for trial in trials})
+    kept = known_calibrations({size_class(trial.workload.payload.message_bytes) for trial in trials})
     wanted = sizes_to_know(trials, workers)
     missing = sorted({*wanted} - {calibration.message_bytes for calibration in kept})
     off = os.environ.get(SWITCH, "").lower() == "off"
@@ -164,7 +169,7 @@ def run_calibrations(
 def _calibrated(sizes: Sequence[int], host: Host, observer: Observer, load_average: float) -> list[Calibration]:
     """Measure, and keep it for the next run. Nothing, and a note of why, if that fails."""
     try:
-        expected_s = seconds_expected(len(sizes), calibration_kept.subject())
+        expected_s = seconds_expected(len(sizes), subject())
         observer(PhaseStarted("", "calibrate", "what one load generator can make and check", expected_s))
         found = calibrate(host, sizes, load_average)
     except (TidegaugeError, OSError) as error:
@@ -172,5 +177,5 @@ def _calibrated(sizes: Sequence[int], host: Host, observer: Observer, load_avera
         observer(Note(f"What one load generator can make and check is not known: {why}"))
         return []
     with contextlib.suppress(OSError):
-        calibration_kept.keep(found)
+        keep_calibrations(found)
     return found
