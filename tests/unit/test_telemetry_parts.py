@@ -14,7 +14,9 @@ import pytest
 
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import sampler
-from tidegauge.fleet.process_use import CgroupWatch, GcLog, Pauses, WriteLimit, parse_io, parse_pauses, parse_schedstat
+from tidegauge.fleet.process_use import CgroupWatch, GcLog, Pauses, WriteLimit, parse_pauses, parse_schedstat
+from tidegauge.hosts.memory import meminfo
+from tidegauge.hosts.procfs import TICKS_PER_S, parse_io
 from tidegauge.limiting.window_use import THREADS_MAX, Tally
 from tidegauge.model.use import (
     DeviceUse,
@@ -60,33 +62,58 @@ class TestKernel:
     def test_cpu_times_hold_interrupts_and_stolen_time_but_no_idle(self) -> None:
         text = "cpu  10 20 30 1000 5 6 7 8 9 9\ncpu0 1 1\ncpu1 1 1\nctxt 77\nbtime 1\n"
         found = sampler.parse_stat(text)
-        assert found == sampler.CpuTimes(2, 10 + 20 + 30 + 6 + 7 + 8, 30, 5, 8, 77)
+        ticks = {name: round(found[name] * TICKS_PER_S) for name in found if name.endswith("_s")}
+        assert ticks == {"cpu_s": 81, "cpu_system_s": 30, "cpu_iowait_s": 5, "cpu_steal_s": 8}
+        assert (found["cpus"], found["context_switches"]) == (2, 77)
 
     def test_old_kernels_tell_fewer_disk_fields(self) -> None:
         line = " 254 0 vda 4 0 16 1 10 0 24 5 0 9 6"
         (disk,) = sampler.parse_diskstats(line)
         assert (disk.reads, disk.read_bytes, disk.writes, disk.written_bytes) == (4, 8192, 10, 12288)
-        assert (disk.number, disk.busy_ms, disk.write_ms, disk.flushes) == ("254:0", 9, 5, 0)
+        assert (disk.number, disk.busy_s, disk.write_s, disk.flushes) == ("254:0", 0.009, 0.005, 0)
 
     def test_disks_that_never_did_anything_are_left_out(self) -> None:
         assert sampler.parse_diskstats(" 7 1 loop1 " + "0 " * 17) == []
 
     def test_flushes_are_kept_apart(self) -> None:
         (disk,) = sampler.parse_diskstats("254 0 vda 1 0 8 1 1 0 8 5 0 9 6 0 0 0 0 33 44")
-        assert (disk.flushes, disk.flush_ms) == (33, 44)
+        assert (disk.flushes, disk.flush_s) == (33, 0.044)
 
     def test_traffic_of_loopback_is_apart(self) -> None:
         text = "Inter-| Receive\n face |bytes\n    lo: 5 1 0 0 0 0 0 0 500 1\n  eth0: 7 1 0 0 0 0 0 0 70 1\n"
-        assert sampler.parse_traffic(text) == sampler.Traffic(500, 7, 70)
+        assert sampler.parse_traffic(text) == {
+            "loopback_bytes": 500,
+            "network_received_bytes": 7,
+            "network_sent_bytes": 70,
+        }
 
-    def test_tcp_pressure_and_memory(self) -> None:
-        assert sampler.parse_tcp("Ip: A\nIp: 1\nTcp: OutSegs RetransSegs\nTcp: 100 3\n") == (100, 3)
-        assert sampler.parse_tcp("") == (0, 0)
+    def test_tcp_pressure_and_memory(self, tmp_path: Path) -> None:
+        assert sampler.parse_tcp("Ip: A\nIp: 1\nTcp: OutSegs RetransSegs\nTcp: 100 3\n") == {
+            "tcp_segments": 100,
+            "tcp_retransmits": 3,
+        }
+        assert sampler.parse_tcp("") == {"tcp_segments": 0, "tcp_retransmits": 0}
         assert sampler.parse_pressure("some avg10=1 total=2500000\nfull avg10=0 total=5\n") == {
             "some": 2.5,
             "full": 5e-6,
         }
-        assert sampler.parse_memory("MemTotal:  10 kB\nHugePages_Total: 0\n")["MemTotal"] == 10240
+        (tmp_path / "proc").mkdir()
+        (tmp_path / "proc/meminfo").write_text("MemTotal:  10 kB\nHugePages_Total: 0\n")
+        assert meminfo(tmp_path) == {"MemTotal": 10240}
+
+    def test_what_was_used_is_what_counters_grew_by(self) -> None:
+        now = replace(HOST_USE, cpu_s=1.3, loopback_bytes=900, dirty_bytes=5, cpu_stall_s=None, io_stall_s=0.7)
+        used = sampler.used_between(HOST_USE, now)
+        assert (used.cpu_s, used.loopback_bytes, used.cpu_stall_s, used.io_stall_s) == (0.3, 0, None, 0.4)
+        assert (used.cpus, used.memory_bytes, used.dirty_bytes) == (2, 8 << 30, 5)
+
+    def test_a_device_that_came_meanwhile_counts_since_it_came(self) -> None:
+        limit = WriteLimit(1000, None)
+        now = replace(DEVICE, writes=12, busy_s=1.25)
+        used = sampler.device_use(DEVICE, now, limit)
+        assert (used.name, used.reads, used.writes, used.busy_s) == ("vda", 0, 2, 0.75)
+        assert (used.write_bytes_per_s_max, used.writes_per_s_max) == (1000, None)
+        assert sampler.device_use(None, now, WriteLimit()) == now
 
     def test_written_bytes_that_were_deleted_in_time_were_never_written(self) -> None:
         assert parse_io(b"rchar: 9\nread_bytes: 4096\nwrite_bytes: 100\ncancelled_write_bytes: 40\n") == (4096, 60)
@@ -123,7 +150,7 @@ class TestCgroups:
         quota, memory = watch.of(9)
         assert quota is not None
         assert (quota.cpus, quota.throttled_s, memory) == (0.3, 2.5, None)
-        assert watch.write_limits(9) == {"7:0": WriteLimit(1000, 50), "254:0": WriteLimit(None, 9)}
+        assert watch.write_limits([9]) == {"7:0": WriteLimit(1000, 50), "254:0": WriteLimit(None, 9)}
 
     def test_version_2(self, tmp_path: Path) -> None:
         group = self.root(tmp_path, 2)
@@ -136,8 +163,10 @@ class TestCgroups:
         watch = CgroupWatch(tmp_path)
         quota, memory = watch.of(9)
         assert quota is not None
-        assert (quota.cpus, quota.throttled_s, memory) == (1.5, 1.5, (1000, 150))
-        assert watch.write_limits(9) == {"7:0": WriteLimit(2000, None)}
+        assert memory is not None
+        assert (quota.cpus, quota.throttled_s) == (1.5, 1.5)
+        assert (memory.limit_bytes, memory.left_bytes) == (1000, 150)
+        assert watch.write_limits([9]) == {"7:0": WriteLimit(2000, None)}
 
     def test_a_process_that_is_gone_has_no_limits(self, tmp_path: Path) -> None:
         self.root(tmp_path, 2)

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidegauge.hosts import procfs
-from tidegauge.hosts.cgroups import Hierarchy, hierarchies, left_in
+from tidegauge.hosts.cgroups import Hierarchy, MemoryLeft, cpu_quotas, hierarchies, left_in
 from tidegauge.hosts.procfs import Identity, Stat
 from tidegauge.hosts.storage import text_of
 from tidegauge.model.use import BUSIEST_MAX, ProcessUse, ThreadUse
@@ -40,10 +40,8 @@ class WriteLimit:
     bytes_per_s: int | None = None
     requests_per_s: int | None = None
 
-    def tightest(self, other: WriteLimit | None) -> WriteLimit:
+    def tightest(self, other: WriteLimit) -> WriteLimit:
         """The lower ones of both."""
-        if other is None:
-            return self
         return WriteLimit(
             _lower(self.bytes_per_s, other.bytes_per_s), _lower(self.requests_per_s, other.requests_per_s)
         )
@@ -60,21 +58,20 @@ class CgroupWatch:
         self._root = root
         self._found: dict[str, tuple[Hierarchy, ...]] = {}
 
-    def of(self, pid: int) -> tuple[CpuQuota | None, tuple[int, int] | None]:
-        """CPU quota, and memory limit with what it leaves (bytes), of a process; None where there is no such limit."""
+    def of(self, pid: int) -> tuple[CpuQuota | None, MemoryLeft | None]:
+        """CPU quota, and what the memory limit leaves, of a process; None where there is no such limit."""
         groups = self._groups(pid)
-        memory = left_in(groups)
-        return _quota(groups), None if memory is None else (memory.limit_bytes, memory.left_bytes)
+        return _quota(groups), left_in(groups)
 
-    def write_limits(self, pid: int) -> dict[str, WriteLimit]:
-        """What a process may write at most, by the device's "major:minor"; only devices with a limit."""
+    def write_limits(self, pids: Iterable[int]) -> dict[str, WriteLimit]:
+        """What these processes may write at most, by the device's "major:minor"; only devices with a limit."""
         found: dict[str, WriteLimit] = {}
-        for group in self._groups(pid):
+        for group in (group for pid in pids for group in self._groups(pid)):
             if group.version == 1 and "blkio" not in group.controllers:
                 continue
             for level in group.levels:
                 for device, limit in (_writes_v1(level) if group.version == 1 else _writes_v2(level)).items():
-                    found[device] = limit.tightest(found.get(device))
+                    found[device] = limit.tightest(found.get(device, WriteLimit()))
         return found
 
     def _groups(self, pid: int) -> tuple[Hierarchy, ...]:
@@ -91,28 +88,11 @@ class CgroupWatch:
 
 
 def _quota(groups: tuple[Hierarchy, ...]) -> CpuQuota | None:
-    found = []
-    for group in groups:
-        if group.version == 1 and "cpu" not in group.controllers:
-            continue
-        for level in group.levels:
-            cpus = _cpus_v1(level) if group.version == 1 else _cpus_v2(level)
-            if cpus is not None:
-                found.append((cpus, level))
+    found = [quota for group in groups for quota in cpu_quotas(group)]
     if not found:
         return None
     cpus, level = min(found)
     return CpuQuota(cpus, _throttled_s(level))
-
-
-def _cpus_v1(level: Path) -> float | None:
-    quota, period = text_of(level / "cpu.cfs_quota_us"), text_of(level / "cpu.cfs_period_us")
-    return int(quota) / int(period) if quota.isdigit() and period.isdigit() else None
-
-
-def _cpus_v2(level: Path) -> float | None:
-    quota, _, period = text_of(level / "cpu.max").partition(" ")
-    return int(quota) / int(period) if quota.isdigit() and period.isdigit() else None
 
 
 def _throttled_s(level: Path) -> float:
@@ -185,7 +165,6 @@ class GcLog:
         return parse_pauses(whole)
 
 
-_READ_BYTES = 4096
 _NS_PER_S = 1e9
 
 
@@ -215,7 +194,7 @@ class ProcessWatch:
         """What `members`, which descend from `leader`, used since the last call for it; None at the first."""
         first = leader not in self._seen
         seen = self._seen.setdefault(leader, _Seen(gc_log=GcLog(Path(gc_log_path)) if gc_log_path else None))
-        cpu_ticks = self._cpu_ticks(seen, members)
+        cpu_ticks = _cpu_ticks(seen, members)
         read_bytes, written_bytes = _io(seen, members)
         busiest, waited_ns, switches = _threads(seen, members)
         quota, memory = self._cgroups.of(leader.pid)
@@ -236,18 +215,18 @@ class ProcessWatch:
             context_switches=switches,
             cpus_allowed=_cpus_allowed(leader.pid, quota.cpus if quota else None),
             cpu_throttled_s=throttled_s,
-            memory_limit_bytes=memory[0] if memory else None,
-            memory_left_bytes=memory[1] if memory else None,
+            memory_limit_bytes=memory.limit_bytes if memory else None,
+            memory_left_bytes=memory.left_bytes if memory else None,
             gc_pause_s=pauses.total_s if pauses else None,
             gc_pause_max_s=pauses.longest_s if pauses else None,
         )
 
-    @staticmethod
-    def _cpu_ticks(seen: _Seen, members: Sequence[Stat]) -> int:
-        now = {stat.identity: stat.cpu_ticks for stat in members}
-        used = sum(max(0, ticks - seen.cpu_ticks.get(identity, 0)) for identity, ticks in now.items())
-        seen.cpu_ticks = now
-        return used
+
+def _cpu_ticks(seen: _Seen, members: Sequence[Stat]) -> int:
+    now = {stat.identity: stat.cpu_ticks for stat in members}
+    used = sum(max(0, ticks - seen.cpu_ticks.get(identity, 0)) for identity, ticks in now.items())
+    seen.cpu_ticks = now
+    return used
 
 
 def _throttled_since(seen: _Seen, quota: CpuQuota | None) -> float | None:
@@ -268,22 +247,11 @@ def _cpus_allowed(pid: int, quota_cpus: float | None) -> float:
 
 def _io(seen: _Seen, members: Sequence[Stat]) -> tuple[int | None, int | None]:
     """Bytes read from and written to devices since the last look; None where no process's may be read."""
-    now: dict[Identity, tuple[int, int]] = {}
-    for stat in members:
-        text = _read(f"/proc/{stat.pid}/io")
-        if text:
-            now[stat.identity] = parse_io(text)
+    now = {stat.identity: moved for stat in members if (moved := procfs.io_bytes(stat.pid)) is not None}
     read = sum(max(0, bytes_now[0] - seen.io_bytes.get(identity, (0, 0))[0]) for identity, bytes_now in now.items())
     written = sum(max(0, bytes_now[1] - seen.io_bytes.get(identity, (0, 0))[1]) for identity, bytes_now in now.items())
     seen.io_bytes = now
     return (read, written) if now else (None, None)
-
-
-def parse_io(text: bytes) -> tuple[int, int]:
-    """Bytes from and to devices of /proc/PID/io, less what was deleted before it was ever written. Pure."""
-    found = dict(line.split(b": ", 1) for line in text.splitlines() if b": " in line)
-    written = int(found.get(b"write_bytes", 0)) - int(found.get(b"cancelled_write_bytes", 0))
-    return int(found.get(b"read_bytes", 0)), max(0, written)
 
 
 def parse_schedstat(text: bytes) -> tuple[int, int, int] | None:
@@ -302,7 +270,7 @@ def _threads(seen: _Seen, members: Sequence[Stat]) -> tuple[tuple[ThreadUse, ...
         except OSError:
             continue
         for entry in entries:
-            times = parse_schedstat(_read(f"/proc/{stat.pid}/task/{entry}/schedstat"))
+            times = parse_schedstat(procfs.short_file(f"/proc/{stat.pid}/task/{entry}/schedstat"))
             if times is not None:
                 now[int(entry)] = times
                 owners[int(entry)] = stat.pid
@@ -329,18 +297,4 @@ def _since(before: tuple[int, int, int] | None, now: tuple[int, int, int]) -> tu
 
 
 def _thread_name(process: int, thread: int) -> str:
-    return _read(f"/proc/{process}/task/{thread}/comm").decode("utf-8", "replace").strip()
-
-
-def _read(path: str) -> bytes:
-    """A short file of /proc; b"" if it is gone. Without the layers of `open`: it is done for each thread."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return b""
-    try:
-        return os.read(descriptor, _READ_BYTES)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
+    return procfs.short_file(f"/proc/{process}/task/{thread}/comm").decode("utf-8", "replace").strip()

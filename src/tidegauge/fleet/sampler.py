@@ -1,6 +1,7 @@
 """Looks once a second at what the host and the agent's processes use, for as long as somebody asks for it.
 
-What the kernel reports is parsed by pure functions; its counters are since boot, unless said otherwise.
+What the kernel reports is parsed by pure functions. Its counters are since boot: what was used between two looks is by
+how much they grew.
 
 The looks keep their own rhythm and are kept for a while, so that a controller that is late loses none, and two that ask
 see the same. They run in the agent's only thread: a look takes some ms.
@@ -11,12 +12,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
-from tidegauge.fleet.children import Children
+from tidegauge.fleet.children import Child, Children
 from tidegauge.fleet.process_use import CgroupWatch, ProcessWatch, WriteLimit
-from tidegauge.hosts import procfs
+from tidegauge.hosts.memory import meminfo
+from tidegauge.hosts.procfs import TICKS_PER_S
 from tidegauge.hosts.storage import text_of
 from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
 
@@ -24,45 +27,8 @@ SECTOR_BYTES = 512
 _LOOPBACK = "lo"
 
 
-@dataclass(frozen=True)
-class CpuTimes:
-    """/proc/stat, in clock ticks over all CPUs. `busy` holds system, interrupts and stolen time too."""
-
-    cpus: int
-    busy: int
-    system: int
-    iowait: int
-    steal: int
-    context_switches: int
-
-
-@dataclass(frozen=True)
-class DiskTimes:
-    """A line of /proc/diskstats; times in ms."""
-
-    number: str
-    name: str
-    reads: int
-    read_bytes: int
-    writes: int
-    written_bytes: int
-    write_ms: int
-    busy_ms: int
-    flushes: int
-    flush_ms: int
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """Bytes over network interfaces of this network namespace."""
-
-    loopback_sent: int
-    received: int
-    sent: int
-
-
-def parse_stat(text: str) -> CpuTimes:
-    """/proc/stat. Guests' time is in their user's already (proc_stat(5))."""
+def parse_stat(text: str) -> dict[str, Any]:
+    """/proc/stat, over all CPUs, by the fields of `HostUse`. Guests' time is in their user's already (proc_stat(5))."""
     cpus, times, switches = 0, [0] * 8, 0
     for line in text.splitlines():
         key, _, rest = line.partition(" ")
@@ -74,10 +40,17 @@ def parse_stat(text: str) -> CpuTimes:
         elif key == "ctxt":
             switches = int(rest)
     user, nice, system, _idle, iowait, irq, softirq, steal = times
-    return CpuTimes(max(1, cpus), user + nice + system + irq + softirq + steal, system, iowait, steal, switches)
+    return {
+        "cpus": max(1, cpus),
+        "cpu_s": (user + nice + system + irq + softirq + steal) / TICKS_PER_S,
+        "cpu_system_s": system / TICKS_PER_S,
+        "cpu_iowait_s": iowait / TICKS_PER_S,
+        "cpu_steal_s": steal / TICKS_PER_S,
+        "context_switches": switches,
+    }
 
 
-def parse_diskstats(text: str) -> list[DiskTimes]:
+def parse_diskstats(text: str) -> list[DeviceUse]:
     """/proc/diskstats: devices that ever did anything. Flushes are reported since Linux 5.5."""
     found = []
     for line in text.splitlines():
@@ -86,24 +59,24 @@ def parse_diskstats(text: str) -> list[DiskTimes]:
         if not any(numbers):
             continue
         found.append(
-            DiskTimes(
+            DeviceUse(
                 number=f"{major}:{minor}",
                 name=name,
                 reads=numbers[0],
                 read_bytes=numbers[2] * SECTOR_BYTES,
                 writes=numbers[4],
                 written_bytes=numbers[6] * SECTOR_BYTES,
-                write_ms=numbers[7],
-                busy_ms=numbers[9],
+                write_s=numbers[7] / 1e3,
+                busy_s=numbers[9] / 1e3,
                 flushes=numbers[15],
-                flush_ms=numbers[16],
+                flush_s=numbers[16] / 1e3,
             )
         )
     return found
 
 
-def parse_traffic(text: str) -> Traffic:
-    """/proc/net/dev."""
+def parse_traffic(text: str) -> dict[str, Any]:
+    """/proc/net/dev, of this network namespace, by the fields of `HostUse`."""
     loopback = received = sent = 0
     for line in text.splitlines():
         name, colon, rest = line.partition(":")
@@ -115,25 +88,14 @@ def parse_traffic(text: str) -> Traffic:
         else:
             received += int(fields[0])
             sent += int(fields[8])
-    return Traffic(loopback, received, sent)
+    return {"loopback_bytes": loopback, "network_received_bytes": received, "network_sent_bytes": sent}
 
 
-def parse_tcp(text: str) -> tuple[int, int]:
-    """/proc/net/snmp: TCP segments sent, and sent again."""
+def parse_tcp(text: str) -> dict[str, Any]:
+    """/proc/net/snmp, by the fields of `HostUse`."""
     lines = [line.split() for line in text.splitlines() if line.startswith("Tcp:")]
     found = dict(zip(*lines, strict=False)) if len(lines) == 2 else {}
-    return int(found.get("OutSegs", 0)), int(found.get("RetransSegs", 0))
-
-
-def parse_memory(text: str) -> Mapping[str, int]:
-    """/proc/meminfo in bytes, by name; this moment, not a counter."""
-    found = {}
-    for line in text.splitlines():
-        name, _, rest = line.partition(":")
-        number = rest.split()[:1]
-        if number and number[0].isdigit():
-            found[name] = int(number[0]) * 1024
-    return found
+    return {"tcp_segments": int(found.get("OutSegs", 0)), "tcp_retransmits": int(found.get("RetransSegs", 0))}
 
 
 def parse_pressure(text: str) -> Mapping[str, float]:
@@ -147,6 +109,60 @@ def parse_pressure(text: str) -> Mapping[str, float]:
     return found
 
 
+@dataclass(frozen=True)
+class Look:
+    """One moment. What counts is since boot, the rest of then; devices by number."""
+
+    mono_ns: int
+    host: HostUse
+    devices: Mapping[str, DeviceUse]
+
+
+def look_at(root: Path) -> Look:
+    """The host now."""
+    mono_ns, proc = time.monotonic_ns(), root / "proc"
+    memory = meminfo(root)
+    stalls = {what: parse_pressure(text_of(proc / "pressure" / what)) for what in ("cpu", "memory", "io")}
+    host = HostUse(
+        **parse_stat(text_of(proc / "stat")),
+        **parse_traffic(text_of(proc / "net/dev")),
+        **parse_tcp(text_of(proc / "net/snmp")),
+        memory_bytes=memory.get("MemTotal", 0),
+        memory_available_bytes=memory.get("MemAvailable", 0),
+        dirty_bytes=memory.get("Dirty", 0) + memory.get("Writeback", 0),
+        cpu_stall_s=stalls["cpu"].get("some"),
+        memory_stall_s=stalls["memory"].get("some"),
+        memory_full_stall_s=stalls["memory"].get("full"),
+        io_stall_s=stalls["io"].get("some"),
+        io_full_stall_s=stalls["io"].get("full"),
+    )
+    return Look(mono_ns, host, {device.number: device for device in parse_diskstats(text_of(proc / "diskstats"))})
+
+
+_Use = TypeVar("_Use", HostUse, DeviceUse)
+_NO_COUNTERS = frozenset(
+    {"cpus", "memory_bytes", "memory_available_bytes", "dirty_bytes"}
+    | {"number", "name", "write_bytes_per_s_max", "writes_per_s_max", "host"}
+)
+_DIGITS = 6
+"""Of a second: the finest that is counted is a microsecond."""
+
+
+def used_between(before: _Use, now: _Use) -> _Use:
+    """What was used between two looks, None where one of them does not say; what is no counter is as it is now."""
+    grown: dict[str, Any] = {}
+    for name in {field.name for field in fields(now)} - _NO_COUNTERS:
+        begun, ended = getattr(before, name), getattr(now, name)
+        grown[name] = None if begun is None or ended is None else round(max(begun, ended) - begun, _DIGITS)
+    return replace(now, **grown)
+
+
+def device_use(before: DeviceUse | None, now: DeviceUse, limit: WriteLimit) -> DeviceUse:
+    """What a device did between two looks; one that came meanwhile, since it came."""
+    used = used_between(before, now) if before else now
+    return replace(used, write_bytes_per_s_max=limit.bytes_per_s, writes_per_s_max=limit.requests_per_s)
+
+
 PERIOD_S = 1.0
 KEPT_MAX = 120
 ASKED_S_MAX = 10.0
@@ -158,14 +174,14 @@ class Sampler:
 
     def __init__(self, children: Children, root: Path = Path("/")) -> None:
         self._children = children
-        self._proc = root / "proc"
+        self._root = root
         self._kept: deque[Sample] = deque(maxlen=KEPT_MAX)
         self._cgroups = CgroupWatch()
         self._watch = ProcessWatch(self._cgroups)
         self._asked_s = float("-inf")
         self._next_s = float("inf")
         self._number = 0
-        self._last: _Counters | None = None
+        self._last: Look | None = None
 
     def samples(self, after: int) -> list[Sample]:
         """Those later than number `after` that are still kept, oldest first. The first call begins the looking."""
@@ -196,9 +212,10 @@ class Sampler:
 
     def _look(self) -> None:
         begun_s = time.thread_time()
-        now = _Counters(self._proc)
-        processes = self._processes()
-        limits = self._write_limits()
+        now = look_at(self._root)
+        living = {name: child for name, child in self._children.by_name.items() if child.exit_code is None}
+        processes = self._processes(living)
+        limits = self._cgroups.write_limits(child.identity.pid for child in living.values())
         last, self._last = self._last, now
         if last is None:
             return
@@ -208,105 +225,22 @@ class Sampler:
                 number=self._number,
                 from_mono_ns=last.mono_ns,
                 until_mono_ns=now.mono_ns,
-                host=host_use(last, now),
+                host=used_between(last.host, now.host),
                 processes=processes,
-                devices=device_use(last.disks, now.disks, limits),
+                devices=tuple(
+                    device_use(last.devices.get(number), device, limits.get(number, WriteLimit()))
+                    for number, device in now.devices.items()
+                ),
                 cost_s=time.thread_time() - begun_s,
             )
         )
 
-    def _processes(self) -> tuple[ProcessUse, ...]:
+    def _processes(self, living: Mapping[str, Child]) -> tuple[ProcessUse, ...]:
         members = self._children.members(all_looked_at=False)
-        self._watch.forget([child.identity for child in self._children.by_name.values() if child.exit_code is None])
-        found = []
-        for name, child in self._children.by_name.items():
-            if child.exit_code is None and members.get(name):
-                use = self._watch.use(name, child.identity, members[name], child.spec.gc_log_path)
-                if use is not None:
-                    found.append(use)
-        return tuple(found)
-
-    def _write_limits(self) -> dict[str, WriteLimit]:
-        """Of all processes together, by device."""
-        found: dict[str, WriteLimit] = {}
-        for child in self._children.by_name.values():
-            if child.exit_code is None:
-                for device, limit in self._cgroups.write_limits(child.identity.pid).items():
-                    found[device] = limit.tightest(found.get(device))
-        return found
-
-
-class _Counters:
-    """The host's counters at one moment."""
-
-    def __init__(self, proc: Path) -> None:
-        self.mono_ns = time.monotonic_ns()
-        self.cpu: CpuTimes = parse_stat(text_of(proc / "stat"))
-        self.disks = {disk.number: disk for disk in parse_diskstats(text_of(proc / "diskstats"))}
-        self.traffic: Traffic = parse_traffic(text_of(proc / "net/dev"))
-        self.segments, self.retransmits = parse_tcp(text_of(proc / "net/snmp"))
-        self.memory = parse_memory(text_of(proc / "meminfo"))
-        self.stalls = {what: parse_pressure(text_of(proc / "pressure" / what)) for what in ("cpu", "memory", "io")}
-
-
-def host_use(before: _Counters, now: _Counters) -> HostUse:
-    """What the host used between two moments."""
-
-    def ticks(name: str) -> float:
-        return float(max(0, getattr(now.cpu, name) - getattr(before.cpu, name))) / procfs.TICKS_PER_S
-
-    def stall(what: str, kind: str) -> float | None:
-        begun, ended = before.stalls[what].get(kind), now.stalls[what].get(kind)
-        return None if begun is None or ended is None else max(0.0, ended - begun)
-
-    return HostUse(
-        cpus=now.cpu.cpus,
-        cpu_s=ticks("busy"),
-        cpu_system_s=ticks("system"),
-        cpu_iowait_s=ticks("iowait"),
-        cpu_steal_s=ticks("steal"),
-        memory_bytes=now.memory.get("MemTotal", 0),
-        memory_available_bytes=now.memory.get("MemAvailable", 0),
-        dirty_bytes=now.memory.get("Dirty", 0) + now.memory.get("Writeback", 0),
-        loopback_bytes=max(0, now.traffic.loopback_sent - before.traffic.loopback_sent),
-        network_received_bytes=max(0, now.traffic.received - before.traffic.received),
-        network_sent_bytes=max(0, now.traffic.sent - before.traffic.sent),
-        tcp_segments=max(0, now.segments - before.segments),
-        tcp_retransmits=max(0, now.retransmits - before.retransmits),
-        context_switches=max(0, now.cpu.context_switches - before.cpu.context_switches),
-        cpu_stall_s=stall("cpu", "some"),
-        memory_stall_s=stall("memory", "some"),
-        memory_full_stall_s=stall("memory", "full"),
-        io_stall_s=stall("io", "some"),
-        io_full_stall_s=stall("io", "full"),
-    )
-
-
-def device_use(
-    before: dict[str, DiskTimes], now: dict[str, DiskTimes], limits: Mapping[str, WriteLimit]
-) -> tuple[DeviceUse, ...]:
-    """What each device did between two moments; one that came meanwhile, since it came."""
-    found = []
-    for number, disk in now.items():
-        old = before.get(number) or DiskTimes(number, disk.name, 0, 0, 0, 0, 0, 0, 0, 0)
-
-        def since(name: str, old: DiskTimes = old, disk: DiskTimes = disk) -> int:
-            return max(0, int(getattr(disk, name)) - int(getattr(old, name)))
-
-        found.append(
-            DeviceUse(
-                number=number,
-                name=disk.name,
-                reads=since("reads"),
-                read_bytes=since("read_bytes"),
-                writes=since("writes"),
-                written_bytes=since("written_bytes"),
-                write_s=since("write_ms") / 1e3,
-                busy_s=since("busy_ms") / 1e3,
-                flushes=since("flushes"),
-                flush_s=since("flush_ms") / 1e3,
-                write_bytes_per_s_max=limits[number].bytes_per_s if number in limits else None,
-                writes_per_s_max=limits[number].requests_per_s if number in limits else None,
-            )
-        )
-    return tuple(found)
+        self._watch.forget([child.identity for child in living.values()])
+        found = [
+            self._watch.use(name, child.identity, members[name], child.spec.gc_log_path)
+            for name, child in living.items()
+            if members[name]
+        ]
+        return tuple(use for use in found if use is not None)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.hosts import commands
-from tidegauge.hosts.storage import Mount, mounts
+from tidegauge.hosts.storage import Mount, mounts, text_of
 
 _V1_UNLIMITED_BYTES = 1 << 60
 """cgroup v1 says "no limit" with a number near 2^63, rounded to pages."""
@@ -123,58 +123,63 @@ def _levels(root: Path, mount: Mount, place: str) -> tuple[Path, ...]:
     return (leaf, *(parent for parent in leaf.parents if parent.is_relative_to(top)))
 
 
-def _values(hierarchy: Hierarchy, file: str) -> Iterator[tuple[Path, str]]:
-    for level in hierarchy.levels:
-        try:
-            yield level, (level / file).read_text().strip()
-        except OSError:
-            continue
+def _values(hierarchy: Hierarchy, file: str) -> list[str]:
+    """What a file says at each level, where it says anything."""
+    return [text for level in hierarchy.levels if (text := text_of(level / file))]
 
 
 def _tightest(hierarchy: Hierarchy, file: str) -> str:
     """The lowest number that `file` sets at any level, "" if none does."""
-    numbers = [int(text) for _, text in _values(hierarchy, file) if text.lstrip("-").isdigit() and int(text) >= 0]
+    numbers = [int(text) for text in _values(hierarchy, file) if text.lstrip("-").isdigit() and int(text) >= 0]
     set_ones = [number for number in numbers if number < _V1_UNLIMITED_BYTES]
     return str(min(set_ones)) if set_ones else ""
 
 
+def cpu_quotas(hierarchy: Hierarchy) -> Iterator[tuple[float, Path]]:
+    """How many CPUs each level allows that has a quota."""
+    if hierarchy.version == 1 and "cpu" not in hierarchy.controllers:
+        return
+    for level in hierarchy.levels:
+        if hierarchy.version == 1:
+            quota, period = text_of(level / "cpu.cfs_quota_us"), text_of(level / "cpu.cfs_period_us")
+        else:
+            quota, _, period = text_of(level / "cpu.max").partition(" ")
+        if quota.isdigit() and period.isdigit():
+            yield int(quota) / int(period), level
+
+
+def _cpus(hierarchy: Hierarchy) -> str:
+    """The fewest that are allowed at any level, "" without a quota."""
+    fewest, _ = min(cpu_quotas(hierarchy), default=(None, None))
+    return "" if fewest is None else f"{fewest:g}"
+
+
 def _limits_v2(hierarchy: Hierarchy) -> dict[str, str]:
-    shares = []
-    for _, text in _values(hierarchy, "cpu.max"):
-        quota, _, period = text.partition(" ")
-        if quota != "max":
-            shares.append(int(quota) / int(period))
-    io = [text.replace("\n", "; ") for _, text in _values(hierarchy, "io.max") if text]
+    io = [text.replace("\n", "; ") for text in _values(hierarchy, "io.max")]
     return {
         "memory_bytes": _tightest(hierarchy, "memory.max"),
         "memory_high_bytes": _tightest(hierarchy, "memory.high"),
         "swap_bytes": _tightest(hierarchy, "memory.swap.max"),
         "pids": _tightest(hierarchy, "pids.max"),
-        "cpus": f"{min(shares):g}" if shares else "",
-        "cpuset": next((text for _, text in _values(hierarchy, "cpuset.cpus") if text), ""),
+        "cpus": _cpus(hierarchy),
+        "cpuset": next(iter(_values(hierarchy, "cpuset.cpus")), ""),
         "io": "; ".join(io),
     }
 
 
 def _limits_v1(hierarchy: Hierarchy) -> dict[str, str]:
     """A hierarchy has the files of its own controllers only."""
-    quotas = dict(_values(hierarchy, "cpu.cfs_quota_us"))
-    periods = dict(_values(hierarchy, "cpu.cfs_period_us"))
-    shares = [
-        int(quota) / int(periods[level]) for level, quota in quotas.items() if int(quota) > 0 and level in periods
-    ]
     # The root always names all CPUs; a limit differs from it.
-    named = [text for _, text in _values(hierarchy, "cpuset.cpus") if text]
+    named = _values(hierarchy, "cpuset.cpus")
     throttles = [
         f"{kind} {text.replace(chr(10), ', ')}"
         for kind in ("read_bps", "write_bps", "read_iops", "write_iops")
-        for _, text in _values(hierarchy, f"blkio.throttle.{kind}_device")
-        if text
+        for text in _values(hierarchy, f"blkio.throttle.{kind}_device")
     ]
     return {
         "memory_bytes": _tightest(hierarchy, "memory.limit_in_bytes"),
         "memory_high_bytes": _tightest(hierarchy, "memory.soft_limit_in_bytes"),
-        "cpus": f"{min(shares):g}" if shares else "",
+        "cpus": _cpus(hierarchy),
         "cpuset": named[0] if named and named[0] != named[-1] else "",
         "pids": _tightest(hierarchy, "pids.max"),
         "io": "; ".join(throttles),

@@ -19,6 +19,23 @@ MARKER = "TIDEGAUGE_AGENT"
 """Environment variable of every managed process: "AGENT_ID/PROCESS_NAME"; descendants inherit it."""
 
 
+_SHORT_BYTES = 4096
+
+
+def short_file(path: str) -> bytes:
+    """A short file of /proc; b"" if it is gone. Without the layers of `open`: some are read for each thread."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, _SHORT_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+
+
 @dataclass(frozen=True)
 class Identity:
     """A process beyond doubt: its number, and when it started in clock ticks since boot."""
@@ -65,11 +82,8 @@ def parse_stat(text: str) -> Stat:
 
 def read_stat(pid: int) -> Stat | None:
     """State of one process, None if there is no such process."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - hot path
-            return parse_stat(file.read())
-    except OSError:
-        return None
+    text = short_file(f"/proc/{pid}/stat")
+    return parse_stat(text.decode("utf-8", "replace")) if text else None
 
 
 def all_stats() -> list[Stat]:
@@ -87,15 +101,21 @@ def read_bytes(pids: Iterable[int]) -> int | None:
 
     Pages that were in the cache are not in it, those that a page fault or read-ahead fetched are (proc_pid_io(5)).
     """
-    total, readable = 0, False
-    for pid in pids:
-        try:
-            lines = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
-        except OSError:
-            continue
-        total += next((int(line.split()[1]) for line in lines if line.startswith("read_bytes:")), 0)
-        readable = True
-    return total if readable else None
+    found = [moved for pid in pids if (moved := io_bytes(pid)) is not None]
+    return sum(read for read, _ in found) if found else None
+
+
+def io_bytes(pid: int) -> tuple[int, int] | None:
+    """Bytes from and to block devices of a process and the children it waited for; None if it may not be asked."""
+    text = short_file(f"/proc/{pid}/io")
+    return parse_io(text) if text else None
+
+
+def parse_io(text: bytes) -> tuple[int, int]:
+    """Bytes from and to devices of /proc/PID/io, less what was deleted before it was ever written. Pure."""
+    found = dict(line.split(b": ", 1) for line in text.splitlines() if b": " in line)
+    written = int(found.get(b"write_bytes", 0)) - int(found.get(b"cancelled_write_bytes", 0))
+    return int(found.get(b"read_bytes", 0)), max(0, written)
 
 
 def marker_of(pid: int) -> str:
@@ -222,7 +242,4 @@ def _maps(pid: int, device: int) -> bool:
 
 
 def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
-    except OSError:
-        return "?"
+    return short_file(f"/proc/{pid}/comm").decode("utf-8", "replace").strip() or "?"
