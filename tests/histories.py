@@ -8,6 +8,7 @@ import numpy as np
 
 from tidegauge.attestation.evidence import HISTORY_COLUMNS, History, Sent
 from tidegauge.attestation.judging import Anomalies, CutResult, at_stake
+from tidegauge.model.attest import CutOutcome
 
 
 def history_of(messages: Iterable[Sent], doubts: tuple[str, ...] = ()) -> History:
@@ -21,14 +22,5 @@ def cut_result(
     history: History, anomalies: Anomalies, *, number: int, scenario: str, nodes: Sequence[int], cut_mono_ns: int
 ) -> CutResult:
     """A cut with what its history says of the instant."""
-    stake = at_stake(history, cut_mono_ns)
-    return CutResult(
-        number=number,
-        scenario=scenario,
-        nodes=tuple(nodes),
-        cut_mono_ns=cut_mono_ns,
-        write_age_s=stake.write_age_s,
-        at_risk=stake.at_risk,
-        in_flight=stake.in_flight,
-        anomalies=anomalies,
-    )
+    outcome = at_stake(history, CutOutcome(tuple(nodes), cut_mono_ns, freeze_s=0.0, down_s=0.0))
+    return CutResult(number, scenario, outcome, anomalies)

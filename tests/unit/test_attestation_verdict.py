@@ -41,10 +41,10 @@ def verdict(
 
 
 def test_a_cut_knows_what_was_at_risk() -> None:
-    found = cut(in_flight=3, write_age_s=0.5)
+    found = cut(in_flight=3, write_age_s=0.5).outcome
     assert (found.at_risk, found.in_flight) == (4, 3)
     assert found.write_age_s == pytest.approx(0.5)
-    nothing = cut_result(history_of([]), CLEAN, number=1, scenario="all", nodes=(1,), cut_mono_ns=CUT_NS)
+    nothing = cut_result(history_of([]), CLEAN, number=1, scenario="all", nodes=(1,), cut_mono_ns=CUT_NS).outcome
     assert (nothing.at_risk, nothing.in_flight, nothing.write_age_s) == (0, 0, math.inf)
 
 

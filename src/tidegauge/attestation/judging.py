@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from tidegauge.durability import level_named
-from tidegauge.model.attest import AttestOutcome, CycleOutcome, Scenario, Verdict
+from tidegauge.model.attest import AttestOutcome, CutOutcome, CycleOutcome, Scenario, Verdict
 from tidegauge.model.message import LOST, Fate, PositionChange, Witness
 from tidegauge.numbers import plural
 
@@ -161,21 +161,13 @@ class CutResult:
     Attributes:
         number: from 1, for people.
         scenario: "all", "one", "leader", ...
-        nodes: the numbers of those that lost their power, from 1.
-        cut_mono_ns: the instant from which nothing was written any more: when the nodes' processes were stopped.
-        write_age_s: from the newest message sent or acknowledged to the cut; infinite if there was none.
-        at_risk: messages acknowledged within `AT_RISK_S` before it.
-        in_flight: messages sent and not yet acknowledged.
+        outcome: how it was carried out, and what was at stake (see `at_stake`).
         anomalies: of the messages that this cut is judged by.
     """
 
     number: int
     scenario: str
-    nodes: tuple[int, ...]
-    cut_mono_ns: int
-    write_age_s: float
-    at_risk: int
-    in_flight: int
+    outcome: CutOutcome
     anomalies: Anomalies
 
 
@@ -206,7 +198,7 @@ class Judgement:
     def sentence(self) -> str:
         """The verdict for people, in one sentence."""
         if self.verdict is Verdict.REFUTED and self.witness is not None and self.cut is not None:
-            nodes = ", ".join(map(str, self.cut.nodes))
+            nodes = ", ".join(map(str, self.cut.outcome.nodes))
             return (
                 f"REFUTED: {self.broken:,} acknowledged messages broken in {self.losing_cuts} of "
                 f"{plural(self.cuts, 'cut')}; cut {self.cut.number} ({self.cut.scenario}, node {nodes}): "
@@ -221,18 +213,12 @@ class Judgement:
         return f"INCONCLUSIVE: {'; '.join(self.reasons)}"
 
 
-class AtStake(NamedTuple):
-    """What a cut could destroy; see `CutResult`."""
-
-    write_age_s: float
-    at_risk: int
-    in_flight: int
-
-
-def at_stake(history: History, cut_mono_ns: int) -> AtStake:
-    """What a history says of the instant of a cut."""
+def at_stake(history: History, cut: CutOutcome) -> CutOutcome:
+    """A cut with what a history says of its instant: what it could destroy."""
+    cut_mono_ns = cut.frozen_mono_ns
     newest_ns = history.newest_before(cut_mono_ns)
-    return AtStake(
+    return replace(
+        cut,
         write_age_s=(cut_mono_ns - newest_ns) / 1e9 if newest_ns >= 0 else float("inf"),
         at_risk=history.acknowledged_between(cut_mono_ns - round(AT_RISK_S * 1e9), cut_mono_ns),
         in_flight=history.in_flight_at(cut_mono_ns),
@@ -254,16 +240,17 @@ def loss_bound(losing: int, cuts: int) -> float:
 
 def why_not_counted(cut: CutResult, criteria: Criteria) -> str:
     """Why a cut can't show that nothing is lost; "" if it can."""
-    if cut.write_age_s > criteria.write_age_s_max:
+    stake = cut.outcome
+    if stake.write_age_s > criteria.write_age_s_max:
         return (
-            f"cut {cut.number} came {cut.write_age_s:,.1f} s after the newest write: after more than "
+            f"cut {cut.number} came {stake.write_age_s:,.1f} s after the newest write: after more than "
             f"{criteria.write_age_s_max:g} s the kernel has written back what nobody synced"
         )
-    if cut.at_risk < criteria.at_risk_min:
-        risked = f"{cut.at_risk:,} acknowledged messages at risk"
+    if stake.at_risk < criteria.at_risk_min:
+        risked = f"{stake.at_risk:,} acknowledged messages at risk"
         return f"cut {cut.number} had {risked}; at least {criteria.at_risk_min:,} are needed"
-    if cut.in_flight < criteria.in_flight_min:
-        flying = f"{cut.in_flight:,} messages in flight"
+    if stake.in_flight < criteria.in_flight_min:
+        flying = f"{stake.in_flight:,} messages in flight"
         return f"cut {cut.number} had {flying}; at least {criteria.in_flight_min:,} are needed"
     return _unread(cut)
 
@@ -336,7 +323,7 @@ def _judgement(verdict: Verdict, reasons: Sequence[str], cuts: Sequence[CutResul
         reasons=tuple(reasons),
         cuts=len(cuts),
         losing_cuts=losing,
-        at_risk=sum(cut.at_risk for cut in cuts),
+        at_risk=sum(cut.outcome.at_risk for cut in cuts),
         broken=sum(cut.anomalies.broken for cut in cuts),
         loss_per_cut_max=loss_bound(losing, len(cuts)),
     )
@@ -387,18 +374,8 @@ def cut_results(cycles: Sequence[CycleOutcome]) -> tuple[CutResult, ...]:
         whole, unbroken = anomalies_of(cycle), anomalies_of(replace(cycle, figures={}, positions=(), witness=None))
         blamed = cycle.witness.cut if cycle.witness is not None and cycle.witness.cut >= 0 else len(cycle.cuts) - 1
         for place, cut in enumerate(cycle.cuts):
-            cuts.append(
-                CutResult(
-                    number=len(cuts) + 1,
-                    scenario=cycle.scenario.value,
-                    nodes=cut.nodes,
-                    cut_mono_ns=cut.frozen_mono_ns,
-                    write_age_s=cut.write_age_s,
-                    at_risk=cut.at_risk,
-                    in_flight=cut.in_flight,
-                    anomalies=whole if place == blamed else unbroken,
-                )
-            )
+            found = whole if place == blamed else unbroken
+            cuts.append(CutResult(len(cuts) + 1, cycle.scenario.value, cut, found))
     return tuple(cuts)
 
 

@@ -141,9 +141,8 @@ def run_cycle(context: CycleContext, cycle: Cycle, prepared: Prepared) -> CycleO
         _release(context, sorted(watch.held), watch)
     session.worker.stop_producers(GRACE_S)
     history = read_history(Path(order.history_directory), order.trial_id)
-    # What was at stake at the instant of each.
-    watch.cuts = [replace(cut, **at_stake(history, cut.frozen_mono_ns)._asdict()) for cut in watch.cuts]
-    outcome = CycleOutcome(cycle.number, cycle.scenario, tuple(watch.cuts), int(history.acknowledged.sum()))
+    cuts = tuple(at_stake(history, cut) for cut in watch.cuts)
+    outcome = CycleOutcome(cycle.number, cycle.scenario, cuts, int(history.acknowledged.sum()))
     if watch.unavailable:
         outcome = replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts, served=False)
         return _not_served(context, outcome, history, order.trial_id)
