@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from tidegauge.fleet.registry import Ledger
 from tidegauge.fleet.trees import Trees
 from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network
 from tidegauge.hosts.locks import locked
-from tidegauge.hosts.network import Port
+from tidegauge.hosts.network import LinkFaults, Port
 
 
 class AgentNetwork:
@@ -28,8 +27,7 @@ class AgentNetwork:
         self._ledger = ledger
         self._ports: dict[str, Port] = {}
         self._clients_address = ""
-        self._cut_links: set[tuple[str, str]] = set()
-        self._lost_shares: dict[str, float] = {}
+        self._faults = LinkFaults()
         self._limited: set[str] = set()
         self._loses_arrivals = False
 
@@ -53,8 +51,7 @@ class AgentNetwork:
     def remove(self) -> None:
         """See `Rig.remove_network`."""
         self._ports = {}
-        self._cut_links.clear()
-        self._lost_shares.clear()
+        self._faults = LinkFaults()
         self._limited.clear()
         self._loses_arrivals = False
         network.remove(self._identifier)
@@ -66,27 +63,22 @@ class AgentNetwork:
 
     def partition(self, sources: Iterable[str], targets: Iterable[str], both_ways: bool) -> None:
         """See `Rig.partition`."""
-        pairs = {(source, target) for source, target in product(sources, targets) if source != target}
-        for name in {name for pair in pairs for name in pair} - {CLIENTS}:
+        faults = self._faults.parted(sources, targets, both_ways)
+        for name in {name for link in faults.cut_links for name in link} - {CLIENTS}:
             self._port(name)
-        links = self._cut_links | pairs | ({(target, source) for source, target in pairs} if both_ways else set())
-        self._filter(links, self._lost_shares)
-        self._cut_links = links
+        self._filter(faults)
 
     def heal(self) -> None:
         """See `Rig.heal`."""
-        if self._cut_links:
-            self._filter(set(), self._lost_shares)
-        self._cut_links = set()
+        if self._faults.cut_links:
+            self._filter(self._faults.healed())
 
     def lose_packets(self, node: str, share: float) -> None:
         """See `Rig.lose_packets`."""
         self._port(node)
         if not 0 <= share <= 1:
             raise RunFailedError(f"The share of packets that {node} loses can't be {share:g}: 0 to 1.")
-        shares = {**self._lost_shares, node: share} if share else self._without(node)
-        self._filter(self._cut_links, shares)
-        self._lost_shares = shares
+        self._filter(self._faults.losing(node, share))
 
     def lose_arrivals(self, shares: Mapping[str, float], spared_ports: str) -> None:
         """See `AgentRigCalls.lose_arrivals`."""
@@ -110,20 +102,17 @@ class AgentNetwork:
     def lift(self) -> None:
         """Undo every fault of the network."""
         self.lose_arrivals({}, "")
-        if self._cut_links or self._lost_shares:
-            self._filter(set(), {})
-        self._cut_links, self._lost_shares = set(), {}
+        if self._faults != LinkFaults():
+            self._filter(LinkFaults())
         for node in sorted(self._limited):
             network.limit_rate(self._ports[node], None)
         self._limited.clear()
 
-    def _without(self, node: str) -> dict[str, float]:
-        return {name: share for name, share in self._lost_shares.items() if name != node}
-
-    def _filter(self, links: set[tuple[str, str]], shares: dict[str, float]) -> None:
+    def _filter(self, faults: LinkFaults) -> None:
         _require(network.refusal("nft"), "No packets can be dropped")
         ports = {**self._ports, CLIENTS: Port("", "", self._clients_address)}
-        network.drop(network.rules(self._identifier, ports, links, shares))
+        network.drop(network.rules(self._identifier, ports, faults))
+        self._faults = faults
 
     def _port(self, node: str) -> Port:
         if node not in self._ports:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import SyncCall, Watch
@@ -19,12 +19,13 @@ from tidegauge.fleet.authority import Authority
 from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, RENEWALS_PER_LEASE, AgentHost
 from tidegauge.fleet.link import Link
 from tidegauge.fleet.listening import AgentStarter, Listening, connected
-from tidegauge.fleet.rigs import RigHost, RigOfHosts
+from tidegauge.fleet.rigs import Result, RigHost, RigOfHosts, at_once
 from tidegauge.hosts.fsync import Calm, slowest
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.host import FleetHost, FreeSpace
 from tidegauge.model.use import OtherHostUse, Sample, of_host
+from tidegauge.plain import grouped
 
 _START_S_MAX = 90.0
 _CONNECT_S_MAX = 10.0
@@ -37,7 +38,6 @@ _QUICK_CALLS = frozenset(
 """What an agent answers at once, or later without keeping others waiting."""
 _CLOCK_ASKS = 20
 _PORT_ROUNDS = 10
-Result = TypeVar("Result")
 _LOG_BYTES_MAX = 4 << 20
 """Of the end of a log, brought to the run's directory when its process has ended."""
 
@@ -175,12 +175,6 @@ def _open(
     return agent
 
 
-@dataclass
-class _Place:
-    host: RemoteHost
-    samples_seen: int = -1
-
-
 @dataclass(frozen=True)
 class _Started:
     """A process on another host."""
@@ -225,7 +219,8 @@ class ManyHosts:
         self._load_clocks_off_ns = load_clocks_off_ns
         self._by_link = {**servers, **loads}
         # Nodes may share one.
-        self._others = [_Place(host) for host in dict.fromkeys(self._by_link.values())]
+        self._samples_seen = dict.fromkeys(self._by_link.values(), -1)
+        """By host, the number of the last one; -1 before it was asked."""
         self._servers = list(dict.fromkeys(servers.values()))
         self._of_process: dict[str, _Started] = {}
         self._of_path: dict[str, RemoteHost] = {}
@@ -325,8 +320,7 @@ class ManyHosts:
 
     def drop_page_cache(self, directories: Sequence[Path]) -> CacheDrop:
         """See `hosts.memory.drop_page_cache`: on all hosts of servers at once; done if it is on all of them."""
-        with ThreadPoolExecutor(max(1, len(self._servers))) as pool:
-            dropped = list(pool.map(lambda host: host.drop_page_cache(directories), self._servers))
+        dropped = at_once(lambda host: host.drop_page_cache(directories), self._servers)
         problems = [
             f"on {host.name}: {drop.reason}" for host, drop in zip(self._servers, dropped, strict=True) if not drop.done
         ]
@@ -334,8 +328,7 @@ class ManyHosts:
 
     def write_back(self, directories: Sequence[Path]) -> str:
         """See `Host.write_back`: on all hosts of servers at once."""
-        with ThreadPoolExecutor(max(1, len(self._servers))) as pool:
-            problems = list(pool.map(lambda host: host.write_back(directories), self._servers))
+        problems = at_once(lambda host: host.write_back(directories), self._servers)
         return next((f"on {host.name}: {why}" for host, why in zip(self._servers, problems, strict=True) if why), "")
 
     def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
@@ -345,18 +338,16 @@ class ManyHosts:
 
     def calm_disk(self, directory: Path) -> Calm:
         """See `Host.calm_disk`: on all hosts of servers at once, of the one whose disk holds back the others."""
-        with ThreadPoolExecutor(max(1, len(self._servers))) as pool:
-            return slowest(pool.map(lambda host: _on(host, lambda host: host.calm_disk(directory)), self._servers))
+        return slowest(at_once(lambda host: _on(host, lambda host: host.calm_disk(directory)), self._servers))
 
     def find_copies(
         self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
     ) -> Mapping[Message, tuple[Copy, ...]]:
         """See `Host.find_copies`: on all hosts of servers at once."""
         found: dict[Message, tuple[Copy, ...]] = {}
-        with ThreadPoolExecutor(max(1, len(self._servers))) as pool:
-            for copies in pool.map(lambda host: host.find_copies(directories, trial_id, wanted), self._servers):
-                for message, places in copies.items():
-                    found[message] = (*found.get(message, ()), *places)
+        for copies in at_once(lambda host: host.find_copies(directories, trial_id, wanted), self._servers):
+            for message, places in copies.items():
+                found[message] = (*found.get(message, ()), *places)
         return found
 
     @contextlib.contextmanager
@@ -365,9 +356,7 @@ class ManyHosts:
 
         A call that may have lain between two of this host's instants does so then.
         """
-        by_host: dict[RemoteHost, list[str]] = {}
-        for name in processes:
-            by_host.setdefault(self._started(name).host, []).append(name)
+        by_host = grouped((self._started(name).host, name) for name in processes)
         with contextlib.ExitStack() as ends:
             seen = [
                 (host, _ahead_ns(host), ends.enter_context(host.watch_syncs(names))) for host, names in by_host.items()
@@ -382,21 +371,20 @@ class ManyHosts:
         """See `Host.samples`. Whatever came from the other hosts since is in the last one."""
         with self._looking:
             found = self._own.samples(after)
-            news = [(place, self._news(place)) for place in self._others]
+            news = {host: self._news(host, seen) for host, seen in self._samples_seen.items()}
             if not found:
                 return found
             last = found[-1]
-            for place, samples in news:
-                place.samples_seen = max([place.samples_seen, *(sample.number for sample in samples)])
-                last = _with_others(last, place.host.name, samples)
+            for host, samples in news.items():
+                self._samples_seen[host] = max([self._samples_seen[host], *(sample.number for sample in samples)])
+                last = _with_others(last, host.name, samples)
             return [*found[:-1], last]
 
-    @staticmethod
-    def _news(place: _Place) -> list[Sample]:
-        found = place.host.samples(max(0, place.samples_seen))
-        if place.samples_seen < 0:
+    def _news(self, host: RemoteHost, seen: int) -> list[Sample]:
+        found = host.samples(max(0, seen))
+        if seen < 0:
             # What was kept from before is no part of this.
-            place.samples_seen = max([0, *(sample.number for sample in found)])
+            self._samples_seen[host] = max([0, *(sample.number for sample in found)])
             return []
         return found
 

@@ -9,11 +9,24 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import TypeVar
 
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import CLIENTS, Ability, CutReport, Network
 from tidegauge.fleet.client import AgentRigCalls
+from tidegauge.hosts.network import LinkFaults
 from tidegauge.model.host import KEEPER_ROLE, FileSystem
+from tidegauge.plain import grouped
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def at_once(work: Callable[[Item], Result], items: Collection[Item]) -> list[Result]:
+    """What `work` returns for each of these, for all at the same time. Raises what it raises, once all are done."""
+    with ThreadPoolExecutor(max(1, len(items))) as pool:
+        return list(pool.map(work, items))
+
 
 NO_RATE_LIMIT = "the links of a fleet's hosts belong to the hosts"
 
@@ -51,8 +64,7 @@ class RigOfHosts:
         self._link_of = link_of
         self._spared_ports = spared_ports
         self._disks: dict[Path, list[RigHost]] = {}
-        self._cut_links: set[tuple[str, str]] = set()
-        self._lost_shares: dict[str, float] = {}
+        self._faults = LinkFaults()
         self._lock = threading.Lock()
 
     def refusals(self) -> Mapping[Ability, str]:
@@ -77,7 +89,7 @@ class RigOfHosts:
 
     def remove_disk(self, place: Path) -> None:
         """See `Rig.remove_disk`."""
-        self._on_each(self._disks.get(place, ()), lambda rig: rig.remove_disk(place))
+        at_once(lambda host: host.rig.remove_disk(place), self._disks.get(place, ()))
         self._disks.pop(place, None)
 
     def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
@@ -104,8 +116,7 @@ class RigOfHosts:
                 mounted_ns=report.mounted_ns + later_ns,
             )
 
-        with ThreadPoolExecutor(max(1, len(by_host))) as pool:
-            reports = list(pool.map(cut, by_host))
+        reports = at_once(cut, by_host)
         return CutReport(
             asked_ns=asked_ns,
             frozen_ns=frozen_ns,
@@ -118,29 +129,32 @@ class RigOfHosts:
 
     def throttle_disk(self, place: Path, bytes_per_s: int | None = None, ops_per_s: int | None = None) -> None:
         """See `Rig.throttle_disk`."""
-        self._on_each(self._hosts_of_disk(place), lambda rig: rig.throttle_disk(place, bytes_per_s, ops_per_s))
+        at_once(lambda host: host.rig.throttle_disk(place, bytes_per_s, ops_per_s), self._hosts_of_disk(place))
 
     def hang_disk(self, place: Path) -> None:
         """See `Rig.hang_disk`."""
-        self._on_each(self._hosts_of_disk(place), lambda rig: rig.hang_disk(place))
+        at_once(lambda host: host.rig.hang_disk(place), self._hosts_of_disk(place))
 
     def unhang_disk(self, place: Path) -> None:
         """See `Rig.unhang_disk`."""
-        self._on_each(self._hosts_of_disk(place), lambda rig: rig.unhang_disk(place))
+        at_once(lambda host: host.rig.unhang_disk(place), self._hosts_of_disk(place))
 
     # Processes
 
     def kill(self, processes: Sequence[str]) -> None:
         """See `Rig.kill`."""
-        self._on_processes(processes, lambda rig, names: rig.kill(names))
+        by_host = self._by_host(processes)
+        at_once(lambda host: host.rig.kill(by_host[host]), by_host)
 
     def pause(self, processes: Sequence[str]) -> None:
         """See `Rig.pause`."""
-        self._on_processes(processes, lambda rig, names: rig.pause(names))
+        by_host = self._by_host(processes)
+        at_once(lambda host: host.rig.pause(by_host[host]), by_host)
 
     def resume(self, processes: Sequence[str]) -> None:
         """See `Rig.resume`."""
-        self._on_processes(processes, lambda rig, names: rig.resume(names))
+        by_host = self._by_host(processes)
+        at_once(lambda host: host.rig.resume(by_host[host]), by_host)
 
     # Networks
 
@@ -153,18 +167,15 @@ class RigOfHosts:
 
     def partition(self, sources: Collection[str], targets: Collection[str], both_ways: bool = True) -> None:
         """See `Rig.partition`. What shares a host is not parted."""
-        pairs = {(source, target) for source, target in product(sources, targets) if source != target}
-        back = {(target, source) for source, target in pairs} if both_ways else set()
-        self._drop(self._cut_links | pairs | back, self._lost_shares)
+        self._drop(self._faults.parted(sources, targets, both_ways))
 
     def heal(self) -> None:
         """See `Rig.heal`."""
-        self._drop(set(), self._lost_shares)
+        self._drop(self._faults.healed())
 
     def lose_packets(self, node: str, share: float) -> None:
         """See `Rig.lose_packets`."""
-        others = {name: lost for name, lost in self._lost_shares.items() if name != node}
-        self._drop(self._cut_links, {**others, node: share} if share else others)
+        self._drop(self._faults.losing(node, share))
 
     def limit_rate(self, node: str, bytes_per_s: int | None) -> None:
         """Raises `RunFailedError`, but for lifting it: it was never limited."""
@@ -173,27 +184,19 @@ class RigOfHosts:
 
     def lift_all(self) -> None:
         """See `Rig.lift_all`."""
-        self._cut_links, self._lost_shares = set(), {}
-        self._on_each([*self._each(), *self._clients], lambda rig: rig.lift_all())
+        self._faults = LinkFaults()
+        at_once(lambda host: host.rig.lift_all(), [*self._each(), *self._clients])
 
-    def _drop(self, cut_links: set[tuple[str, str]], lost_shares: dict[str, float]) -> None:
+    def _drop(self, faults: LinkFaults) -> None:
         """Let every host drop what of this arrives there."""
         with self._lock:
-            before = self._arrivals(self._cut_links, self._lost_shares)
-            wanted = self._arrivals(cut_links, lost_shares)
+            before, wanted = self._arrivals(self._faults), self._arrivals(faults)
             # Remembered first: where only some hosts can, what they do is lifted by what is remembered.
-            self._cut_links, self._lost_shares = cut_links, lost_shares
+            self._faults = faults
             changed = [host for host in {*before, *wanted} if before.get(host) != wanted.get(host)]
+            at_once(lambda host: host.rig.lose_arrivals(wanted.get(host, {}), self._spared_ports), changed)
 
-            def tell(host: RigHost) -> None:
-                host.rig.lose_arrivals(wanted.get(host, {}), self._spared_ports)
-
-            with ThreadPoolExecutor(max(1, len(changed))) as pool:
-                list(pool.map(tell, changed))
-
-    def _arrivals(
-        self, cut_links: Collection[tuple[str, str]], lost_shares: Mapping[str, float]
-    ) -> dict[RigHost, dict[str, float]]:
+    def _arrivals(self, faults: LinkFaults) -> dict[RigHost, dict[str, float]]:
         """What share of what comes from which address each host is to drop."""
         kept: dict[RigHost, dict[str, float]] = {}
 
@@ -203,9 +206,9 @@ class RigOfHosts:
                     shares = kept.setdefault(receiver, {})
                     shares[sender.address] = shares.get(sender.address, 1.0) * (1 - share)
 
-        for source, target in cut_links:
+        for source, target in faults.cut_links:
             lose(self._hosts_of(source), self._hosts_of(target), 1.0)
-        for node, share in lost_shares.items():
+        for node, share in faults.lost_shares.items():
             # Several nodes, or what belongs to none, may be on one of them.
             for other in [*self._each(), *self._clients]:
                 lose((self._servers[node],), (other,), share)
@@ -223,19 +226,5 @@ class RigOfHosts:
             raise RunFailedError(f"{place} is no disk that was made on a host.")
         return self._disks[place]
 
-    def _on_processes(self, processes: Sequence[str], call: Callable[[AgentRigCalls, Sequence[str]], None]) -> None:
-        """On all their hosts at once."""
-        by_host = self._by_host(processes)
-        with ThreadPoolExecutor(max(1, len(by_host))) as pool:
-            list(pool.map(lambda host: call(host.rig, by_host[host]), by_host))
-
     def _by_host(self, processes: Sequence[str]) -> dict[RigHost, list[str]]:
-        found: dict[RigHost, list[str]] = {}
-        for name in processes:
-            found.setdefault(self._servers[self._link_of(name)], []).append(name)
-        return found
-
-    @staticmethod
-    def _on_each(hosts: Sequence[RigHost], call: Callable[[AgentRigCalls], None]) -> None:
-        with ThreadPoolExecutor(max(1, len(hosts))) as pool:
-            list(pool.map(lambda host: call(host.rig), hosts))
+        return grouped((self._servers[self._link_of(name)], name) for name in processes)

@@ -19,8 +19,9 @@ import ipaddress
 import os
 import shutil
 import socket
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 
 from tidegauge.hosts import commands
@@ -110,25 +111,47 @@ def arrival_rules(identifier: str, lost_shares: Mapping[str, float], spared_port
     return "\n".join([*lines, ""])
 
 
-def rules(
-    identifier: str, ports: Mapping[str, Port], cut_links: Collection[tuple[str, str]], lost_shares: Mapping[str, float]
-) -> str:
-    """The whole table, which replaces one that is there in one step.
+@dataclass(frozen=True)
+class LinkFaults:
+    """What is wrong with links between nodes.
 
-    Args:
-        identifier: the network's.
-        ports: of every node, and of the host, by name.
+    Attributes:
         cut_links: pairs of source and target between which nothing passes, in this direction.
         lost_shares: share of the packets from and to a node that are lost, by node.
     """
+
+    cut_links: frozenset[tuple[str, str]] = frozenset()
+    lost_shares: Mapping[str, float] = field(default_factory=dict)
+
+    def parted(self, sources: Iterable[str], targets: Iterable[str], both_ways: bool) -> LinkFaults:
+        """The same, and nothing passes from any of these sources to any of these targets, nor back if `both_ways`."""
+        pairs = {(source, target) for source, target in product(sources, targets) if source != target}
+        back = {(target, source) for source, target in pairs} if both_ways else set()
+        return replace(self, cut_links=self.cut_links | pairs | back)
+
+    def healed(self) -> LinkFaults:
+        """The same without cut links."""
+        return replace(self, cut_links=frozenset())
+
+    def losing(self, node: str, share: float) -> LinkFaults:
+        """The same, but of a node's packets this share is lost; 0: none."""
+        others = {name: lost for name, lost in self.lost_shares.items() if name != node}
+        return replace(self, lost_shares={**others, node: share} if share else others)
+
+
+def rules(identifier: str, ports: Mapping[str, Port], faults: LinkFaults) -> str:
+    """The whole table of a network, which replaces one that is there in one step.
+
+    `ports`: of every node, and of the host, by name.
+    """
     arriving, leaving, sent_by_host = [], [], []
-    for source, target in sorted(cut_links):
+    for source, target in sorted(faults.cut_links):
         to = f"ip daddr {ports[target].address} drop"
         if ports[source].interface:
             arriving.append(f'iifname "{ports[source].interface}" {to}')
         else:
             sent_by_host.append(to)
-    for node, share in sorted(lost_shares.items()):
+    for node, share in sorted(faults.lost_shares.items()):
         if not share:
             continue
         # Only IP: a lost ARP request would stop everything for a second.
