@@ -56,6 +56,8 @@ class Loopback:
         return self._hosts
 
     def start(self, host: FleetHost, kind: Callable[[], object]) -> InProcess:
+        if "start" in self._fails.get(host.address, {}):
+            raise self._fails[host.address]["start"]
         return InProcess(kind, self._fails.get(host.address, {}))
 
     def close(self) -> None:
@@ -115,6 +117,15 @@ def test_a_host_that_fails_is_named_and_the_others_are_looked_at() -> None:
     assert found.problems == ("127.0.3.3 is lost: Ray can't reach it. Check that host.",)
     assert {link.from_address for link in found.links} == {"127.0.3.1", "127.0.3.2"}
     assert "1 problem:" in shown(check_report(found))
+
+
+def test_a_host_on_which_nothing_can_be_started_leaves_nothing_on_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[Prober] = []
+    monkeypatch.setattr(Prober, "stop", ended.append)
+    fails = {HOSTS[2].address: {"start": RunFailedError("Ray gives no answer.")}}
+    with pytest.raises(RunFailedError, match="no answer"):
+        check(Loopback(HOSTS, fails), WANTED, lambda _: None)
+    assert len(ended) == 2
 
 
 def test_a_port_that_is_taken_or_closed_is_said() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from ipaddress import IPv4Address, IPv4Network
@@ -18,6 +19,7 @@ from tidegauge.fleet.probes import Prober
 from tidegauge.fleet.ray_node import PROBE_PORT
 from tidegauge.model.host import SERVER_ROLE, DiskState, FleetCheck, FleetHost, HostLink, HostState, Link
 from tidegauge.numbers import plural
+from tidegauge.plain import grouped
 from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offset, Pair, closed, offset_at, suspects
 
 _EXCHANGES = 40
@@ -28,7 +30,7 @@ _START_S_MAX = 60.0
 """Of the first call: the host's Python starts, and imports."""
 _CALL_S_MAX = 20.0
 
-_Result = TypeVar("_Result")
+_Key = TypeVar("_Key")
 Report = Callable[[str], None]
 
 
@@ -40,27 +42,21 @@ def check(launcher: Launcher, wanted: FleetFile, report: Report, java_major_min:
     problems += missing(hosts, dict(wanted.hosts_of_role))
     problems += outside(hosts, wanted.network)
     living = [host for host in hosts if host.alive]
-    remotes = {host.address: launcher.start(host, Prober) for host in living}
-    try:
-        with ThreadPoolExecutor(max(1, len(living))) as pool:
-            fleet = _Fleet(pool, remotes, problems)
-            report(f"asking {plural(len(living), 'host')} ...")
-            states: dict[str, HostState] = fleet.on_each(living, "state", lambda _: (java_major_min,), _START_S_MAX)
-            problems += disagreements(states)
-            ready = [host for host in living if host.address in states]
-            ports = fleet.on_each(ready, "listen", lambda host: (host.address, PROBE_PORT))
-            reachable = [host.address for host in ready if host.address in ports]
-            report("exchanging messages for clocks and round trips ...")
-            exchanged, offsets = fleet.exchanges(reachable, wanted.drift_ppm)
-            report(f"sending from each host to each for {_TRANSFER_S:g} s ...")
-            rates = fleet.transfers(reachable)
-            servers = [host for host in ready if host.role == SERVER_ROLE]
-            report(f"trying the disks of {plural(len(servers), 'server')} at the same time ...")
-            disks: dict[str, DiskState] = fleet.on_each(servers, "disk")
-            problems += [f"{address}: {disk.problem}" for address, disk in disks.items() if disk.problem]
-    finally:
-        for remote in remotes.values():
-            remote.end()
+    with _probing(launcher, living, problems) as fleet:
+        report(f"asking {plural(len(living), 'host')} ...")
+        states: dict[str, HostState] = fleet.on_each(living, "state", lambda _: (java_major_min,), _START_S_MAX)
+        problems += disagreements(states)
+        ready = [host for host in living if host.address in states]
+        ports = fleet.on_each(ready, "listen", lambda host: (host.address, PROBE_PORT))
+        reachable = [host.address for host in ready if host.address in ports]
+        report("exchanging messages for clocks and round trips ...")
+        exchanged, offsets = fleet.exchanges(reachable, wanted.drift_ppm)
+        report(f"sending from each host to each for {_TRANSFER_S:g} s ...")
+        rates = fleet.transfers(reachable)
+        servers = [host for host in ready if host.role == SERVER_ROLE]
+        report(f"trying the disks of {plural(len(servers), 'server')} at the same time ...")
+        disks: dict[str, DiskState] = fleet.on_each(servers, "disk")
+        problems += [f"{address}: {disk.problem}" for address, disk in disks.items() if disk.problem]
     bounds, doubts = judged_clocks(offsets, wanted.clock_s_max / 2 * 1e9)
     links = tuple(_link(pair, exchanged, rates, bounds) for pair in sorted(rates))
     return FleetCheck(hosts, states, disks, links, (*problems, *doubts), time.monotonic() - begun_s)
@@ -72,17 +68,9 @@ def link_ceilings(launcher: Launcher, hosts: Sequence[FleetHost]) -> dict[str, H
     Raises `RunFailedError` if a host can't be reached from another one.
     """
     problems: list[str] = []
-    remotes: dict[str, Remote] = {}
-    try:
-        for host in hosts:
-            remotes[host.address] = launcher.start(host, Prober)
-        with ThreadPoolExecutor(max(1, len(hosts))) as pool:
-            fleet = _Fleet(pool, remotes, problems)
-            fleet.on_each(hosts, "listen", lambda host: (host.address, PROBE_PORT), _START_S_MAX)
-            rates = fleet.transfers([host.address for host in hosts], _CONNECTIONS) if not problems else {}
-    finally:
-        for remote in remotes.values():
-            remote.end()
+    with _probing(launcher, hosts, problems) as fleet:
+        fleet.on_each(hosts, "listen", lambda host: (host.address, PROBE_PORT), _START_S_MAX)
+        rates = fleet.transfers([host.address for host in hosts], _CONNECTIONS) if not problems else {}
     if problems:
         raise RunFailedError(problems[0])
     return {
@@ -118,9 +106,7 @@ def disagreements(states: Mapping[str, HostState]) -> list[str]:
     """Versions that are not the same everywhere, and hosts without Java."""
     found = []
     for name in sorted({name for state in states.values() for name in state.versions}):
-        by_version: dict[str, list[str]] = {}
-        for address, state in states.items():
-            by_version.setdefault(state.versions.get(name, "none"), []).append(address)
+        by_version = grouped((state.versions.get(name, "none"), address) for address, state in states.items())
         if len(by_version) > 1:
             said = "; ".join(f"{version} on {', '.join(where)}" for version, where in sorted(by_version.items()))
             found.append(f"Versions of {name} differ: {said}. Install the same everywhere.")
@@ -159,6 +145,20 @@ def rounds(hosts: Sequence[str]) -> list[list[Pair]]:
     return found
 
 
+@contextlib.contextmanager
+def _probing(launcher: Launcher, hosts: Sequence[FleetHost], problems: list[str]) -> Iterator[_Fleet]:
+    """A prober on each host; all end with the block. What fails is added to `problems`."""
+    remotes: dict[str, Remote] = {}
+    try:
+        for host in hosts:
+            remotes[host.address] = launcher.start(host, Prober)
+        with ThreadPoolExecutor(max(1, len(hosts))) as pool:
+            yield _Fleet(pool, remotes, problems)
+    finally:
+        for remote in remotes.values():
+            remote.end()
+
+
 class _Fleet:
     """Calls on many hosts at once; what fails is a problem, and the host is left out of the result."""
 
@@ -175,8 +175,8 @@ class _Fleet:
         timeout_s: float = _CALL_S_MAX,
     ) -> dict[str, Any]:
         """A method on each host at the same time: its results by address."""
-        asked = {host.address: partial(self._call, host.address, method, timeout_s, *arguments(host)) for host in hosts}
-        return self._together(asked)
+        calls = {host.address: partial(self._remotes[host.address].call, method, *arguments(host)) for host in hosts}
+        return self._together(calls, timeout_s)
 
     def exchanges(
         self, hosts: Sequence[str], drift_ppm: float
@@ -186,7 +186,7 @@ class _Fleet:
         begun_s: dict[Pair, float] = {}
         for pairs in rounds(hosts):
             begun_s |= dict.fromkeys(pairs, time.monotonic())
-            stamps = self._together({pair: partial(self._ask, pair) for pair in pairs})
+            stamps = self._between(pairs, "exchange", _EXCHANGES)
             found |= {pair: [Exchange(*of_one) for of_one in of_pair] for pair, of_pair in stamps.items()}
         ended_s = time.monotonic()
         offsets = {}
@@ -206,20 +206,19 @@ class _Fleet:
         found: dict[Pair, float] = {}
         for pairs in rounds(hosts):
             for way in (pairs, [(other, first) for first, other in pairs]):
-                found |= self._together({pair: partial(self._send, pair, connections) for pair in way})
+                found |= self._between(way, "send", _TRANSFER_S, connections)
         return found
 
-    def _ask(self, pair: Pair) -> Any:
-        return self._call(pair[0], "exchange", _CALL_S_MAX, pair[1], PROBE_PORT, _EXCHANGES)
+    def _between(self, pairs: Iterable[Pair], method: str, *arguments: object) -> dict[Pair, Any]:
+        """A method on the first host of each pair, which speaks to the second."""
+        calls = {
+            (first, other): partial(self._remotes[first].call, method, other, PROBE_PORT, *arguments)
+            for first, other in pairs
+        }
+        return self._together(calls, _CALL_S_MAX)
 
-    def _send(self, pair: Pair, connections: int) -> Any:
-        return self._call(pair[0], "send", _CALL_S_MAX, pair[1], PROBE_PORT, _TRANSFER_S, connections)
-
-    def _call(self, address: str, method: str, timeout_s: float, *arguments: object) -> Any:
-        return self._remotes[address].call(method, *arguments, timeout_s=timeout_s)
-
-    def _together(self, asked: Mapping[Any, Callable[[], _Result]]) -> dict[Any, _Result]:
-        waiting = {key: self._pool.submit(ask) for key, ask in asked.items()}
+    def _together(self, calls: Mapping[_Key, Callable[..., Any]], timeout_s: float) -> dict[_Key, Any]:
+        waiting = {key: self._pool.submit(call, timeout_s=timeout_s) for key, call in calls.items()}
         found = {}
         for key, answer in waiting.items():
             try:
