@@ -13,6 +13,7 @@ import shutil
 import socket
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -72,12 +73,7 @@ def find_free_ports(count: int, taken: Collection[int]) -> list[int]:
     low, high = (int(part) for part in _RANGE_FILE.read_text(encoding="ascii").split())
     candidates = list(port_candidates(low, high))
     random.SystemRandom().shuffle(candidates)
-    found: list[int] = []
-    for port in candidates:
-        if len(found) == count:
-            return found
-        if port not in taken and _can_bind(port):
-            found.append(port)
+    found = list(islice((port for port in candidates if port not in taken and _can_bind(port)), count))
     if len(found) < count:
         raise StartFailedError(f"Only {len(found)} of {count} TCP ports are free on 127.0.0.1.")
     return found
