@@ -26,16 +26,6 @@ from tidegauge.model.trial import LoadResult, LoadSpec
 from tidegauge.worker import group
 
 
-class Seen:
-    """A recording that was made before."""
-
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
-
-    def finish(self) -> Watch:
-        return self._watch
-
-
 @dataclass
 class Watched(FakeHost):
     """A host whose processes are watched by `watch`."""
@@ -63,7 +53,8 @@ class Stage:
     def watch(self, processes: Sequence[str]) -> Iterator[Any]:
         self.journal.note(f"watch {', '.join(processes)}")
         calls = (SyncCall("kafka-1", 5, "fsync", 100 * n + 1, 100 * n + 9, True) for n in range(self.synced))
-        yield Seen(Watch(tuple(calls)))
+        seen = Watch(tuple(calls))
+        yield lambda: seen
         self.journal.note("watched")
 
     def run(self, watch: Any = None, spec: LoadSpec = SPEC) -> LoadResult:

@@ -272,9 +272,9 @@ def test_syncs_there_are_seen_here_by_this_hosts_clock(many: ManyHosts, tmp_path
         many.start(on(tmp_path, name, link, f'exec "{sys.executable}" -c "{SYNCS}"'))
     begun_ns = time.monotonic_ns()
     try:
-        with many.watch_syncs(["one", "two"]) as watch:
+        with many.watch_syncs(["one", "two"]) as finish:
             time.sleep(0.5)
-            seen = watch.finish()
+            seen = finish()
     except NoTraceError as error:
         pytest.skip(str(error))
     assert {call.node for call in seen.calls} == {"one", "two"}

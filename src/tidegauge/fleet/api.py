@@ -226,14 +226,6 @@ class ProcessStatus:
     read_bytes: int | None = None
 
 
-class SyncsSeen(Protocol):
-    """A recording that goes on."""
-
-    def finish(self) -> Watch:
-        """Stop, and what was seen. Once only. Raises `NoTraceError` if the recording is lost."""
-        ...
-
-
 class Host(Protocol):
     """One host's agent. Calls raise `RunFailedError` if the agent is gone."""
 
@@ -313,10 +305,11 @@ class Host(Protocol):
         """See `attestation.data_files.find_copies`. It may take minutes."""
         ...
 
-    def watch_syncs(self, processes: Sequence[str]) -> AbstractContextManager[SyncsSeen]:
-        """Record in this block what processes that this host started make durable. Root only.
+    def watch_syncs(self, processes: Sequence[str]) -> AbstractContextManager[Callable[[], Watch]]:
+        """Record in this block what processes that this host started make durable. Root only. One at a time.
 
-        Raises `NoTraceError` with the reason if that can't be done. One recording at a time.
+        The block is given what ends the recording and returns what was seen; once only. Raises `NoTraceError` with the
+        reason if that can't be done; so does the end if the recording is lost.
         """
         ...
 

@@ -9,15 +9,15 @@ import subprocess
 import sys
 import threading
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import SyncCall, Watch
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus, SyncsSeen
+from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus
 from tidegauge.fleet.link import Link, error_from_json, from_line, to_line
 from tidegauge.hosts import procfs
 from tidegauge.hosts.fsync import Calm, FsyncLatency
@@ -29,18 +29,10 @@ from tidegauge.plain import typed
 from tidegauge.statistics.clocks import Exchange
 
 
-class Call(Protocol):
-    """Asks the agent and waits for its answer."""
-
-    def __call__(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
-        """Raises `RunFailedError`."""
-        ...
-
-
 class AgentRigCalls:
     """`Rig` of an agent's host. All methods may be called from any thread; the agent does one thing at a time."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Callable[..., Any]) -> None:
         self._call = call
 
     def refusals(self) -> Mapping[Ability, str]:
@@ -119,28 +111,6 @@ class AgentRigCalls:
     def lift_all(self) -> None:
         """See `Rig.lift_all`."""
         self._call("lift_all")
-
-
-class _Recording:
-    """`SyncsSeen` of an agent."""
-
-    def __init__(self, call: Call) -> None:
-        self._call = call
-        self._ended = False
-
-    def finish(self) -> Watch:
-        """See `SyncsSeen.finish`."""
-        self._ended = True
-        problem, found = self._call("end_syncs")
-        if problem:
-            raise NoTraceError(problem)
-        return Watch(tuple(SyncCall(**call) for call in found["calls"]), found["lost"])
-
-    def end(self) -> None:
-        """Stop, if it was not finished. Never raises."""
-        if not self._ended:
-            with contextlib.suppress(RunFailedError, NoTraceError):
-                self.finish()
 
 
 LEASE_S = 15.0
@@ -265,15 +235,26 @@ class AgentHost:
         return found
 
     @contextlib.contextmanager
-    def watch_syncs(self, processes: Sequence[str]) -> Iterator[SyncsSeen]:
+    def watch_syncs(self, processes: Sequence[str]) -> Iterator[Callable[[], Watch]]:
         """See `Host.watch_syncs`."""
-        seen = _Recording(self._call)
+        finished = False
+
+        def finish() -> Watch:
+            nonlocal finished
+            finished = True
+            problem, found = self._call("end_syncs")
+            if problem:
+                raise NoTraceError(problem)
+            return Watch(tuple(SyncCall(**call) for call in found["calls"]), found["lost"])
+
         try:
             if problem := self._call("begin_syncs", names=processes):
                 raise NoTraceError(problem)
-            yield seen
+            yield finish
         finally:
-            seen.end()
+            if not finished:
+                with contextlib.suppress(RunFailedError, NoTraceError):
+                    finish()
 
     def clock(self) -> int:
         """This host's CLOCK_MONOTONIC, ns."""

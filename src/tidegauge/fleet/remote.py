@@ -14,7 +14,7 @@ from typing import Any
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import SyncCall, Watch
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet.api import Host, Launcher, ProcessSpec, ProcessStatus, SyncsSeen
+from tidegauge.fleet.api import Host, Launcher, ProcessSpec, ProcessStatus
 from tidegauge.fleet.authority import Authority
 from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, RENEWALS_PER_LEASE, AgentHost
 from tidegauge.fleet.link import Link
@@ -351,7 +351,7 @@ class ManyHosts:
         return found
 
     @contextlib.contextmanager
-    def watch_syncs(self, processes: Sequence[str]) -> Iterator[_SyncsOfHosts]:
+    def watch_syncs(self, processes: Sequence[str]) -> Iterator[Callable[[], Watch]]:
         """See `Host.watch_syncs`: calls with the least time that they can have lasted by this host's clock.
 
         A call that may have lain between two of this host's instants does so then.
@@ -361,7 +361,26 @@ class ManyHosts:
             seen = [
                 (host, _ahead_ns(host), ends.enter_context(host.watch_syncs(names))) for host, names in by_host.items()
             ]
-            yield _SyncsOfHosts(seen, self._load_clocks_off_ns)
+            yield lambda: self._seen_on_all(seen)
+
+    def _seen_on_all(self, seen: Sequence[tuple[RemoteHost, tuple[int, int], Callable[[], Watch]]]) -> Watch:
+        """What was seen on hosts, each with the bounds of its clock when that began and what ends it."""
+        shortest: list[SyncCall] = []
+        longest: list[SyncCall] = []
+        lost = 0
+        try:
+            off_ns = round(self._load_clocks_off_ns())
+        except RunFailedError as error:
+            raise NoTraceError(f"the clocks of load hosts are not known: {error.message}") from error
+        for host, begun, finish in seen:
+            watch = finish()
+            # Between the two, clocks have drifted evenly.
+            ended = _ahead_ns(host)
+            low_ns, high_ns = min(begun[0], ended[0]) - off_ns, max(begun[1], ended[1]) + off_ns
+            shortest += [_moved(call, low_ns, high_ns) for call in watch.calls]
+            longest += [_moved(call, high_ns, low_ns) for call in watch.calls]
+            lost += watch.lost
+        return Watch(tuple(shortest), lost, tuple(longest))
 
     def agent_cpu_s(self) -> float:
         """See `Host.agent_cpu_s`: of the agent on this host, which load generators share their CPUs with."""
@@ -408,35 +427,6 @@ def _ahead_ns(host: AgentHost) -> tuple[int, int]:
         there_ns = host.clock()
         bounds.append((there_ns - time.monotonic_ns(), there_ns - asked_ns))
     return min(bounds, key=lambda bound: bound[1] - bound[0])
-
-
-class _SyncsOfHosts:
-    """`SyncsSeen` of several hosts, each with the bounds of its clock when it began."""
-
-    def __init__(
-        self, seen: Sequence[tuple[RemoteHost, tuple[int, int], SyncsSeen]], load_clocks_off_ns: Callable[[], float]
-    ) -> None:
-        self._seen = seen
-        self._load_clocks_off_ns = load_clocks_off_ns
-
-    def finish(self) -> Watch:
-        """See `SyncsSeen.finish`."""
-        shortest: list[SyncCall] = []
-        longest: list[SyncCall] = []
-        lost = 0
-        try:
-            off_ns = round(self._load_clocks_off_ns())
-        except RunFailedError as error:
-            raise NoTraceError(f"the clocks of load hosts are not known: {error.message}") from error
-        for host, begun, recording in self._seen:
-            watch = recording.finish()
-            # Between the two, clocks have drifted evenly.
-            ended = _ahead_ns(host)
-            low_ns, high_ns = min(begun[0], ended[0]) - off_ns, max(begun[1], ended[1]) + off_ns
-            shortest += [_moved(call, low_ns, high_ns) for call in watch.calls]
-            longest += [_moved(call, high_ns, low_ns) for call in watch.calls]
-            lost += watch.lost
-        return Watch(tuple(shortest), lost, tuple(longest))
 
 
 def _moved(call: SyncCall, begin_ns: int, end_ns: int) -> SyncCall:

@@ -54,9 +54,9 @@ def with_witness(level: LevelFinding, context: WitnessContext, store: TrialStore
 
 
 def _look(level: int, nodes: tuple[str, ...], context: WitnessContext) -> tuple[SyncFinding, Mapping[str, object]]:
-    with context.host.watch_syncs(nodes) as watch:
+    with context.host.watch_syncs(nodes) as finish:
         messages = context.worker.witness(_order(context.order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
-        seen = watch.finish()
+        seen = finish()
     return judge(level, nodes, messages, seen), evidence_of(seen, messages)
 
 
