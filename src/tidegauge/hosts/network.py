@@ -100,15 +100,12 @@ def arrival_rules(identifier: str, lost_shares: Mapping[str, float], spared_port
         lost_shares: share of the packets that are lost, by the address that they come from.
         spared_ports: TCP and UDP ports at either end of what is never dropped: "6379, 7100-7299".
     """
-    name = filter_table(identifier)
-    lines = [f"add table inet {name}", f"delete table inet {name}"]
-    if lost_shares:
-        lines += [f"table inet {name} {{", "chain arriving {"]
-        lines += ["type filter hook prerouting priority raw; policy accept;"]
-        lines += [f"meta l4proto {{ tcp, udp }} th {end} {{ {spared_ports} }} accept" for end in ("dport", "sport")]
-        lines += [f"ip saddr {source} {_chance(share)}drop" for source, share in sorted(lost_shares.items())]
-        lines += ["}", "}"]
-    return "\n".join([*lines, ""])
+    arriving = [
+        "type filter hook prerouting priority raw; policy accept;",
+        *(f"meta l4proto {{ tcp, udp }} th {end} {{ {spared_ports} }} accept" for end in ("dport", "sport")),
+        *(f"ip saddr {source} {_chance(share)}drop" for source, share in sorted(lost_shares.items())),
+    ]
+    return _table("inet", filter_table(identifier), {"arriving": arriving} if lost_shares else {})
 
 
 @dataclass(frozen=True)
@@ -158,12 +155,20 @@ def rules(identifier: str, ports: Mapping[str, Port], faults: LinkFaults) -> str
         chance = f"ether type ip {_chance(share)}drop"
         arriving.append(f'iifname "{ports[node].interface}" {chance}')
         leaving.append(f'oifname "{ports[node].interface}" {chance}')
-    chains = {"prerouting": arriving, "output": sent_by_host, "postrouting": leaving}
-    name = filter_table(identifier)
-    lines = [f"add table bridge {name}", f"delete table bridge {name}", f"table bridge {name} {{"]
-    for hook, drops in chains.items():
-        lines += [f"chain {hook} {{", f"type filter hook {hook} priority 0; policy accept;", *drops, "}"]
-    return "\n".join([*lines, "}", ""])
+    dropped = {"prerouting": arriving, "output": sent_by_host, "postrouting": leaving}
+    chains = {hook: [f"type filter hook {hook} priority 0; policy accept;", *dropped[hook]] for hook in dropped}
+    return _table("bridge", filter_table(identifier), chains)
+
+
+def _table(family: str, name: str, chains: Mapping[str, Sequence[str]]) -> str:
+    """A table by the lines of its chains, as nft(8) takes it. It replaces one that is there; without chains none is."""
+    lines = [f"add table {family} {name}", f"delete table {family} {name}"]
+    if chains:
+        lines.append(f"table {family} {name} {{")
+        for chain, rules_of_it in chains.items():
+            lines += [f"chain {chain} {{", *rules_of_it, "}"]
+        lines.append("}")
+    return "\n".join([*lines, ""])
 
 
 _RANGE = ipaddress.ip_network("198.18.0.0/15")
@@ -271,17 +276,13 @@ def keep_to(table: str, address: str, ports: str) -> str:
         return reason
     arriving = f"tcp dport {{ {ports} }}"
     rules = (
-        f"table inet {table} {{",
-        "chain arriving {",
         "type filter hook input priority filter",
         'iifname "lo" accept',
         f"{arriving} ip daddr != {address} drop",
         f"{arriving} meta nfproto ipv6 drop",
-        "}",
-        "}",
     )
     try:
-        drop("\n".join(rules))
+        drop(_table("inet", table, {"arriving": rules}))
     except OSError as error:
         return error.strerror or str(error)
     return ""
@@ -289,9 +290,16 @@ def keep_to(table: str, address: str, ports: str) -> str:
 
 def keep_no_more(table: str) -> None:
     """End what `keep_to` began, if it did. Raises `OSError`."""
-    rules = ("table", "inet", table)
-    if not commands.refusal("CAP_NET_ADMIN", ("nft",)) and finished("nft", "list", *rules).returncode == 0:
-        run("nft", "delete", *rules)
+    if not commands.refusal("CAP_NET_ADMIN", ("nft",)):
+        _delete_table("inet", table)
+
+
+def _delete_table(family: str, name: str) -> bool:
+    """Whether there was one. Raises `OSError`."""
+    if finished("nft", "list", "table", family, name).returncode != 0:
+        return False
+    run("nft", "delete", "table", family, name)
+    return True
 
 
 def limit_rate(port: Port, bytes_per_s: int | None) -> None:
@@ -314,11 +322,9 @@ def limit_rate(port: Port, bytes_per_s: int | None) -> None:
 def remove(identifier: str) -> bool:
     """Remove a network, whole or in part; whether anything was there. Raises `OSError`."""
     found = False
-    for family in ("bridge", "inet"):
-        table = ("table", family, filter_table(identifier))
-        if shutil.which("nft") and finished("nft", "list", *table).returncode == 0:
-            found = True
-            run("nft", "delete", *table)
+    if shutil.which("nft"):
+        for family in ("bridge", "inet"):
+            found |= _delete_table(family, filter_table(identifier))
     for namespace in sorted(NAMED.glob(f"{_namespace_prefix(identifier)}*")):
         found = True
         run("ip", "netns", "delete", namespace.name)
