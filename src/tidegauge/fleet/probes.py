@@ -6,6 +6,7 @@ Everything runs on the host itself; only plain data comes back.
 from __future__ import annotations
 
 import contextlib
+import os
 import platform
 import shutil
 import socket
@@ -66,18 +67,13 @@ class Prober:
 
     def listen(self, address: str, port: int) -> int:
         """Answer others' exchanges and take their bytes. Returns the port. Raises `RunFailedError` if it is taken."""
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((address, port))
+            self._listener = listener = socket.create_server((address, port))
         except OSError as error:
-            listener.close()
             raise RunFailedError(
-                f"{address} can't listen on port {port}: {error.strerror}.",
+                f"{address} can't listen on port {port}: {os.strerror(error.errno or 0)}.",
                 "Another check may run; else free that port.",
             ) from error
-        listener.listen()
-        self._listener = listener
         threading.Thread(target=_accept, args=(listener,), name="probe", daemon=True).start()
         return int(listener.getsockname()[1])
 

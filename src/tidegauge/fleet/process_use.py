@@ -248,9 +248,10 @@ def _cpus_allowed(pid: int, quota_cpus: float | None) -> float:
 def _io(seen: _Seen, members: Sequence[Stat]) -> tuple[int | None, int | None]:
     """Bytes read from and written to devices since the last look; None where no process's may be read."""
     now = {stat.identity: moved for stat in members if (moved := procfs.io_bytes(stat.pid)) is not None}
-    read = sum(max(0, bytes_now[0] - seen.io_bytes.get(identity, (0, 0))[0]) for identity, bytes_now in now.items())
-    written = sum(max(0, bytes_now[1] - seen.io_bytes.get(identity, (0, 0))[1]) for identity, bytes_now in now.items())
-    seen.io_bytes = now
+    before, seen.io_bytes = seen.io_bytes, now
+    read, written = (
+        sum(max(0, moved[way] - before.get(identity, (0, 0))[way]) for identity, moved in now.items()) for way in (0, 1)
+    )
     return (read, written) if now else (None, None)
 
 

@@ -65,7 +65,7 @@ class RayLauncher:
                 self._control,
             )
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            raise RunFailedError(f"Ray at {address} gives no access: {_first_line(error)}", _CONNECT_HINT) from error
+            raise RunFailedError(f"Ray at {address} gives no access: {_lines(error)[0]}", _CONNECT_HINT) from error
 
     def hosts(self) -> Sequence[FleetHost]:
         """See `Launcher.hosts`."""
@@ -170,7 +170,7 @@ class RayRemote:
         except errors.RayTaskError as error:
             if isinstance(error.cause, TidegaugeError | OSError):
                 raise error.cause from error
-            raise RunFailedError(f"{self._host.address} failed in '{method}': {_last_line(error)}") from error
+            raise RunFailedError(f"{self._host.address} failed in '{method}': {_lines(error)[-1]}") from error
         except errors.RayError as error:
             raise RunFailedError(
                 f"{self._host.address} is lost: Ray can't reach it or what was started there ('{method}').",
@@ -184,9 +184,6 @@ class RayRemote:
             _watched(lambda: self._ray.kill(self._actor), *self._parts[:1])
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def _last_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[-1]
+def _lines(error: BaseException) -> list[str]:
+    """What it says; its name if that is nothing."""
+    return str(error).strip().splitlines() or [type(error).__name__]

@@ -122,12 +122,11 @@ def await_agents(run: str, seconds_max: float) -> bool:
 
 
 def _records_of(run: str) -> list[Record]:
-    try:
+    with contextlib.suppress(OSError):
         return [
             record for record in registry.all_records() if any(run in directory for directory in record.directories)
         ]
-    except OSError:
-        return []
+    return []
 
 
 def _lives(record: Record) -> bool:
@@ -178,19 +177,19 @@ def _clean(agent_id: str) -> list[str]:
 def _clean_locked(record: Record) -> tuple[list[str], bool]:
     """Clean up one dead agent's things; the flag says whether all of it is gone."""
     notes: list[str] = []
-    if record.boot == procfs.boot_id() and not registry.same_processes(record):
-        # Another container's processes can't be seen from here, so they can't be ended either: leave the record to it.
-        return [], False
     if registry.same_processes(record):
         for place in record.disks:
             # Nothing dies while its disk hangs.
             lift(Path(place))
-    killed, stuck = _kill_all(record) if registry.same_processes(record) else ([], [])
-    if killed:
-        notes.append(f"Ended processes left by an earlier run: {', '.join(killed)}.")
-    if stuck:
-        notes.append(f"An earlier run left processes that can't be ended: {', '.join(stuck)}.")
-        return notes, False
+        killed, stuck = _kill_all(record)
+        if killed:
+            notes.append(f"Ended processes left by an earlier run: {', '.join(killed)}.")
+        if stuck:
+            notes.append(f"An earlier run left processes that can't be ended: {', '.join(stuck)}.")
+            return notes, False
+    elif record.boot == procfs.boot_id():
+        # Another container's processes can't be seen from here, so they can't be ended either: leave the record to it.
+        return [], False
     removed, failures = remove_everything([Path(name) for name in reversed(record.disks)], record.network)
     notes += [f"Removed {what}, left by an earlier run." for what in removed]
     notes += [f"Could not remove what an earlier run left: {failure}." for failure in failures]
@@ -198,14 +197,11 @@ def _clean_locked(record: Record) -> tuple[list[str], bool]:
     for name in record.directories:
         if not Path(name).exists():
             continue
-        failure = remove_directory(Path(name))
-        complete = complete and not failure
-        what = (
-            f"Could not remove a directory left by an earlier run: {failure}"
-            if failure
-            else f"Removed {name}, left by an earlier run"
-        )
-        notes.append(f"{what}.")
+        if failure := remove_directory(Path(name)):
+            complete = False
+            notes.append(f"Could not remove a directory left by an earlier run: {failure}.")
+        else:
+            notes.append(f"Removed {name}, left by an earlier run.")
     return notes, complete
 
 
