@@ -53,9 +53,6 @@ def _beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
     others = [(name, result.figure(key)) for name, key in _OTHERS if result.figure(key)]
     if others:
         yield f"also seen: {', '.join(f'{count:,} {name}' for name, count in others)}."
-    unreadable = [why for cycle in result.cycles for why in cycle.unreadable]
-    if unreadable:
-        yield _some("not readable", unreadable)
     damaged = [
         f"{disk}: {' '.join(said.split())[:_CHECK_CHARS_MAX]}"
         for cycle in result.cycles
@@ -63,11 +60,13 @@ def _beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
         for disk, said in cut.checks.items()
         if said != CLEAN
     ]
-    if damaged:
-        yield _some("file systems that a check found damaged after a cut", damaged)
-    doubts = [doubt for cycle in result.cycles for doubt in cycle.doubts]
-    if doubts:
-        yield _some("odd about the histories", doubts)
+    for what, found in (
+        ("not readable", [why for cycle in result.cycles for why in cycle.unreadable]),
+        ("file systems that a check found damaged after a cut", damaged),
+        ("odd about the histories", [doubt for cycle in result.cycles for doubt in cycle.doubts]),
+    ):
+        if found:
+            yield _some(what, found)
 
 
 def _some(what: str, found: Sequence[str]) -> str:
