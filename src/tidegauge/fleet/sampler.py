@@ -118,8 +118,8 @@ class Look:
     devices: Mapping[str, DeviceUse]
 
 
-def look_at(root: Path) -> Look:
-    """The host now."""
+def look_at(root: Path = Path("/")) -> Look:
+    """The host now. `root`: where /proc is (for tests)."""
     mono_ns, proc = time.monotonic_ns(), root / "proc"
     memory = meminfo(root)
     stalls = {what: parse_pressure(text_of(proc / "pressure" / what)) for what in ("cpu", "memory", "io")}
@@ -172,9 +172,8 @@ ASKED_S_MAX = 10.0
 class Sampler:
     """The looks of one agent."""
 
-    def __init__(self, children: Children, root: Path = Path("/")) -> None:
+    def __init__(self, children: Children) -> None:
         self._children = children
-        self._root = root
         self._kept: deque[Sample] = deque(maxlen=KEPT_MAX)
         self._cgroups = CgroupWatch()
         self._watch = ProcessWatch(self._cgroups)
@@ -212,7 +211,7 @@ class Sampler:
 
     def _look(self) -> None:
         begun_s = time.thread_time()
-        now = look_at(self._root)
+        now = look_at()
         living = {name: child for name, child in self._children.by_name.items() if child.exit_code is None}
         processes = self._processes(living)
         limits = self._cgroups.write_limits(child.identity.pid for child in living.values())
