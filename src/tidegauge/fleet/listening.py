@@ -54,16 +54,15 @@ class AgentStarter:
     def start(self, certificate_pem: str, authority_pem: str, lease_s: float, address: str) -> Listening:
         """Start the agent, which waits for its controller as long as a lease. Raises `StartFailedError`."""
         agent_id = registry.new_agent_id()
-        log_path = registry.log_path(agent_id)
         with registry.open_log(agent_id) as log:
             # Not an argument: these are public.
             secret = json.dumps([self._key_pem, certificate_pem, authority_pem]).encode()
             launch = launch_of(agent_id, lease_s, address)
             started = subprocess.run(**launch, input=secret, stderr=log, timeout=_START_S_MAX, check=False)
         if started.returncode != 0:
-            lines = log_path.read_text(errors="replace").strip().splitlines()
-            raise StartFailedError(f"No agent could be started on {address}: {(lines or ['no reason given'])[-1]}")
-        return Listening(int(started.stdout), interface_of(address), str(log_path))
+            why = registry.last_words(agent_id) or "no reason given"
+            raise StartFailedError(f"No agent could be started on {address}: {why}")
+        return Listening(int(started.stdout), interface_of(address), str(registry.log_path(agent_id)))
 
 
 def waited_for(address: str, agent_id: str, wait_s: float) -> Tls:

@@ -107,13 +107,11 @@ class LocalHost(AgentHost):
             how = f"was killed by signal {-code}"
         else:
             how = "has ended" if code is None else f"ended with exit code {code}"
-        log = registry.log_path(self.agent_id)
-        lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
-        cause = f": {lines[-1]}" if lines else ""
+        cause = registry.last_words(self.agent_id)
         return RunFailedError(
-            f"The agent that holds this run's processes {how}{cause}.",
+            f"The agent that holds this run's processes {how}{f': {cause}' if cause else ''}.",
             "Its processes end with it. Run the same command again; what is left over is removed first.",
-            log if lines else None,
+            registry.log_path(self.agent_id) if cause else None,
         )
 
     def silent(self, call: str, timeout_s: float) -> RunFailedError:

@@ -21,7 +21,7 @@ from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts import cgroups, loop_disk, procfs
 from tidegauge.hosts.locks import LockedRecord, locked, try_lock
 from tidegauge.hosts.procfs import Identity
-from tidegauge.hosts.storage import state_directory
+from tidegauge.hosts.storage import state_directory, text_of
 
 
 def refusal(path: Path) -> str:
@@ -150,6 +150,12 @@ def open_log(agent_id: str) -> IO[bytes]:
             f"The state directory {state_directory()} can't be written ({error.strerror}).",
             "Make it writable, or set TIDEGAUGE_STATE to another directory.",
         ) from error
+
+
+def last_words(agent_id: str) -> str:
+    """The last line of what an agent had to say; "" without any."""
+    lines = text_of(log_path(agent_id)).splitlines()
+    return lines[-1] if lines else ""
 
 
 def write(record: Record) -> None:
