@@ -12,6 +12,7 @@ from tidegauge.fleet import link
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.fleet.registry import find_free_ports, port_candidates, refusal, remove_directory
 from tidegauge.hosts.procfs import Identity, parse_stat
+from tidegauge.hosts.tracefs import NoTraceError
 
 
 def test_stat_with_brackets_in_the_command() -> None:
@@ -33,7 +34,7 @@ def test_messages_survive_the_wire() -> None:
 
 
 def test_errors_survive_the_wire() -> None:
-    for error in (RunFailedError("m", "h", Path("/log")), StartFailedError("m")):
+    for error in (RunFailedError("m", "h", Path("/log")), StartFailedError("m"), NoTraceError("m")):
         back = link.error_from_json(link.error_to_json(error))
         assert type(back) is type(error)
         assert (back.message, back.hint, back.log_path) == (error.message, error.hint, error.log_path)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.attestation.data_files import find_copies
+from tidegauge.durability import Watch
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet import children, link, registry
 from tidegauge.fleet.agent_rig import AgentRig
@@ -178,10 +179,7 @@ _READ_AS: dict[str, Callable[[Any], object]] = {
 
 
 class SyncRecording:
-    """What the processes of an agent are seen to make durable; one recording at a time.
-
-    Answers begin with why it can't be done, "" if it is done.
-    """
+    """What the processes of an agent are seen to make durable; one recording at a time."""
 
     def __init__(self, children: Children) -> None:
         self._children = children
@@ -194,24 +192,17 @@ class SyncRecording:
         self._watch = None
         self._end.close()
 
-    def _begin(self, names: Sequence[str]) -> str:
+    def _begin(self, names: Sequence[str]) -> None:
         self.end()
         pids = {name: self._children.status(name).pid for name in names}
-        try:
-            self._watch = self._end.enter_context(watch_syncs(pids))
-        except NoTraceError as error:
-            return str(error)
-        return ""
+        self._watch = self._end.enter_context(watch_syncs(pids))
 
-    def _finish(self) -> list[Any]:
+    def _finish(self) -> Watch:
         watch, self._watch = self._watch, None
         if watch is None:
-            return ["nobody watches", None]
+            raise NoTraceError("nobody watches")
         with self._end:
-            try:
-                return ["", watch.finish()]
-            except NoTraceError as error:
-                return [str(error), None]
+            return watch.finish()
 
 
 ABANDONED_GRACE_S = 5.0

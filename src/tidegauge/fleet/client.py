@@ -16,13 +16,12 @@ from typing import Any
 
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import SyncCall, Watch
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus
 from tidegauge.fleet.link import Link, error_from_json, from_line, to_line
 from tidegauge.hosts import procfs
 from tidegauge.hosts.fsync import Calm, FsyncLatency
 from tidegauge.hosts.memory import CacheDrop
-from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.host import DiskCheck, FileSystem, FreeSpace
 from tidegauge.model.use import Sample
 from tidegauge.plain import typed
@@ -242,18 +241,15 @@ class AgentHost:
         def finish() -> Watch:
             nonlocal finished
             finished = True
-            problem, found = self._call("end_syncs")
-            if problem:
-                raise NoTraceError(problem)
+            found = self._call("end_syncs")
             return Watch(tuple(SyncCall(**call) for call in found["calls"]), found["lost"])
 
         try:
-            if problem := self._call("begin_syncs", names=processes):
-                raise NoTraceError(problem)
+            self._call("begin_syncs", names=processes)
             yield finish
         finally:
             if not finished:
-                with contextlib.suppress(RunFailedError, NoTraceError):
+                with contextlib.suppress(TidegaugeError):
                     finish()
 
     def clock(self) -> int:
@@ -295,7 +291,7 @@ class AgentHost:
         """The error that says that the agent did not answer a call in time."""
 
     def _call(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
-        """Ask the agent and wait for its answer. Raises `RunFailedError`."""
+        """Ask the agent and wait for its answer. Raises `RunFailedError`, or what `link.error_to_json` knows."""
         timeout_s = _ANSWER_S_MAX if timeout_s is None else timeout_s
         answer: Future[Any] = Future()
         with self._waiting_lock:

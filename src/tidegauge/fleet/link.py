@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet.api import ProcessSpec
+from tidegauge.hosts.tracefs import NoTraceError
 
 READ_BYTES = 65536
 _WAIT_S = 1.0
@@ -61,20 +62,22 @@ def spec_from_json(data: Mapping[str, Any]) -> ProcessSpec:
     return ProcessSpec(**{**data, "argv": tuple(data["argv"])})
 
 
+_KINDS = {"start": StartFailedError, "trace": NoTraceError, "run": RunFailedError}
+
+
 def error_to_json(error: TidegaugeError) -> Message:
     """An error that the controller is to raise."""
     return {
-        "kind": "start" if isinstance(error, StartFailedError) else "run",
+        "kind": next((kind for kind, raised in _KINDS.items() if isinstance(error, raised)), "run"),
         "message": error.message,
         "hint": error.hint,
         "log_path": str(error.log_path) if error.log_path else "",
     }
 
 
-def error_from_json(data: Mapping[str, Any]) -> RunFailedError:
+def error_from_json(data: Mapping[str, Any]) -> TidegaugeError:
     """Undo `error_to_json`."""
-    kind = StartFailedError if data["kind"] == "start" else RunFailedError
-    return kind(data["message"], data["hint"], Path(data["log_path"]) if data["log_path"] else None)
+    return _KINDS[data["kind"]](data["message"], data["hint"], Path(data["log_path"]) if data["log_path"] else None)
 
 
 class Link(Protocol):

@@ -28,6 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 
+from tidegauge.errors import TidegaugeError
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Identity, threads_of
 from tidegauge.hosts.storage import opened
@@ -45,7 +46,7 @@ _INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class NoTraceError(Exception):
+class NoTraceError(TidegaugeError):
     """This process can't trace, and why, in a few words."""
 
 
