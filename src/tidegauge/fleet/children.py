@@ -153,17 +153,12 @@ class Children:
 
     def reap(self) -> None:
         """Collect every child that has ended: its exit code and CPU time are kept first."""
-        while True:
-            try:
-                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:
-                return
-            if ended is None:
-                return
-            stat = procfs.read_stat(ended.si_pid)
-            _, wait_status = os.waitpid(ended.si_pid, 0)
-            if stat is not None:
-                self._ended(stat, os.waitstatus_to_exitcode(wait_status))
+        with contextlib.suppress(ChildProcessError):  # There is none.
+            while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                stat = procfs.read_stat(ended.si_pid)
+                _, wait_status = os.waitpid(ended.si_pid, 0)
+                if stat is not None:
+                    self._ended(stat, os.waitstatus_to_exitcode(wait_status))
 
     def _ended(self, stat: Stat, exit_code: int) -> None:
         owner = self.by_name.get(self._owner(stat))

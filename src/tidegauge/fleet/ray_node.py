@@ -293,7 +293,6 @@ def start(
     # A short path: Ray's sockets lie in it, and the kernel allows 107 characters.
     directory = tempfile.mkdtemp(prefix="tidegauge-ray-", dir=_SHORT)
     node = Node(address, head, role, secrets.token_hex(8), directory, tls=certificates)
-    started = False
     try:
         _keep(node)
         node = replace(node, open_because=network.keep_to(node.guard, address, _RAYS_PORTS))
@@ -310,10 +309,9 @@ def start(
         node = replace(node, session=process.pid)
         _keep(node)
         _await_started(node, process)
-        started = True
-    finally:
-        if not started:
-            end()
+    except BaseException:
+        end()
+        raise
     return node
 
 

@@ -272,10 +272,9 @@ def _judged(subject: str, found: str, good: bool, why: str, change: str) -> Advi
 
 def _governor(host: HostFacts) -> Advice:
     why = "a CPU that is clocked down when idle answers late, and most so at low rates: latency looks worse than it is"
-    if not host.cpu_governor:
-        return Advice("CPU governor", "not shown (the hypervisor decides)", True, why)
-    good = host.cpu_governor == "performance"
-    return _judged("CPU governor", host.cpu_governor, good, why, "cpupower frequency-set -g performance")
+    found = host.cpu_governor or "not shown (the hypervisor decides)"
+    good = host.cpu_governor in ("performance", "")
+    return _judged("CPU governor", found, good, why, "cpupower frequency-set -g performance")
 
 
 def _swap(host: HostFacts, swappiness: str) -> Advice:
@@ -321,11 +320,10 @@ def _limits(limits: Mapping[str, str]) -> Advice:
     why = "servers and load share what the cgroup allows; a CPU quota stops all threads at once for many milliseconds"
     in_force = [f"{name} {value}" for name, value in limits.items() if name not in ("version", "pids")]
     version = f"cgroup {limits['version']}" if limits.get("version", "none") != "none" else "no cgroups"
-    if not in_force:
-        return Advice("cgroup limits", f"{version}, none set", True, why)
+    found = f"{version}: {', '.join(in_force)}" if in_force else f"{version}, none set"
     good = not {"cpus", "io", "memory_high_bytes"} & limits.keys()
     change = "Give the container whole CPUs (a cpuset) instead of a quota, and no throttles."
-    return _judged("cgroup limits", f"{version}: {', '.join(in_force)}", good, why, change)
+    return _judged("cgroup limits", found, good, why, change)
 
 
 def _files(files: int) -> Advice:
@@ -385,11 +383,9 @@ def _turns(facts: Mapping[str, str]) -> bool:
 def _file_system(at: str, facts: Mapping[str, str]) -> Advice:
     kind = facts.get("file_system", "unknown")
     found = f"{kind} on {facts.get('devices') or facts.get('source', 'unknown')}"
-    for kinds, why, change in _POOR_FILE_SYSTEMS:
-        if kind in kinds:
-            return Advice(f"file system of {at}", found, False, why, change)
-    why = "fsync means different work on each; vendors test on xfs and ext4"
-    return Advice(f"file system of {at}", found, True, why)
+    usual = "fsync means different work on each; vendors test on xfs and ext4"
+    why, change = next(((why, change) for kinds, why, change in _POOR_FILE_SYSTEMS if kind in kinds), (usual, ""))
+    return Advice(f"file system of {at}", found, not change, why, change)
 
 
 def _mount_options(at: str, facts: Mapping[str, str]) -> Advice:
@@ -401,9 +397,7 @@ def _mount_options(at: str, facts: Mapping[str, str]) -> Advice:
     )
     unsafe = [option for option in options if option in ("nobarrier", "barrier=0", "data=writeback")]
     slow = [option for option in options if option in ("sync", "data=journal")]
+    change = "Run fstrim before measuring and mount without discard." if "discard" in options else ""
     if worst := unsafe or slow:
-        return Advice(f"mount options of {at}", shown, False, why, f"Remount without {', '.join(worst)}.")
-    if "discard" in options:
-        change = "Run fstrim before measuring and mount without discard."
-        return Advice(f"mount options of {at}", shown, False, why, change)
-    return Advice(f"mount options of {at}", shown, True, why)
+        change = f"Remount without {', '.join(worst)}."
+    return Advice(f"mount options of {at}", shown, not change, why, change)
