@@ -24,7 +24,7 @@ HOSTS = tuple(
     FleetHost(f"127.0.3.{number}", role, f"node-{number}")
     for number, role in ((1, "controller"), (2, "server"), (3, "load"))
 )
-WANTED = FleetFile(hosts_of_role=(("server", 1), ("load", 1)), clock_s_max=2.0, drift_ppm=100.0)
+WANTED = FleetFile(hosts_of_role={"server": 1, "load": 1}, clock_s_max=2.0, drift_ppm=100.0)
 
 
 class InProcess:
@@ -142,8 +142,8 @@ def test_a_port_that_is_taken_or_closed_is_said() -> None:
 
 def test_hosts_that_are_lost_missing_or_outside_the_network_are_problems() -> None:
     hosts = (*HOSTS[:2], FleetHost("127.0.3.3", "load", "node-3", alive=False))
-    roles = (("server", 3), ("load", 1))
-    wanted = replace(WANTED, hosts_of_role=roles, network=ipaddress.IPv4Network("127.0.3.0/31"))
+    network = ipaddress.IPv4Network("127.0.3.0/31")
+    wanted = FleetFile(hosts_of_role={"server": 3, "load": 1}, network=network, drift_ppm=100.0, clock_s_max=2.0)
     found = check(Loopback(hosts), wanted, lambda _: None)
     assert found.problems[0] == "127.0.3.3 is lost: Ray had it and can't reach it."
     assert "needs 3: tidegauge fleet join ADDRESS --role server on 2 more hosts." in found.problems[1]

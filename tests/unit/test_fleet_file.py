@@ -30,7 +30,7 @@ def read(tmp_path: Path, text: str) -> FleetFile:
 def test_a_whole_file(tmp_path: Path) -> None:
     found = read(tmp_path, WHOLE)
     assert found.address == "10.77.0.1:6379"
-    assert found.hosts_of_role == (("server", 3), ("load", 4))
+    assert found.hosts_of_role == {"server": 3, "load": 4}
     assert found.network == ipaddress.IPv4Network("10.77.0.0/24")
     # Of a pair, in which both clocks drift.
     assert found.drift_ppm == 80

@@ -35,7 +35,10 @@ Report = Callable[[str], None]
 
 
 def check(launcher: Launcher, wanted: FleetFile, report: Report, java_major_min: int = 0) -> FleetCheck:
-    """Look at every host and pair. What a host can't do is a problem in the result; nothing is raised for it."""
+    """Look at every host and pair. What a host can't do is a problem in the result; nothing is raised for it.
+
+    `java_major_min`: older JDKs don't count.
+    """
     begun_s = time.monotonic()
     hosts = tuple(launcher.hosts())
     problems = [f"{host.address} is lost: Ray had it and can't reach it." for host in hosts if not host.alive]

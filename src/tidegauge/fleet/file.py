@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,7 +33,7 @@ class FleetFile:
     """
 
     address: str = ""
-    hosts_of_role: tuple[tuple[str, int], ...] = ()
+    hosts_of_role: Mapping[str, int] = field(default_factory=dict)
     network: ipaddress.IPv4Network | None = None
     drift_ppm: float = DRIFT_PPM
     clock_s_max: float = CLOCK_S_MAX
@@ -42,12 +43,12 @@ class FleetFile:
     @property
     def load_hosts(self) -> int:
         """Hosts that load generators are started on; 0 = none, but here."""
-        return dict(self.hosts_of_role).get(LOAD_ROLE, 0)
+        return self.hosts_of_role.get(LOAD_ROLE, 0)
 
     @property
     def has_keeper(self) -> bool:
         """Whether what belongs to no node, such as a ZooKeeper, has a host of its own."""
-        return KEEPER_ROLE in dict(self.hosts_of_role)
+        return KEEPER_ROLE in self.hosts_of_role
 
     def server_hosts(self, nodes: int) -> int:
         """How many hosts so many nodes need."""
@@ -126,7 +127,7 @@ def read_fleet_file(path: Path) -> FleetFile:
     assert fields is not None
     return FleetFile(
         fields.address,
-        tuple((role.label.role, role.count) for role in fields.roles.values()),
+        {role.label.role: role.count for role in fields.roles.values()},
         fields.network,
         # Of each clock in the file, of a pair here.
         2 * fields.clock.drift_ppm,
