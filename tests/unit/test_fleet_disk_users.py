@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet import agent_disks
-from tidegauge.fleet.agent_disks import AgentDisks
+from tidegauge.fleet import agent_rig
+from tidegauge.fleet.agent_rig import AgentDisks
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Stat
 
@@ -31,7 +31,7 @@ class Trees:
 
 
 def check(monkeypatch: pytest.MonkeyPatch, trees: Any, using: dict[int, str]) -> None:
-    monkeypatch.setattr(agent_disks.procfs, "users_of", lambda _device: using)
+    monkeypatch.setattr(agent_rig.procfs, "users_of", lambda _device: using)
     ledger: Any = None
     descriptor = os.open("/", os.O_RDONLY)
     try:
