@@ -189,25 +189,24 @@ class AgentDisks:
 
     def throttle(self, place: Path, bytes_per_s: int | None, ops_per_s: int | None) -> None:
         """See `Rig.throttle_disk`."""
-        self._check_is_device(place)
-        _require(cgroups.disk_refusal(), f"The disk {place} can't be slowed down")
-        for value, unit in ((bytes_per_s, "bytes"), (ops_per_s, "operations")):
-            if value is not None and value < 1:
-                raise RunFailedError(f"The disk {place} can't be slowed down to {value} {unit} a second: 1 or more.")
-        with self._opened(place) as descriptor:
+        with self._device(place) as descriptor:
+            _require(cgroups.disk_refusal(), f"The disk {place} can't be slowed down")
+            for value, unit in ((bytes_per_s, "bytes"), (ops_per_s, "operations")):
+                if value is not None and value < 1:
+                    raise RunFailedError(
+                        f"The disk {place} can't be slowed down to {value} {unit} a second: 1 or more."
+                    )
             cgroups.limit_disk(_number(descriptor), bytes_per_s, ops_per_s)
         self._limits[place] = (bytes_per_s, ops_per_s)
 
     def hang(self, place: Path) -> None:
         """See `Rig.hang_disk`."""
-        self._check_is_device(place)
-        with self._opened(place) as descriptor:
+        with self._device(place) as descriptor:
             loop_disk.freeze(descriptor)
 
     def unhang(self, place: Path) -> None:
         """See `Rig.unhang_disk`."""
-        self._check_is_device(place)
-        with self._opened(place) as descriptor:
+        with self._device(place) as descriptor:
             loop_disk.thaw(descriptor)
 
     def lift(self) -> None:
@@ -299,16 +298,15 @@ class AgentDisks:
     def _pids(self, processes: Sequence[str]) -> set[int]:
         return {stat.pid for stat in self._trees.members(processes)}
 
-    def _check_is_device(self, place: Path) -> None:
-        if place in self._fuse:
-            raise RunFailedError(f"{place} is a disk of libfuse: it can neither be slowed down nor hang.")
+    def _opened(self, place: Path) -> contextlib.AbstractContextManager[int]:
+        """A descriptor of a disk's root directory."""
+        return self._fuse[place].opened() if place in self._fuse else self._device(place)
 
     @contextlib.contextmanager
-    def _opened(self, place: Path) -> Iterator[int]:
+    def _device(self, place: Path) -> Iterator[int]:
+        """The same of one that can be slowed down and hang."""
         if place in self._fuse:
-            with self._fuse[place].opened() as descriptor:
-                yield descriptor
-            return
+            raise RunFailedError(f"{place} is a disk of libfuse: it can neither be slowed down nor hang.")
         if place not in self._file_systems:
             raise RunFailedError(f"{place} is no disk that was made here.")
         with loop_disk.opened(place, reap.image_of(place)) as descriptor:
