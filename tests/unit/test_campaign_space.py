@@ -137,11 +137,11 @@ def on_disks(monkeypatch: pytest.MonkeyPatch, *free: int) -> list[Path]:
 
 
 def test_the_backlog_of_the_reports_fits_on_disks_like_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_before(catching_up(), on_disks(monkeypatch, THEIRS, THEIRS, THEIRS), [])
+    check_before("t", rooms(catching_up(), on_disks(monkeypatch, THEIRS, THEIRS, THEIRS), []))
     (alone,) = rooms(catching_up(), on_disks(monkeypatch, THEIRS)[:1] * 3, [])
     assert alone.needed_bytes > 2.5 * THEIRS, "three copies on one disk are three times as much"
     with pytest.raises(DiskFullError, match=r"Not enough room for .* may need 6,5"):
-        check_before(catching_up(), on_disks(monkeypatch, THEIRS)[:1] * 3, [])
+        check_before("t", rooms(catching_up(), on_disks(monkeypatch, THEIRS)[:1] * 3, []))
 
 
 def test_everything_that_may_be_written_is_counted() -> None:
@@ -171,7 +171,7 @@ def test_two_disks_of_a_node_have_room_together_and_the_last_of_them_a_journals(
     stays, journal = stays_bytes(trial), journal_bytes(trial)
     half = stays // 2 + journal + floor
     disks = on_disks(monkeypatch, *[half] * 6)
-    check_before(trial, disks, [])
+    check_before("t", rooms(trial, disks, []))
     found = {room.places: (room.needed_bytes, room.free_bytes) for room in rooms(trial, disks, [])}
     for number in range(3):
         first, last = disks[number], disks[number + 3]
@@ -202,7 +202,7 @@ def test_a_disk_with_too_little_is_named_with_its_host() -> None:
         stays_bytes(trial) + 2 * space.FREE_BYTES_BEFORE
     }
     with pytest.raises(DiskFullError, match=r"and /journals on 10\.7\.0\.3 has 2\.0 GiB free"):
-        check_before(trial, data, journals, look, alone)
+        check_before("t", rooms(trial, data, journals, look, alone))
     together = rooms(trial, data, journals, look, {**alone, 3: "10.7.0.2"})
     assert [str(room) for room in together if "/data" in str(room)] == [
         "/data1 on 10.7.0.2",
@@ -220,11 +220,11 @@ def test_a_disk_with_too_little_is_named_with_its_host() -> None:
 def test_a_full_disk_of_a_journal_is_seen_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     disks = on_disks(monkeypatch, *[10 * THEIRS] * 5, GIB)
     with pytest.raises(DiskFullError, match=r"and /disk5 has 1\.0 GiB free"):
-        check_before(catching_up(), disks, [])
+        check_before("t", rooms(catching_up(), disks, []))
     apart = rooms(catching_up(), disks, disks[:3])
     assert all(room.free_bytes >= room.needed_bytes for room in apart), "its journal is elsewhere"
     with pytest.raises(DiskFullError, match="/disk0 and /disk3 together have"):
-        check_before(catching_up(), on_disks(monkeypatch, *[stays_bytes(catching_up()) // 3] * 6), [])
+        check_before("t", rooms(catching_up(), on_disks(monkeypatch, *[stays_bytes(catching_up()) // 3] * 6), []))
 
 
 def test_the_plan_says_which_disk_has_too_little(monkeypatch: pytest.MonkeyPatch) -> None:

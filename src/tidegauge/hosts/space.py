@@ -220,19 +220,13 @@ def rooms(
     return found
 
 
-def check_before(
-    spec: TrialSpec,
-    disks: Iterable[Path],
-    journal_disks: Iterable[Path],
-    look: Look = free_space,
-    hosts: Mapping[int, str] = MappingProxyType({}),
-) -> None:
-    """Raise `DiskFullError` if disks have not the room that the trial may need (see `rooms`)."""
-    for room in rooms(spec, disks, journal_disks, look, hosts):
+def check_before(trial_id: str, needed: Iterable[Room]) -> None:
+    """Raise `DiskFullError` if disks have not the room that a trial may need (see `rooms`)."""
+    for room in needed:
         if room.free_bytes < room.needed_bytes:
             has = "has" if len(room.places) == 1 else "have"
             raise DiskFullError(
-                f"Not enough room for {spec.trial_id}: it may need {gib(room.needed_bytes)}, and {room} {has} "
+                f"Not enough room for {trial_id}: it may need {gib(room.needed_bytes)}, and {room} {has} "
                 f"{gib(room.free_bytes)} free.",
                 "Free some room, choose another disk with 'data-directory', or make the trial shorter.",
             )

@@ -177,13 +177,9 @@ def _run_trial(
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ExitStack() as cleanup:
         if not spec.attached:
-            space.check_before(
-                spec,
-                store.disks or (store.data_directory,),
-                store.journal_disks,
-                resources.host.free_space,
-                resources.hosts_of_nodes,
-            )
+            disks, look = store.disks or (store.data_directory,), resources.host.free_space
+            needed = space.rooms(spec, disks, store.journal_disks, look, resources.hosts_of_nodes)
+            space.check_before(spec.trial_id, needed)
         for place in places(store):
             resources.host.track_directory(place)
             cleanup.callback(resources.host.remove_directory, place)
