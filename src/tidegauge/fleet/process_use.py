@@ -9,6 +9,7 @@ used after the last look before it ended is missing from threads' figures, not f
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -170,11 +171,11 @@ _NS_PER_S = 1e9
 
 @dataclass
 class _Seen:
-    """Counters of one managed process at the last look; processes by identity, threads by number."""
+    """Counters of one managed process at the last look; processes by identity, threads by process and number."""
 
     cpu_ticks: dict[Identity, int] = field(default_factory=dict)
     io_bytes: dict[Identity, tuple[int, int]] = field(default_factory=dict)
-    threads: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    threads: dict[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict)
     throttled_s: float | None = None
     gc_log: GcLog | None = None
 
@@ -263,29 +264,22 @@ def parse_schedstat(text: bytes) -> tuple[int, int, int] | None:
 
 def _threads(seen: _Seen, members: Sequence[Stat]) -> tuple[tuple[ThreadUse, ...], int | None, int | None]:
     """The busiest threads, and what all waited for a CPU (ns), and their context switches."""
-    now: dict[int, tuple[int, int, int]] = {}
-    owners: dict[int, int] = {}
+    now: dict[tuple[int, int], tuple[int, int, int]] = {}
     for stat in members:
-        try:
-            entries = os.listdir(f"/proc/{stat.pid}/task")  # noqa: PTH208 - hot path
-        except OSError:
-            continue
-        for entry in entries:
-            times = parse_schedstat(procfs.short_file(f"/proc/{stat.pid}/task/{entry}/schedstat"))
-            if times is not None:
-                now[int(entry)] = times
-                owners[int(entry)] = stat.pid
+        with contextlib.suppress(OSError):
+            for entry in os.listdir(f"/proc/{stat.pid}/task"):  # noqa: PTH208 - hot path
+                times = parse_schedstat(procfs.short_file(f"/proc/{stat.pid}/task/{entry}/schedstat"))
+                if times is not None:
+                    now[stat.pid, int(entry)] = times
     used = {thread: _since(seen.threads.get(thread), counters) for thread, counters in now.items()}
     seen.threads = now
     if not now:
         return (), None, None
-    busiest = sorted(used, key=lambda thread: -used[thread][0])[:BUSIEST_MAX]
+    busiest = sorted(used.items(), key=lambda item: -item[1][0])[:BUSIEST_MAX]
     named = tuple(
-        ThreadUse(
-            thread, _thread_name(owners[thread], thread), used[thread][0] / _NS_PER_S, used[thread][1] / _NS_PER_S
-        )
-        for thread in busiest
-        if used[thread][0] > 0
+        ThreadUse(thread, _thread_name(process, thread), ran_ns / _NS_PER_S, waited_ns / _NS_PER_S)
+        for (process, thread), (ran_ns, waited_ns, _) in busiest
+        if ran_ns > 0
     )
     return named, sum(counters[1] for counters in used.values()), sum(counters[2] for counters in used.values())
 
