@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tidegauge.cli.main import run_command
@@ -40,6 +42,24 @@ def test_the_head_and_a_joiner_have_fixed_ports_and_nothing_that_ray_would_choos
     assert settings["RAY_AUTH_MODE"] == "token"
     assert settings["RAY_worker_niceness"] == settings["RAY_worker_oom_score_adjustment"] == "0"
     assert not any("health_check" in name for name in settings)
+
+
+def test_a_process_that_is_just_ending_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ending:
+        pid = os.getpid()
+
+        def status(self) -> str:
+            return psutil.STATUS_RUNNING
+
+        def environ(self) -> dict[str, str]:
+            return {}
+
+        def cmdline(self) -> list[str]:
+            return []
+
+    monkeypatch.setattr(psutil, "process_iter", lambda: [Ending()])
+    node = Node("10.0.0.1", "10.0.0.1:6379", "load", "mark", "/tmp/x", session=os.getsid(0))
+    assert ray_node._processes(node) == []
 
 
 def test_rays_own_tls_takes_a_directory_of_certificates(tmp_path: Path) -> None:

@@ -385,7 +385,8 @@ def _is_of(node: Node, process: psutil.Process) -> bool:
     if process.environ().get(_MARKER) == node.mark:
         return True
     # Those to which Ray gives a title lose their environment by that. A session's number may be another's by now.
-    return os.getsid(process.pid) == node.session and process.cmdline()[0].startswith(_TITLE)
+    # One that is just ending has no command any more.
+    return os.getsid(process.pid) == node.session and "".join(process.cmdline()[:1]).startswith(_TITLE)
 
 
 def _home() -> Path:
