@@ -52,13 +52,13 @@ class Ending:
 
     Attributes:
         force_at_s: monotonic time at which SIGKILL begins.
-        stuck: names processes that not even SIGKILL ended.
+        stuck: processes that not even SIGKILL ended.
     """
 
     child: Child
     force_at_s: float
     done: Callable[[Ending], None]
-    stuck: str = ""
+    stuck: Sequence[Stat] = ()
     _asked_main: bool = False
     _asked_rest: bool = False
 
@@ -70,7 +70,7 @@ class Ending:
             for stat in members:
                 procfs.send_signal(stat.identity, signal.SIGKILL)
             if now_s >= self.force_at_s + GIVE_UP_S:
-                self.stuck = ", ".join(f"{stat.pid} (state {stat.state})" for stat in members)
+                self.stuck = members
                 return True
         elif not self._asked_main:
             self._asked_main = True
@@ -232,7 +232,7 @@ class Agent:
         self._calls: dict[str, Callable[..., Any]] = {
             "hello": os.getpid,
             "start": self._start,
-            "status": lambda name: self._children.status(self._child(name).spec.name),
+            "status": self._children.status,
             "signal": self._signal,
             "free_ports": self._ledger.take_ports,
             "hold_ports": self._ledger.hold_ports,
@@ -346,12 +346,6 @@ class Agent:
 
     # Calls
 
-    def _child(self, name: str) -> Child:
-        child = self._children.by_name.get(name)
-        if child is None:
-            raise RunFailedError(f"{name} was never started here.")
-        return child
-
     def _start(self, spec: ProcessSpec) -> ProcessStatus:
         child = self._children.start(spec, self._group(spec), self._rig.namespace_of(spec.network_node))
         try:
@@ -387,11 +381,11 @@ class Agent:
         return {"exchanges": self._clocks.burst(asked), "slew_ppm": slew_ppm()}
 
     def _signal(self, name: str, signal_number: int) -> None:
-        child = self._child(name)
+        child = self._children.named(name)
         if child.exit_code is None:
             os.kill(child.identity.pid, signal_number)
             return
-        raise RunFailedError(f"{child.spec.name} has ended already.", log_path=Path(child.spec.log_path))
+        raise RunFailedError(f"{name} has ended already.", log_path=Path(child.spec.log_path))
 
     def _at_leisure(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """A call that may take long: the lease, whose renewals wait unread meanwhile, does not run out."""
@@ -405,17 +399,13 @@ class Agent:
         return carried_out
 
     def _stop(self, request: int, name: str) -> None:
-        child = self._child(name)
+        child = self._children.named(name)
 
         def done(ending: Ending) -> None:
             if ending.stuck:
-                error = RunFailedError(
-                    f"{child.spec.name} can't be ended: process {ending.stuck} outlives SIGKILL.",
-                    "It hangs in the kernel, most likely on a disk that does not answer.",
-                )
-                self._send({"id": request, "error": link.error_to_json(error)})
+                self._send({"id": request, "error": link.error_to_json(children.outlives(name, ending.stuck))})
             else:
-                self._send({"id": request, "result": self._children.status(child.spec.name)})
+                self._send({"id": request, "result": self._children.status(name)})
 
         self._endings.append(Ending(child, time.monotonic() + child.spec.stop_grace_s, done))
 

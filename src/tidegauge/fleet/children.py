@@ -16,10 +16,11 @@ import resource
 import signal
 import subprocess
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tidegauge.errors import StartFailedError
+from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
 from tidegauge.hosts import cgroups, network, procfs
 from tidegauge.hosts.procfs import Identity, Stat
@@ -77,6 +78,15 @@ class Child:
     """CPU of the process or its orphans after they ended; children that it waited for are in its own figures."""
 
 
+def outlives(names: str, left: Iterable[Stat]) -> RunFailedError:
+    """The error where not even SIGKILL ended what these names stand for."""
+    stuck = ", ".join(f"{stat.pid} (state {stat.state})" for stat in left)
+    return RunFailedError(
+        f"{names} can't be ended: process {stuck} outlives SIGKILL.",
+        "It hangs in the kernel, most likely on a disk that does not answer.",
+    )
+
+
 @dataclass
 class Children:
     """All processes of one agent."""
@@ -101,6 +111,12 @@ class Children:
         self.by_name[spec.name] = child
         self._others.discard(child.identity.pid)
         return child
+
+    def named(self, name: str) -> Child:
+        """The process of this name, whether or not it runs. Raises `RunFailedError` if it was never started."""
+        if name not in self.by_name:
+            raise RunFailedError(f"{name} was never started here.")
+        return self.by_name[name]
 
     def members(self, *, all_looked_at: bool = True) -> dict[str, list[Stat]]:
         """Live processes by owner; "" owns those of unknown owner. Zombies are left out: they hold nothing any more.
@@ -131,12 +147,12 @@ class Children:
         return found
 
     def status(self, name: str) -> ProcessStatus:
-        """State of a process; CPU and memory of it and all that descends from it. Raises `KeyError`.
+        """State of a process; CPU and memory of it and all that descends from it. Raises `RunFailedError`.
 
         Pages shared between processes count once for each. What a descendant used is missed if it started a session of
         its own, lost its parent, and ended before it was ever looked at.
         """
-        child = self.by_name[name]
+        child = self.named(name)
         tree = self._trees(all_looked_at=False)[name]
         # A zombie's time counts here until it is reaped, and in `reaped_ticks` from then on.
         ticks = child.reaped_ticks + sum(stat.cpu_ticks for stat in tree)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.children import Children
+from tidegauge.fleet.children import Children, outlives
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Identity, Stat
 
@@ -114,7 +114,8 @@ class Trees:
 
     def members(self, names: Sequence[str]) -> list[Stat]:
         """Everything of these names that runs."""
-        self._check(names)
+        for name in names:
+            self._children.named(name)
         found = self._children.members()
         return [stat for name in dict.fromkeys(names) for stat in found[name]]
 
@@ -123,7 +124,6 @@ class Trees:
 
         Raises `RunFailedError`, after letting all go on, if one can't be.
         """
-        self._check(names)
         try:
             stopped = stop_all(lambda: self.members(names), STOP_S_MAX)
         except NotStoppedError as error:
@@ -147,20 +147,11 @@ class Trees:
             # Orphans of what dies become the agent's own children, which nobody else waits for.
             self._children.reap()
             left = self.members(names)
-            if not left and all(self._children.by_name[name].exit_code is not None for name in names):
+            if not left and all(self._children.named(name).exit_code is not None for name in names):
                 self._paused.difference_update(names)
                 return
             if time.monotonic() > deadline_s:
-                stuck = ", ".join(f"{stat.pid} (state {stat.state})" for stat in left)
-                raise RunFailedError(
-                    f"{', '.join(names)} can't be ended: process {stuck} outlives SIGKILL.",
-                    "It hangs in the kernel, most likely on a disk that does not answer.",
-                )
+                raise outlives(", ".join(names), left)
             for stat in left:
                 procfs.send_signal(stat.identity, signal.SIGKILL)
             time.sleep(_POLL_S)
-
-    def _check(self, names: Sequence[str]) -> None:
-        for name in names:
-            if name not in self._children.by_name:
-                raise RunFailedError(f"{name} was never started here.")
