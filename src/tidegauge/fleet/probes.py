@@ -111,9 +111,7 @@ class Prober:
         finally:
             for directory in made:
                 shutil.rmtree(directory, ignore_errors=True)
-        sync = next((sync for sync in found.syncs if sync.files == 1), None)
-        if sync is None:
-            return DiskState(found.write_bytes_per_s, None, None)
+        sync = next(sync for sync in found.syncs if sync.files == 1)
         return DiskState(found.write_bytes_per_s, sync.per_s, sync.p99_ms)
 
     def stop(self) -> None:
