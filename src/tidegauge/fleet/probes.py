@@ -15,7 +15,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
-from pathlib import Path
 
 from tidegauge import __version__
 from tidegauge.distribution.java import find_java
@@ -102,15 +101,11 @@ class Prober:
 
     def disk(self) -> DiskState:
         """What the disk of the state directory does, in some 4 s. What can't be measured says why."""
-        made: list[Path] = []
         try:
             state_directory().mkdir(parents=True, exist_ok=True)
-            found = measure([state_directory()], BRIEF, made.append, lambda *_: None, loopback=False).disks[0]
+            found = measure([state_directory()], BRIEF, lambda _: None, lambda *_: None, loopback=False).disks[0]
         except (TidegaugeError, OSError) as error:
             return DiskState(None, None, None, str(error))
-        finally:
-            for directory in made:
-                shutil.rmtree(directory, ignore_errors=True)
         sync = next(sync for sync in found.syncs if sync.files == 1)
         return DiskState(found.write_bytes_per_s, sync.per_s, sync.p99_ms)
 
