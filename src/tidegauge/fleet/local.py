@@ -44,20 +44,20 @@ class _Pipe:
 class LocalHost(AgentHost):
     """`Host` on this machine: `with LocalHost.open() as host: ...`. Leaving the block ends every process."""
 
-    def __init__(self, agent_id: str, process: subprocess.Popen[bytes], name: str, lease_s: float) -> None:
+    def __init__(self, agent_id: str, process: subprocess.Popen[bytes], lease_s: float) -> None:
         self.agent_id = agent_id
         self.agent_pid = process.pid
         self._process = process
-        super().__init__(name, _Pipe(process), lease_s)
+        super().__init__(socket.gethostname(), _Pipe(process), lease_s)
 
     @staticmethod
-    def open(name: str = "", lease_s: float = LEASE_S) -> LocalHost:
-        """Start an agent. Raises `StartFailedError` if it can't be. `name` is this machine's own by default."""
+    def open(lease_s: float = LEASE_S) -> LocalHost:
+        """Start an agent. Raises `StartFailedError` if it can't be."""
         agent_id = registry.new_agent_id()
         with registry.open_log(agent_id) as log:
             launch = launch_of(agent_id, lease_s)
             process: subprocess.Popen[bytes] = subprocess.Popen(**launch, stdin=subprocess.PIPE, stderr=log, bufsize=0)
-        host = LocalHost(agent_id, process, name or socket.gethostname(), lease_s)
+        host = LocalHost(agent_id, process, lease_s)
         try:
             host._call("hello", timeout_s=60.0)
         except BaseException as error:
@@ -89,9 +89,9 @@ class LocalHost(AgentHost):
                 notes = self._call("shutdown", timeout_s=self._grace_s_max + CLOSE_MARGIN_S)
         finally:
             self._link.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        try:
             self._process.wait(CLOSE_MARGIN_S)
-        if self._process.poll() is None:
+        except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         if self._process.returncode != 0:
