@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.attestation.data_files import Copy, Message
-from tidegauge.durability import SyncCall, Watch
+from tidegauge.durability import Watch
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus
 from tidegauge.fleet.link import Link, error_from_json, from_line, to_line
 from tidegauge.hosts import procfs
-from tidegauge.hosts.fsync import Calm, FsyncLatency
+from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.memory import CacheDrop
-from tidegauge.model.host import DiskCheck, FileSystem, FreeSpace
+from tidegauge.model.host import FileSystem, FreeSpace
 from tidegauge.model.use import Sample
 from tidegauge.plain import typed
 from tidegauge.statistics.clocks import Exchange
@@ -49,8 +49,7 @@ class AgentRigCalls:
 
     def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
         """See `Rig.cut_power`."""
-        found = self._call("cut_power", processes=processes, places=places)
-        return CutReport(**{**found, "disks": tuple(DiskCheck(**disk) for disk in found["disks"])})
+        return typed(CutReport, self._call("cut_power", processes=processes, places=places))
 
     def throttle_disk(self, place: Path, bytes_per_s: int | None = None, ops_per_s: int | None = None) -> None:
         """See `Rig.throttle_disk`."""
@@ -218,8 +217,7 @@ class AgentHost:
 
     def calm_disk(self, directory: Path) -> Calm:
         """See `Host.calm_disk`."""
-        found = self._call("calm_disk", directory=directory)
-        return Calm(**{**found, "latency": FsyncLatency(**found["latency"])})
+        return typed(Calm, self._call("calm_disk", directory=directory))
 
     def find_copies(
         self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
@@ -241,8 +239,7 @@ class AgentHost:
         def finish() -> Watch:
             nonlocal finished
             finished = True
-            found = self._call("end_syncs")
-            return Watch(tuple(SyncCall(**call) for call in found["calls"]), found["lost"])
+            return typed(Watch, self._call("end_syncs"))
 
         try:
             self._call("begin_syncs", names=processes)
