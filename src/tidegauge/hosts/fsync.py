@@ -64,19 +64,16 @@ def calm_disk(directory: Path) -> Calm:
     """
     try:
         there = existing(directory)
-        return await_calm(_usual_ms(there.stat().st_dev, there), CALM_S_MAX, lambda: fsync_latency(there))
+        device = there.stat().st_dev
+        if device not in _usual_ms:
+            _usual_ms[device] = usual_latency(there)
+        return await_calm(_usual_ms[device], CALM_S_MAX, lambda: fsync_latency(there))
     except OSError as error:
         raise RunFailedError(f"The disk's fsync could not be measured: {error.strerror}.") from error
 
 
-_usual: dict[int, float] = {}
-
-
-def _usual_ms(device: int, directory: Path) -> float:
-    """Of a disk, by its number: which directory of it is the nearest changes with what a trial makes."""
-    if device not in _usual:
-        _usual[device] = usual_latency(directory)
-    return _usual[device]
+_usual_ms: dict[int, float] = {}
+"""By a disk's number: which directory of it is the nearest changes with what a trial makes."""
 
 
 def usual_latency(directory: Path, bursts: int = 4) -> float:
