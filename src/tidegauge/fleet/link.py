@@ -62,7 +62,7 @@ def spec_from_json(data: Mapping[str, Any]) -> ProcessSpec:
     return ProcessSpec(**{**data, "argv": tuple(data["argv"])})
 
 
-_KINDS = {"start": StartFailedError, "trace": NoTraceError, "run": RunFailedError}
+_KINDS: Mapping[str, type[TidegaugeError]] = {"start": StartFailedError, "trace": NoTraceError, "run": RunFailedError}
 
 
 def error_to_json(error: TidegaugeError) -> Message:
