@@ -18,6 +18,7 @@ from tidegauge.errors import RunFailedError
 from tidegauge.fleet.children import Children, outlives
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Identity, Stat
+from tidegauge.hosts.storage import text_of
 
 _STOPPED_POLL_S = 0.002
 _SIGSTOP_PENDING = 1 << signal.SIGSTOP - 1
@@ -91,10 +92,7 @@ def thread_states(pid: int) -> dict[int, str]:
 
 def _stop_pending(pid: int) -> bool:
     """Whether SIGSTOP is pending."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
-    except OSError:
-        return False
+    status = text_of(Path(f"/proc/{pid}/status"))
     pending = (int(mask, 16) for mask in re.findall(r"^S(?:ig|hd)Pnd:\s*([0-9a-f]+)$", status, re.MULTILINE))
     return any(mask & _SIGSTOP_PENDING for mask in pending)
 

@@ -248,13 +248,8 @@ def _place(root: Path) -> tuple[Path, int] | None:
 
 def _controlling(hierarchy: Hierarchy) -> Path | None:
     """The nearest cgroup that hands the memory controller on: one that holds processes itself can't (cgroup v2)."""
-    for level in hierarchy.levels:
-        try:
-            if "memory" in (level / "cgroup.subtree_control").read_text().split():
-                return level
-        except OSError:
-            continue
-    return None
+    controlling = (level for level in hierarchy.levels if "memory" in text_of(level / "cgroup.subtree_control").split())
+    return next(controlling, None)
 
 
 _V1_DISK_FILES = {

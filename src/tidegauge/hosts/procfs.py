@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegauge.hosts.storage import text_of
 from tidegauge.model.host import UNBOUNDED
 from tidegauge.model.server import Handles
 
@@ -180,10 +181,8 @@ def handles_available(map_count: Path = MAP_COUNT) -> Handles:
 
 def bound_in(file: Path) -> int:
     """The number that a file of the kernel holds; no bound if it holds none."""
-    try:
-        return int(file.read_text())
-    except (OSError, ValueError):
-        return UNBOUNDED
+    text = text_of(file)
+    return int(text) if text.isdigit() else UNBOUNDED
 
 
 def threads_of(processes: Mapping[str, int]) -> dict[int, str]:
@@ -235,10 +234,7 @@ def _device_of(link: str) -> int:
 def _maps(pid: int, device: int) -> bool:
     """Whether a file of the device is mapped (proc_pid_maps(5)): its descriptor may be closed."""
     wanted = f" {os.major(device):02x}:{os.minor(device):02x} "
-    try:
-        return wanted in Path(f"/proc/{pid}/maps").read_text(errors="replace")
-    except OSError:
-        return False
+    return wanted in text_of(Path(f"/proc/{pid}/maps"))
 
 
 def _command(pid: int) -> str:
