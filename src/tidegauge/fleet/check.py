@@ -42,7 +42,7 @@ def check(launcher: Launcher, wanted: FleetFile, report: Report, java_major_min:
     begun_s = time.monotonic()
     hosts = tuple(launcher.hosts())
     problems = [f"{host.address} is lost: Ray had it and can't reach it." for host in hosts if not host.alive]
-    problems += missing(hosts, dict(wanted.hosts_of_role))
+    problems += missing(hosts, wanted.hosts_of_role)
     problems += outside(hosts, wanted.network)
     living = [host for host in hosts if host.alive]
     with _probing(launcher, living, problems) as fleet:
