@@ -9,12 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from campaign_doubles import FakeHost, FakeRunStore, FakeWorker, Journal, result_of, spec_of
+from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal, result_of, spec_of
 from simulated_systems import SYSTEM, System
 from test_campaign_execute import Scene
 from test_catching_up_answers import found_of
 
 from tidegauge.campaign.model import Point, SystemChoice
+from tidegauge.campaign.plan.contenders import Contender
 from tidegauge.campaign.plan.plan import Step, make_plan
 from tidegauge.campaign.read.fingerprint import differences, meaning
 from tidegauge.campaign.run.execute import StepLab, run_plan
@@ -30,6 +31,7 @@ from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.events import Event, Found, Note, TrialEnded, TrialKept
 from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution
 from tidegauge.model.tilt import Severity, Stage, Tilt
 from tidegauge.model.trial import LoadResult, LoadSpec
@@ -61,7 +63,8 @@ class Session:
 
     def make(self, experiment: Experiment[Any, Any, Any], options: Any) -> None:
         base = replace(spec_of(experiment.name, SYSTEM), trial_id=f"0001-{experiment.name}-kafka")
-        step = Step(experiment, options, SystemChoice("kafka"), experiment.plan(options, base))
+        contender = Contender(SystemChoice("kafka"), FakeSystem(Journal()), SYSTEM, LevelChoice(3), "kafka 0", "")
+        step = Step(experiment, options, contender, experiment.plan(options, base))
         store = FakeRunStore(self.path, Journal())
         lab = StepLab(self.run, 0, step, self.measure, store=store, observer=self.events.append, recorded=self.recorded)
         experiment.run(options, step.trials, lab)

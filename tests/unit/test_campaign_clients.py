@@ -44,7 +44,7 @@ def attached(system: str, topics: int, workers: int = 1) -> Campaign:
 
 
 def fits(campaign: Campaign, bounds: LoadBounds) -> None:
-    check_clients(plan_campaign(campaign), campaign, registry.get, bounds)
+    check_clients(plan_campaign(campaign), campaign, bounds)
 
 
 def refusal(campaign: Campaign, bounds: LoadBounds) -> str:
@@ -106,7 +106,7 @@ def test_a_system_may_bound_the_users_of_a_client() -> None:
 def test_twenty_thousand_topics_on_two_load_generators_fit_where_clients_are_shared(system: str) -> None:
     many = attached(system, 20_000, 2)
     fits(many, USUAL)
-    sharing = sharing_of(plan_campaign(many), registry.get)
+    sharing = sharing_of(plan_campaign(many))
     assert sharing == Sharing(producers=True, consumers=True)
     trial, on = replace(SPEC, workload=many.workload), Machine(2, 24_000)
     # 1,000 clients of a kind, and 9,000 that share them: by the rule for memory 1 MiB and 64 KiB each.
@@ -128,7 +128,7 @@ def test_connections_are_files_of_a_server_too() -> None:
 
 def test_only_what_every_system_shares_gives_memory_back() -> None:
     both = replace(campaign("kafka", 20_000), systems=(SystemChoice("pulsar"), SystemChoice("kafka")))
-    assert sharing_of(plan_campaign(both), registry.get) == Sharing(producers=True, consumers=False)
+    assert sharing_of(plan_campaign(both)) == Sharing(producers=True, consumers=False)
 
 
 def test_a_system_that_says_nothing_has_no_bounds_and_a_client_for_each() -> None:

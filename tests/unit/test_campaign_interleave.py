@@ -8,20 +8,29 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegauge.campaign.plan.plan import Entry, Turn, interleaved
+from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.plan.contenders import Contender
+from tidegauge.campaign.plan.plan import Turn, interleaved
+from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import Servers
+from tidegauge.systems import registry
+
+
+def entry(name: str, servers: str) -> Contender:
+    return Contender(SystemChoice(name), registry.get("kafka"), name, LevelChoice(3), name, servers)
+
 
 SEEDS = st.integers(min_value=0, max_value=2**63 - 1)
 ENTRIES = st.lists(
     st.lists(st.sampled_from("abcd"), unique=True, max_size=4).map(
-        lambda names: [Entry(name, f"{name} servers") for name in names]
+        lambda names: [entry(name, f"{name} servers") for name in names]
     ),
     min_size=1,
     max_size=5,
 )
 
 
-def expected(entries: list[list[Entry]], experiments: int) -> Counter[Turn]:
+def expected(entries: list[list[Contender]], experiments: int) -> Counter[Turn]:
     return Counter(
         Turn(point, experiment, system)
         for point, here in enumerate(entries)
@@ -31,7 +40,7 @@ def expected(entries: list[list[Entry]], experiments: int) -> Counter[Turn]:
 
 
 @given(ENTRIES, st.integers(min_value=1, max_value=3), SEEDS, st.integers(min_value=0, max_value=9))
-def test_a_block_holds_every_seat_once(entries: list[list[Entry]], experiments: int, seed: int, block: int) -> None:
+def test_a_block_holds_every_seat_once(entries: list[list[Contender]], experiments: int, seed: int, block: int) -> None:
     for deployment in Servers:
         turns = interleaved(entries, experiments, seed, block, deployment)
         assert Counter(turns) == expected(entries, experiments)
@@ -39,7 +48,9 @@ def test_a_block_holds_every_seat_once(entries: list[list[Entry]], experiments: 
 
 
 @given(ENTRIES, st.integers(min_value=1, max_value=3), SEEDS)
-def test_experiments_keep_their_order_at_each_point(entries: list[list[Entry]], experiments: int, seed: int) -> None:
+def test_experiments_keep_their_order_at_each_point(
+    entries: list[list[Contender]], experiments: int, seed: int
+) -> None:
     for deployment in Servers:
         turns = interleaved(entries, experiments, seed, 0, deployment)
         for point in range(len(entries)):
@@ -49,7 +60,7 @@ def test_experiments_keep_their_order_at_each_point(entries: list[list[Entry]], 
 
 @given(ENTRIES, st.integers(min_value=1, max_value=3), SEEDS)
 def test_with_fresh_servers_the_systems_of_a_point_follow_one_another(
-    entries: list[list[Entry]], experiments: int, seed: int
+    entries: list[list[Contender]], experiments: int, seed: int
 ) -> None:
     turns = interleaved(entries, experiments, seed, 0, Servers.FRESH)
     changes = sum(before.point != after.point for before, after in itertools.pairwise(turns))
@@ -58,7 +69,7 @@ def test_with_fresh_servers_the_systems_of_a_point_follow_one_another(
 
 @given(ENTRIES, st.integers(min_value=1, max_value=3), SEEDS)
 def test_shared_servers_are_started_once_for_an_experiment(
-    entries: list[list[Entry]], experiments: int, seed: int
+    entries: list[list[Contender]], experiments: int, seed: int
 ) -> None:
     turns = interleaved(entries, experiments, seed, 0, Servers.SHARED)
     servers = [(turn.experiment, entries[turn.point][turn.system].deployment) for turn in turns]
@@ -67,14 +78,14 @@ def test_shared_servers_are_started_once_for_an_experiment(
 
 
 def test_points_that_need_other_servers_stand_apart() -> None:
-    entries = [[Entry("kafka", f"level {point % 2}")] for point in range(6)]
+    entries = [[entry("kafka", f"level {point % 2}")] for point in range(6)]
     for seed in range(20):
         points = [turn.point % 2 for turn in interleaved(entries, 1, seed, 0, Servers.SHARED)]
         assert points in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
 
 
 def test_blocks_and_seeds_have_orders_of_their_own_and_nobody_is_always_first() -> None:
-    entries = [[Entry(name, name) for name in "abc"] for _ in range(3)]
+    entries = [[entry(name, name) for name in "abc"] for _ in range(3)]
     for deployment in Servers:
         orders = [tuple(interleaved(entries, 1, 1, block, deployment)) for block in range(30)]
         assert len(set(orders)) > 15

@@ -18,7 +18,6 @@ from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.model.events import Observer, RunStarted, TrialEnded
 from tidegauge.model.level import LevelFinding
-from tidegauge.systems import registry
 
 EQUAL = """\
 name: mine
@@ -55,7 +54,7 @@ def replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         plan = plan_campaign(campaign)
         run.plan(plan.trials)
         observer(RunStarted(str(run.path), plan.trials, 10.0))
-        FairnessWatch(plan, wanted_tilts(plan, registry.get), run, observer)
+        FairnessWatch(plan, wanted_tilts(plan), run, observer)
         for trial in plan.trials:
             directory = run.trial(trial)
             directory.second(second())

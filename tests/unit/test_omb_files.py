@@ -130,7 +130,7 @@ def refused_by_host(path: Path, system: str) -> str:
     assert workload is not None
     campaign = replace(MANY, systems=(SystemChoice(system, attach=ELSEWHERE),), workload=workload, experiments=ONE)
     try:
-        check_clients(plan_campaign(campaign), campaign, registry.get, LoadBounds(20_000, 65_530, 31_000, 27_000))
+        check_clients(plan_campaign(campaign), campaign, LoadBounds(20_000, 65_530, 31_000, 27_000))
     except UserError as error:
         return error.message
     return ""

@@ -57,7 +57,7 @@ def test_a_campaign_is_planned_on_equal_terms_and_bounded(path: Path) -> None:
     assert campaign.name == path.stem
     plan = plan_campaign(campaign)
     assert 0 < plan.seconds_expected < HOURS_MAX * 3600
-    assert Terms.of(wanted_tilts(plan, registry.get), False).refused is (path.stem in UNEQUAL)
+    assert Terms.of(wanted_tilts(plan), False).refused is (path.stem in UNEQUAL)
 
 
 @pytest.mark.parametrize("name", UNEQUAL)
@@ -220,7 +220,7 @@ def test_the_brief_scale_takes_minutes_and_can_decide_some_of_it(path: Path) -> 
     plan = plan_campaign(campaign)
     assert plan.seconds_expected < BRIEF_MINUTES_MAX * 60
     assert not plan_warnings(plan.trials)
-    assert Terms.of(wanted_tilts(plan, registry.get), False).refused is (path.stem in UNEQUAL)
+    assert Terms.of(wanted_tilts(plan), False).refused is (path.stem in UNEQUAL)
     assert campaign.published is not None
     run = Measured(plan.trials, ())
     known = {claim.id: claim for claim in report(campaign.published.report).claims}

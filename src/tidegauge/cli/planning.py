@@ -228,7 +228,7 @@ def _fitted(
 def _unfit(plan: Plan, campaign: Campaign, dry_run: bool) -> str:
     """Why load generators can't hold the clients here, of a dry run; else it is refused. "" if they can."""
     try:
-        check_clients(plan, campaign, registry.get, load_bounds())
+        check_clients(plan, campaign, load_bounds())
     except UserError as error:
         if not dry_run:
             raise
@@ -248,7 +248,7 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     check_window(plan.trials, campaign.worker, campaign.source_path)
     check_workers(plan.trials, campaign.worker, campaign.source_path)
     unfit = _unfit(plan, campaign, dry_run)
-    workers = Workers(plan.trials, campaign.worker, machine(), sharing_of(plan, registry.get))
+    workers = Workers(plan.trials, campaign.worker, machine(), sharing_of(plan))
     memory = MemoryPlan(memory_needs(campaign, registry.get, workers), memory_available())
     fitted, too_large, shortage = _fitted(campaign, memory, workers, dry_run)
     if too_large:
@@ -262,5 +262,5 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
         *(Note(sentence) for sentence in (*plan.left_out, *fitted.notes, *(on_fleet if dry_run else ()))),
         *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == Scale.BRIEF else []),
     )
-    terms = Terms.of(wanted_tilts(plan, registry.get), allow_unequal)
+    terms = Terms.of(wanted_tilts(plan), allow_unequal)
     return Ready(with_differences(fitted, plan.trials), plan, memory, left_out, terms)

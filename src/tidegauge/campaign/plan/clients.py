@@ -9,7 +9,7 @@ them need together by the host's threads and, for connections to one server, by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from tidegauge.model.host import OWN_CLIENTS_MAX, ClientKind, ClientKinds, LoadB
 from tidegauge.model.trial import AttestSpec, TrialSpec
 from tidegauge.model.workload import WORKERS_MAX, Workload
 from tidegauge.numbers import plural
-from tidegauge.systems.api import System
 
 _OWN_FILES = 300
 """Programs, and connections to the controller."""
@@ -112,10 +111,10 @@ class _Load:
         return 0
 
 
-def check_clients(plan: Plan, campaign: Campaign, find_system: Callable[[str], System], bounds: LoadBounds) -> None:
+def check_clients(plan: Plan, campaign: Campaign, bounds: LoadBounds) -> None:
     """Raise `UserError` with the figures, and with how many load generators would do, where a plan's do not."""
     for step in _each(plan):
-        _check(step, campaign, find_system(step.system.name), bounds)
+        _check(step, campaign, bounds)
 
 
 def _each(plan: Plan) -> list[Step]:
@@ -124,18 +123,19 @@ def _each(plan: Plan) -> list[Step]:
     return list(steps.values())
 
 
-def _check(step: Step, campaign: Campaign, system: System, bounds: LoadBounds) -> None:
-    load, workers = _load(step.trials[0], system), campaign.worker.count
+def _check(step: Step, campaign: Campaign, bounds: LoadBounds) -> None:
+    load, workers = _load(step), campaign.worker.count
+    choice, system = step.contender.system, step.contender.known
     need = f"{campaign.source_path}: workload.topics: {_clients(load)} of {system.title}"
     if short := load.of_each(workers, bounds):
         who = "the load generator" if workers == 1 else f"each of {workers} load generators"
         raise UserError(f"{need}: {who} {short}.", _advice(load, bounds))
     if short := load.of_all(campaign.worker.on_one_host, bounds):
         raise UserError(f"{need}: {plural(workers, 'load generator')} would have {short}.", _advice(load, bounds))
-    if step.system.attach is None:
+    if choice.attach is None:
         trial = step.trials[0]
         connections = load.connections(workers)
-        files = connections + system.handles(partitions_of_node(trial.workload, step.system, trial.nodes)).files
+        files = connections + system.handles(partitions_of_node(trial.workload, choice, trial.nodes)).files
         if connections > _FEW_CONNECTIONS and files > bounds.files:
             raise UserError(
                 f"{need}: a server has {connections:,} connections and so about {files:,} open files, and a process "
@@ -144,9 +144,10 @@ def _check(step: Step, campaign: Campaign, system: System, bounds: LoadBounds) -
             )
 
 
-def _load(trial: TrialSpec, system: System) -> _Load:
+def _load(step: Step) -> _Load:
+    trial = step.trials[0]
     workload, nodes = trial.workload, SERVERS_UNKNOWN if trial.attached else trial.nodes
-    return _Load(*users_of(workload), nodes, system.clients(workload, trial.choice, nodes))
+    return _Load(*users_of(workload), nodes, step.contender.known.clients(workload, trial.choice, nodes))
 
 
 def _clients(load: _Load) -> str:
@@ -169,9 +170,9 @@ def _advice(load: _Load, bounds: LoadBounds) -> str:
     )
 
 
-def sharing_of(plan: Plan, find_system: Callable[[str], System]) -> Sharing:
+def sharing_of(plan: Plan) -> Sharing:
     """What every system of a plan shares: the load generators of all of them get the same memory."""
-    kinds = [_load(step.trials[0], find_system(step.system.name)).kinds for step in _each(plan)]
+    kinds = [_load(step).kinds for step in _each(plan)]
     return Sharing(
         all(each.producer.users_max > 1 for each in kinds), all(each.consumer.users_max > 1 for each in kinds)
     )

@@ -20,24 +20,21 @@ class ImpossibleError(UserError):
 
 @dataclass(frozen=True)
 class Contender:
-    """A system at a point.
+    """A system at a point: as the campaign wants it, and the system itself, which is `known`.
 
     Attributes:
         label: how trials name it: "kafka@4.3.1".
         choice: the level in the form that this system gives it.
         identity: the same at every point, whatever the sweep changes about it.
         deployment: the same for those that could use the same servers.
-        network_problem: "" or why its nodes can't have networks of their own.
-        machines: how many nodes faults can be made on; 0 where there are no faults.
     """
 
     system: SystemChoice
+    known: System
     label: str
     choice: LevelChoice
     identity: str
     deployment: str
-    network_problem: str = ""
-    machines: int = 0
 
 
 def label(system: SystemChoice, known: System) -> str:
@@ -69,8 +66,6 @@ def contenders(
 
 def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple[tuple[Contender, ...], list[str]]:
     campaign = point.campaign
-    faults = [fault for experiment in campaign.experiments for fault in experiment.faults]
-    needs_network = any(fault.kind.needs_network for fault in faults)
     found: list[Contender] = []
     left_out = []
     for place, system in enumerate(campaign.systems):
@@ -87,17 +82,8 @@ def _at(point: Point, skip: bool, find_system: Callable[[str], System]) -> tuple
             left_out.append(f"{name} at {point_words(point.values)} is left out: {why}")
             continue
         number = sum(earlier.name == system.name for earlier in campaign.systems[:place])
-        found.append(
-            Contender(
-                system,
-                name,
-                choice,
-                f"{system.name} {number}",
-                _deployment(system, choice, campaign.nodes),
-                known.network_problem(system.version or known.default_version) if needs_network else "",
-                known.machines(campaign.nodes, system.shape) if faults else 0,
-            )
-        )
+        deployment = _deployment(system, choice, campaign.nodes)
+        found.append(Contender(system, known, name, choice, f"{system.name} {number}", deployment))
     _check_twice(campaign, [contender.label for contender in found])
     _check_form(campaign, found, find_system)
     return tuple(found), left_out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.campaign.model import SystemChoice
@@ -56,14 +56,14 @@ class InForce:
     worker: WorkerFacts | None
 
 
-def wanted_tilts(plan: Plan, find_system: Callable[[str], System]) -> tuple[Tilt, ...]:
+def wanted_tilts(plan: Plan) -> tuple[Tilt, ...]:
     """Everything in a campaign that puts its systems on unequal terms. Each point of a sweep is a comparison."""
     points: dict[str, dict[str, Contender]] = {}
     for step in plan.steps:
         spec = step.trials[0]
         here = points.setdefault(point_words(spec.point), {})
         if spec.system not in here:
-            here[spec.system] = contender(spec, step.system, find_system(step.system.name))
+            here[spec.system] = contender(spec, step.contender.system, step.contender.known)
     found: tuple[Tilt, ...] = ()
     for here in points.values():
         found += new_among(check([here[label] for label in sorted(here)], Stage.WANTED), found)

@@ -107,33 +107,25 @@ class Turn:
     system: int
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A system at a point. `identity` is the same at every point, `deployment` where the same servers would do."""
-
-    identity: str
-    deployment: str
-
-
 def interleaved(
-    entries: Sequence[Sequence[Entry]], experiments: int, seed: int, block: int, deployment: Servers
+    found: Sequence[Sequence[Contender]], experiments: int, seed: int, block: int, deployment: Servers
 ) -> list[Turn]:
-    """The turns of one block in order. `entries[p]` are the systems at point `p`.
+    """The turns of one block in order. `found[p]` are the systems at point `p`.
 
     With a deployment for each trial: points, at each the experiments in their order, for each of these the
     systems. With servers that go on: the experiments in their order, for each the systems, for each of these its
     points, those that could use the same servers one after the other. Points and systems are in random order.
     """
-    points = list(range(len(entries)))
+    points = list(range(len(found)))
     if deployment is Servers.FRESH:
         random.Random(f"{seed} points {block}").shuffle(points)
         return [
             Turn(point, experiment, system)
             for point in points
             for experiment in range(experiments)
-            for system in _by_lot(len(entries[point]), seed, block, experiment, point if len(points) > 1 else None)
+            for system in _by_lot(len(found[point]), seed, block, experiment, point if len(points) > 1 else None)
         ]
-    return [turn for number in range(experiments) for turn in _on_shared(entries, number, seed, block)]
+    return [turn for number in range(experiments) for turn in _on_shared(found, number, seed, block)]
 
 
 def _by_lot(count: int, seed: int, block: int, experiment: int, point: int | None) -> list[int]:
@@ -143,17 +135,17 @@ def _by_lot(count: int, seed: int, block: int, experiment: int, point: int | Non
     return order
 
 
-def _on_shared(entries: Sequence[Sequence[Entry]], experiment: int, seed: int, block: int) -> list[Turn]:
-    identities = list(dict.fromkeys(entry.identity for here in entries for entry in here))
-    points = list(range(len(entries)))
+def _on_shared(found: Sequence[Sequence[Contender]], experiment: int, seed: int, block: int) -> list[Turn]:
+    identities = list(dict.fromkeys(contender.identity for here in found for contender in here))
+    points = list(range(len(found)))
     random.Random(f"{seed} points {block} {experiment}").shuffle(points)
     turns = []
     for number in _by_lot(len(identities), seed, block, experiment, None):
         alike: dict[str, list[Turn]] = {}
         for point in points:
-            for system, entry in enumerate(entries[point]):
-                if entry.identity == identities[number]:
-                    alike.setdefault(entry.deployment, []).append(Turn(point, experiment, system))
+            for system, contender in enumerate(found[point]):
+                if contender.identity == identities[number]:
+                    alike.setdefault(contender.deployment, []).append(Turn(point, experiment, system))
         turns += [turn for together in alike.values() for turn in together]
     return turns
 
@@ -164,16 +156,15 @@ _POINT_CHARS_MAX = 60
 
 @dataclass(frozen=True)
 class Step:
-    """One experiment on one system at one point in one block. `deployment` is equal where the same servers would do.
+    """One experiment on one system at one point in one block.
 
     `rates_point` is the point whose rates its shares are of; None = its own.
     """
 
     experiment: Experiment[Any, Any, Any]
     options: Fields
-    system: SystemChoice
+    contender: Contender
     trials: tuple[AnySpec, ...]
-    deployment: str = ""
     rates_point: Mapping[str, str] | None = None
 
 
@@ -227,18 +218,15 @@ def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
     for point in campaign.each:
         check_experiments(point.campaign)
     found, left_out = contenders(campaign, find_system)
-    entries = [[Entry(contender.identity, contender.deployment) for contender in here] for here in found]
     points = campaign.each
     steps: list[Step] = []
     for block in range(campaign.repeat):
-        turns = interleaved(entries, len(campaign.experiments), campaign.seed, block, campaign.deployment)
+        turns = interleaved(found, len(campaign.experiments), campaign.seed, block, campaign.deployment)
         for turn in _rates_first(campaign, turns):
             contender, point = found[turn.point][turn.system], points[turn.point]
             step = _step(point, point.campaign.experiments[turn.experiment], contender, len(steps) + 1, block)
-            system = find_system(contender.system.name)
-            trials = tuple(_with_form(trial, system) for trial in step.trials)
             elsewhere = reference(point.values, campaign.rates_at) if campaign.rates_at else None
-            steps.append(replace(step, trials=trials, rates_point=elsewhere))
+            steps.append(replace(step, rates_point=elsewhere))
     for step in steps:
         _check_limits(campaign, step)
     return Plan(tuple(steps), left_out)
@@ -256,7 +244,7 @@ def _rates_first(campaign: Campaign, turns: Sequence[Turn]) -> Sequence[Turn]:
 
 def _check_limits(campaign: Campaign, step: Step) -> None:
     for trial in step.trials:
-        if problem := too_small(trial, step.system):
+        if problem := too_small(trial, step.contender.system):
             raise UserError(
                 f"{campaign.source_path}: experiments: {trial.experiment}: {problem}.",
                 "Give the system less: {name: kafka, heap: 256MiB, direct-memory: 128MiB}; or raise server-memory.",
@@ -265,8 +253,7 @@ def _check_limits(campaign: Campaign, step: Step) -> None:
 
 def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: int, block: int) -> Step:
     """The step of this number, from 1. The seed is the same for all systems of a block."""
-    campaign = point.campaign
-    system = contender.system
+    campaign, system, known = point.campaign, contender.system, contender.known
     base = TrialSpec(
         trial_id=f"{number:04d}-{chosen.name}-{system.name}{_of_point(point)}",
         experiment=chosen.name,
@@ -286,17 +273,17 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
     experiment = experiments()[chosen.name]
     trials = experiment.plan(chosen.options, base)
     if chosen.faults:
-        machines, problem = contender.machines, contender.network_problem
+        machines = known.machines(campaign.nodes, system.shape)
+        problem = known.network_problem(system.version or known.default_version)
         trials = tuple(faulted_trial(trial, chosen.faults, chosen.faults_at, machines, problem) for trial in trials)
-    # What attestations read as evidence is on the host of `run`, and so is their load generator.
-    trials = tuple(replace(trial, load_hosts=0) if isinstance(trial, AttestSpec) else trial for trial in trials)
-    return Step(experiment, chosen.options, system, trials, contender.deployment)
+    trials = tuple(_attested(trial, known) if isinstance(trial, AttestSpec) else trial for trial in trials)
+    return Step(experiment, chosen.options, contender, trials)
 
 
-def _with_form(trial: AnySpec, system: System) -> AnySpec:
+def _attested(trial: AttestSpec, system: System) -> AttestSpec:
     """With the system's best way of giving a level where a trial is at another level than the campaign's."""
-    if not isinstance(trial, AttestSpec):
-        return trial
+    # What attestations read as evidence is on the host of `run`, and so is their load generator.
+    trial = replace(trial, load_hosts=0)
     possible = system.possible_levels(trial.system.partition("@")[2], trial.nodes)
     best = next((choice for choice in possible if choice.level == trial.choice.level), trial.choice)
     return trial if trial.choice in possible else replace(trial, choice=best)

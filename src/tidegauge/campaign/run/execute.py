@@ -175,8 +175,8 @@ class _Run:
 
     def step(self, place: int, step: Step) -> None:
         """One experiment on one system. Failures are recorded; only what makes the run pointless is raised."""
-        system = step.trials[0].system
-        subject = replace(self.subjects[system], choice=step.system, wanted=step.deployment)
+        system, contender = step.trials[0].system, step.contender
+        subject = replace(self.subjects[system], choice=contender.system, wanted=contender.deployment)
         choice = step.trials[0].choice
         why = self._refused.get((system, choice), "")
         if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
@@ -290,7 +290,7 @@ def execute(
     """
     archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
     of_load = apart.machine if apart else None
-    workers = Workers(plan.trials, campaign.worker, of_load or machine(), sharing_of(plan, registry.get))
+    workers = Workers(plan.trials, campaign.worker, of_load or machine(), sharing_of(plan))
 
     def start_worker(all_hosts: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
         memory = workers.of(spec)
@@ -376,7 +376,7 @@ def run_plan(
         resources.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
         for warning in plan_warnings(plan.trials):
             resources.observer(Note(warning))
-        wanted = wanted_tilts(plan, find_system)
+        wanted = wanted_tilts(plan)
         watch = FairnessWatch(plan, (*wanted, *new_among(recorded.tilts, wanted)), store, resources.observer)
         resources, expected = replace(resources, in_force=watch.seen), [step.trials for step in plan.steps]
         run = _Run(store, resources, subjects, recorded, campaign.retry, plan.trials, expected)

@@ -40,7 +40,7 @@ from tidegauge.worker.api import LoadWorker
 class Running:
     """Servers that are ready and a worker; `trial_id` is that of the trial that started them and holds their logs.
 
-    `wanted` is what they were started as (see `campaign.plan.plan.Step`).
+    `wanted` is what they were started as (see `campaign.plan.contenders.Contender`).
     """
 
     deployment: Deployment
