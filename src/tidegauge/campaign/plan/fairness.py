@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from types import MappingProxyType
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan.plan import Plan
@@ -35,27 +36,6 @@ class UnequalError(UserError):
         self.details = {"unequal": plain(found)}
 
 
-@dataclass(frozen=True)
-class InForce:
-    """What was in force in one trial.
-
-    Attributes:
-        settings: of servers and clients, as read back.
-        server_java: "" for servers without one.
-        page_cache_dropped: whether it was before the trial; None where servers of an earlier trial went on.
-        client_host: where the worker ran.
-    """
-
-    spec: TrialSpec
-    choice: SystemChoice
-    system: System
-    settings: tuple[Setting, ...]
-    server_java: str
-    page_cache_dropped: bool | None
-    client_host: str
-    worker: WorkerFacts | None
-
-
 def wanted_tilts(plan: Plan) -> tuple[Tilt, ...]:
     """Everything in a campaign that puts its systems on unequal terms. Each point of a sweep is a comparison."""
     points: dict[str, dict[str, Contender]] = {}
@@ -82,11 +62,10 @@ class FairnessWatch:
         self._contenders: dict[str, dict[str, Contender]] = {}
         self._report(self.tilts)
 
-    def seen(self, trial: InForce) -> None:
+    def seen(self, spec: TrialSpec, in_force: Contender) -> None:
         """A trial of a system is prepared: compare it with the newest trials of its like on the others."""
-        case = contender(trial.spec, trial.choice, trial.system, trial.settings)
-        alike = self._contenders.setdefault(_kind(trial.spec), {})
-        alike[trial.spec.system] = replace(case, facts={**case.facts, **_surroundings(trial)})
+        alike = self._contenders.setdefault(_kind(spec), {})
+        alike[spec.system] = in_force
         if len(alike) < self._compared_min:
             return
         known = [alike[label] for label in sorted(alike)]
@@ -101,9 +80,13 @@ class FairnessWatch:
 
 
 def contender(
-    spec: TrialSpec, choice: SystemChoice, system: System, in_force: tuple[Setting, ...] | None = None
+    spec: TrialSpec,
+    choice: SystemChoice,
+    system: System,
+    in_force: tuple[Setting, ...] | None = None,
+    around: Mapping[Property, Fact] = MappingProxyType({}),
 ) -> Contender:
-    """A trial's system as the campaign sets it up, or with the settings that were read back."""
+    """A trial's system as the campaign sets it up, or with the settings that were read back, and what was `around`."""
     case = Case(
         version=(choice.version or system.default_version) if choice.attach else spec.system.partition("@")[2],
         nodes=spec.nodes,
@@ -121,7 +104,7 @@ def contender(
     }
     return Contender(
         label=spec.system,
-        facts={**own.facts, **_given(spec, choice)},
+        facts={**own.facts, **_given(spec, choice), **around},
         hazards=tuple(system.hazards(case)),
         client_settings=_unjudged(clients, own.judged),
         server_settings=_unjudged(choice.settings, own.judged),
@@ -155,16 +138,24 @@ def _given(spec: TrialSpec, choice: SystemChoice) -> dict[Property, Fact]:
     }
 
 
-def _surroundings(trial: InForce) -> dict[Property, Fact]:
-    """What a trial ran in."""
+def surroundings(
+    server_java: str, page_cache_dropped: bool | None, client_host: str, worker: WorkerFacts | None
+) -> dict[Property, Fact]:
+    """What a trial ran in.
+
+    Args:
+        server_java: "" for servers without one.
+        page_cache_dropped: whether it was before the trial; None where servers of an earlier trial went on.
+        client_host: where the worker ran.
+    """
     facts = {
-        Property.CLIENT_HOST: Fact(trial.client_host, f"clients on {trial.client_host}"),
-        Property.SERVER_RUNTIME: Fact(trial.server_java or None, f"Java {trial.server_java}"),
+        Property.CLIENT_HOST: Fact(client_host, f"clients on {client_host}"),
+        Property.SERVER_RUNTIME: Fact(server_java or None, f"Java {server_java}"),
     }
-    if trial.page_cache_dropped is not None:
-        cache = "page cache dropped" if trial.page_cache_dropped else "page cache not dropped"
+    if page_cache_dropped is not None:
+        cache = "page cache dropped" if page_cache_dropped else "page cache not dropped"
         facts[Property.PAGE_CACHE] = Fact(cache, cache)
-    if trial.worker is not None:
-        runtime = f"Java {trial.worker.java_version}, heap {trial.worker.heap_bytes_max >> 20} MiB"
+    if worker is not None:
+        runtime = f"Java {worker.java_version}, heap {worker.heap_bytes_max >> 20} MiB"
         facts[Property.CLIENT_RUNTIME] = Fact(runtime, runtime)
     return facts

@@ -13,12 +13,12 @@ from typing import Generic
 from typing_extensions import TypeVar
 
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.plan.fairness import InForce
 from tidegauge.campaign.plan.limits import NO_RIG, Limited, NodeRig, limit_servers, rig_nodes
 from tidegauge.campaign.run.injection import FaultContext, Injector
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.campaign.run.topics import Attachment, OwnTopics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
+from tidegauge.fairness import Contender
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import space
 from tidegauge.hosts.ceilings import Calibration, RunCeilings
@@ -104,7 +104,7 @@ class RunResources:
     drop_page_cache: Callable[[Sequence[Path]], CacheDrop]
     observer: Observer
     control_cpu_s: Callable[[], float] = time.process_time
-    in_force: Callable[[InForce], None] = lambda _: None
+    in_force: Callable[[TrialSpec, Contender], None] = lambda _spec, _found: None
     ceilings: RunCeilings | None = None
     attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
     records_use: bool = False

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tidegauge.attestation.record import carried, settings_digest
-from tidegauge.campaign.plan.fairness import InForce
+from tidegauge.campaign.plan.fairness import contender, surroundings
 from tidegauge.campaign.run.catch_up import Chased, chase_backlog
 from tidegauge.campaign.run.collecting import Measuring, collectable, observed_of
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
@@ -46,6 +46,7 @@ from tidegauge.campaign.run.session import (
 )
 from tidegauge.campaign.run.witnessing import WitnessContext, check_witnesses, checked_level, with_witness
 from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.fairness import Contender
 from tidegauge.hosts import space
 from tidegauge.model.events import Note, Observer, PhaseProgress
 from tidegauge.model.level import LevelFinding
@@ -245,25 +246,17 @@ def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
     # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
     settings = [*server_settings, *client_settings]
     level = checked_level(spec, system, settings, session.deployment)
-    session.resources.in_force(_in_force(session, settings))
+    session.resources.in_force(spec, _in_force(session, settings))
     if level.level is None:
         return order, level
     known = session.resources.attestations(spec.system, spec.choice, settings_digest(server_settings))
     return order, replace(level, attested=carried(known))
 
 
-def _in_force(session: Session, settings: Sequence[Setting]) -> InForce:
-    subject = session.subject
-    return InForce(
-        spec=session.spec,
-        choice=subject.choice,
-        system=subject.system,
-        settings=tuple(settings),
-        server_java=subject.distribution.java_version,
-        page_cache_dropped=session.cache_dropped,
-        client_host=session.resources.host.name,
-        worker=session.worker.facts,
-    )
+def _in_force(session: Session, settings: Sequence[Setting]) -> Contender:
+    subject, host = session.subject, session.resources.host
+    around = surroundings(subject.distribution.java_version, session.cache_dropped, host.name, session.worker.facts)
+    return contender(session.spec, subject.choice, subject.system, tuple(settings), around)
 
 
 def _witnessed(session: Session, order: LoadOrder, level: LevelFinding) -> LevelFinding:
