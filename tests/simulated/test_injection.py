@@ -14,7 +14,7 @@ import pytest
 from patience import wait_for
 
 from tidegauge.campaign.plan.limits import NO_RIG
-from tidegauge.campaign.run.injection import FaultContext, Injector
+from tidegauge.campaign.run.injection import Injector
 from tidegauge.campaign.run.session import Session, with_faults
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import Rig
@@ -60,8 +60,7 @@ def injecting(
     seed: int = 1,
 ) -> Iterator[Injector]:
     spec = cast(LoadSpec, SimpleNamespace(seed=seed, faults=faults, system="kafka@1"))
-    context = FaultContext(spec, cast(Deployment, recorder), cast(Rig, recorder), DISKS, LINKS, leaders, missing)
-    injector = Injector(context)
+    injector = Injector(spec, cast(Deployment, recorder), cast(Rig, recorder), DISKS, LINKS, leaders, missing)
     try:
         yield injector
     finally:
@@ -261,5 +260,5 @@ def test_who_leads_is_known_while_a_node_is_still_starting() -> None:
     with ExitStack() as cleanup:
         injector = with_faults(cast(Session, session), ["t"], cleanup).faults
         assert injector is not None
-        assert injector.context.leaders() == {"t-0": 2}
+        assert injector.leaders() == {"t-0": 2}
         assert not injector.recovered()

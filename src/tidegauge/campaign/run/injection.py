@@ -45,27 +45,6 @@ BACK_S_MAX = 180.0
 _POLL_S = 0.5
 
 
-@dataclass(frozen=True)
-class FaultContext:
-    """What faults are made with.
-
-    Attributes:
-        disks: by number of a node, the disk of its own; empty where no fault needs one.
-        links: by number of a node, its name in the network, and under `KEEPER` that of what is no node; empty where no
-            fault needs one.
-        leaders: asks who leads which partition, the first one first. May raise `RunFailedError`.
-        missing: what nodes and replicas do not take part yet; "" if all do. May raise `RunFailedError`.
-    """
-
-    spec: TrialSpec
-    deployment: Deployment
-    rig: Rig
-    disks: Mapping[int, Path]
-    links: Mapping[int, str]
-    leaders: Callable[[], Mapping[str, int]]
-    missing: Callable[[], str]
-
-
 @dataclass
 class Injected:
     """A fault as it went, monotonic ns. `lifted_ns` 0: it is in force."""
@@ -78,9 +57,24 @@ class Injected:
 
 @dataclass
 class Injector:
-    """Makes the faults of one trial. `injected`: those that began."""
+    """Makes the faults of one trial.
 
-    context: FaultContext
+    Attributes:
+        disks: by number of a node, the disk of its own; empty where no fault needs one.
+        links: by number of a node, its name in the network, and under `KEEPER` that of what is no node; empty where no
+            fault needs one.
+        leaders: asks who leads which partition, the first one first. May raise `RunFailedError`.
+        missing: what nodes and replicas do not take part yet; "" if all do. May raise `RunFailedError`.
+        injected: those that began.
+    """
+
+    spec: TrialSpec
+    deployment: Deployment
+    rig: Rig
+    disks: Mapping[int, Path]
+    links: Mapping[int, str]
+    leaders: Callable[[], Mapping[str, int]]
+    missing: Callable[[], str]
     injected: list[Injected] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -104,7 +98,7 @@ class Injector:
     def recovered(self) -> bool:
         """Whether all nodes and replicas take part again; False if that is unknown."""
         try:
-            return not self.context.missing()
+            return not self.missing()
         except RunFailedError:
             return False
 
@@ -113,14 +107,14 @@ class Injector:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-        if self.context.spec.faults:
+        if self.spec.faults:
             # An agent that is gone has lifted everything itself.
             with suppress(TidegaugeError, OSError):
-                self.context.rig.lift_all()
+                self.rig.lift_all()
 
     def _run(self, from_ns: int) -> None:
         try:
-            for number, fault in enumerate(self.context.spec.faults):
+            for number, fault in enumerate(self.spec.faults):
                 at_ns = from_ns + round(fault.at_s * 1e9)
                 if not self._wait(at_ns - round(LOOK_AHEAD_S * 1e9)):
                     return
@@ -139,13 +133,13 @@ class Injector:
 
     def _targets(self, fault: Fault, number: int) -> tuple[int, ...]:
         """The numbers of the nodes to hit. Raises `RunFailedError`."""
-        known = [node.number for node in self.context.deployment.nodes]
+        known = [node.number for node in self.deployment.nodes]
         if not known:
-            raise RunFailedError(f"{self.context.spec.system} has no nodes that faults could be made on.")
+            raise RunFailedError(f"{self.spec.system} has no nodes that faults could be made on.")
         if fault.target == ALL:
             return tuple(known)
         if fault.target == RANDOM:
-            return (random.Random(f"{self.context.spec.seed} fault {number}").choice(known),)
+            return (random.Random(f"{self.spec.seed} fault {number}").choice(known),)
         return (self._leader() if fault.target == LEADER else int(fault.target),)
 
     def _leader(self) -> int:
@@ -153,7 +147,7 @@ class Injector:
         problem = "the servers name no leader"
         while True:
             try:
-                if leaders := self.context.leaders():
+                if leaders := self.leaders():
                     return next(iter(leaders.values()))
             except RunFailedError as error:
                 problem = error.message
@@ -177,8 +171,7 @@ class Injector:
 
     def _impose(self, injected: Injected) -> int:
         """Put it in force. The instant (monotonic ns) at which that began, where the agent reports it, else 0."""
-        fault, rig, kind, nodes = injected.fault, self.context.rig, injected.fault.kind, injected.nodes
-        links = self.context.links
+        fault, rig, kind, nodes = injected.fault, self.rig, injected.fault.kind, injected.nodes
         if kind is FaultKind.KILL:
             self._down(nodes)
             rig.kill(self._processes(nodes))
@@ -197,29 +190,28 @@ class Injector:
                 rig.hang_disk(place)
         for number in nodes:
             if kind is FaultKind.PACKET_LOSS:
-                rig.lose_packets(links[number], fault.share or 0.0)
+                rig.lose_packets(self.links[number], fault.share or 0.0)
             elif kind is FaultKind.RATE_LIMIT:
-                rig.limit_rate(links[number], fault.bytes_per_s)
+                rig.limit_rate(self.links[number], fault.bytes_per_s)
             elif kind is FaultKind.PARTITION:
                 self._cut_off(number, fault)
         return 0
 
     def _cut_off(self, number: int, fault: Fault) -> None:
-        links = self.context.links
-        peers = [name for other, name in links.items() if other != number and fault.peers in (SERVERS, EVERYBODY)]
+        peers = [name for other, name in self.links.items() if other != number and fault.peers in (SERVERS, EVERYBODY)]
         peers += [CLIENTS_LINK] if fault.peers in (CLIENTS, EVERYBODY) else []
-        own = [links[number]]
+        own = [self.links[number]]
         sources, targets = (peers, own) if fault.ways == INTO else (own, peers)
-        self.context.rig.partition(sources, targets, both_ways=fault.ways == BOTH)
+        self.rig.partition(sources, targets, both_ways=fault.ways == BOTH)
 
     def _lift(self, injected: Injected) -> None:
         """Undo it. Raises `TidegaugeError`."""
-        rig, kind = self.context.rig, injected.fault.kind
-        places = [self.context.disks[number] for number in injected.nodes if number in self.context.disks]
+        rig, kind = self.rig, injected.fault.kind
+        places = [self.disks[number] for number in injected.nodes if number in self.disks]
         if kind in (FaultKind.KILL, FaultKind.POWER_CUT):
             # At the end of the trial a node would be started only to be ended.
             for number in () if self._stop.is_set() else injected.nodes:
-                self.context.deployment.start_node(number)
+                self.deployment.start_node(number)
         elif kind is FaultKind.PAUSE:
             rig.resume(self._processes(injected.nodes))
         elif kind is FaultKind.SLOW_DISK:
@@ -232,23 +224,22 @@ class Injector:
             rig.heal()
         elif kind is FaultKind.PACKET_LOSS:
             for number in injected.nodes:
-                rig.lose_packets(self.context.links[number], 0.0)
+                rig.lose_packets(self.links[number], 0.0)
         elif kind is FaultKind.RATE_LIMIT:
             for number in injected.nodes:
-                rig.limit_rate(self.context.links[number], None)
+                rig.limit_rate(self.links[number], None)
 
     def _restart(self, injected: Injected) -> None:
         """Stop and start nodes: those of a restart together, those of a rolling one each when the last is back."""
-        deployment = self.context.deployment
         if injected.fault.kind is FaultKind.RESTART:
             for number in injected.nodes:
-                deployment.stop_node(number)
+                self.deployment.stop_node(number)
             for number in injected.nodes:
-                deployment.start_node(number)
+                self.deployment.start_node(number)
             return
         for number in injected.nodes:
-            deployment.stop_node(number)
-            deployment.start_node(number)
+            self.deployment.stop_node(number)
+            self.deployment.start_node(number)
             if not self._back(number):
                 return
 
@@ -257,14 +248,14 @@ class Injector:
         deadline_s = time.monotonic() + BACK_S_MAX
         while True:
             try:
-                missing = self.context.missing()
+                missing = self.missing()
             except RunFailedError as error:
                 missing = error.message
             if not missing:
                 return True
             if self._stop.wait(_POLL_S):
                 return False
-            self.context.deployment.check_alive()
+            self.deployment.check_alive()
             if time.monotonic() > deadline_s:
                 raise RunFailedError(
                     f"Node {number} did not take part again within {BACK_S_MAX:.0f} s of its restart: {missing}."
@@ -272,14 +263,14 @@ class Injector:
 
     def _down(self, nodes: Sequence[int]) -> None:
         for number in nodes:
-            self.context.deployment.set_down(number)
+            self.deployment.set_down(number)
 
     def _processes(self, nodes: Sequence[int]) -> list[str]:
-        return [name for node in self.context.deployment.nodes if node.number in nodes for name in node.processes]
+        return [name for node in self.deployment.nodes if node.number in nodes for name in node.processes]
 
     def _disks(self, nodes: Sequence[int]) -> list[Path]:
         """Of nodes that keep data. Raises `RunFailedError` if none does, such as a broker of Pulsar by itself."""
-        disks = [self.context.disks[number] for number in nodes if number in self.context.disks]
+        disks = [self.disks[number] for number in nodes if number in self.disks]
         if not disks:
             numbers = ", ".join(map(str, nodes))
             raise RunFailedError(

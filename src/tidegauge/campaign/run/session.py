@@ -14,7 +14,7 @@ from typing_extensions import TypeVar
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan.limits import NO_RIG, Limited, NodeRig, limit_servers, rig_nodes
-from tidegauge.campaign.run.injection import FaultContext, Injector
+from tidegauge.campaign.run.injection import Injector
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.campaign.run.topics import Attachment, OwnTopics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
@@ -270,7 +270,7 @@ def with_faults(session: Session[Spec], topics: Sequence[str], cleanup: ExitStac
     """The session with what makes its faults, if it has any; lifted, whatever ends the trial."""
     if not session.spec.faults:
         return session
-    context = FaultContext(
+    injector = Injector(
         spec=session.spec,
         deployment=session.deployment,
         rig=session.resources.host.rig,
@@ -279,7 +279,6 @@ def with_faults(session: Session[Spec], topics: Sequence[str], cleanup: ExitStac
         leaders=lambda: session.deployment.leaders(_described(session, topics[:1])),
         missing=lambda: _read_back(session, evenly(topics))[1],
     )
-    injector = Injector(context)
     cleanup.callback(injector.close)
     return replace(session, faults=injector)
 
