@@ -10,7 +10,7 @@ from pathlib import Path
 from tidegauge.campaign.plan.sizing import known_rate_max
 from tidegauge.campaign.run.figures import Follower
 from tidegauge.campaign.run.session import Session, places
-from tidegauge.campaign.run.telemetry import Sources, UseRecorder
+from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.durability import LEVELS
 from tidegauge.experiments.chasing import reads_sentence
 from tidegauge.hosts.fsync import Calm
@@ -50,16 +50,10 @@ MAJORITY = 2
 """Copies that a message must have where replication is synchronous."""
 
 
-def sources_of(session: Session) -> Sources:
-    """Where a trial's figures come from."""
-    system, deployment = session.subject.system, session.deployment
+def _data_devices(session: Session) -> frozenset[str]:
+    """Numbers of those of this host that the servers' data is on."""
     devices = () if session.spec.elsewhere else [device_of(place) for place in places(session.store)]
-    return Sources(
-        host=session.resources.host,
-        endpoints=deployment.metrics_endpoints,
-        metrics=system.metrics,
-        devices=frozenset(device for device in devices if device),
-    )
+    return frozenset(filter(None, devices))
 
 
 def device_of(place: Path) -> str:
@@ -100,7 +94,7 @@ def limiting_of(session: Session, result: MeasuredResult, totals: TotalFigures, 
         local_sync=bool(level and level.local_sync),
         servers=session.deployment.processes,
         workers=session.worker.processes,
-        data_devices=tuple(sorted(sources_of(session).devices)),
+        data_devices=tuple(sorted(_data_devices(session))),
         sync_ms=_sync_ms(session, use),
         consumer=busy.name if busy else "",
         consumer_busy_share=busy.busy_share if busy else 0.0,
@@ -131,7 +125,9 @@ def begin_recording(session: Session) -> UseRecorder | None:
     """Start to record; None where nobody wants it."""
     if not session.resources.records_use:
         return None
-    return UseRecorder(sources_of(session), session.store, session.resources.observer, session.deployment.processes)
+    host, observer = session.resources.host, session.resources.observer
+    metrics, devices = session.subject.system.metrics, _data_devices(session)
+    return UseRecorder(host, session.store, observer, session.deployment, metrics, devices)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from tidegauge.model.events import Note, Observer, UseNow
 from tidegauge.model.use import Sample
 from tidegauge.store.telemetry import MetricRow
 from tidegauge.store.trial import TrialStore
+from tidegauge.systems.api import Deployment
 from tidegauge.systems.metrics import Endpoint, Metric, Reported, fetch, figures, read_text
 
 METRICS_EVERY_S = 5.0
@@ -25,16 +26,6 @@ _LOOK_S = 1.0
 _END_S_MAX = 10.0
 _EDGE_NS = 500_000_000
 """A look belongs to the window if most of its second does."""
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Where figures come from. `devices`: numbers of those that matter ("254:0"), reported even when they are idle."""
-
-    host: Host
-    endpoints: Sequence[Endpoint] = ()
-    metrics: Sequence[Metric] = ()
-    devices: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -54,12 +45,20 @@ class _Window:
 
 @dataclass
 class UseRecorder:
-    """One trial's recording. `latest` is the newest look, for whoever shows it."""
+    """One trial's recording.
 
-    sources: Sources
+    Attributes:
+        metrics: the figures that servers report of themselves.
+        devices: numbers of those that matter ("254:0"), reported even when they are idle.
+        latest: the newest look, for whoever shows it.
+    """
+
+    host: Host
     store: TrialStore
     observer: Observer
-    servers: Sequence[str]
+    deployment: Deployment
+    metrics: Sequence[Metric]
+    devices: frozenset[str]
     latest: UseNow | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _window: _Window = field(default_factory=_Window)
@@ -69,7 +68,7 @@ class UseRecorder:
     def __post_init__(self) -> None:
         """Begin to record."""
         loops: list[Callable[[], None]] = [self._follow_host]
-        if self.sources.endpoints and self.sources.metrics:
+        if self.deployment.metrics_endpoints and self.metrics:
             loops.append(self._follow_servers)
         self._threads = [threading.Thread(target=loop, name="telemetry", daemon=True) for loop in loops]
         for thread in self._threads:
@@ -104,7 +103,7 @@ class UseRecorder:
             while True:
                 ended = self._ended.is_set()
                 # The first call begins the looking; what was kept from before this trial is no part of it.
-                samples = self.sources.host.samples(max(0, seen))
+                samples = self.host.samples(max(0, seen))
                 for sample in samples if seen >= 0 else ():
                     self._take(sample)
                 seen = max([max(0, seen), *(sample.number for sample in samples)])
@@ -116,13 +115,10 @@ class UseRecorder:
             self._problems.add(f"What is used is no longer recorded: {error.message}")
 
     def _take(self, sample: Sample) -> None:
-        wanted = self.sources.devices
-        sample = replace(
-            sample,
-            devices=tuple(
-                device for device in sample.devices if device.number in wanted or device.reads or device.writes
-            ),
-        )
+        devices = [
+            device for device in sample.devices if device.number in self.devices or device.reads or device.writes
+        ]
+        sample = replace(sample, devices=tuple(devices))
         self.store.telemetry.sample(sample)
         with self._lock:
             if self._window.holds(sample.from_mono_ns, sample.until_mono_ns):
@@ -138,10 +134,9 @@ class UseRecorder:
             *(other.use.cpu_s / other.use.cpus / other.seconds for other in sample.others),
             0.0,
         )
-        servers = [process for process in sample.processes if process.name in self.servers]
-        worker = [process for process in sample.processes if process.name not in self.servers]
-        wanted = self.sources.devices
-        devices = [device for device in sample.devices if not wanted or device.number in wanted]
+        servers = [process for process in sample.processes if process.name in self.deployment.processes]
+        worker = [process for process in sample.processes if process.name not in self.deployment.processes]
+        devices = [device for device in sample.devices if not self.devices or device.number in self.devices]
         return UseNow(
             host_cpu_share=min(1.0, busiest),
             server_cpus=sum(server.cpu_s for server in servers) / seconds,
@@ -158,7 +153,7 @@ class UseRecorder:
 
     def _follow_servers(self) -> None:
         last: dict[str, tuple[int, Reported]] = {}
-        asked = list(self.sources.endpoints)
+        asked = list(self.deployment.metrics_endpoints)
         while True:
             for endpoint in list(asked):
                 try:
@@ -177,12 +172,12 @@ class UseRecorder:
     def _ask(self, endpoint: Endpoint, last: dict[str, tuple[int, Reported]]) -> None:
         text = fetch(endpoint.url)
         now_ns = time.monotonic_ns()
-        now = read_text(text, self.sources.metrics)
+        now = read_text(text, self.metrics)
         before_ns, before = last.get(endpoint.url, (0, None))
         last[endpoint.url] = (now_ns, now)
         if before is None:
             return
-        found = figures(before, now, max(1e-3, (now_ns - before_ns) / 1e9), self.sources.metrics)
+        found = figures(before, now, max(1e-3, (now_ns - before_ns) / 1e9), self.metrics)
         rows = [MetricRow(before_ns, now_ns, endpoint.process, name, value) for name, value in found.items()]
         self.store.telemetry.metrics(rows)
         with self._lock:
