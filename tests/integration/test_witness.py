@@ -7,11 +7,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from deployments import Ready, ready
 
-from tidegauge.campaign.run.witnessing import MESSAGES, WitnessContext, with_witness
+from tidegauge.campaign.run.session import Session
+from tidegauge.campaign.run.witnessing import MESSAGES, with_witness
 from tidegauge.durability import disagreement
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
@@ -71,8 +74,9 @@ class Watched:
             own_lag_tolerance_ms=1.0,
         )
         self.kept = Kept()
-        context = WitnessContext(here.host, here.deployment, here.worker, order)
-        return with_witness(LevelFinding(claimed, ("claimed by the test",)), context, self.kept)  # type: ignore[arg-type]
+        resources = SimpleNamespace(host=here.host)
+        session = SimpleNamespace(resources=resources, deployment=here.deployment, worker=here.worker, store=self.kept)
+        return with_witness(cast(Session, session), order, LevelFinding(claimed, ("claimed by the test",)))
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from tidegauge import store
 from tidegauge.campaign.model import AUTO
 from tidegauge.campaign.plan.plan import make_plan
 from tidegauge.campaign.read.attach import read_secrets
+from tidegauge.campaign.run.session import Session
 from tidegauge.campaign.run.trial import load_order
 from tidegauge.campaign.run.witnessing import LevelMismatchError, checked_level
 from tidegauge.cli import omb as command
@@ -258,12 +259,15 @@ class TestALevelAsFound:
     SETTINGS = (Setting("topic t", "flush.messages", "9223372036854775807"),)
 
     def test_is_reported_and_nothing_is_refused(self) -> None:
-        deployment = cast(Deployment, object())
-        trial = replace(spec(), choice=LevelChoice(3, as_found=True))
-        finding = checked_level(trial, registry.get("kafka"), list(self.SETTINGS), deployment)
+        def checked(choice: LevelChoice) -> LevelFinding:
+            subject, trial = SimpleNamespace(system=registry.get("kafka")), replace(spec(), choice=choice)
+            session = SimpleNamespace(spec=trial, subject=subject, deployment=None)
+            return checked_level(cast(Session, session), list(self.SETTINGS))
+
+        finding = checked(LevelChoice(3, as_found=True))
         assert (finding.level, finding.problems) == (4, ())
         with pytest.raises(LevelMismatchError):
-            checked_level(replace(trial, choice=LevelChoice(3)), registry.get("kafka"), list(self.SETTINGS), deployment)
+            checked(LevelChoice(3))
 
     def test_is_not_called_as_asked(self) -> None:
         found = LevelFinding(4, ("reason",))

@@ -180,7 +180,7 @@ class _Trial:
         flags, facts = session.deployment.jvm_flags, session.worker.facts
         session.store.settings(prepared.settings, prepared.client_settings, flags, facts)
         settings = [*prepared.settings, *prepared.client_settings]
-        self.level = checked_level(session.spec, session.subject.system, settings, session.deployment)
+        self.level = checked_level(session, settings)
         self._digest = settings_digest(prepared.settings)
         if self.before is not None and self._kept and self.before.settings_digest != self._digest:
             name = session.spec.trial_id

@@ -44,7 +44,7 @@ from tidegauge.campaign.run.session import (
     places,
     with_faults,
 )
-from tidegauge.campaign.run.witnessing import WitnessContext, check_witnesses, checked_level, with_witness
+from tidegauge.campaign.run.witnessing import check_witnesses, checked_level, with_witness
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.fairness import Contender
 from tidegauge.hosts import space
@@ -187,7 +187,8 @@ def _run_trial(
         session = open_session(spec, subject, resources, store, running=shared.running, cleanup=cleanup)
         session.phase("prepare", "topics, producers, consumers")
         order, level = _prepare(session)
-        level = _witnessed(session, order, level)
+        level = with_witness(session, order, level)
+        check_witnesses(spec, level)
         session = with_faults(session, order.topic_names, cleanup)
         result, totals = _recorded(session, lambda followed: measure(followed, level, started_at))
         store.finish(result, totals)
@@ -245,7 +246,7 @@ def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
     session.store.settings(server_settings, client_settings, session.deployment.jvm_flags, worker.facts)
     # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
     settings = [*server_settings, *client_settings]
-    level = checked_level(spec, system, settings, session.deployment)
+    level = checked_level(session, settings)
     session.resources.in_force(spec, _in_force(session, settings))
     if level.level is None:
         return order, level
@@ -257,14 +258,6 @@ def _in_force(session: Session, settings: Sequence[Setting]) -> Contender:
     subject, host = session.subject, session.resources.host
     around = surroundings(subject.distribution.java_version, session.cache_dropped, host.name, session.worker.facts)
     return contender(session.spec, subject.choice, subject.system, tuple(settings), around)
-
-
-def _witnessed(session: Session, order: LoadOrder, level: LevelFinding) -> LevelFinding:
-    """The level with its second witness. Raises `LevelMismatchError` if the two witnesses contradict each other."""
-    context = WitnessContext(session.resources.host, session.deployment, session.worker, order)
-    level = with_witness(level, context, session.store)
-    check_witnesses(session.spec, level)
-    return level
 
 
 def _doubt(spec: LoadSpec, unsteady: str, cold: str) -> str:

@@ -2,62 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tidegauge.campaign.run.session import Session
 from tidegauge.durability import disagreement, evidence_of, judge, not_watched
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.api import Host
 from tidegauge.hosts.tracefs import NoTraceError
-from tidegauge.model.level import LevelFinding, SyncFinding
+from tidegauge.model.level import LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import TrialSpec
-from tidegauge.store.trial import TrialStore
-from tidegauge.systems.api import Deployment, System
 from tidegauge.systems.attached import AttachedCluster, with_rights_given
-from tidegauge.worker.api import LoadOrder, LoadWorker
+from tidegauge.worker.api import LoadOrder
 
 MESSAGES = 20
 PAUSE_S = 0.02
 ACK_S_MAX = 10.0
 
 
-@dataclass(frozen=True)
-class WitnessContext:
-    """Everything needed to look at servers under load. `order` is the trial's own."""
-
-    host: Host
-    deployment: Deployment
-    worker: LoadWorker
-    order: LoadOrder
-
-
-def with_witness(level: LevelFinding, context: WitnessContext, store: TrialStore) -> LevelFinding:
-    """The finding with what the servers were seen to do; the evidence is stored.
+def with_witness(session: Session, order: LoadOrder, level: LevelFinding) -> LevelFinding:
+    """The finding with what the servers were seen to do; the evidence is stored. `order` is the trial's own.
 
     Never a failure of its own: where nobody can look, the finding says why. Costs about a second where somebody can.
     """
     if level.level is None:
         return level
-    nodes = context.deployment.storage_processes
+    nodes = session.deployment.storage_processes
     if not nodes:
         return replace(level, syncs=not_watched("no server of this run keeps messages on a disk of this host"))
     try:
-        finding, evidence = _look(level.level, nodes, context)
+        with session.resources.host.watch_syncs(nodes) as finish:
+            messages = session.worker.witness(_order(order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
+            seen = finish()
+        finding, evidence = judge(level.level, nodes, messages, seen), evidence_of(seen, messages)
     except NoTraceError as error:
         finding, evidence = not_watched(str(error)), {}
     except RunFailedError as error:
         # Whatever it means for the trial shows in the trial.
         finding, evidence = not_watched(f"no message could be sent while servers were watched: {error.message}"), {}
-    store.witness(finding, evidence)
+    session.store.witness(finding, evidence)
     return replace(level, syncs=finding)
-
-
-def _look(level: int, nodes: tuple[str, ...], context: WitnessContext) -> tuple[SyncFinding, Mapping[str, object]]:
-    with context.host.watch_syncs(nodes) as finish:
-        messages = context.worker.witness(_order(context.order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
-        seen = finish()
-    return judge(level, nodes, messages, seen), evidence_of(seen, messages)
 
 
 def _order(order: LoadOrder, nodes: int) -> LoadOrder:
@@ -71,12 +54,13 @@ class LevelMismatchError(RunFailedError):
     """The running system is not at the durability level that was asked for, so nothing about it can be compared."""
 
 
-def checked_level(spec: TrialSpec, system: System, settings: list[Setting], deployment: Deployment) -> LevelFinding:
+def checked_level(session: Session, settings: list[Setting]) -> LevelFinding:
     """The level that the settings in force give, or that it is unknown where an attached cluster does not report them.
 
     Raises `LevelMismatchError` if it is known and not the one asked for.
     """
-    finding = system.derive_level(settings, spec.choice, spec.nodes)
+    spec, deployment = session.spec, session.deployment
+    finding = session.subject.system.derive_level(settings, spec.choice, spec.nodes)
     if isinstance(deployment, AttachedCluster) and deployment.unread(settings):
         return with_rights_given(finding, deployment.unread(settings))
     if spec.choice.as_found:
