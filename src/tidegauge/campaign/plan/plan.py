@@ -22,8 +22,7 @@ from tidegauge.campaign.plan.contenders import Contender, contenders
 from tidegauge.campaign.plan.limits import too_small
 from tidegauge.campaign.read.faults import faulted_trial
 from tidegauge.config.fields import Fields
-from tidegauge.config.source import Source
-from tidegauge.errors import UserError, nearest
+from tidegauge.errors import UserError
 from tidegauge.experiments import max_throughput, peak
 from tidegauge.experiments.procedure import Experiment, experiments, seconds_expected
 from tidegauge.model.events import LEFT_OUT, Note
@@ -56,36 +55,8 @@ def check_experiments(campaign: Campaign) -> None:
             raise UserError(f"{where}: nobody reads with 'subscriptions: 0'.", "Give the workload a subscription.")
 
 
-RATES_AT = "rates-at"
 FINDERS = (peak.EXPERIMENT.name, max_throughput.NAME)
 """Experiments whose answer is a rate that others take a share of."""
-
-
-def read_rates_at(source: Source, points: Sequence[Mapping[str, str]], label: Any) -> Mapping[str, str]:
-    """The axes that it names, each with its value as points have it; {} after noting what is wrong in `source`.
-
-    Args:
-        points: those of the campaign's sweep.
-        label: how a value of a sweep is called.
-    """
-    if RATES_AT not in source.data:
-        return {}
-    given = source.data[RATES_AT]
-    if not isinstance(given, dict) or not given:
-        source.complain(
-            (RATES_AT,), "must be a mapping of axes of the sweep to a value of each, such as {partitions: 100}"
-        )
-        return {}
-    found = {}
-    axes = {axis: list(dict.fromkeys(point[axis] for point in points)) for axis in (points[0] if points else ())}
-    for axis, value in given.items():
-        if axis not in axes:
-            source.complain((RATES_AT, axis), f"the sweep has no such axis{nearest(axis, list(axes))}")
-        elif label(value) not in axes[axis]:
-            source.complain((RATES_AT, axis), f"'{label(value)}' is none of its values: {', '.join(axes[axis])}")
-        else:
-            found[axis] = label(value)
-    return found
 
 
 def reference(point: Mapping[str, str], rates_at: Mapping[str, str]) -> Mapping[str, str]:

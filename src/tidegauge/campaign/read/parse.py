@@ -10,13 +10,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.campaign.model import WORKER_HEAP, Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
-from tidegauge.campaign.plan.plan import read_rates_at
 from tidegauge.campaign.read.attach import parse_attached_system, refuse_swept_servers, secret_settings, to_correct
 from tidegauge.campaign.read.faults import KEY as FAULTS
 from tidegauge.campaign.read.faults import parse_faults
 from tidegauge.campaign.read.overriding import DirectMemory, Heap, apply_overrides, followers, in_mb, with_memory
 from tidegauge.campaign.read.published import apply_scale, parse_published
-from tidegauge.campaign.read.sweep import Assignment, as_mapping, label_of, read_matrix, with_values
+from tidegauge.campaign.read.sweep import Assignment, as_mapping, read_matrix, read_rates_at, with_values
 from tidegauge.config.fields import Fields, Settings, Share, Size, matching, share_between, size_between
 from tidegauge.config.source import KeyPath, Source, keys_of, raise_problems, read_source, unknown_name, validate
 from tidegauge.config.workload import Count, parse_workload, parse_workload_file
@@ -168,7 +167,7 @@ def parse_campaign(
     reading = _Reading(overrides, system_names, [source, *others], notes, listed)
     assignments = read_matrix(source)
     refuse_swept_servers(source, assignments)
-    rates_at = read_rates_at(source, [assignment.values for assignment in assignments], label_of)
+    rates_at = read_rates_at(source, assignments)
     where = f"{path}:{source.line_of(('sweep',))}"
     points = []
     for assignment in assignments or (Assignment({}, {}),):

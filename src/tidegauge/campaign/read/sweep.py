@@ -19,6 +19,7 @@ from tidegauge.errors import nearest
 from tidegauge.experiments.procedure import experiments
 
 KEY = "sweep"
+RATES_AT = "rates-at"
 POINTS_MAX = 500
 LABEL_CHARS_MAX = 40
 CAMPAIGN_KEYS = ("durability", "nodes")
@@ -66,6 +67,30 @@ def read_matrix(source: Source) -> tuple[Assignment, ...]:
         source.complain((KEY,), f"has {count:,} points, at most {POINTS_MAX} are allowed: sweep fewer values at once")
         read = {axis: values[:1] for axis, values in read.items()}
     return tuple(_points(read)) if read else ()
+
+
+def read_rates_at(source: Source, assignments: Sequence[Assignment]) -> Mapping[str, str]:
+    """The axes of the sweep that it names, each with its value as points have it; problems are noted in `source`."""
+    if RATES_AT not in source.data:
+        return {}
+    given = source.data[RATES_AT]
+    if not isinstance(given, dict) or not given:
+        source.complain(
+            (RATES_AT,), "must be a mapping of axes of the sweep to a value of each, such as {partitions: 100}"
+        )
+        return {}
+    found = {}
+    points = [assignment.values for assignment in assignments]
+    axes = {axis: list(dict.fromkeys(point[axis] for point in points)) for axis in (points[0] if points else ())}
+    for axis, value in given.items():
+        label = label_of(value)
+        if axis not in axes:
+            source.complain((RATES_AT, axis), f"the sweep has no such axis{nearest(axis, list(axes))}")
+        elif label not in axes[axis]:
+            source.complain((RATES_AT, axis), f"'{label}' is none of its values: {', '.join(axes[axis])}")
+        else:
+            found[axis] = label
+    return found
 
 
 def with_values(source: Source, assignment: Assignment) -> Source:
