@@ -77,6 +77,7 @@ def _finding(
     step_id: str, full: float, shares: Sequence[float], results: Sequence[LoadResult], planned: int
 ) -> Finding:
     spec = results[0].spec
+    points = [_point(share, result) for share, result in zip(shares, results, strict=False)]
     invalid = [result.spec.trial_id for result in results if result.validity is Validity.INVALID]
     loads = "1 load" if len(results) == 1 else f"{len(results)} loads"
     summary = f"response (p50, p99) and end-to-end at {loads} up to {shares[len(results) - 1]:.0%} of {full:,.0f} msg/s"
@@ -91,20 +92,20 @@ def _finding(
         block=spec.block,
         decided=len(invalid) < len(results) and len(results) == planned,
         summary=(summary,),
-        rows=tuple(_row(share, result) for share, result in zip(shares, results, strict=False)),
-        details=curve_details(full, [_point(share, result) for share, result in zip(shares, results, strict=False)]),
+        rows=tuple(map(_row, points)),
+        details=curve_details(full, points),
     )
 
 
-def _row(share: float, result: LoadResult) -> dict[str, Cell]:
+def _row(point: CurvePoint) -> dict[str, Cell]:
     return {
-        "load": f"{share:.0%}",
-        "offered msg/s": result.offered_msgs_per_s,
-        "msg/s": result.msgs_per_s,
-        "p50, ms": result.response.p50_ms,
-        "p99, ms": result.response.p99_ms,
-        "end-to-end p99, ms": FIGURES["end_to_end_ms_p99"].of(result),
-        "state": _state(result),
+        "load": f"{point.share:.0%}",
+        "offered msg/s": point.offered_msgs_per_s,
+        "msg/s": point.msgs_per_s,
+        "p50, ms": point.response_p50_ms,
+        "p99, ms": point.response_p99_ms,
+        "end-to-end p99, ms": point.end_to_end_p99_ms,
+        "state": point.state,
     }
 
 

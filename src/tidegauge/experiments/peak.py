@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tidegauge.experiments.procedure import Experiment, Lab, TrialOptions
+from tidegauge.experiments.procedure import Experiment, TrialOptions, measure_each
 from tidegauge.model.trial import LoadResult, LoadSpec, TrialResult, TrialSpec, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import BUSY_CONSUMER
@@ -19,11 +19,6 @@ from tidegauge.statistics.classify import BUSY_CONSUMER
 def _plan(options: TrialOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     closed_loop = replace(base, workload=replace(base.workload, arrival=Arrival.CLOSED_LOOP))
     return (options.load(closed_loop, None, "as fast as it goes"),)
-
-
-def _run(_options: TrialOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
-    for trial in trials:
-        lab.measure(trial)
 
 
 def rate_stands(result: LoadResult) -> bool:
@@ -46,5 +41,5 @@ EXPERIMENT = Experiment(
     summary="throughput with producers that never wait for a schedule (closed loop); not a sustainable rate",
     options=TrialOptions,
     plan=_plan,
-    run=_run,
+    run=measure_each,
 )

@@ -114,6 +114,12 @@ class Experiment(Generic[Options, Spec, Result]):
     objection: Callable[[Options, Sequence[str]], str] = lambda _options, _earlier: ""
 
 
+def measure_each(_options: Fields, trials: tuple[Spec, ...], lab: Lab[Spec, TrialResult]) -> None:
+    """The procedure of an experiment that has nothing to decide."""
+    for trial in trials:
+        lab.measure(trial)
+
+
 START_S = 10.0
 NODE_START_S = 5.0
 END_S = 4.0

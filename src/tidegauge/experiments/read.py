@@ -13,8 +13,8 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from tidegauge.config.fields import Duration, Fields, MeasureTime, duration_between
-from tidegauge.experiments.procedure import Experiment, Lab
-from tidegauge.model.trial import ReadResult, ReadSpec, TrialSpec
+from tidegauge.experiments.procedure import Experiment, measure_each
+from tidegauge.model.trial import ReadSpec, TrialSpec
 from tidegauge.model.workload import Arrival
 
 
@@ -31,15 +31,10 @@ def _plan(options: ReadOptions, base: TrialSpec) -> tuple[ReadSpec, ...]:
     return (ReadSpec(**base.shared, drain_s_max=options.idle),)
 
 
-def _run(_options: ReadOptions, trials: tuple[ReadSpec, ...], lab: Lab[ReadSpec, ReadResult]) -> None:
-    for trial in trials:
-        lab.measure(trial)
-
-
 EXPERIMENT = Experiment(
     name="read",
     summary="how fast consumers read topics that others fill (with 'producers: 0' and 'existing-topics')",
     options=ReadOptions,
     plan=_plan,
-    run=_run,
+    run=measure_each,
 )
