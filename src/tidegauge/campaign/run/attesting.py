@@ -20,7 +20,7 @@ from tidegauge.campaign.plan.limits import NodeRig
 from tidegauge.campaign.run.attest_cycle import CycleContext, Prepared, prepare_cycle, run_cycle
 from tidegauge.campaign.run.recorded import START_ANEW, OtherwiseError
 from tidegauge.campaign.run.session import RunResources, Session, Subject, await_ready, places, start_servers
-from tidegauge.campaign.run.topics import OwnTopics
+from tidegauge.campaign.run.topics import Topics
 from tidegauge.campaign.run.witnessing import checked_level
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import Host
@@ -109,7 +109,7 @@ def _open(
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
-    session = Session(spec, resources, store, subject, deployment, worker, OwnTopics(), None)
+    session = Session(spec, resources, store, subject, deployment, worker, Topics(), None)
     session.phase("ready", f"until {spec.system} accepts and delivers a message", session.ready_s_max)
     await_ready(session)
     return session

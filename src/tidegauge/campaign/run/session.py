@@ -16,7 +16,7 @@ from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan.limits import NO_RIG, Limited, NodeRig, limit_servers, rig_nodes
 from tidegauge.campaign.run.injection import Injector
 from tidegauge.campaign.run.telemetry import UseRecorder
-from tidegauge.campaign.run.topics import Attachment, OwnTopics, topics_for
+from tidegauge.campaign.run.topics import Attachment, Topics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.fairness import Contender
 from tidegauge.fleet.api import Host
@@ -147,7 +147,7 @@ class Session(Generic[Spec_co]):
     subject: Subject
     deployment: Deployment
     worker: LoadWorker
-    topics: OwnTopics
+    topics: Topics
     disk: Calm | None
     cache_dropped: bool | None = None
     limits: tuple[str, ...] = ()
@@ -320,7 +320,7 @@ def start_servers(
 def _register(session: Session, cleanup: ExitStack) -> None:
     """Before any topic is made: it is deleted whatever ends the trial, and known to the next start if nothing can."""
     cleanup.callback(delete_topics, session)
-    session.topics.used_by(session.worker)
+    session.topics.used_by(*session.worker.pids)
 
 
 def delete_topics(session: Session) -> None:
@@ -400,7 +400,7 @@ def _probe(session: Session, seconds_max: float) -> None:
         session.worker.probe(session.subject.system.driver, session.deployment.connection, seconds_max, topic)
     except RunFailedError as error:
         if _NOT_CREATED in error.message:
-            session.topics.never_made(topic)
+            session.topics.drop(topic)
         raise
 
 

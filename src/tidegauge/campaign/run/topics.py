@@ -15,7 +15,7 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,6 +37,7 @@ from tidegauge.systems.attached import AttachedCluster, AttachRequest
 from tidegauge.worker.api import LoadWorker
 
 SCHEMA = 1
+OWN_PREFIX = "tidegauge-"
 
 
 @dataclass(frozen=True)
@@ -64,16 +65,57 @@ class TopicRecord:
     trial_id: int = 0
 
 
-class TopicLedger:
-    """One trial's record, held by its lock until `forget` or `close`."""
+class Topics:
+    """The topics of a trial. On servers of our own they end with these, and nobody needs to know of them."""
 
-    def __init__(self, files: LockedRecord, record: TopicRecord, lock: int) -> None:
+    def __init__(self, prefix: str = OWN_PREFIX) -> None:
+        self._prefix = prefix
+
+    def names(self, count: int) -> tuple[str, ...]:
+        """The topics to measure with. Raises `StartFailedError` if they can't be recorded."""
+        names = tuple(f"{self._prefix}{index}" for index in range(count))
+        self.add(*names)
+        return names
+
+    def probe(self) -> str:
+        """A topic for a single message, another each time: a message in it would be taken for ours."""
+        name = f"{self._prefix}probe-{time.time_ns()}"
+        self.add(name)
+        return name
+
+    def add(self, *topics: str) -> None:
+        """Record topics that are about to be made. Raises `StartFailedError`: then they must not be."""
+
+    def keep(self, trial_id: int, *topics: str) -> None:
+        """Record others' topics on which subscriptions are about to be made. Raises `StartFailedError`."""
+
+    def drop(self, topic: str) -> None:
+        """A topic that was recorded was not made: the system refused it. Raises `StartFailedError`."""
+
+    def used_by(self, *pids: int) -> None:
+        """Name the processes whose clients use the topics from now on. Raises `StartFailedError`."""
+
+    def delete(self, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> str:
+        """End the clients and delete the topics. "" or what remains where, and why. Never raises `RunFailedError`."""
+        return ""
+
+    def close(self) -> None:
+        """No topic is made from now on."""
+
+
+class TopicLedger(Topics):
+    """Topics on a cluster of others, with their record, which is held by its lock until `forget` or `close`."""
+
+    def __init__(self, files: LockedRecord, record: TopicRecord, lock: int, prefix: str = OWN_PREFIX) -> None:
+        super().__init__(prefix)
         self.record = record
         self._files = files
         self._lock = lock
 
     @staticmethod
-    def open(system: str, label: str, choice: AttachChoice, level: LevelChoice, run: str) -> TopicLedger:
+    def open(
+        system: str, label: str, choice: AttachChoice, level: LevelChoice, run: str, *, prefix: str = OWN_PREFIX
+    ) -> TopicLedger:
         """Begin a record. Nothing is on disk but its lock. Raises `StartFailedError`."""
         record = TopicRecord(system, label, choice, level, run, procfs.boot_id(), procfs.pid_namespace())
         try:
@@ -83,7 +125,7 @@ class TopicLedger:
             raise _unwritable(error) from error
         if lock is None:
             raise StartFailedError(f"The record {files.lock_path} exists already.")
-        return TopicLedger(files, record, lock)
+        return TopicLedger(files, record, lock, prefix)
 
     @staticmethod
     def reopen(record_id: str) -> TopicLedger | None:
@@ -103,27 +145,36 @@ class TopicLedger:
         """The record's file."""
         return self._files.path
 
-    @property
-    def held(self) -> bool:
-        """Whether it is neither forgotten nor closed."""
-        return self._lock >= 0
-
     def used_by(self, *pids: int) -> None:
-        """Name the processes whose clients use the topics from now on. Raises `StartFailedError`."""
+        """See `Topics.used_by`."""
         stats = [procfs.read_stat(pid) for pid in pids]
         self._write(replace(self.record, workers=tuple(stat.identity for stat in stats if stat)))
 
     def add(self, *topics: str) -> None:
-        """Record topics that are about to be made. Raises `StartFailedError`: then they must not be."""
+        """See `Topics.add`."""
         self._write(replace(self.record, topics=(*self.record.topics, *topics)))
 
     def keep(self, trial_id: int, *topics: str) -> None:
-        """Record others' topics on which subscriptions are about to be made. Raises `StartFailedError`."""
+        """See `Topics.keep`."""
         self._write(replace(self.record, kept=topics, trial_id=trial_id))
 
     def drop(self, topic: str) -> None:
-        """A topic that was recorded was not made. Raises `StartFailedError`."""
+        """See `Topics.drop`."""
         self._write(replace(self.record, topics=tuple(name for name in self.record.topics if name != topic)))
+
+    def delete(self, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> str:
+        """See `Topics.delete`. Does nothing the second time."""
+        if self._lock < 0 or not (self.record.topics or self.record.kept):
+            return ""
+        with contextlib.closing(self):
+            try:
+                # Clients first: one that still sends would make its topic anew, and a group in use can't be deleted.
+                worker.finish(delete_topics=False)
+                delete_recorded(self.record, worker, driver, connection)
+            except RunFailedError as error:
+                return remaining(self, error.message)
+            self.forget()
+        return ""
 
     def forget(self) -> None:
         """All topics are deleted. Does nothing the second time."""
@@ -134,7 +185,7 @@ class TopicLedger:
         self._release()
 
     def close(self) -> None:
-        """Leave the record to `tidegauge clean` and the next start; without topics there is nothing to leave."""
+        """See `Topics.close`. The record is left to `tidegauge clean` and the next start, unless it names no topic."""
         if not self.record.topics and not self.record.kept:
             self.forget()
         self._release()
@@ -184,7 +235,6 @@ def _unwritable(error: OSError) -> StartFailedError:
     )
 
 
-OWN_PREFIX = "tidegauge-"
 _SECRET_CHARS_MIN = 4
 _TOPICS_SHOWN_MAX = 10
 TRIED_AGAIN = (
@@ -226,88 +276,6 @@ def attach(choice: AttachChoice, label: str, run: Path) -> Attachment:
     return Attachment(choice, prefix, str(run), read_secrets(choice, label))
 
 
-class OwnTopics:
-    """Topics on servers that end with the trial."""
-
-    def __init__(self, prefix: str = OWN_PREFIX) -> None:
-        self._prefix = prefix
-
-    def names(self, count: int) -> tuple[str, ...]:
-        """The topics to measure with. Raises `StartFailedError` if they can't be recorded."""
-        return tuple(f"{self._prefix}{index}" for index in range(count))
-
-    def others(self, names: Sequence[str], trial_id: int) -> None:
-        """Topics that others made and keep are about to be used. Raises `StartFailedError`."""
-
-    def probe(self) -> str:
-        """A topic for a single message, another each time: a message in it would be taken for ours."""
-        return f"{self._prefix}probe-{time.time_ns()}"
-
-    def never_made(self, topic: str) -> None:
-        """The topic of a probe was refused by the system."""
-
-    def used_by(self, worker: LoadWorker) -> None:
-        """The load generator whose clients use them."""
-
-    def delete(self, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> str:
-        """End the clients and delete the topics. "" or what remains where, and why. Never raises `RunFailedError`."""
-        return ""
-
-    def close(self) -> None:
-        """No topic is made from now on."""
-
-
-class BorrowedTopics(OwnTopics):
-    """Topics on a cluster of others."""
-
-    def __init__(self, attachment: Attachment, ledger: TopicLedger) -> None:
-        super().__init__(f"{attachment.prefix}{secrets.token_hex(4)}-")
-        self._ledger = ledger
-
-    def names(self, count: int) -> tuple[str, ...]:
-        """See `OwnTopics.names`."""
-        names = super().names(count)
-        self._ledger.add(*names)
-        return names
-
-    def others(self, names: Sequence[str], trial_id: int) -> None:
-        """See `OwnTopics.others`."""
-        self._ledger.keep(trial_id, *names)
-
-    def probe(self) -> str:
-        """See `OwnTopics.probe`."""
-        name = super().probe()
-        self._ledger.add(name)
-        return name
-
-    def never_made(self, topic: str) -> None:
-        """See `OwnTopics.never_made`."""
-        self._ledger.drop(topic)
-
-    def used_by(self, worker: LoadWorker) -> None:
-        """See `OwnTopics.used_by`."""
-        self._ledger.used_by(*worker.pids)
-
-    def delete(self, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> str:
-        """See `OwnTopics.delete`."""
-        record = self._ledger.record
-        if not self._ledger.held or not (record.topics or record.kept):
-            return ""
-        with contextlib.closing(self._ledger):
-            try:
-                # Clients first: one that still sends would make its topic anew, and a group in use can't be deleted.
-                worker.finish(delete_topics=False)
-                delete_recorded(record, worker, driver, connection)
-            except RunFailedError as error:
-                return remaining(self._ledger, error.message)
-            self._ledger.forget()
-        return ""
-
-    def close(self) -> None:
-        """See `OwnTopics.close`. What is recorded stays so."""
-        self._ledger.close()
-
-
 def delete_recorded(record: TopicRecord, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> None:
     """Delete a record's topics, and what its trial made on those that stay. Raises `RunFailedError`."""
     if record.topics:
@@ -316,13 +284,13 @@ def delete_recorded(record: TopicRecord, worker: LoadWorker, driver: str, connec
         worker.remove_subscriptions(driver, connection, list(record.kept), record.trial_id)
 
 
-def topics_for(spec: TrialSpec, system: System, attachment: Attachment | None) -> OwnTopics:
+def topics_for(spec: TrialSpec, system: System, attachment: Attachment | None) -> Topics:
     """The topics of a trial. Raises `StartFailedError` if they can't be recorded."""
     if attachment is None:
         # On shared servers they carry the trial's name: no trial meets what another left.
-        return OwnTopics(f"{OWN_PREFIX}{spec.trial_id}-" if spec.servers is Servers.SHARED else OWN_PREFIX)
-    ledger = TopicLedger.open(system.name, spec.system, attachment.choice, spec.choice, attachment.run)
-    return BorrowedTopics(attachment, ledger)
+        return Topics(f"{OWN_PREFIX}{spec.trial_id}-" if spec.servers is Servers.SHARED else OWN_PREFIX)
+    prefix = f"{attachment.prefix}{secrets.token_hex(4)}-"
+    return TopicLedger.open(system.name, spec.system, attachment.choice, spec.choice, attachment.run, prefix=prefix)
 
 
 def remaining(ledger: TopicLedger, why: str, next_step: str = TRIED_AGAIN) -> str:

@@ -232,7 +232,7 @@ def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
     topics = spec.workload.existing_topics or session.topics.names(spec.workload.topics)
     order = load_order(spec, system, session.deployment, topics, session.store.directory)
     if spec.workload.existing_topics:
-        session.topics.others(topics, order.trial_id)
+        session.topics.keep(order.trial_id, *topics)
     try:
         client_settings = worker.prepare(order, Progress(session.resources.observer, spec.trial_id).report)
     except RunFailedError:
