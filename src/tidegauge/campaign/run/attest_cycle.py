@@ -61,26 +61,20 @@ class Watch:
     unavailable: str = ""
 
 
-@dataclass(frozen=True)
-class CycleContext:
-    """Where cycles take place: the session of an attestation and the disks that its nodes' data is on."""
+def _disks_of(session: Session, nodes: Sequence[int]) -> list[Path]:
+    """The disks that these nodes' directories are on."""
+    known = session.deployment.nodes
+    directories = [directory for number in nodes for directory in node_of(known, number).directories]
+    return [
+        disk
+        for disk in session.store.disks
+        if any(disk == directory or disk in directory.parents for directory in directories)
+    ]
 
-    session: Session[AttestSpec]
-    disks: tuple[Path, ...]
 
-    def disks_of(self, nodes: Sequence[int]) -> list[Path]:
-        """The disks that these nodes' directories are on."""
-        known = self.session.deployment.nodes
-        directories = [directory for number in nodes for directory in node_of(known, number).directories]
-        return [
-            disk
-            for disk in self.disks
-            if any(disk == directory or disk in directory.parents for directory in directories)
-        ]
-
-    def processes_of(self, nodes: Sequence[int]) -> list[str]:
-        """What runs on these nodes."""
-        return [name for number in nodes for name in node_of(self.session.deployment.nodes, number).processes]
+def _processes_of(session: Session, nodes: Sequence[int]) -> list[str]:
+    """What runs on these nodes."""
+    return [name for number in nodes for name in node_of(session.deployment.nodes, number).processes]
 
 
 @dataclass(frozen=True)
@@ -93,9 +87,8 @@ class Prepared:
     leader: int
 
 
-def prepare_cycle(context: CycleContext, cycle: Cycle) -> Prepared:
+def prepare_cycle(session: Session[AttestSpec], cycle: Cycle) -> Prepared:
     """Make the topic and its clients. Raises `StartFailedError`, `RunFailedError`."""
-    session = context.session
     evidence = session.store.evidence(f"cycle-{cycle.number:04d}")
     topic = f"{session.topics.names(1)[0]}-{cycle.number}"
     spec = replace(session.spec, seed=session.spec.seed + cycle.number)
@@ -112,58 +105,57 @@ def prepare_cycle(context: CycleContext, cycle: Cycle) -> Prepared:
     return Prepared(order, tuple(settings), tuple(client_settings), leader)
 
 
-def run_cycle(context: CycleContext, cycle: Cycle, prepared: Prepared) -> CycleOutcome:
+def run_cycle(session: Session[AttestSpec], cycle: Cycle, prepared: Prepared) -> CycleOutcome:
     """Carry out a prepared cycle. Servers that do not serve again are reported, not raised.
 
     Raises `RunFailedError` if the worker or the agent fails.
     """
-    session, order = context.session, prepared.order
-    watch = Watch()
+    order, watch = prepared.order, Watch()
     session.worker.start()
     began_s = time.monotonic()
     before: CommittedPositions | None = None
     try:
         for act in cycle.acts:
-            _keep_up(context, (_acked_again(context) if act.when_acked else began_s) + act.after_s)
+            _keep_up(session, (_acked_again(session) if act.when_acked else began_s) + act.after_s)
             if act.kind is not Kind.RELEASE and before is None:
                 # Before the first node is held as well: one that stands can't be asked.
-                before = context.session.worker.committed_positions(order)
-            _do(context, act, prepared.leader, watch)
+                before = session.worker.committed_positions(order)
+            _do(session, act, prepared.leader, watch)
             began_s = time.monotonic()
-        _keep_up(context, began_s + cycle.tail_s)
+        _keep_up(session, began_s + cycle.tail_s)
         if cycle.acts:
             # What the load asks for while servers recover is a debt that it pays off before anything can be read.
             session.worker.set_rate(AFTER_SHARE * session.spec.msgs_per_s)
-            _serve_again(context, order, watch)
+            _serve_again(session, order, watch)
     except StartFailedError as error:
         watch.unavailable = error.message
     finally:
-        _release(context, sorted(watch.held), watch)
+        _release(session, sorted(watch.held), watch)
     session.worker.stop_producers(GRACE_S)
     history = read_history(Path(order.history_directory), order.trial_id)
     cuts = tuple(at_stake(history, cut) for cut in watch.cuts)
     outcome = CycleOutcome(cycle.number, cycle.scenario, cuts, int(history.acknowledged.sum()))
     if watch.unavailable:
         outcome = replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts, served=False)
-        return _not_served(context, outcome, history, order.trial_id)
+        return _not_served(session, outcome, history, order.trial_id)
     last = history.last_positions(watch.cuts[-1].frozen_mono_ns if watch.cuts else 0)
-    reads, after = _read(context, order, last, before is not None)
-    reads += _read_replicas(context, order, reads)
-    pairs = [(before, after)] if before is not None and after is not None else []
+    reads = [_read_once(session, order, name, last) for name in ("first read", "second read")]
+    pairs = [] if before is None else [(before, session.worker.committed_positions(order))]
+    reads += _read_replicas(session, order, reads)
     anomalies = classify(history, reads, pairs, [cut.frozen_mono_ns for cut in watch.cuts])
-    return _with_anomalies(context, outcome, history, anomalies, order.trial_id)
+    return _with_anomalies(session, outcome, history, anomalies, order.trial_id)
 
 
-def _not_served(context: CycleContext, outcome: CycleOutcome, history: History, trial_id: int) -> CycleOutcome:
+def _not_served(session: Session, outcome: CycleOutcome, history: History, trial_id: int) -> CycleOutcome:
     """Servers that do not serve again can't be read, their data files can: what is in none of them is lost.
 
     BookKeeper without syncs has been seen to refuse a whole topic for good, because the end of its journal was torn.
     Nothing is said where a node kept its power, since that one may hold messages in memory only, or where no message
     at all is found.
     """
-    if not outcome.cuts or set(outcome.cuts[-1].nodes) != {node.number for node in context.session.deployment.nodes}:
+    if not outcome.cuts or set(outcome.cuts[-1].nodes) != {node.number for node in session.deployment.nodes}:
         return outcome
-    in_files = _copies(context, history, np.flatnonzero(history.acknowledged), trial_id)
+    in_files = _copies(session, history, np.flatnonzero(history.acknowledged), trial_id)
     sent = [history.row(int(row)) for row in np.flatnonzero(history.acknowledged)]
     stored = [message for message in sent if (message.producer, message.sequence) in in_files]
     if not stored:
@@ -178,70 +170,69 @@ def _not_served(context: CycleContext, outcome: CycleOutcome, history: History, 
     return replace(outcome, figures=figures, witness=anomalies.witness, in_files=0 if anomalies.lost else None)
 
 
-def _keep_up(context: CycleContext, until_s: float) -> None:
+def _keep_up(session: Session, until_s: float) -> None:
     """Until an instant. Raises what must end the trial."""
     while (left_s := until_s - time.monotonic()) > 0:
         time.sleep(min(left_s, 1.0))
-        context.session.check()
+        session.check()
 
 
-def _acked_again(context: CycleContext) -> float:
+def _acked_again(session: Session) -> float:
     """When messages are acknowledged although a node is held back; what was on its way before does not count.
 
     After `ACKED_AGAIN_S_MAX` it goes on without: nothing was acknowledged without that node then, as the history shows.
     Raises `RunFailedError` if something has ended.
     """
     time.sleep(_SETTLE_S)
-    known = context.session.worker.counts().acked
+    known = session.worker.counts().acked
     deadline_s = time.monotonic() + ACKED_AGAIN_S_MAX
-    while context.session.worker.counts().acked <= known and time.monotonic() < deadline_s:
+    while session.worker.counts().acked <= known and time.monotonic() < deadline_s:
         time.sleep(_POLL_S)
-        context.session.check()
+        session.check()
     return time.monotonic()
 
 
-def _do(context: CycleContext, act: Act, leader: int, watch: Watch) -> None:
-    nodes = targets(act, context.session.spec.nodes, leader)
-    rig = context.session.resources.host.rig
+def _do(session: Session[AttestSpec], act: Act, leader: int, watch: Watch) -> None:
+    nodes = targets(act, session.spec.nodes, leader)
+    rig = session.resources.host.rig
     if act.kind is Kind.HOLD:
         watch.held.update(nodes)
-        rig.pause(context.processes_of(nodes))
+        rig.pause(_processes_of(session, nodes))
     elif act.kind is Kind.RELEASE:
-        _release(context, nodes, watch)
+        _release(session, nodes, watch)
     else:
-        _cut(context, nodes, watch)
+        _cut(session, nodes, watch)
         if act.again_after_s is not None:
             time.sleep(act.again_after_s)
-            _cut(context, nodes, watch)
+            _cut(session, nodes, watch)
             # What was acknowledged is judged by the first of the two; how long it all took by the second.
             first, second = watch.cuts[-2:]
             checks = {**second.checks, **{disk: said for disk, said in first.checks.items() if said != CLEAN}}
             watch.cuts[-2:] = [replace(second, frozen_mono_ns=first.frozen_mono_ns, checks=checks, cuts=2)]
         if act.until_complete:
-            _await_serving(context, watch)
+            _await_serving(session, watch)
 
 
-def _release(context: CycleContext, nodes: Sequence[int], watch: Watch) -> None:
+def _release(session: Session, nodes: Sequence[int], watch: Watch) -> None:
     wanted = [number for number in nodes if number in watch.held]
     watch.held.difference_update(wanted)
     if wanted:
-        context.session.resources.host.rig.resume(context.processes_of(wanted))
+        session.resources.host.rig.resume(_processes_of(session, wanted))
 
 
-def _cut(context: CycleContext, nodes: Sequence[int], watch: Watch) -> None:
+def _cut(session: Session[AttestSpec], nodes: Sequence[int], watch: Watch) -> None:
     """Power off for these nodes, and on again. Raises `StartFailedError`, `RunFailedError`."""
-    deployment, plan = context.session.deployment, context.session.spec.attest
-    rig = context.session.resources.host.rig
-    processes = context.processes_of(nodes)
+    deployment, rig = session.deployment, session.resources.host.rig
+    processes = _processes_of(session, nodes)
     for number in nodes:
         deployment.set_down(number)
     asked_ns = time.monotonic_ns()
-    if plan.means is Means.CRASH:
+    if session.spec.attest.means is Means.CRASH:
         rig.kill(processes)
         frozen_ns = mounted_ns = time.monotonic_ns()
         checks: Mapping[str, str] = {}
     else:
-        report = rig.cut_power(processes, context.disks_of(nodes))
+        report = rig.cut_power(processes, _disks_of(session, nodes))
         asked_ns, frozen_ns, mounted_ns = report.asked_ns, report.frozen_ns, report.mounted_ns
         checks = {
             Path(disk.place).name: CLEAN if disk.is_clean else disk.report or "not clean" for disk in report.disks
@@ -262,57 +253,49 @@ def _cut(context: CycleContext, nodes: Sequence[int], watch: Watch) -> None:
     watch.cuts[-1] = replace(watch.cuts[-1], restart_s=(time.monotonic_ns() - mounted_ns) / 1e9)
 
 
-def _await_serving(context: CycleContext, watch: Watch) -> None:
+def _await_serving(session: Session, watch: Watch) -> None:
     """Until a message goes there and back and all nodes take part. Raises `StartFailedError`."""
-    await_ready(context.session)
+    await_ready(session)
     if watch.cuts and watch.cuts[-1].serve_s is None:
         watch.cuts[-1] = replace(watch.cuts[-1], serve_s=(time.monotonic_ns() - watch.mounted_ns) / 1e9)
 
 
-def _serve_again(context: CycleContext, order: LoadOrder, watch: Watch) -> None:
+def _serve_again(session: Session, order: LoadOrder, watch: Watch) -> None:
     """Until everything serves, the cycle's topic too, and messages are acknowledged again."""
-    _await_serving(context, watch)
-    await_complete(context.session, order.topic_names, context.session.ready_s_max)
-    _acked_again(context)
+    _await_serving(session, watch)
+    await_complete(session, order.topic_names, session.ready_s_max)
+    _acked_again(session)
 
 
-def _read(
-    context: CycleContext, order: LoadOrder, last: Positions, commits: bool
-) -> tuple[list[Read], CommittedPositions | None]:
-    """Two reads of everything, and the committed positions. Raises `RunFailedError`."""
-    reads = [_read_once(context, order, name, last) for name in ("first read", "second read")]
-    return reads, context.session.worker.committed_positions(order) if commits else None
-
-
-def _read_replicas(context: CycleContext, order: LoadOrder, before: Sequence[Read]) -> list[Read]:
+def _read_replicas(session: Session, order: LoadOrder, before: Sequence[Read]) -> list[Read]:
     """What each node's own copy holds, where the system lets clients choose; all copies were in sync before.
 
     Last of all, since it may change which node leads. Raises `RunFailedError`.
     """
-    spec, system = context.session.spec, context.session.subject.system
+    spec, system = session.spec, session.subject.system
     each_has_one = 1 < spec.nodes <= order.replication_factor
     if not each_has_one or not system.serves_replicas(spec.choice, order.workload):
         return []
     last = last_positions(before)
     nodes = range(1, spec.nodes + 1)
-    return [_read_once(context, order, f"read from node {node}", last, node) for node in nodes]
+    return [_read_once(session, order, f"read from node {node}", last, node) for node in nodes]
 
 
-def _read_once(context: CycleContext, order: LoadOrder, name: str, last: Positions, node: int = 0) -> Read:
+def _read_once(session: Session, order: LoadOrder, name: str, last: Positions, node: int = 0) -> Read:
     """One read of everything. Raises `RunFailedError`."""
     kept = f"sub-{order.workload.subscriptions - 1}"
     file = Path(order.history_directory) / f"{name.replace(' ', '-')}.log"
-    read_back = context.session.worker.read_back(order, kept, file, READ_S_MAX, node=node, last=last)
+    read_back = session.worker.read_back(order, kept, file, READ_S_MAX, node=node, last=last)
     return load_read(name, read_back, order.trial_id)
 
 
 def _with_anomalies(
-    context: CycleContext, outcome: CycleOutcome, history: History, anomalies: Anomalies, trial_id: int
+    session: Session, outcome: CycleOutcome, history: History, anomalies: Anomalies, trial_id: int
 ) -> CycleOutcome:
     """The cycle with what was found; what is lost was looked for in the servers' data files first."""
     cut_ns = outcome.cuts[-1].frozen_mono_ns if outcome.cuts else 0
     first_ns = history.first_acknowledged_after(cut_ns) if cut_ns else -1
-    in_files, files = _in_files(context, history, anomalies, trial_id) if anomalies.lost else (None, ())
+    in_files, files = _in_files(session, history, anomalies, trial_id) if anomalies.lost else (None, ())
     return replace(
         outcome,
         figures=anomalies.figures(),
@@ -326,22 +309,20 @@ def _with_anomalies(
     )
 
 
-def _in_files(
-    context: CycleContext, history: History, anomalies: Anomalies, trial_id: int
-) -> tuple[int, tuple[str, ...]]:
+def _in_files(session: Session, history: History, anomalies: Anomalies, trial_id: int) -> tuple[int, tuple[str, ...]]:
     """How many of the lost messages are in the servers' data files, and where the first of them are."""
-    nodes = {directory: node.number for node in context.session.deployment.nodes for directory in node.directories}
-    copies = _copies(context, history, np.flatnonzero(np.isin(anomalies.fates, LOST)), trial_id)
+    nodes = {directory: node.number for node in session.deployment.nodes for directory in node.directories}
+    copies = _copies(session, history, np.flatnonzero(np.isin(anomalies.fates, LOST)), trial_id)
     return len(copies), tuple(
         _copy_words(message, copies[message], nodes) for message in sorted(copies)[:_COPIES_NAMED]
     )
 
 
-def _copies(context: CycleContext, history: History, rows: Longs, trial_id: int) -> Mapping[Message, tuple[Copy, ...]]:
+def _copies(session: Session, history: History, rows: Longs, trial_id: int) -> Mapping[Message, tuple[Copy, ...]]:
     """Where the servers' data files hold these rows of a history."""
-    directories = [directory for node in context.session.deployment.nodes for directory in node.directories]
+    directories = [directory for node in session.deployment.nodes for directory in node.directories]
     wanted = [(int(history.producer[row]), int(history.sequence[row])) for row in rows]
-    return context.session.resources.host.find_copies(directories, trial_id, wanted)
+    return session.resources.host.find_copies(directories, trial_id, wanted)
 
 
 def _copy_words(message: Message, copies: Sequence[Copy], nodes: Mapping[Path, int]) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from tidegauge.attestation.record import settings_digest
 from tidegauge.attestation.scenario import MEANINGS
 from tidegauge.campaign.plan.limits import NodeRig
-from tidegauge.campaign.run.attest_cycle import CycleContext, Prepared, prepare_cycle, run_cycle
+from tidegauge.campaign.run.attest_cycle import Prepared, prepare_cycle, run_cycle
 from tidegauge.campaign.run.recorded import START_ANEW, OtherwiseError
 from tidegauge.campaign.run.session import RunResources, Session, Subject, await_ready, places, start_servers
 from tidegauge.campaign.run.topics import Topics
@@ -58,7 +58,7 @@ def run_attestation(
         disks = _make_disks(spec, resources, store, cleanup)
         session = _open(spec, subject, resources, store, cleanup)
         _settle(resources.host, disks)
-        trial = _Trial(CycleContext(session, disks), before)
+        trial = _Trial(session, before)
         outcome = trial.run()
         totals = trial.totals
         if totals is None:
@@ -119,7 +119,7 @@ def _open(
 class _Trial:
     """The cycles of one trial as they are carried out."""
 
-    context: CycleContext
+    session: Session[AttestSpec]
     before: AttestOutcome | None
     level: LevelFinding = field(default_factory=lambda: LevelFinding(None, ()))
     totals: TotalFigures | None = None
@@ -128,8 +128,7 @@ class _Trial:
 
     def __post_init__(self) -> None:
         """Find what is kept of before."""
-        self._session = self.context.session
-        self._plan = self._session.spec.attest
+        self._plan = self.session.spec.attest
         self._kept = _kept(self._plan, self.before)
 
     def run(self) -> AttestOutcome:
@@ -140,7 +139,7 @@ class _Trial:
         outcomes: list[CycleOutcome] = list(self._kept)
         if outcomes:
             done = f"{len(outcomes)} of {len(self._plan.cycles)} cycles were carried out before and are kept"
-            self._session.resources.observer(Note(f"{self._session.spec.trial_id}: {done}."))
+            self.session.resources.observer(Note(f"{self.session.spec.trial_id}: {done}."))
         began_s = time.monotonic()
         for cycle in self._plan.cycles[len(outcomes) :]:
             self._report(cycle, outcomes, began_s)
@@ -153,30 +152,30 @@ class _Trial:
                 outcomes.append(
                     CycleOutcome(cycle.number, cycle.scenario, (), 0, unreadable=(error.message,), served=False)
                 )
-            self._session.store.cycles(AttestOutcome(self._digest, tuple(outcomes)))
+            self.session.store.cycles(AttestOutcome(self._digest, tuple(outcomes)))
             if _is_enough(self._plan, outcomes[-1]):
                 break
         self.took_s = time.monotonic() - began_s
         return AttestOutcome(self._digest, tuple(outcomes))
 
     def _cycle(self, cycle: Cycle) -> CycleOutcome:
-        prepared = prepare_cycle(self.context, cycle)
+        prepared = prepare_cycle(self.session, cycle)
         if not self._digest:
             self._check_level(prepared)
         try:
-            outcome = run_cycle(self.context, cycle, prepared)
-            self.totals = self._session.worker.totals()
+            outcome = run_cycle(self.session, cycle, prepared)
+            self.totals = self.session.worker.totals()
         finally:
-            self._session.worker.finish(delete_topics=False)
+            self.session.worker.finish(delete_topics=False)
         if outcome.served:
-            worker, subject = self._session.worker, self._session.subject
+            worker, subject = self.session.worker, self.session.subject
             topics = list(prepared.order.topic_names)
-            worker.delete_topics(subject.system.driver, self._session.deployment.connection, topics)
+            worker.delete_topics(subject.system.driver, self.session.deployment.connection, topics)
         return outcome
 
     def _check_level(self, prepared: Prepared) -> None:
         """Once, before anything is cut. Raises `LevelMismatchError`."""
-        session = self._session
+        session = self.session
         flags, facts = session.deployment.jvm_flags, session.worker.facts
         session.store.settings(prepared.settings, prepared.client_settings, flags, facts)
         settings = [*prepared.settings, *prepared.client_settings]
@@ -190,10 +189,10 @@ class _Trial:
         """What begins now, and how long all may take yet."""
         done, total, kept = len(outcomes), len(self._plan.cycles), len(self._kept)
         if done == kept or cycle.scenario is not outcomes[-1].scenario:
-            self._session.phase("attest", f"{cycle.scenario.value}: {MEANINGS[cycle.scenario]}")
+            self.session.phase("attest", f"{cycle.scenario.value}: {MEANINGS[cycle.scenario]}")
         left_s = (time.monotonic() - began_s) / (done - kept) * (total - done) if done > kept else None
-        progress = PhaseProgress(self._session.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
-        self._session.resources.observer(progress)
+        progress = PhaseProgress(self.session.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
+        self.session.resources.observer(progress)
 
 
 def _is_enough(plan: AttestPlan, outcome: CycleOutcome) -> bool:
