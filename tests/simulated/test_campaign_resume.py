@@ -42,6 +42,11 @@ OPTIONS = {"goals": [{"name": "no limit"}, {"name": "quick", "response-p99-max":
 
 @dataclass
 class Run:
+    """As much of a run as a step knows."""
+
+    store: Any
+    resources: Any
+    recorded: Recorded
     results: list[LoadResult] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     expected: list[tuple[LoadSpec, ...]] = field(default_factory=lambda: [()])
@@ -53,9 +58,12 @@ class Session:
 
     path: Path
     recorded: Recorded = NOTHING
-    run: Run = field(default_factory=Run)
     measured: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        store, resources = FakeRunStore(self.path, Journal()), SimpleNamespace(observer=self.events.append)
+        self.run = Run(store, resources, self.recorded)
 
     def measure(self, spec: LoadSpec) -> LoadResult:
         self.measured.append(spec.trial_id)
@@ -65,8 +73,7 @@ class Session:
         base = replace(spec_of(experiment.name, SYSTEM), trial_id=f"0001-{experiment.name}-kafka")
         contender = Contender(SystemChoice("kafka"), FakeSystem(Journal()), SYSTEM, LevelChoice(3), "kafka 0", "")
         step = Step(experiment, options, contender, experiment.plan(options, base))
-        store = FakeRunStore(self.path, Journal())
-        lab = StepLab(self.run, 0, step, self.measure, store=store, observer=self.events.append, recorded=self.recorded)
+        lab = StepLab(self.run, 0, step, self.measure)
         experiment.run(options, step.trials, lab)
 
 

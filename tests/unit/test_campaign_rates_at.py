@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from run_samples import result
@@ -11,8 +12,8 @@ from run_samples import result
 from tidegauge.campaign.plan.plan import Plan, is_made, make_plan, reference
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.execute import StepLab
+from tidegauge.campaign.run.recorded import NOTHING
 from tidegauge.errors import UserError
-from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, LoadSpec
 from tidegauge.systems import registry
 
@@ -79,13 +80,6 @@ def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path, more: str, expe
     assert "campaign.yaml:6" in caught.value.message
 
 
-@dataclass
-class State:
-    results: list[LoadResult]
-    findings: list[Finding]
-    expected: list[tuple[LoadSpec, ...]]
-
-
 def test_a_step_takes_its_share_of_the_rates_found_there_and_of_nothing_else_there(tmp_path: Path) -> None:
     found = plan(tmp_path, "rates-at: {partitions: 100}\n")
     steps = [step for step in found.steps if step.trials[0].block == 0 and step.trials[0].point["durability"] == "3"]
@@ -101,8 +95,11 @@ def test_a_step_takes_its_share_of_the_rates_found_there_and_of_nothing_else_the
         measured.append(spec)
         return result(spec)
 
-    state = State(results, [], [step.trials])
-    lab = StepLab(state, 0, step, measure, store=None, observer=lambda _: None)  # type: ignore[arg-type]
+    resources = SimpleNamespace(observer=lambda _: None)
+    run: Any = SimpleNamespace(
+        results=results, findings=[], expected=[step.trials], resources=resources, recorded=NOTHING
+    )
+    lab = StepLab(run, 0, step, measure)
     assert [result.spec.experiment for result in lab.results] == ["peak", "peak"]
     step.experiment.run(step.options, step.trials, lab)
     assert [spec.msgs_per_s for spec in measured] == [15_000.0]

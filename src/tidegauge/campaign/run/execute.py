@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.clients import sharing_of
@@ -58,14 +58,6 @@ if TYPE_CHECKING:
     from tidegauge.campaign.run.apart import Apart
 
 
-class RunState(Protocol):
-    """What a step knows of its run, and adds to."""
-
-    results: list[TrialResult]
-    findings: list[Finding]
-    expected: list[tuple[AnySpec, ...]]
-
-
 @dataclass
 class StepLab:
     """Implements `experiments.procedure.Lab` for the step at `place` in the run's list of steps.
@@ -74,13 +66,10 @@ class StepLab:
     campaign finds its rates at another point, it knows these as well.
     """
 
-    run: RunState
+    run: _Run
     place: int
     step: Step
     trial: Callable[[AnySpec], TrialResult]
-    store: RunStore
-    observer: Observer
-    recorded: Recorded = NOTHING
     begun: list[AnySpec] = field(default_factory=list)
     _replaying: bool = False
     _measured: bool = False
@@ -108,12 +97,13 @@ class StepLab:
         # What a fault leaves of servers is nothing to measure another trial on.
         spec = replace(spec, servers=Servers.FRESH) if spec.faults else spec
         self.begun.append(spec)
-        if stale := self.recorded.stale(spec):
-            self.observer(Note(stale))
-        kept = self.recorded.result_of(spec)
+        recorded, observer = self.run.recorded, self.run.resources.observer
+        if stale := recorded.stale(spec):
+            observer(Note(stale))
+        kept = recorded.result_of(spec)
         self._replaying = kept is not None
         if kept is not None:
-            self.observer(TrialKept(spec, kept))
+            observer(TrialKept(spec, kept))
         self._measured = self._measured or kept is None
         result = kept or self.trial(spec)
         self.run.results.append(result)
@@ -125,17 +115,17 @@ class StepLab:
         if self._replaying:
             return  # It was reported when it was decided.
         whole = tuple(trial for trials in self.run.expected for trial in trials)
-        self.observer(Decided(text, whole, len(left), sum(map(seconds_expected, left))))
+        self.run.resources.observer(Decided(text, whole, len(left), sum(map(seconds_expected, left))))
 
     def found(self, finding: Finding) -> None:
         """Store and show a finding."""
         finding = replace(finding, point=self.point)
-        known = self.recorded.has(finding, replayed=not self._measured)
+        known = self.run.recorded.has(finding, replayed=not self._measured)
         if not known:
-            self.store.finding(finding)
+            self.run.store.finding(finding)
         self.run.findings.append(finding)
         if not known:
-            self.observer(Found(finding))
+            self.run.resources.observer(Found(finding))
 
 
 _FAILURES_IN_A_ROW_MAX = 2
@@ -184,8 +174,7 @@ class _Run:
         if why:
             self._skip(place, step, (), f"skipped: {why}")
             return
-        measure = partial(self._trial, subject)
-        lab = StepLab(self, place, step, measure, self.store, self.resources.observer, self.recorded)
+        lab = StepLab(self, place, step, partial(self._trial, subject))
         try:
             step.experiment.run(step.options, step.trials, lab)
             self._in_a_row[system] = 0
