@@ -39,11 +39,11 @@ def chase_backlog(
         from_ns: when the measured window begins; it is open, and closed here.
         begin_ns: when the load began.
     """
-    follower.timeline.begin(BEFORE, from_ns)
+    follower.begin(BEFORE, from_ns)
     reads_at_from = session.server_read_bytes()
     _build(session, follower, late, from_ns)
     resumed_ns = follower.edge(_LEAD_S)
-    follower.timeline.begin(DURING, resumed_ns)
+    follower.begin(DURING, resumed_ns)
     # What limits is asked of the time in which a backlog was read away.
     session.use_window(resumed_ns)
     follower.until(resumed_ns)
@@ -114,7 +114,7 @@ def _after(session: Session[LoadSpec], follower: Follower, from_ns: int, gone: b
     length_s = _LEAD_S
     if gone:
         length_s = session.spec.measure_s
-        follower.timeline.begin(AFTER, follower.points.last.until_mono_ns)
+        follower.begin(AFTER, follower.points.last.until_mono_ns)
         session.phase("after", "the backlog is gone, the load continues", length_s)
     until_ns = follower.edge(length_s)
     session.worker.set_window(from_ns, until_ns)

@@ -142,8 +142,8 @@ def _result(
     spec: LoadSpec, known: Measuring, figures: SecondsSource, totals: TotalFigures, trial: TrialStore
 ) -> LoadResult:
     follower = Follower(spec, figures, trial, lambda _: None, lambda: None)
-    follower.timeline.begin(MEASURE, known.from_mono_ns)
-    follower.timeline.begin(DRAIN, known.until_mono_ns)
+    follower.begin(MEASURE, known.from_mono_ns)
+    follower.begin(DRAIN, known.until_mono_ns)
     follower.until_end()
     # Whether what is missing was lost, or on its way, nobody knows.
     drain_end = "limit" if _gaps(totals)[0] else "drained"

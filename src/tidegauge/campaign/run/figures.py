@@ -28,22 +28,6 @@ from tidegauge.store.trial import TrialStore
 WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"
 
 
-class Timeline:
-    """Phases by the instant (monotonic ns) at which each begins. Instants may be given ahead of their time."""
-
-    def __init__(self) -> None:
-        self._marks = [(0, WARM_UP)]
-
-    def begin(self, phase: str, at_mono_ns: int) -> None:
-        """`phase` begins at an instant later than all given so far."""
-        self._marks.append((at_mono_ns, phase))
-
-    def phase_of(self, figures: SecondFigures) -> str:
-        """The phase in which the middle of a second lies."""
-        middle_ns = (figures.from_mono_ns + figures.until_mono_ns) // 2
-        return [phase for at_mono_ns, phase in self._marks if at_mono_ns <= middle_ns][-1]
-
-
 KEPT_MAX = 4096
 """Beyond it neighbours are merged: from 68 minutes on a point stands for 2 seconds, from 137 for 4, and so on."""
 _RECENT = 2 * SECONDS_MAX + 2
@@ -144,9 +128,9 @@ class SecondsSource(Protocol):
 class Follower:
     """Follows a trial second by second: stores and shows each, and notices within a look (0.25 s) what has died.
 
-    `timeline` has the phase of each second; whoever leads the trial marks it. `tally` keeps what late readers do,
-    `load` what faults do, `receiving` how busy consumers were. Late readers' backlogs are no part of `points`: that
-    they grow is wanted, and says nothing about the system.
+    Whoever leads the trial says when its phases begin. `tally` keeps what late readers do, `load` what faults do,
+    `receiving` how busy consumers were. Late readers' backlogs are no part of `points`: that they grow is wanted, and
+    says nothing about the system.
 
     As a context it stores what came last if the trial ends since a load generator was lost.
 
@@ -165,7 +149,6 @@ class Follower:
     use: Callable[[], UseNow | None] = lambda: None
     begin_mono_ns: int = 0
     points: SecondHistory = field(default_factory=SecondHistory)
-    timeline: Timeline = field(default_factory=Timeline)
     load: list[LoadSecond] = field(default_factory=list)
     receiving: ReceivingTally = field(default_factory=ReceivingTally)
 
@@ -174,6 +157,7 @@ class Follower:
         late_readers = self.spec.late if isinstance(self.spec, LoadSpec) else None
         late = frozenset(late_names(self.spec.workload.subscriptions, late_readers))
         self.tally = PhaseTally(late, tails=len(late) < self.spec.workload.subscriptions)
+        self._phases = [(0, WARM_UP)]
         self._seen_s = max(time.monotonic(), self.begin_mono_ns / 1e9)
         self._queue: queue.SimpleQueue[SecondFigures | BaseException | None] = queue.SimpleQueue()
         self._ended = False
@@ -196,6 +180,10 @@ class Follower:
     def _waiting(self) -> Iterator[SecondFigures | BaseException | None]:
         while not self._queue.empty():
             yield self._queue.get_nowait()
+
+    def begin(self, phase: str, at_mono_ns: int) -> None:
+        """`phase` begins at an instant (monotonic ns) later than all given so far, which may be still to come."""
+        self._phases.append((at_mono_ns, phase))
 
     def until(self, mono_ns: int) -> None:
         """Follow until an instant of the monotonic clock. Raises `RunFailedError` when something has failed."""
@@ -279,7 +267,8 @@ class Follower:
         return GeneratorFailedError(message, hint, self.store.log_directory)
 
     def _keep(self, figures: SecondFigures) -> None:
-        phase = self.timeline.phase_of(figures)
+        middle_ns = (figures.from_mono_ns + figures.until_mono_ns) // 2
+        phase = [phase for at_mono_ns, phase in self._phases if at_mono_ns <= middle_ns][-1]
         self.store.second(figures, phase)
         if phase == MEASURE or phase in PHASES:
             self.receiving.take(figures, judged=phase in (MEASURE, BEFORE))

@@ -295,7 +295,7 @@ def _followed(
     chased: Chased | None = None
     if spec.late is None:
         session.phase("measure", _doubt(spec, unsteady, cold), spec.measure_s)
-        follower.timeline.begin(MEASURE, from_ns)
+        follower.begin(MEASURE, from_ns)
         if session.faults is not None:
             session.faults.begin(from_ns)
         follower.until(until_ns)
@@ -306,7 +306,7 @@ def _followed(
     cpu_after_s, control_after_s = session.server_cpu_s(), session.resources.control_cpu_s()
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.until_known(until_ns, patience_s=3.0)
-    follower.timeline.begin(DRAIN, until_ns)
+    follower.begin(DRAIN, until_ns)
     _await_faults(session, follower)
     session.phase("drain", "until consumers have everything", spec.drain_s_max)
     worker.stop_producers(_GRACE_S)
