@@ -75,12 +75,6 @@ def installed_on(
     return found
 
 
-def on_host(launcher: Launcher, host: FleetHost, kind: Callable[[], object], method: str, *arguments: object) -> Any:
-    """What an object on a host answers. Raises `RunFailedError` with the host's address if it can't."""
-    with _made_on(launcher, host, kind) as remote:
-        return remote.call(method, *arguments, timeout_s=_FETCH_S_MAX)
-
-
 @contextlib.contextmanager
 def _made_on(launcher: Launcher, host: FleetHost, kind: Callable[[], object]) -> Iterator[Remote]:
     """An object on a host. What its methods raise becomes a `RunFailedError` with the host's address."""
@@ -98,10 +92,14 @@ def _made_on(launcher: Launcher, host: FleetHost, kind: Callable[[], object]) ->
 def on_each(
     launcher: Launcher, hosts: Sequence[FleetHost], kind: Callable[[], object], method: str, *arguments: object
 ) -> dict[str, Any]:
-    """What an object on each host answers, by address, all at once. See `on_host`."""
+    """What an object on each host answers, by address, all at once. Raises `RunFailedError` if one can't."""
+
+    def ask(host: FleetHost) -> Any:
+        with _made_on(launcher, host, kind) as remote:
+            return remote.call(method, *arguments, timeout_s=_FETCH_S_MAX)
+
     with ThreadPoolExecutor(max(1, len(hosts))) as pool:
-        answers = pool.map(lambda host: on_host(launcher, host, kind, method, *arguments), hosts)
-        return {host.address: answer for host, answer in zip(hosts, answers, strict=True)}
+        return {host.address: answer for host, answer in zip(hosts, pool.map(ask, hosts), strict=True)}
 
 
 def provision_on(
