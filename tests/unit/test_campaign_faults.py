@@ -10,9 +10,10 @@ from test_campaign_parse import complaint, parse
 
 from tidegauge.campaign.plan.limits import check_faults, refused
 from tidegauge.campaign.plan.plan import make_plan
-from tidegauge.campaign.read.faults import fault_keys, faulted_trial
+from tidegauge.campaign.read.faults import FaultFields, faulted_trial
 from tidegauge.campaign.read.fingerprint import differences, meaning
 from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.config.source import keys_of
 from tidegauge.errors import UserError
 from tidegauge.model.faults import Fault, FaultKind
 from tidegauge.model.trial import LoadSpec, ReadSpec, Servers
@@ -187,7 +188,7 @@ def test_what_this_machine_can_not_do_is_refused_with_the_reason(tmp_path: Path)
 
 def test_the_reference_names_every_key_and_kind() -> None:
     reference = (ROOT / "docs/reference.md").read_text()
-    words = [*fault_keys(), *FaultKind]
+    words = [*keys_of(FaultFields), *FaultKind]
     assert [word for word in words if f"`{word}`" not in reference] == []
 
 

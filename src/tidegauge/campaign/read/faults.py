@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.config.fields import Duration, Fields, Share, Size, duration_between, member_of, size_between
-from tidegauge.config.source import KeyPath, Source, keys_of, validate
+from tidegauge.config.source import KeyPath, Source, validate
 from tidegauge.errors import UserError, nearest
 from tidegauge.model.faults import BOTH, EVERYBODY, PEERS, RANDOM, TARGETS, WAYS, Fault, FaultKind
 from tidegauge.model.trial import AttestSpec, LoadSpec, Servers, TrialSpec
@@ -155,8 +155,3 @@ def faulted_trial(
             )
     # What a fault leaves of servers is nothing to measure another trial on.
     return replace(trial, faults=faults, servers=Servers.FRESH)
-
-
-def fault_keys() -> list[str]:
-    """The keys of a fault, for tests of the documentation."""
-    return keys_of(FaultFields)

@@ -23,7 +23,7 @@ from tidegauge.campaign.read.attach import KEY as ATTACH
 from tidegauge.campaign.read.attach import attach_clusters, read_clusters, replace_systems
 from tidegauge.campaign.read.sweep import items_of
 from tidegauge.config.fields import DATA_KEYS, option_of, size_between
-from tidegauge.config.source import Origin, Source
+from tidegauge.config.source import KeyPath, Origin, Source
 from tidegauge.config.units import parse_size_bytes
 
 AUTO_WORD = "auto"
@@ -93,6 +93,8 @@ MEMORY_KEYS = ("heap", "direct-memory")
 IN_FLIGHT = "in-flight"
 WORKERS = "workers"
 SCALE = "scale"
+_BELOW: Mapping[str, KeyPath] = {IN_FLIGHT: ("workload", IN_FLIGHT), WORKERS: ("worker", "count")}
+"""Where in a campaign options go that are no keys at its top."""
 
 
 def apply_overrides(
@@ -109,10 +111,8 @@ def apply_overrides(
     for key, value in overrides.items():
         if key == "systems":
             _choose_systems(source, value)
-        elif key == IN_FLIGHT:
-            source.put(("workload", IN_FLIGHT), Origin(source.path, 0, "", value, option_of(key)))
-        elif key == WORKERS:
-            source.put(("worker", "count"), Origin(source.path, 0, "", value, option_of(key)))
+        elif key in _BELOW:
+            source.put(_BELOW[key], Origin(source.path, 0, "", value, option_of(key)))
         elif key not in (SCALE, ATTACH):
             source.data[key] = value
             source.overridden[key] = option_of(key)
