@@ -16,7 +16,7 @@ import pytest
 from null_worker import BUILT, WORKLOAD, drained, null_server, order, run_trial, sleep_until
 from patience import wait_for
 
-from tidegauge.campaign.run.result import Observed, make_result
+from tidegauge.campaign.run.result import Measuring, Observed, make_result
 from tidegauge.errors import GeneratorFailedError, RunFailedError
 from tidegauge.fleet.local import LocalHost
 from tidegauge.model.level import LevelChoice, LevelFinding
@@ -293,7 +293,8 @@ def judged(load: LoadOrder, totals: TotalFigures) -> LoadResult:
         seed=1, workload=load.workload, msgs_per_s=load.msgs_per_s, warmup_s_min=1.0, warmup_s_max=1.0, measure_s=4.0,
         drain_s_max=10.0,
     )  # fmt: skip
-    return make_result(spec, totals, Observed("", 1.0, "", (), None, "drained", LevelFinding(4, ())))
+    known = Measuring(1, ("worker-1",), "", 0, 10**9, 2 * 10**9, "", "", LevelFinding(4, ()), None)
+    return make_result(spec, totals, Observed(known, (), "drained"))
 
 
 @pytest.mark.slow

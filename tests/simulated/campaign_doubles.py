@@ -17,7 +17,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from tidegauge.attestation.data_files import Message
-from tidegauge.campaign.run.result import Observed, make_result
+from tidegauge.campaign.run.result import Measuring, Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fairness import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
@@ -551,5 +551,7 @@ def spec_of(experiment: str, system: str, **changes: Any) -> LoadSpec:
 
 def result_of(spec: LoadSpec, **changes: Any) -> LoadResult:
     """A clean result of a trial."""
-    observed = Observed("2026-01-01T00:00:00", 1.0, "", (), 1.0, "drained", LevelFinding(3, ()))
-    return replace(make_result(spec, totals_of(window(0, 10**9, 1000.0)), observed), **changes)
+    level, ns = LevelFinding(3, ()), 10**9
+    known = Measuring(1, ("worker",), "2026-01-01T00:00:00", 0, ns, 2 * ns, "", "", level, None)
+    observed = Observed(known, (), "drained", 1.0)
+    return replace(make_result(spec, totals_of(window(0, ns, 1000.0)), observed), **changes)

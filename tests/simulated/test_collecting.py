@@ -11,7 +11,8 @@ import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeWorker, Journal, histogram, spec_of, subscription, window
 from pyroaring import BitMap64
 
-from tidegauge.campaign.run.collecting import COLLECTED, Measuring, collect, collectable
+from tidegauge.campaign.run.collecting import COLLECTED, collect, collectable
+from tidegauge.campaign.run.result import Measuring
 from tidegauge.campaign.run.session import RunResources
 from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import Event, Note

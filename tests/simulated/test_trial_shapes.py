@@ -12,7 +12,7 @@ import pytest
 from campaign_doubles import histogram, subscription, totals_of, window
 from test_trial_procedure import SPEC
 
-from tidegauge.campaign.run.result import Observed, make_result, read_result
+from tidegauge.campaign.run.result import Measuring, Observed, make_result, read_result
 from tidegauge.campaign.run.topics import TopicLedger, delete_recorded, remaining
 from tidegauge.campaign.run.trial import Progress, load_order
 from tidegauge.comparison.blocks import blocks
@@ -28,6 +28,7 @@ from tidegauge.statistics.steady import SecondPoint
 from tidegauge.systems.attach import AttachChoice
 
 LEVEL = LevelFinding(3, ("as found",))
+KNOWN = Measuring(1, ("worker",), "", 0, 10**9, 2 * 10**9, "", "", LEVEL, None)
 OTHERS_TOPICS = Workload(producers=0, existing_topics=("orders",))
 READING = ReadSpec(
     **replace(SPEC, workload=OTHERS_TOPICS, experiment="read", attached=True).shared, drain_s_max=SPEC.drain_s_max
@@ -80,7 +81,7 @@ def test_a_window_that_works_off_the_backlog_of_the_warm_up_is_doubtful() -> Non
     level = [SecondPoint(1000.0, 8.0, 6000, p50_ms=4.0)] * 40
 
     def reasons(points: list[SecondPoint]) -> tuple[str, ...]:
-        observed = Observed("", 20.0, "", tuple(points[20:]), None, "drained", LEVEL, warm_up=points[:20])
+        observed = Observed(KNOWN, tuple(points[20:]), "drained", warm_up=points[:20])
         return make_result(SPEC, totals_of(window(0, 20 * 10**9, 1000.0), subscription()), observed).reasons
 
     assert reasons(level) == ()
@@ -97,7 +98,7 @@ def scheduled() -> Any:
     )
     figures = window(0, 20 * 10**9, 200.0, records=records)
     sub = subscription(record_end_to_end=(histogram([3.0], 1000), histogram([50.0], 3000)))
-    observed = Observed("", 1.0, "", (), None, "drained", LEVEL)
+    observed = Observed(KNOWN, (), "drained")
     return make_result(spec, totals_of(figures, sub), observed)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from run_samples import encoded, spec, totals
 
-from tidegauge.campaign.run.result import Observed, make_result, read_result
+from tidegauge.campaign.run.result import Measuring, Observed, make_result, read_result
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import TotalFigures, WorkerTotals
 from tidegauge.model.trial import LoadResult, ReadSpec, Validity
@@ -54,11 +54,9 @@ def made(*parts: TotalFigures, closed_loop: bool = False) -> LoadResult:
     if closed_loop:
         workload = replace(trial.workload, arrival=Arrival.CLOSED_LOOP)
         trial = replace(trial, msgs_per_s=None, workload=workload)
-    observed = Observed(
-        started_at="2026-11-21T03:24:36+00:00", warmup_s=6.0, unsteady="", seconds=(), server_cpu_s=1.0,
-        drain_end="drained", level=LevelFinding(3, ("as asked",)),
-    )  # fmt: skip
-    return make_result(trial, together(*parts), observed)
+    level = LevelFinding(3, ("as asked",))
+    known = Measuring(1, ("worker-1",), "2026-11-21T03:24:36+00:00", 0, 6 * S, 36 * S, "", "", level, None)
+    return make_result(trial, together(*parts), Observed(known, (), "drained", 1.0))
 
 
 def test_each_has_its_share_offered_and_achieved() -> None:

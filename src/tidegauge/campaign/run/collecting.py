@@ -16,12 +16,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower, SecondsSource
-from tidegauge.campaign.run.result import Observed, make_result
+from tidegauge.campaign.run.result import Measuring, Observed, make_result
 from tidegauge.campaign.run.session import RunResources
 from tidegauge.errors import RunFailedError
-from tidegauge.hosts.fsync import Calm
 from tidegauge.model.events import Note, PhaseStarted
-from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts, worker_name
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Workload
@@ -40,28 +38,6 @@ COLLECTED = (
 """What a reason of every collected trial begins with."""
 
 
-@dataclass(frozen=True)
-class Measuring:
-    """What a controller knows of a trial as the measured window begins, and its load generators don't.
-
-    Attributes:
-        trial_id: the number in its messages.
-        processes: of its load generators, in their order.
-        unsteady, cold, level, disk, started_at: as in `Observed`.
-    """
-
-    trial_id: int
-    processes: tuple[str, ...]
-    started_at: str
-    begin_mono_ns: int
-    from_mono_ns: int
-    until_mono_ns: int
-    unsteady: str
-    cold: str
-    level: LevelFinding
-    disk: Calm | None
-
-
 def collectable(spec: LoadSpec) -> bool:
     """Whether its result follows from figures alone: of faults and late readers the controller sees more."""
     return spec.late is None and not spec.faults
@@ -70,17 +46,11 @@ def collectable(spec: LoadSpec) -> bool:
 def observed_of(spec: LoadSpec, known: Measuring, follower: Follower, steady_until_ns: int, drain_end: str) -> Observed:
     """What is known of a trial by its controller and by its seconds, which are asked to be steady until an instant."""
     return Observed(
-        started_at=known.started_at,
-        warmup_s=(known.from_mono_ns - known.begin_mono_ns) / 1e9,
-        unsteady=known.unsteady,
-        cold=known.cold,
+        known=known,
         jit_cpus=jit_cpus(follower.between(known.from_mono_ns, known.until_mono_ns)),
         # Under a schedule rates and latencies change as they were meant to: no drift of the system's.
         seconds=() if spec.schedule else tuple(follower.between(known.from_mono_ns, steady_until_ns)),
-        server_cpu_s=None,
         drain_end=drain_end,
-        level=known.level,
-        disk=known.disk,
         busy_consumers=follower.receiving.busy_consumers(),
         window_end_backlogs=follower.receiving.window_end,
     )

@@ -131,12 +131,33 @@ def begin_recording(session: Session) -> UseRecorder | None:
 
 
 @dataclass(frozen=True)
-class Observed:
-    """What was seen of a trial beside the worker's own figures.
+class Measuring:
+    """What a controller knows of a trial as the measured window begins, and its load generators don't.
 
     Attributes:
+        trial_id: the number in its messages.
+        processes: of its load generators, in their order.
         unsteady: "" or why the warm-up ended without being steady.
         cold: "" or why it ended with a load generator that was not warm itself.
+    """
+
+    trial_id: int
+    processes: tuple[str, ...]
+    started_at: str
+    begin_mono_ns: int
+    from_mono_ns: int
+    until_mono_ns: int
+    unsteady: str
+    cold: str
+    level: LevelFinding
+    disk: Calm | None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was seen of a trial beside the worker's own figures; `known` before its window began.
+
+    Attributes:
         jit_cpus: CPUs that the load generator's JIT compiler took in the window; None if no second of it was seen.
         drain_end: "drained", "idle" or "limit" (see `statistics.classify.Evidence`).
         seconds: those of the measured window; with late readers, of the phase *before*.
@@ -146,20 +167,15 @@ class Observed:
         generators_msgs_per_s: what the load generators make and check of this load; None if that is not known.
     """
 
-    started_at: str
-    warmup_s: float
-    unsteady: str
+    known: Measuring
     seconds: tuple[SecondPoint, ...]
-    server_cpu_s: float | None
     drain_end: str
-    level: LevelFinding
+    server_cpu_s: float | None = None
     control_cpu_s: float | None = None
-    disk: Calm | None = None
     catch_up: CatchUp | None = None
     faults: tuple[FaultResult, ...] = ()
     busy_consumers: tuple[BusyConsumer, ...] = ()
     window_end_backlogs: Mapping[str, int] = field(default_factory=dict)
-    cold: str = ""
     jit_cpus: float | None = None
     warm_up: Sequence[SecondPoint] = ()
     generators_msgs_per_s: float | None = None
@@ -167,7 +183,7 @@ class Observed:
 
 def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> LoadResult:
     """Rates, summaries and the verdict of one load."""
-    window = totals.window
+    window, known = totals.window, observed.known
     measured_s = max(1e-9, (window.until_mono_ns - window.from_mono_ns) / 1e9)
     subscriptions = tuple(_subscription(sub, observed) for sub in totals.subscriptions)
     workers = worker_results(totals, measured_s, scheduled=spec.workload.arrival is not Arrival.CLOSED_LOOP)
@@ -175,7 +191,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
     verdict = classify(evidence)
     return LoadResult(
         spec=spec,
-        started_at=observed.started_at,
+        started_at=known.started_at,
         status=verdict.status,
         offered_msgs_per_s=evidence.offered_msgs_per_s,
         msgs_per_s=evidence.achieved_msgs_per_s,
@@ -193,7 +209,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         reasons=verdict.reasons,
         warnings=(
             *verdict.warnings,
-            *_disk_warnings(observed.disk),
+            *_disk_warnings(known.disk),
             *_late_warnings(spec, observed.catch_up),
             *clock_warnings(subscriptions, by_phases=bool(spec.schedule or spec.late)),
         ),
@@ -201,12 +217,12 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         worker_cpu_s=window.worker_cpu_ns / 1e9,
         server_cpu_s=observed.server_cpu_s,
         gc_pause_s=window.gc_pause_ns / 1e9,
-        warmup_s=observed.warmup_s,
-        steady=not observed.unsteady,
+        warmup_s=(known.from_mono_ns - known.begin_mono_ns) / 1e9,
+        steady=not known.unsteady,
         measured_s=measured_s,
-        level=observed.level,
+        level=known.level,
         control_cpu_s=observed.control_cpu_s,
-        disk_fsync_ms=observed.disk.latency.mean_ms if observed.disk else None,
+        disk_fsync_ms=known.disk.latency.mean_ms if known.disk else None,
         catch_up=observed.catch_up,
         records=tuple(_records(spec.schedule, totals, measured_s)) if spec.schedule else (),
         faults=observed.faults,
@@ -248,7 +264,7 @@ def _evidence(
 ) -> Evidence:
     window = totals.window
     closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
-    seconds = observed.seconds
+    seconds, level = observed.seconds, observed.known.level
     # Of a schedule the mean over the window.
     offered_msgs_per_s = spec.schedule.mean_msgs_per_s(measured_s) if spec.schedule else spec.msgs_per_s
     return Evidence(
@@ -262,8 +278,8 @@ def _evidence(
         delay=summarise(window.delay),
         response=summarise(window.response),
         subscriptions=subscriptions,
-        unsteady=observed.unsteady,
-        cold=observed.cold,
+        unsteady=observed.known.unsteady,
+        cold=observed.known.cold,
         jit_cpus=observed.jit_cpus or 0.0,
         drain_end=observed.drain_end,
         cpu_wait_share=window.cpu_wait_ns / 1e9 / measured_s,
@@ -276,7 +292,7 @@ def _evidence(
         faults=len(spec.faults),
         busy_consumers=observed.busy_consumers,
         workers=workers,
-        level_unknown="; ".join(observed.level.reasoning) if observed.level.level is None else "",
+        level_unknown="; ".join(level.reasoning) if level.level is None else "",
         generators_msgs_per_s=observed.generators_msgs_per_s,
     )
 

@@ -20,10 +20,11 @@ from typing import TypeVar
 from tidegauge.attestation.record import carried, settings_digest
 from tidegauge.campaign.plan.fairness import contender, surroundings
 from tidegauge.campaign.run.catch_up import Chased, chase_backlog
-from tidegauge.campaign.run.collecting import Measuring, collectable, observed_of
+from tidegauge.campaign.run.collecting import collectable, observed_of
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
 from tidegauge.campaign.run.injection import fault_results
 from tidegauge.campaign.run.result import (
+    Measuring,
     begin_recording,
     follow,
     generators_msgs_per_s,
