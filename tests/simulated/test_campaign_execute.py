@@ -10,7 +10,7 @@ import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
-from tidegauge.campaign.plan.plan import make_plan, plan_campaign
+from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.run import execute as execute_module
 from tidegauge.campaign.run.execute import _dropper, execute, run_plan
 from tidegauge.campaign.run.session import RunResources
@@ -71,7 +71,7 @@ class Scene:
         return FakeWorker(self.journal)
 
     def run(self) -> Any:
-        plan = make_plan(self.campaign, self.systems.__getitem__)
+        plan = plan_campaign(self.campaign, self.systems.__getitem__)
         resources = RunResources(
             FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append
         )
@@ -328,7 +328,7 @@ def test_equal_settings_in_force_mark_nothing(scene: Scene) -> None:
 
 def test_a_page_cache_dropped_for_one_system_only_marks_the_run(scene: Scene) -> None:
     drops = iter([CacheDrop(True), CacheDrop(False, "no right"), CacheDrop(True), CacheDrop(True)])
-    plan = make_plan(scene.campaign, scene.systems.__getitem__)
+    plan = plan_campaign(scene.campaign, scene.systems.__getitem__)
     resources = RunResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
     run_plan(scene.campaign, plan, scene.store, resources, scene.systems.__getitem__)
     assert [tilt.rule for tilt in scene.store.tilts] == ["page-cache"]
@@ -336,7 +336,7 @@ def test_a_page_cache_dropped_for_one_system_only_marks_the_run(scene: Scene) ->
 
 def test_trials_of_different_experiments_are_not_held_against_each_other(scene: Scene) -> None:
     drops = iter([CacheDrop(True), CacheDrop(True), CacheDrop(False, "lost"), CacheDrop(False, "lost")])
-    plan = make_plan(scene.campaign, scene.systems.__getitem__)
+    plan = plan_campaign(scene.campaign, scene.systems.__getitem__)
     resources = RunResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
     run_plan(scene.campaign, plan, scene.store, resources, scene.systems.__getitem__)
     assert scene.store.tilts == ()

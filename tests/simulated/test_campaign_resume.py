@@ -16,7 +16,7 @@ from test_catching_up_answers import found_of
 
 from tidegauge.campaign.model import Point, SystemChoice
 from tidegauge.campaign.plan.contenders import Contender
-from tidegauge.campaign.plan.plan import Step, make_plan
+from tidegauge.campaign.plan.plan import Step, plan_campaign
 from tidegauge.campaign.read.fingerprint import differences, meaning
 from tidegauge.campaign.run.execute import StepLab, run_plan
 from tidegauge.campaign.run.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
@@ -177,7 +177,7 @@ class Resumed(Scene):
     recorded = NOTHING
 
     def run(self) -> Any:
-        plan = make_plan(self.campaign, self.systems.__getitem__)
+        plan = plan_campaign(self.campaign, self.systems.__getitem__)
         resources = RunResources(
             FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append
         )

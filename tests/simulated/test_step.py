@@ -11,7 +11,7 @@ import pytest
 from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
-from tidegauge.campaign.plan.plan import make_plan
+from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.run.execute import run_plan
 from tidegauge.campaign.run.session import RunResources
 from tidegauge.campaign.run.topics import topics_for
@@ -78,7 +78,7 @@ class Scene:
         )
 
     def run(self) -> Any:
-        plan = make_plan(self.campaign, lambda _: self.system)
+        plan = plan_campaign(self.campaign, lambda _: self.system)
         resources = RunResources(
             FakeHost(self.journal),
             lambda _host, _driver, _logs, _spec: FakeWorker(self.journal),

@@ -16,7 +16,7 @@ from tidegauge.model.trial import LoadSpec
 from tidegauge.report.ending import command_words
 
 from test_campaign_plan import CAMPAIGN, SYSTEMS  # isort: skip
-from tidegauge.campaign.plan.plan import make_plan  # isort: skip
+from tidegauge.campaign.plan.plan import plan_campaign  # isort: skip
 
 TEXT = """
 name: disks
@@ -98,7 +98,7 @@ def test_a_disk_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.Capt
 
 
 def a_trial() -> LoadSpec:
-    return make_plan(CAMPAIGN, SYSTEMS.__getitem__).trials[0]
+    return plan_campaign(CAMPAIGN, SYSTEMS.__getitem__).trials[0]
 
 
 def test_a_trial_has_its_own_directory_on_every_disk_and_leaves_none(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from test_campaign_parse import complaint, parse
 
 from tidegauge.campaign.plan.limits import check_faults, refused
-from tidegauge.campaign.plan.plan import make_plan
+from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.faults import FaultFields, faulted_trial
 from tidegauge.campaign.read.fingerprint import differences, meaning
 from tidegauge.campaign.read.parse import parse_campaign
@@ -40,7 +40,7 @@ def with_faults(*faults: str) -> str:
 
 
 def planned(directory: Path, *faults: str) -> LoadSpec:
-    (trial,) = make_plan(parse(directory, with_faults(*faults)), registry.get).trials
+    (trial,) = plan_campaign(parse(directory, with_faults(*faults))).trials
     return trial
 
 
@@ -142,7 +142,7 @@ def test_clusters_of_others_and_late_readers_are_left_alone(tmp_path: Path) -> N
 def planned_with(directory: Path, system: str, *faults: str) -> LoadSpec:
     path = directory / "campaign.yaml"
     path.write_text(with_faults(*faults).replace("[kafka]", f"[{system}]"))
-    (trial,) = make_plan(parse_campaign(path, {}, sorted(registry.all_systems())), registry.get).trials
+    (trial,) = plan_campaign(parse_campaign(path, {}, sorted(registry.all_systems()))).trials
     return trial
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidegauge.campaign.model import Campaign, WorkerChoice
-from tidegauge.campaign.plan.plan import make_plan, plan_campaign
+from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.fingerprint import meaning
 from tidegauge.campaign.read.overriding import auto_mb
 from tidegauge.campaign.read.parse import parse_campaign
@@ -164,6 +164,6 @@ class TestInFlight:
 def test_a_misspelt_form_is_refused_whatever_systems_are_chosen(tmp_path: Path) -> None:
     wrong = CAMPAIGN.replace("durability: 1", "durability: {level: 2, form: bypas}")
     with pytest.raises(UserError, match=r"no system .* a form 'bypas' of level 2 \(did you mean 'bypass'\?\)"):
-        make_plan(parse(tmp_path, wrong, systems=["kafka"]), find_system)
+        plan_campaign(parse(tmp_path, wrong, systems=["kafka"]), find_system)
     right = parse(tmp_path, wrong.replace("bypas}", "bypass}"), systems=["kafka"])
-    assert make_plan(right, find_system).trials[0].choice.form == "", "Pulsar, which was left out, has it"
+    assert plan_campaign(right, find_system).trials[0].choice.form == "", "Pulsar, which was left out, has it"

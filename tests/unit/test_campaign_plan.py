@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
-from tidegauge.campaign.plan.plan import Plan, make_plan
+from tidegauge.campaign.plan.plan import Plan, plan_campaign
 from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import experiments, seconds_expected
 from tidegauge.model.level import LevelChoice
@@ -60,7 +60,7 @@ CAMPAIGN = Campaign(
 
 
 def plan(**changes: Any) -> Plan:
-    return make_plan(replace(CAMPAIGN, **changes), SYSTEMS.__getitem__)
+    return plan_campaign(replace(CAMPAIGN, **changes), SYSTEMS.__getitem__)
 
 
 def test_each_experiment_is_done_for_all_systems_before_the_next() -> None:

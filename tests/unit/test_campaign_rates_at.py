@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from run_samples import result
 
-from tidegauge.campaign.plan.plan import Plan, is_made, make_plan, reference
+from tidegauge.campaign.plan.plan import Plan, is_made, plan_campaign, reference
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.execute import StepLab
 from tidegauge.campaign.run.recorded import NOTHING
 from tidegauge.errors import UserError
 from tidegauge.model.trial import LoadResult, LoadSpec
-from tidegauge.systems import registry
 
 BASE = """name: swept
 systems: [kafka, pulsar]
@@ -28,7 +27,7 @@ sweep: {partitions: [1, 100, 500], durability: [3, {level: 4, form: bypass}]}
 def plan(tmp_path: Path, more: str) -> Plan:
     path = tmp_path / "campaign.yaml"
     path.write_text(BASE + more)
-    return make_plan(parse_campaign(path, {}, ["kafka", "pulsar"]), registry.get)
+    return plan_campaign(parse_campaign(path, {}, ["kafka", "pulsar"]))
 
 
 @pytest.mark.parametrize("deployment", ["fresh", "shared"])

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
-from tidegauge.campaign.plan.plan import make_plan
+from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import experiments
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import ReadSpec
 from tidegauge.model.workload import Arrival, Keys, SubscriptionType, Workload
-from tidegauge.systems import registry
 from tidegauge.systems.attach import AttachChoice
 
 
@@ -45,7 +44,7 @@ READING = Workload(producers=0, existing_topics=("orders",))
 
 def refusal(candidate: Campaign) -> str:
     with pytest.raises(UserError) as caught:
-        make_plan(candidate, registry.get)
+        plan_campaign(candidate)
     return f"{caught.value.message} {caught.value.hint}"
 
 
@@ -73,18 +72,18 @@ def test_streams_are_no_queues() -> None:
     assert "every consumer reads all of a stream" in refusal(
         campaign((streams,), Workload(subscription_type=SubscriptionType.SHARED))
     )
-    make_plan(campaign((streams,), Workload(subscription_type=SubscriptionType.FAILOVER)), registry.get)
+    plan_campaign(campaign((streams,), Workload(subscription_type=SubscriptionType.FAILOVER)))
 
 
 @pytest.mark.parametrize("kind", [SubscriptionType.SHARED, SubscriptionType.FAILOVER])
 def test_what_all_three_have_is_planned(kind: SubscriptionType) -> None:
-    plan = make_plan(campaign((KAFKA, PULSAR, RABBITMQ), Workload(subscription_type=kind)), registry.get)
+    plan = plan_campaign(campaign((KAFKA, PULSAR, RABBITMQ), Workload(subscription_type=kind)))
     assert {trial.workload.subscription_type for trial in plan.trials} == {kind}
 
 
 def test_topics_of_others_are_on_clusters_of_others() -> None:
     assert "'attach'" in refusal(campaign((KAFKA,), READING, choice("read")))
-    (trial,) = make_plan(campaign((ATTACHED,), READING, choice("read", measure="2d", idle="30s")), registry.get).trials
+    (trial,) = plan_campaign(campaign((ATTACHED,), READING, choice("read", measure="2d", idle="30s"))).trials
     assert isinstance(trial, ReadSpec) and trial.choice.as_found
     assert (trial.measure_s, trial.drain_s_max, trial.workload.arrival) == (172_800, 30, Arrival.CLOSED_LOOP)
 
@@ -96,7 +95,7 @@ def test_failover_is_not_asked_of_a_queue_that_others_made() -> None:
     assert "RabbitMQ has no 'failover'" in words
     assert "a queue not made with a single active consumer shares its messages out" in words
     for system, workload in ((attached, READING), (ATTACHED, failover)):
-        assert make_plan(campaign((system,), workload, choice("read")), registry.get).trials
+        assert plan_campaign(campaign((system,), workload, choice("read"))).trials
 
 
 def test_an_experiment_needs_the_side_that_it_measures() -> None:
@@ -104,14 +103,14 @@ def test_an_experiment_needs_the_side_that_it_measures() -> None:
     assert "this workload sends" in refusal(campaign((KAFKA,), Workload(), choice("read")))
     nobody = Workload(subscriptions=0)
     assert "nobody reads" in refusal(campaign((KAFKA,), nobody, choice("catch-up", rate="1k", backlog="1GiB")))
-    assert make_plan(campaign((KAFKA,), nobody), registry.get).trials
+    assert plan_campaign(campaign((KAFKA,), nobody)).trials
 
 
 def test_a_schedule_decides_how_long_is_measured() -> None:
     steps = {"steps": [{"rate": "10k", "for": "30s"}, {"rate": "50k", "for": "10s"}]}
-    (trial,) = make_plan(campaign((KAFKA,), Workload(), choice("latency", rate=steps)), registry.get).trials
+    (trial,) = plan_campaign(campaign((KAFKA,), Workload(), choice("latency", rate=steps))).trials
     assert (trial.measure_s, trial.msgs_per_s, trial.most_msgs_per_s) == (40, 10_000, 50_000)
     burst = {"base": "10k", "burst": "50k", "every": "30s", "for": "2s"}
     chosen = choice("latency", rate=burst, measure="1d")
-    (trial,) = make_plan(campaign((KAFKA,), Workload(), chosen), registry.get).trials
+    (trial,) = plan_campaign(campaign((KAFKA,), Workload(), chosen)).trials
     assert (trial.measure_s, trial.msgs_per_s) == (86_400, 10_000)

@@ -14,7 +14,7 @@ from run_samples import result, second, spec, totals
 
 from tidegauge import store
 from tidegauge.campaign.model import AUTO
-from tidegauge.campaign.plan.plan import make_plan
+from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.campaign.run.session import Session
 from tidegauge.campaign.run.trial import load_order
@@ -92,7 +92,7 @@ class TestChosen:
     def chosen(self, tmp_path: Path, driver: str = PULSAR, **values: Any) -> Translation:
         (tmp_path / "d.yaml").write_text(driver)
         (one,) = translate_all([tmp_path / "w.yaml"], [tmp_path / "d.yaml"], True, 1.0, Chosen(**values))
-        make_plan(one.campaign, registry.get)
+        plan_campaign(one.campaign)
         return one
 
     @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ class TestChosen:
     )
     def test_a_level_and_its_form(self, tmp_path: Path, level: int, form: str, expected: str) -> None:
         one = self.chosen(tmp_path, level=level, form=form)
-        (trial,) = make_plan(one.campaign, registry.get).trials
+        (trial,) = plan_campaign(one.campaign).trials
         assert trial.choice == LevelChoice(level, expected)
         assert any(note.startswith(f"--level {level}") and "instead of level 2" in note for note in one.notes)
         assert not any("OMB asks for none" in note for note in one.notes)
@@ -237,7 +237,7 @@ class TestTheCampaign:
         assert any("--managed" in note for note in one.notes)
 
     def test_copies_reach_the_topics(self, tmp_path: Path) -> None:
-        trial = make_plan(translated(tmp_path).campaign, registry.get).trials[0]
+        trial = plan_campaign(translated(tmp_path).campaign).trials[0]
         assert trial.copies == 1
         deployment = cast(Deployment, type("Cluster", (), {"connection": {}})())
         order = load_order(replace(trial, nodes=3), registry.get("kafka"), deployment, ["t"], tmp_path)

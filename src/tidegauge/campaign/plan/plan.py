@@ -174,17 +174,12 @@ def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
     )
 
 
-def plan_campaign(campaign: Campaign) -> Plan:
-    """The plan with the systems that Tidegauge has. Raises `UserError` if one can't give the durability level."""
-    return make_plan(campaign, registry.get)
-
-
 def left_out_note(system: str, reason: str) -> Note:
     """Notes that an optional system is not measured, and why, in one line."""
     return Note(f"{system}{LEFT_OUT}{' '.join(reason.split())}")
 
 
-def make_plan(campaign: Campaign, find_system: Callable[[str], System]) -> Plan:
+def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = registry.get) -> Plan:
     """All trials of a campaign. Raises `UserError` if a system can't give the level or the shape asked for."""
     for point in campaign.each:
         check_experiments(point.campaign)
