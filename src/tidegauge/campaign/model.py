@@ -148,17 +148,22 @@ class Campaign:
     @property
     def starts_servers(self) -> bool:
         """Whether any servers are started here."""
-        return any(self.starts_here(system) for point in self.each for system in point.campaign.systems)
+        return any(self.starts_here(system) for _, system in self.choices)
 
     @property
     def starts_any(self) -> bool:
         """Whether any servers are started, wherever that is."""
-        return any(system.attach is None for point in self.each for system in point.campaign.systems)
+        return any(system.attach is None for _, system in self.choices)
 
     @property
     def each(self) -> tuple[Point, ...]:
         """The campaign at each point; once, at a point without values, if it has no sweep."""
         return self.points or (Point({}, self),)
+
+    @property
+    def choices(self) -> list[tuple[Point, SystemChoice]]:
+        """Each system at each point."""
+        return [(point, system) for point in self.each for system in point.campaign.systems]
 
 
 @dataclass(frozen=True)

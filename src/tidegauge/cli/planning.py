@@ -253,7 +253,7 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     fitted, too_large, shortage = _fitted(campaign, memory, workers, dry_run)
     if too_large:
         plan = plan_campaign(fitted)
-    for system in (system for point in fitted.each for system in point.campaign.systems):
+    for _, system in fitted.choices:
         if system.attach is not None and not dry_run:
             read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
     left_out = (

@@ -28,10 +28,9 @@ COPIES_MAX = 3
 
 def check_handles(campaign: Campaign, find_system: Callable[[str], System], available: Handles) -> None:
     """Raise `UserError` with the figures where a server would need more than a process may have here."""
-    for point in campaign.each:
-        for choice in point.campaign.systems:
-            if campaign.starts_here(choice):
-                _check(point.campaign, choice, find_system(choice.name), available)
+    for point, choice in campaign.choices:
+        if campaign.starts_here(choice):
+            _check(point.campaign, choice, find_system(choice.name), available)
 
 
 def _check(campaign: Campaign, choice: SystemChoice, system: System, available: Handles) -> None:
@@ -57,8 +56,7 @@ def machines_of(campaign: Campaign, find_system: Callable[[str], System]) -> int
     return max(
         (
             find_system(choice.name).machines(point.campaign.nodes, choice.shape)
-            for point in campaign.each
-            for choice in point.campaign.systems
+            for point, choice in campaign.choices
             if choice.attach is None
         ),
         default=0,

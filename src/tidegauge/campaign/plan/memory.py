@@ -260,8 +260,8 @@ def _rate_words(rate: float, machine: Machine) -> str:
 
 def memory_needs(campaign: Campaign, find_system: Callable[[str], System], workers: Workers) -> tuple[MemoryNeed, ...]:
     """What each system of a campaign needs, in the campaign's order; of a sweep the most that any point needs."""
-    each = ((point, choice) for point in campaign.each for choice in point.campaign.systems)
-    return tuple(_largest([_need(point, choice, find_system(choice.name), workers) for point, choice in each]))
+    needs = [_need(point, choice, find_system(choice.name), workers) for point, choice in campaign.choices]
+    return tuple(_largest(needs))
 
 
 def _need(point: Point, choice: SystemChoice, system: System, workers: Workers) -> MemoryNeed:

@@ -25,6 +25,7 @@ from tidegauge.config.source import Source, raise_problems, read_source, unknown
 from tidegauge.errors import UserError, nearest
 from tidegauge.fairness import Case, Contender, Property
 from tidegauge.model.trial import TrialSpec
+from tidegauge.plain import grouped
 from tidegauge.published import Scale
 from tidegauge.published.differences import differences
 from tidegauge.published.examine import Choice, claim_ids, examine, report, report_names
@@ -137,12 +138,11 @@ def _as_sent(trial: TrialSpec) -> TrialSpec:
 
 def _servers(campaign: Campaign) -> dict[str, list[Servers]]:
     """Of those systems that are started here, at each point."""
-    found: dict[str, list[Servers]] = {}
-    for own in (point.campaign for point in campaign.each):
-        for system in own.systems:
-            if system.attach is None:
-                found.setdefault(system.name, []).append(_servers_of(own, system))
-    return found
+    return grouped(
+        (system.name, _servers_of(point.campaign, system))
+        for point, system in campaign.choices
+        if system.attach is None
+    )
 
 
 def _servers_of(campaign: Campaign, system: SystemChoice) -> Servers:

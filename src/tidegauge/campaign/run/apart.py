@@ -250,7 +250,7 @@ def _together(machines: Iterable[Machine]) -> Machine | None:
 
 
 def _drivers(campaign: Campaign) -> set[str]:
-    return {registry.get(choice.name).driver for point in campaign.each for choice in point.campaign.systems}
+    return {registry.get(choice.name).driver for _, choice in campaign.choices}
 
 
 def _send_payloads(

@@ -405,9 +405,7 @@ def _provision(
     observer = resources.observer
     subjects: dict[str, Subject] = {}
     unavailable: UserError | None = None
-    wanted = {
-        label(choice, find_system(choice.name)): choice for point in campaign.each for choice in point.campaign.systems
-    }
+    wanted = {label(choice, find_system(choice.name)): choice for _, choice in campaign.choices}
     for name, choice in wanted.items():
         system = find_system(choice.name)
         if choice.attach is not None:
