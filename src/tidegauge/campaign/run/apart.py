@@ -60,60 +60,58 @@ class Apart:
     machine: Machine | None = None
 
 
+@dataclass
 class LoadHosts:
-    """The hosts of load generators, each with as many; and their clocks (see `worker.group.MemberClocks`).
+    """The hosts of load generators, `each` with as many; and their clocks (see `worker.group.MemberClocks`).
 
     Load generator n is on host n modulo their number, so that neighbours in a trial's order are on several hosts.
+
+    Attributes:
+        installed: by a host's address and a driver.
+        payloads: see `worker.site.Site`.
     """
 
-    def __init__(
-        self,
-        agents: Sequence[RemoteHost],
-        each: int,
-        clocks: FleetClocks,
-        installed: Mapping[tuple[str, str], Installed],
-        payloads: Mapping[str, str],
-        *,
-        authority: Authority,
-    ) -> None:
-        """`installed`: by a host's address and a driver. `payloads`: see `worker.site.Site`."""
-        self._agents = agents
-        self._hosts = [number % len(agents) for number in range(each * len(agents))]
-        self._clocks = clocks
-        self._installed = installed
-        self._payloads = payloads
-        self._authority = authority
-        self._key, self._certificate = authority.controller_keys()
+    agents: Sequence[RemoteHost]
+    each: int
+    clocks: FleetClocks
+    installed: Mapping[tuple[str, str], Installed]
+    payloads: Mapping[str, str]
+    authority: Authority
+
+    def __post_init__(self) -> None:
+        """Say which load generator is on which host."""
+        self._hosts = [number % len(self.agents) for number in range(self.each * len(self.agents))]
+        self._key, self._certificate = self.authority.controller_keys()
 
     def sites(self, driver: str) -> list[Site]:
         """Of each load generator with a driver."""
         return [self._site(driver, number) for number in self._hosts]
 
     def _site(self, driver: str, number: int) -> Site:
-        agent = self._agents[number]
+        agent = self.agents[number]
         address = agent.host.address
 
         def new_server() -> tuple[str, str]:
             key, request = make_request()
-            return key, self._authority.sign(request, address)
+            return key, self.authority.sign(request, address)
 
         tls = Tls(
-            self._authority.certificate_pem.encode(),
+            self.authority.certificate_pem.encode(),
             self._key.encode(),
             self._certificate.encode(),
             new_server,
             WORKER_PORTS,
         )
-        return Site(agent, self._installed[address, driver], address, load_link(number), tls, self._payloads)
+        return Site(agent, self.installed[address, driver], address, load_link(number), tls, self.payloads)
 
     def ahead_ns(self) -> list[int]:
         """See `MemberClocks.ahead_ns`."""
-        ahead_ns = self._clocks.ahead_ns()
+        ahead_ns = self.clocks.ahead_ns()
         return [ahead_ns[host] for host in self._hosts]
 
     def off_ns(self) -> float:
         """By how much instants of load generators may now be wrong by this host's clock. Raises `ClockError`."""
-        return max(width_s for pair, width_s in self._clocks.widths_s().items() if HERE in pair) / 2 * 1e9
+        return max(width_s for pair, width_s in self.clocks.widths_s().items() if HERE in pair) / 2 * 1e9
 
     def same(self, one: int, other: int) -> bool:
         """See `MemberClocks.same`."""
@@ -121,10 +119,10 @@ class LoadHosts:
 
     def between(self, from_ns: int, until_ns: int) -> dict[tuple[int, int], Offset]:
         """See `MemberClocks.between`."""
-        if len(self._agents) == 1:
+        if len(self.agents) == 1:
             return {}
-        bounds = self._clocks.bounds(from_ns, until_ns)
-        names = [self._agents[host].host.address for host in self._hosts]
+        bounds = self.clocks.bounds(from_ns, until_ns)
+        names = [self.agents[host].host.address for host in self._hosts]
         return {
             (one, other): bounds[names[one], names[other]]
             for one, other in permutations(range(len(names)), 2)

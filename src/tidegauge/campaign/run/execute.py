@@ -278,8 +278,8 @@ def execute(
     `host` is that of load generators and servers, unless these are `apart`.
     """
     archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
-    of_load = apart.machine if apart else None
-    workers = Workers(plan.trials, campaign.worker, of_load or machine(), sharing_of(plan))
+    of_load = apart.machine if apart and apart.machine else machine()
+    workers = Workers(plan.trials, campaign.worker, of_load, sharing_of(plan))
 
     def start_worker(all_hosts: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
         memory = workers.of(spec)
@@ -292,9 +292,9 @@ def execute(
         return start_workers(all_hosts if elsewhere else host, driver, logs, options, count, elsewhere=elsewhere)
 
     resources = RunResources(
-        host,
+        apart.host if apart else host,
         start_worker,
-        _dropper(observer, drop_page_cache),
+        _dropper(observer, apart.host.drop_page_cache if apart else drop_page_cache),
         observer,
         # Of this process and of the agent.
         lambda: time.process_time() + host.agent_cpu_s(),
@@ -306,8 +306,6 @@ def execute(
     if apart is not None:
         resources = replace(
             resources,
-            host=apart.host,
-            drop_page_cache=_dropper(observer, apart.host.drop_page_cache),
             seats=apart.seats,
             provision_apart=apart.provision,
             provisioned=apart.provisioned,
