@@ -94,13 +94,6 @@ class AuthFields(Fields):
     token: Any = None
 
 
-class SecretFields(Fields):
-    """Where a secret is: an environment variable, or a file, relative to the campaign file."""
-
-    env: str = ""
-    file: str = ""
-
-
 def parse_attached_system(item: Mapping[str, Any], source: Source, at: KeyPath, system: System) -> AttachChoice | None:
     """The `attach` block of a system given as a mapping, or None after noting each problem in `source`."""
     for name in SERVERS_KEYS:
@@ -272,7 +265,7 @@ def _secret_problem(value: Any, name: str) -> str:
             f"a {name} must not stand in a campaign, which is copied into every run: say where it is, "
             "{env: VARIABLE} or {file: PATH}"
         )
-    allowed = keys_of(SecretFields)
+    allowed = ["env", "file"]
     strange = [key for key in value if key not in allowed]
     if strange:
         # A secret in braces looks like a key: only what resembles one is repeated.
