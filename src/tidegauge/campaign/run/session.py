@@ -36,37 +36,26 @@ from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadWorker
 
 
-@dataclass(frozen=True)
-class Running:
-    """Servers that are ready and a worker; `trial_id` is that of the trial that started them and holds their logs.
-
-    `wanted` is what they were started as (see `campaign.plan.contenders.Contender`).
-    """
-
-    deployment: Deployment
-    worker: LoadWorker
-    trial_id: str
-    wanted: str = ""
-
-
 class SharedServers:
     """Keeps what a trial that shares its servers leaves running, until a trial wants others or nobody wants it more.
 
-    At most one deployment at a time: systems take turns.
+    At most one deployment at a time: systems take turns. `session` is that of the trial that started it and holds its
+    logs; `wanted` is what it was started as (see `campaign.plan.contenders.Contender`).
     """
 
     def __init__(self) -> None:
-        self.running: Running | None = None
+        self.session: Session | None = None
+        self.wanted = ""
         self._cleanup = ExitStack()
 
-    def keep(self, running: Running, cleanup: ExitStack) -> None:
+    def keep(self, session: Session, wanted: str, cleanup: ExitStack) -> None:
         """Take over what is running, with what ends it."""
-        self.running = running
+        self.session, self.wanted = session, wanted
         self._cleanup = cleanup.pop_all()
 
     def close(self) -> None:
         """End what is kept. Does nothing without it."""
-        self.running = None
+        self.session = None
         self._cleanup.close()
 
 
@@ -213,10 +202,10 @@ def open_session(
     resources: RunResources,
     store: TrialStore,
     *,
-    running: Running | None,
+    running: Session | None,
     cleanup: ExitStack,
 ) -> Session[Spec]:
-    """Servers and worker, ready: those that are running already, or new ones, or the cluster of others.
+    """Servers and worker, ready: those of a session that are running already, or new ones, or the cluster of others.
 
     What was started, and the topics made on others' cluster, are registered in `cleanup` for their end. Raises
     `StartFailedError`.
@@ -257,12 +246,12 @@ def open_session(
     return _with_nodes_reported(session)
 
 
-def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: Running | None) -> CacheDrop:
+def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: Session | None) -> CacheDrop:
     """Empty the page cache of the servers' machines before these start."""
     if spec.attached:
         return CacheDrop(False, "others run the servers, whose page cache is elsewhere")
     if running is not None:
-        return CacheDrop(False, f"the servers of {running.trial_id} go on, and their logs are there")
+        return CacheDrop(False, f"the servers of {running.spec.trial_id} go on, and their logs are there")
     return resources.drop_page_cache([store.directory, *_written(store)])
 
 

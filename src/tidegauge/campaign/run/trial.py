@@ -34,7 +34,6 @@ from tidegauge.campaign.run.result import (
     seen_of,
 )
 from tidegauge.campaign.run.session import (
-    Running,
     RunResources,
     Session,
     SharedServers,
@@ -155,8 +154,7 @@ def run_trial(
         RunFailedError: the worker ended, the disk is full, the agent is gone.
     """
     shared = shared or SharedServers()
-    others = shared.running is not None and shared.running.wanted != _wanted(spec, subject)
-    if others or spec.servers is not Servers.SHARED:
+    if shared.wanted != _wanted(spec, subject) or spec.servers is not Servers.SHARED:
         shared.close()
     try:
         if isinstance(spec, ReadSpec):
@@ -185,7 +183,7 @@ def _run_trial(
         for place in places(store):
             resources.host.track_directory(place)
             cleanup.callback(resources.host.remove_directory, place)
-        session = open_session(spec, subject, resources, store, running=shared.running, cleanup=cleanup)
+        session = open_session(spec, subject, resources, store, running=shared.session, cleanup=cleanup)
         session.phase("prepare", "topics, producers, consumers")
         order, level = _prepare(session)
         level = with_witness(session, order, level)
@@ -197,8 +195,8 @@ def _run_trial(
             session.worker.remove_left_results(order.trial_id)
         delete_topics(session)
         if spec.servers is Servers.SHARED:
-            if shared.running is None:
-                shared.keep(Running(session.deployment, session.worker, spec.trial_id, _wanted(spec, subject)), cleanup)
+            if shared.session is None:
+                shared.keep(session, _wanted(spec, subject), cleanup)
         else:
             session.phase("stop")
     return result
