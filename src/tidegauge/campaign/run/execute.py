@@ -298,7 +298,6 @@ def execute(
         observer,
         # Of this process and of the agent.
         lambda: time.process_time() + host.agent_cpu_s(),
-        records_use=True,
         ceilings=ceilings,
         calibrations=calibrations,
         attestations=known_attestations,

@@ -121,10 +121,8 @@ def _sync_ms(session: Session, use: WindowUse | None) -> float | None:
     return max((value for found in reported for name, value in found.items() if name in names), default=None)
 
 
-def begin_recording(session: Session) -> UseRecorder | None:
-    """Start to record; None where nobody wants it."""
-    if not session.resources.records_use:
-        return None
+def begin_recording(session: Session) -> UseRecorder:
+    """Start to record what servers, worker and host use."""
     host, observer = session.resources.host, session.resources.observer
     metrics, devices = session.subject.system.metrics, _data_devices(session)
     return UseRecorder(host, session.store, observer, session.deployment, metrics, devices)

@@ -85,7 +85,7 @@ class RunResources:
     system's version at a level with settings of a digest.
     `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` sees that
     those have the files that are here, and `provisioned` is told once all have; `links` is what they can send and
-    receive. `records_use`: whether what servers, worker and host use is followed during trials.
+    receive.
     """
 
     host: Host
@@ -96,7 +96,6 @@ class RunResources:
     in_force: Callable[[TrialSpec, Contender], None] = lambda _spec, _found: None
     ceilings: RunCeilings | None = None
     attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
-    records_use: bool = False
     calibrations: Sequence[Calibration] = ()
     seats: Mapping[int, Seat] = field(default_factory=dict)
     provision_apart: Callable[[Distribution], None] = lambda _here: None

@@ -206,13 +206,8 @@ def _recorded(
     session: Session[Spec], measure: Callable[[Session[Spec]], tuple[Result, TotalFigures]]
 ) -> tuple[Result, TotalFigures]:
     """Measure while what is used is recorded, and name what limited the result."""
-    use = begin_recording(session)
-    if use is None:
-        return measure(session)
-    try:
+    with contextlib.closing(begin_recording(session)) as use:
         result, totals = measure(replace(session, use=use))
-    finally:
-        use.close()
     found = use.window_use()
     limits = limiting_of(session, result, totals, found)
     if found is None:
