@@ -67,12 +67,10 @@ class Lab(Protocol[Spec_contra, Result_co]):
     @property
     def results(self) -> Sequence[TrialResult]:
         """Results of all trials of the run so far, in order; those of this step appear as they are measured."""
-        ...
 
     @property
     def findings(self) -> Sequence[Finding]:
         """All findings of the run so far."""
-        ...
 
     def measure(self, spec: Spec_contra) -> Result_co:
         """Carry out one trial: a planned one, or one made on the fly with a `trial_id` of its own.
@@ -80,15 +78,12 @@ class Lab(Protocol[Spec_contra, Result_co]):
         Raises:
             RunFailedError: the system or the worker failed.
         """
-        ...
 
     def decided(self, text: str, left: Sequence[Spec_contra] = ()) -> None:
         """Announce a decision as it is made, in a sentence, and the trials that are expected yet."""
-        ...
 
     def found(self, finding: Finding) -> None:
         """Store a finding and show it."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -267,17 +267,14 @@ def memory_needs(campaign: Campaign, find_system: Callable[[str], System], worke
 def _need(point: Point, choice: SystemChoice, system: System, workers: Workers) -> MemoryNeed:
     campaign, name = point.campaign, label(choice, system)
     worker = workers.most(name, point.values)
+    # What a fleet's hosts have is not known before they are asked.
+    workers_here = 0 if workers.choice.hosts else workers.choice.count
     if not campaign.starts_here(choice):
-        return MemoryNeed(name, (), worker, workers=_here(workers.choice))
+        return MemoryNeed(name, (), worker, workers=workers_here)
     servers = system.processes(
         choice.version or system.default_version, campaign.nodes, choice.heap_mb, choice.direct_memory_mb, choice.shape
     )
-    return MemoryNeed(name, tuple(servers), worker, nodes=campaign.nodes, workers=_here(workers.choice))
-
-
-def _here(choice: WorkerChoice) -> int:
-    """Workers on this host; what a fleet's hosts have is not known before they are asked."""
-    return 0 if choice.hosts else choice.count
+    return MemoryNeed(name, tuple(servers), worker, nodes=campaign.nodes, workers=workers_here)
 
 
 def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:

@@ -30,6 +30,7 @@ from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.server import by_turns
 from tidegauge.model.trial import AttestResult, AttestSpec
+from tidegauge.numbers import plural
 from tidegauge.store.trial import TrialStore
 
 
@@ -74,12 +75,10 @@ def _make_disks(spec: AttestSpec, resources: RunResources, store: TrialStore, cl
     plan = spec.attest
     if plan.means is Means.CRASH:
         return ()
-    disks = "1 disk" if spec.nodes == 1 else f"{spec.nodes} disks"
-    resources.observer(PhaseStarted(spec.trial_id, "prepare", f"{disks} ({plan.file_system.value})", None))
-    roots = store.disks or (store.data_directory,)
-    by_node = by_turns(roots, spec.nodes)
+    disks = f"{plural(spec.nodes, 'disk')} ({plan.file_system.value})"
+    resources.observer(PhaseStarted(spec.trial_id, "prepare", disks, None))
     made = []
-    for number, root in enumerate(by_node, 1):
+    for number, root in enumerate(by_turns(store.disks or (store.data_directory,), spec.nodes), 1):
         place = root / f"disk-{number}"
         cleanup.callback(resources.host.rig.remove_disk, place)
         seat = resources.seats.get(number)

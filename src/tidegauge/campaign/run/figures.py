@@ -121,7 +121,6 @@ class SecondsSource(Protocol):
 
     def watch(self, from_second: int = 0, /) -> Iterator[SecondFigures]:
         """See `LoadWorker.watch`."""
-        ...
 
 
 @dataclass
