@@ -151,11 +151,6 @@ class Campaign:
         return any(self.starts_here(system) for _, system in self.choices)
 
     @property
-    def starts_any(self) -> bool:
-        """Whether any servers are started, wherever that is."""
-        return any(system.attach is None for _, system in self.choices)
-
-    @property
     def each(self) -> tuple[Point, ...]:
         """The campaign at each point; once, at a point without values, if it has no sweep."""
         return self.points or (Point({}, self),)

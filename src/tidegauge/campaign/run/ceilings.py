@@ -132,8 +132,9 @@ def _by_turns(devices: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 def _wanted(campaign: Campaign) -> bool:
     """Not where others run all servers, nor for attestations: these measure no throughput."""
+    starts_any = any(system.attach is None for _, system in campaign.choices)
     chosen = [choice.name for point in campaign.each for choice in point.campaign.experiments]
-    of_use = campaign.starts_any and any(name != ATTEST for name in chosen)
+    of_use = starts_any and any(name != ATTEST for name in chosen)
     return of_use and os.environ.get(SWITCH, "").lower() != "off"
 
 
