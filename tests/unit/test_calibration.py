@@ -15,7 +15,7 @@ from report_samples import ceilings
 from rich.console import Console
 from run_samples import spec
 
-from tidegauge.campaign.plan.sizing import (
+from tidegauge.campaign.plan.generators import (
     BYTES_PER_S_LOW,
     MSGS_PER_S_LOW,
     known_rate_max,

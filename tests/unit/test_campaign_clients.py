@@ -13,7 +13,7 @@ from test_hosts_facts import V2, plant
 from test_omb_workload import write
 
 from tidegauge.campaign.model import Campaign, SystemChoice, WorkerChoice
-from tidegauge.campaign.plan.clients import check_clients, sharing_of
+from tidegauge.campaign.plan.generators import check_clients, sharing_of
 from tidegauge.campaign.plan.memory import worker_memory
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.run.session import TOPICS_READ_MAX, evenly

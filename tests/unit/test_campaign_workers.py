@@ -13,7 +13,7 @@ from test_campaign_parse import GOOD, complaint, parse
 from test_omb_campaign import DRIVER, WORKLOAD
 
 from tidegauge.campaign.model import WorkerChoice
-from tidegauge.campaign.plan.clients import check_workers
+from tidegauge.campaign.plan.generators import check_workers
 from tidegauge.campaign.plan.memory import worker_memory
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError

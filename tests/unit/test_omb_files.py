@@ -18,7 +18,7 @@ from test_campaign_plan import CAMPAIGN
 from test_store_omb import FIELDS
 
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.plan.clients import check_clients
+from tidegauge.campaign.plan.generators import check_clients
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.config.source import Source, read_source
 from tidegauge.errors import UserError

@@ -11,12 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan.clients import check_clients, check_workers, sharing_of
 from tidegauge.campaign.plan.fairness import UnequalError, wanted_tilts
+from tidegauge.campaign.plan.generators import (
+    check_clients,
+    check_workers,
+    sharing_of,
+    sizes_to_know,
+    sizing_warnings,
+)
 from tidegauge.campaign.plan.limits import check_faults, check_handles, machines_of
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, check_window, fitting, memory_needs
 from tidegauge.campaign.plan.plan import Plan, left_out_note, plan_campaign, plan_warnings
-from tidegauge.campaign.plan.sizing import sizes_to_know, sizing_warnings
 from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.read.published import with_differences

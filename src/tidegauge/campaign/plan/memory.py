@@ -34,8 +34,8 @@ from math import ceil
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
-from tidegauge.campaign.plan.clients import SERVERS_UNKNOWN, users_of
 from tidegauge.campaign.plan.contenders import label
+from tidegauge.campaign.plan.generators import SERVERS_UNKNOWN, users_of
 from tidegauge.errors import UserError
 from tidegauge.fairness import receive_queue_messages
 from tidegauge.hosts.memory import Machine

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan.sizing import sizes_to_know, sizing_warnings
+from tidegauge.campaign.plan.generators import sizes_to_know, sizing_warnings
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.attest import NAME as ATTEST
 from tidegauge.fleet.api import Host

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan.clients import sharing_of
 from tidegauge.campaign.plan.contenders import label
 from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
+from tidegauge.campaign.plan.generators import sharing_of
 from tidegauge.campaign.plan.memory import Workers
 from tidegauge.campaign.plan.plan import FINDERS, Plan, Step, left_out_note, plan_warnings
 from tidegauge.campaign.run.attesting import run_attestation

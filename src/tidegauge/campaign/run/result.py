@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tidegauge.campaign.plan.sizing import known_rate_max
+from tidegauge.campaign.plan.generators import known_rate_max
 from tidegauge.campaign.run.figures import Follower
 from tidegauge.campaign.run.session import Session, places
 from tidegauge.campaign.run.telemetry import UseRecorder
