@@ -61,8 +61,8 @@ def test_pulsar(tmp_path_factory: pytest.TempPathFactory, place: Place) -> None:
         assert result["validity"] == "doubtful"
         assert "Durability is UNKNOWN (pulsar@attached)" in said
         assert "no bookie-http-urls were given" in said
-        bookies = pulsar.deployment.bookie_http  # type: ignore[attr-defined]
-        said, result = run(place, "pulsar", f"{{{urls}, bookie-http-urls: '{bookies[0]}'}}")
+        (bookie,) = pulsar.deployment.bookies.values()  # type: ignore[attr-defined]
+        said, result = run(place, "pulsar", f"{{{urls}, bookie-http-urls: '{bookie}'}}")
         assert "level 3 for pulsar@attached, as asked" in said
         for kind in ("", "/partitioned"):
             assert "-borrowed-" not in asked(f"{known['adminUrl']}/admin/v2/persistent/public/default{kind}")

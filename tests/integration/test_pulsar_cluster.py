@@ -177,7 +177,7 @@ def test_a_bookie_restarted_without_fsync_is_named(level_1: Ready) -> None:
     configuration.write_text(configuration.read_text().replace("journalSyncData=true", "journalSyncData=false"))
     level_1.host.start(spec)
     patience = Patience(START_S_MAX)
-    while not is_writable(deployment.bookie_http[1]):
+    while not is_writable(deployment.bookies["pulsar-bookie-2"]):
         deployment.check_alive()
         assert not patience.is_over()
         time.sleep(0.1)
@@ -236,7 +236,7 @@ def kill_when_started(host: LocalHost, name: str) -> None:
 def spec_of(pulsar: Ready, name: str) -> ProcessSpec:
     """How a running process was started, as somebody would find out who starts it again by hand."""
     process = psutil.Process(pulsar.host.status(name).pid)
-    log_path = pulsar.deployment.log_paths[name] if isinstance(pulsar.deployment, PulsarDeployment) else Path()
+    log_path = pulsar.deployment.log_path(name) if isinstance(pulsar.deployment, PulsarDeployment) else Path()
     return ProcessSpec(name, tuple(process.cmdline()), process.environ(), process.cwd(), str(log_path))
 
 

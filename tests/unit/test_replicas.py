@@ -82,11 +82,8 @@ def test_owners_of_pulsar_are_nodes_by_their_brokers_addresses() -> None:
         host=cast(Host, None),
         connection={},
         processes=(),
-        log_paths={},
         jvm_flags=(),
-        bookie_http=(),
-        stages=(),
-        bookies=(),
+        bookies={},
         brokers=known,
     )
     owners = "127.0.0.1:8082, none, 127.0.0.1:8081, 127.0.0.1:9999"

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from tidegauge.errors import StartFailedError
+from tidegauge.fleet.api import ProcessSpec
+from tidegauge.systems.api import Node
 from tidegauge.systems.logs import find_cause
 from tidegauge.systems.pulsar.deployment import BAD_COOKIE
 from tidegauge.systems.servers import Servers, ended_error
@@ -102,10 +105,41 @@ class Staged(Servers):
         return (("broker-1", "broker-2"), ("bookie-1",))
 
 
+def test_nodes_end_before_what_serves_them_and_alone_keep_copies() -> None:
+    names, nodes = ("kafka-1", "kafka-2", "kafka-zookeeper"), (Node(1, ("kafka-1",), ()), Node(2, ("kafka-2",), ()))
+    host: Any = None
+    deployment = Servers("Kafka", host, {}, names, (), nodes=nodes)
+    assert deployment.stop_order == (("kafka-1", "kafka-2"), ("kafka-zookeeper",))
+    assert deployment.storage_processes == ("kafka-1", "kafka-2")
+    unknown = Servers("Kafka", host, {}, names, ())
+    assert [name for stage in unknown.stop_order for name in stage] == list(names)
+    assert unknown.storage_processes == names
+
+
+def test_what_was_started_is_ended_if_the_next_can_not_be_started(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def start(spec: ProcessSpec) -> None:
+        if spec.name == "broker-2":
+            raise StartFailedError("no memory")
+        calls.append(f"start {spec.name}")
+
+    host: Any = SimpleNamespace(
+        start=start, stop=lambda name: calls.append(f"stop {name}"), release_ports=lambda _: calls.append("ports")
+    )
+    deployment = Servers("Kafka", host, {}, ("broker-1", "broker-2"), ())
+    with pytest.raises(StartFailedError, match="no memory"), deployment.starting():
+        for name in deployment.processes:
+            deployment.start_process(ProcessSpec(name, (), {}, str(tmp_path), str(tmp_path / f"{name}.log")))
+    assert calls[0] == "start broker-1"
+    assert sorted(calls[1:3]) == ["stop broker-1", "stop broker-2"]
+    assert calls[3:] == ["ports"]
+
+
 def test_every_stage_is_ended_before_ports_are_given_back() -> None:
     calls: list[str] = []
     host: Any = SimpleNamespace(stop=calls.append, release_ports=lambda ports: calls.append(f"ports {ports}"))
     names = ("bookie-1", "broker-1", "broker-2")
-    Staged("Pulsar", host, {}, names, {}, (), ports=(7,)).stop()
+    Staged("Pulsar", host, {}, names, (), ports=(7,)).stop()
     assert sorted(calls[:2]) == ["broker-1", "broker-2"]
     assert calls[2:] == ["bookie-1", "ports (7,)"]

@@ -153,9 +153,9 @@ class Deployment:
     def storage_processes(self) -> tuple[str, ...]:
         """Those of `processes` that must have a message on their disk before it counts as synced; one for each copy.
 
-        Each keeps a copy, where a system does not say otherwise.
+        Each of a node keeps a copy, where a system does not say otherwise.
         """
-        return self.processes
+        return tuple(name for node in self.nodes for name in node.processes) or self.processes
 
     def set_down(self, number: int) -> None:
         """A node is, or is about to be, down on purpose: until it is started again its end is no failure.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,6 @@ class Servers(Deployment):
     """A `Deployment` of processes that were started here, as far as it is the same for every system.
 
     Attributes:
-        log_paths: by process name.
         ports: what the host gave for them; returned to it when they have ended.
         started: by process name, what was started, to start it again.
         down: names of processes that have ended on purpose, or are about to.
@@ -34,7 +33,6 @@ class Servers(Deployment):
     host: Host
     connection: Mapping[str, str]
     processes: tuple[str, ...]
-    log_paths: Mapping[str, Path]
     jvm_flags: tuple[str, ...]
     ports: tuple[int, ...] = field(default=(), kw_only=True)
     metrics_endpoints: tuple[Endpoint, ...] = field(default=(), kw_only=True)
@@ -42,10 +40,24 @@ class Servers(Deployment):
     started: dict[str, ProcessSpec] = field(default_factory=dict, kw_only=True, repr=False)
     down: set[str] = field(default_factory=set, kw_only=True)
 
+    @contextlib.contextmanager
+    def starting(self) -> Iterator[None]:
+        """Stops what was started if the block in which it is started fails."""
+        try:
+            yield
+        except BaseException:
+            self.stop()
+            raise
+
     def start_process(self, spec: ProcessSpec) -> None:
         """Start one process of the deployment for the first time. Raises `StartFailedError`."""
         self.started[spec.name] = spec
         self.host.start(spec)
+
+    @property
+    def _begun(self) -> list[str]:
+        """Those of `processes` that were started so far."""
+        return [name for name in self.processes if name in self.started]
 
     def set_down(self, number: int) -> None:
         """See `Deployment.set_down`."""
@@ -79,22 +91,26 @@ class Servers(Deployment):
 
     def check_alive(self) -> None:
         """See `Deployment.check_alive`."""
-        for name in self.processes:
+        for name in self._begun:
             status = self.host.status(name)
             # Asked in this order, so that a node that is started again meanwhile is no failure.
             if status.running or name in self.down or self.host.status(name).running:
                 continue
-            path = self.log_paths[name]
-            raise ended_error(f"{self.title} ({name})", status.exit_code, self.cause_in(self.log_end(name)), path)
+            what, cause = f"{self.title} ({name})", self.cause_in(self.log_end(name))
+            raise ended_error(what, status.exit_code, cause, self.log_path(name))
 
     def last_words(self) -> str:
         """See `Deployment.last_words`."""
-        causes = [cause for name in self.processes if (cause := self.cause_in(self.log_end(name)))]
+        causes = [cause for name in self._begun if (cause := self.cause_in(self.log_end(name)))]
         return str(causes[0]) if causes else ""
+
+    def log_path(self, name: str) -> Path:
+        """Of a process that was started."""
+        return Path(self.started[name].log_path)
 
     def log_end(self, name: str) -> str:
         """The end of a process's log; "" if there is none."""
-        return self.host.read_end(self.log_paths[name], LOG_END_BYTES)
+        return self.host.read_end(self.log_path(name), LOG_END_BYTES)
 
     def cause_in(self, log: str) -> Cause | None:
         """The likeliest cause of a failure in a log; None if no line looks like one."""
@@ -104,9 +120,11 @@ class Servers(Deployment):
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
         """Which processes to end, stage after stage; those of a stage end at the same time.
 
-        All at once where a system does not say otherwise: nodes that end one by one wait for a quorum that is gone.
+        Where a system does not say otherwise, all nodes at once, since one by one they wait for a quorum that is gone;
+        then what belongs to none and serves them all, such as a ZooKeeper that they sign off from.
         """
-        return (self.processes,)
+        of_nodes = tuple(name for node in self.nodes for name in node.processes)
+        return (of_nodes, tuple(name for name in self.processes if name not in of_nodes))
 
     def stop(self) -> None:
         """See `Deployment.stop`."""

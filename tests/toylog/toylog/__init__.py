@@ -52,13 +52,11 @@ class ToylogSystem(System):
         (port,) = host.free_ports(1)
         directory = request.node_directory(1, PROCESS)
         directory.mkdir(parents=True)
-        log_path = request.log_directory / f"{PROCESS}.log"
         deployment = Servers(
             title=self.title,
             host=host,
             connection={"port": str(port)},
             processes=(PROCESS,),
-            log_paths={PROCESS: log_path},
             jvm_flags=(),
             ports=(port,),
             nodes=(Node(1, (PROCESS,), (directory,)),),
@@ -70,7 +68,7 @@ class ToylogSystem(System):
                 argv=(sys.executable, str(SERVER), str(port), str(directory), *fsync),
                 env={},
                 cwd=str(directory),
-                log_path=str(log_path),
+                log_path=str(request.log_path(PROCESS)),
             )
         )
         return deployment

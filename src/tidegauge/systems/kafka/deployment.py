@@ -144,17 +144,6 @@ FORMAT_FLAGS = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 class KafkaDeployment(Servers):
     """A running Kafka."""
 
-    @property
-    def storage_processes(self) -> tuple[str, ...]:
-        """The brokers: a ZooKeeper keeps no messages."""
-        return tuple(name for name in self.processes if name != zookeeper.PROCESS)
-
-    @property
-    def stop_order(self) -> tuple[tuple[str, ...], ...]:
-        """All brokers, then the ZooKeeper that they sign off from, if there is one."""
-        keepers = tuple(name for name in self.processes if name == zookeeper.PROCESS)
-        return (self.storage_processes, keepers) if keepers else (self.processes,)
-
     def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
         """See `Deployment.leaders`: a broker's id is its node's number."""
         return leaders(settings)
@@ -172,14 +161,12 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     if keeper is None:
         _format_all(request, host, nodes, files)
     brokers = tuple(node.name for node in nodes)
-    names = (*brokers, zookeeper.PROCESS) if keeper else brokers
     agents = _agents(request, host, nodes)
     deployment = KafkaDeployment(
         title=f"Kafka {request.distribution.version}",
         host=host,
         connection={"bootstrap.servers": ",".join(f"{node.address}:{node.client_port}" for node in nodes)},
-        processes=names,
-        log_paths={name: request.log_path(name) for name in names},
+        processes=(*brokers, zookeeper.PROCESS) if keeper else brokers,
         jvm_flags=(*flags, *quick_start_flags(request), *logging),
         ports=(
             *(port for node in nodes for port in (node.client_port, node.controller_port)),
@@ -193,16 +180,13 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
         ),
         nodes=tuple(Machine(node.number, (node.name,), node.data_directories) for node in nodes),
     )
-    try:
+    with deployment.starting():
         if keeper:
             deployment.start_process(zookeeper.process(host, keeper, request, logging))
         for name, node in zip(brokers, nodes, strict=True):
             all_flags = (*deployment.jvm_flags, *([agents[name][1]] if name in agents else []))
             main = ("kafka.Kafka", str(files[node.number]))
             deployment.start_process(java_server(request, name, all_flags, main, seat=request.seat(node.number)))
-    except BaseException:
-        deployment.stop()
-        raise
     return deployment
 
 

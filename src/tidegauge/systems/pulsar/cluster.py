@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest, Node, Seat
-from tidegauge.systems.jvm import (
-    java_server,
-    jvm_flags,
-    log4j2_text,
-    properties_text,
-    quick_start_flags,
-    zookeeper_settings,
-)
+from tidegauge.systems.jvm import java_server, log4j2_text, properties_text, zookeeper_settings
 from tidegauge.systems.logs import find_cause
 from tidegauge.systems.pulsar.bookie import is_writable
 from tidegauge.systems.pulsar.config import (
@@ -34,12 +27,11 @@ from tidegauge.systems.pulsar.config import (
     bookie_conf,
     broker_conf,
     connection,
-    pulsar_flags,
     refuse_shared,
     setup_arguments,
     shape_of,
 )
-from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment, endpoints
+from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment, endpoints, server_flags
 from tidegauge.systems.servers import LOG_END_BYTES, ended_error, listens
 
 ZOOKEEPER, SETUP = "pulsar-zookeeper", "pulsar-setup"
@@ -53,31 +45,19 @@ _POLL_S = 0.05
 
 @dataclass(frozen=True)
 class Plan:
-    """Who will run where."""
+    """Who will run where. `ports`: all that the host gave."""
 
     request: DeployRequest
     shape: Shape
     zookeeper_port: int
     bookies: tuple[Bookie, ...]
     brokers: tuple[Broker, ...]
+    ports: tuple[int, ...]
 
     @property
     def node_memory(self) -> Memory:
         """What the campaign gives each node."""
         return Memory(self.request.heap_mb, self.request.direct_memory_mb)
-
-    @property
-    def stages(self) -> tuple[tuple[str, ...], ...]:
-        """Processes in the order of their end; those of one stage end at the same time."""
-        brokers = tuple(broker.process for broker in self.brokers)
-        return brokers, tuple(bookie.process for bookie in self.bookies), (ZOOKEEPER,)
-
-    @property
-    def ports(self) -> tuple[int, ...]:
-        """All that the host gave."""
-        bookies = (port for bookie in self.bookies for port in (bookie.port, bookie.http_port))
-        brokers = (port for broker in self.brokers for port in (broker.client_port, broker.admin_port))
-        return (self.zookeeper_port, *bookies, *brokers)
 
     def node_of(self, broker: Broker) -> int:
         """The number of the node that a broker is on: that of the bookie beside it, or one after all bookies'."""
@@ -120,28 +100,26 @@ def deploy_cluster(request: DeployRequest, host: Host) -> PulsarDeployment:
     refuse_shared(request.settings)
     plan = plan_of(request, host)
     deployment = _deployment(plan, host)
-    try:
+    with deployment.starting():
         _start_zookeeper(plan, deployment)
         _set_up(plan, deployment)
         _start_bookies(plan, deployment)
         _start_brokers(plan, deployment)
-    except BaseException:
-        deployment.stop()
-        raise
     return deployment
 
 
 def plan_of(request: DeployRequest, host: Host) -> Plan:
     """What is to be started, with free ports and each bookie's directories."""
     shape = shape_of(request.shape, request.nodes)
-    ports = iter(host.free_ports(1 + 2 * shape.nodes + 2 * shape.brokers))
+    given = tuple(host.free_ports(1 + 2 * shape.nodes + 2 * shape.brokers))
+    ports = iter(given)
     zookeeper_port = next(ports)
     bookies = tuple(_bookie(number, shape, request, next(ports), next(ports)) for number in range(1, shape.nodes + 1))
     first = shape.nodes if shape.layout == TIERED else 0
     brokers = tuple(
         Broker(number, next(ports), next(ports), request.seat(first + number)) for number in range(1, shape.brokers + 1)
     )
-    return Plan(request, shape, zookeeper_port, bookies, brokers)
+    return Plan(request, shape, zookeeper_port, bookies, brokers, given)
 
 
 def _bookie(number: int, shape: Shape, request: DeployRequest, port: int, http_port: int) -> Bookie:
@@ -155,17 +133,17 @@ def _bookie(number: int, shape: Shape, request: DeployRequest, port: int, http_p
 
 
 def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
-    processes = tuple(name for stage in plan.stages for name in stage)
     return PulsarDeployment(
         title=f"Pulsar {plan.request.distribution.version}",
         host=host,
         connection=connection(plan.brokers),
-        processes=processes,
-        log_paths={name: plan.request.log_path(name) for name in processes},
+        processes=(
+            *(broker.process for broker in plan.brokers),
+            *(bookie.process for bookie in plan.bookies),
+            ZOOKEEPER,
+        ),
         jvm_flags=_disclosed_flags(plan),
-        bookie_http=tuple(bookie.http for bookie in plan.bookies),
-        stages=plan.stages,
-        bookies=tuple(bookie.process for bookie in plan.bookies),
+        bookies={bookie.process: bookie.http for bookie in plan.bookies},
         brokers={f"{broker.seat.address}:{broker.admin_port}": plan.node_of(broker) for broker in plan.brokers},
         ports=plan.ports,
         metrics_endpoints=endpoints(
@@ -190,11 +168,8 @@ def _disclosed_flags(plan: Plan) -> tuple[str, ...]:
 
 
 def _flags(plan: Plan, process: str, memory: Memory) -> tuple[str, ...]:
-    java_version = plan.request.distribution.java_version
-    directory = plan.working_directory(process)
     logging = plan.request.log_directory / "pulsar-log4j2.xml"
-    memory_flags = jvm_flags(memory.heap_mb, memory.direct_mb, java_version, directory)
-    return (*memory_flags, *quick_start_flags(plan.request), *pulsar_flags(logging))
+    return server_flags(plan.request, memory, plan.working_directory(process), logging)
 
 
 def _process(
@@ -224,9 +199,8 @@ def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
     memory = Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB)
     main = (*ZOOKEEPER_FLAGS, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(configuration))
     deployment.start_process(_process(host, plan, ZOOKEEPER, memory, main, seat=plan.zookeeper_seat))
-    waiting = replace(deployment, processes=(ZOOKEEPER,))
     ready = partial(listens, plan.zookeeper_seat.address, plan.zookeeper_port)
-    _await(waiting, "ZooKeeper did not listen", ready, ZOOKEEPER_S_MAX, plan.request.log_path(ZOOKEEPER))
+    _await(deployment, "ZooKeeper did not listen", ready, ZOOKEEPER_S_MAX, request.log_path(ZOOKEEPER))
 
 
 def _set_up(plan: Plan, deployment: PulsarDeployment) -> None:
@@ -234,9 +208,8 @@ def _set_up(plan: Plan, deployment: PulsarDeployment) -> None:
     host, log_path = deployment.host, plan.request.log_path(SETUP)
     arguments = (*DRIVER_FLAGS, *setup_arguments(plan.zookeeper, plan.brokers))
     host.start(_process(host, plan, SETUP, Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB), arguments))
-    waiting = replace(deployment, processes=(ZOOKEEPER,))
     try:
-        _await(waiting, f"{SETUP} did not end", lambda: _has_ended(host, log_path), SETUP_S_MAX, log_path)
+        _await(deployment, f"{SETUP} did not end", lambda: _has_ended(host, log_path), SETUP_S_MAX, log_path)
     finally:
         status = host.stop(SETUP)
     log = host.read_end(log_path, LOG_END_BYTES)
@@ -257,11 +230,10 @@ def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
         deployment.host.make_directories(bookie.journal_directory, *bookie.ledger_directories)
         settings = bookie_conf(bookie, plan.zookeeper, plan.request.choice, memory)
         _start(plan, deployment, bookie, memory, settings)
-    waiting = replace(deployment, processes=(*deployment.bookies, ZOOKEEPER))
     for bookie in plan.bookies:
         log_path = plan.request.log_path(bookie.process)
         failure = f"{bookie.process} did not take writes"
-        _await(waiting, failure, partial(is_writable, bookie.http), BOOKIES_S_MAX, log_path)
+        _await(deployment, failure, partial(is_writable, bookie.http), BOOKIES_S_MAX, log_path)
 
 
 def _start_brokers(plan: Plan, deployment: PulsarDeployment) -> None:
@@ -288,7 +260,7 @@ def _start(
 def _await(
     deployment: PulsarDeployment, failure: str, reached: Callable[[], bool], seconds_max: float, log_path: Path
 ) -> None:
-    """Until something is so. Raises `StartFailedError` if a process of the deployment ends, or if it never is."""
+    """Until something is so. Raises `StartFailedError` if a process that was started ends, or if it never is."""
     deadline_s = time.monotonic() + seconds_max
     while not reached():
         deployment.check_alive()

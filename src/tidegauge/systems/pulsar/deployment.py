@@ -19,6 +19,7 @@ from tidegauge.systems.metrics import Combine, Endpoint, Kind, Metric
 from tidegauge.systems.pulsar.bookie import read_bookie_at
 from tidegauge.systems.pulsar.config import (
     QUIET_LOGGERS,
+    Memory,
     Ports,
     pulsar_flags,
     standalone_arguments,
@@ -89,21 +90,18 @@ class PulsarDeployment(Servers):
     """A running Pulsar.
 
     Attributes:
-        bookie_http: of the bookies in order, the address of their HTTP server ("http://127.0.0.1:8000").
-        stages: processes in the order of their end; those of one stage end at the same time.
-        bookies: the processes that keep messages.
+        bookies: the processes that keep messages in order, with the address of their HTTP server
+            ("http://127.0.0.1:8000").
         brokers: by "host:port" of its admin API, as brokers name each other, the number of a broker's node.
     """
 
-    bookie_http: tuple[str, ...]
-    stages: tuple[tuple[str, ...], ...]
-    bookies: tuple[str, ...]
+    bookies: Mapping[str, str]
     brokers: Mapping[str, int]
 
     @property
     def storage_processes(self) -> tuple[str, ...]:
         """The bookies: brokers and the metadata store keep no messages."""
-        return self.bookies
+        return tuple(self.bookies)
 
     def cause_in(self, log: str) -> Cause | None:
         """See `Servers.cause_in`: also what only bookies say."""
@@ -112,12 +110,13 @@ class PulsarDeployment(Servers):
     @property
     def stop_order(self) -> tuple[tuple[str, ...], ...]:
         """Brokers, then bookies, then the metadata store, so that each can still close what it holds."""
-        return self.stages
+        of_nodes, of_none = super().stop_order
+        return (tuple(name for name in of_nodes if name not in self.bookies), self.storage_processes, of_none)
 
     def read_back(self, describe: Describe, topics: list[str]) -> list[Setting]:
         """Broker and namespace settings through the admin API, the bookies' from the bookies themselves."""
         settings = describe(topics)
-        for number, base in enumerate(self.bookie_http, 1):
+        for number, base in enumerate(self.bookies.values(), 1):
             settings = settings + read_bookie_at(number, base)
         return settings
 
@@ -142,7 +141,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     host.make_directories(request.data_directory / "tmp", bookkeeper, request.log_directory)
     logging = host.write(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
     configuration = host.write(request.log_directory / f"{PROCESS}.conf", properties_text(settings))
-    flags = _flags(request, logging)
+    flags = server_flags(request, Memory(request.heap_mb, request.direct_memory_mb), request.data_directory, logging)
     main = standalone_arguments(configuration, bookkeeper, metadata, ports, seat)
     deployment = PulsarDeployment(
         title=f"Pulsar {request.distribution.version}",
@@ -152,17 +151,15 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
             "adminUrl": f"http://{admin}",
         },
         processes=(PROCESS,),
-        log_paths={PROCESS: request.log_path(PROCESS)},
         jvm_flags=flags,
-        bookie_http=(bookie_http,),
-        stages=((PROCESS,),),
-        bookies=(PROCESS,),
+        bookies={PROCESS: bookie_http},
         brokers={admin: 1},
         ports=astuple(ports),
         metrics_endpoints=endpoints((PROCESS, f"http://{admin}"), (PROCESS, bookie_http)),
         nodes=(Node(1, (PROCESS,), (bookkeeper, metadata)),),
     )
-    deployment.start_process(java_server(request, PROCESS, flags, main, seat=seat, usual_grace_s=STOP_GRACE_S))
+    with deployment.starting():
+        deployment.start_process(java_server(request, PROCESS, flags, main, seat=seat, usual_grace_s=STOP_GRACE_S))
     return deployment
 
 
@@ -182,10 +179,10 @@ def _refuse_standalone(request: DeployRequest) -> None:
         )
 
 
-def _flags(request: DeployRequest, logging: Path) -> tuple[str, ...]:
-    java_version = request.distribution.java_version
-    memory = jvm_flags(request.heap_mb, request.direct_memory_mb, java_version, request.data_directory)
-    return (*memory, *quick_start_flags(request), *pulsar_flags(logging))
+def server_flags(request: DeployRequest, memory: Memory, directory: Path, logging: Path) -> tuple[str, ...]:
+    """Flags of a process with so much memory, whose temporary files are in `directory`."""
+    own = jvm_flags(memory.heap_mb, memory.direct_mb, request.distribution.java_version, directory)
+    return (*own, *quick_start_flags(request), *pulsar_flags(logging))
 
 
 def endpoints(*servers: tuple[str, str]) -> tuple[Endpoint, ...]:

@@ -173,11 +173,6 @@ class RabbitmqDeployment(Servers):
 
     given: tuple[str, ...] = ()
 
-    @property
-    def storage_processes(self) -> tuple[str, ...]:
-        """The nodes; port mappers keep nothing."""
-        return tuple(name for name in self.processes if not name.startswith(EPMD))
-
     def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
         """See `Deployment.leaders`, by queue."""
         return leaders(settings)
@@ -185,11 +180,6 @@ class RabbitmqDeployment(Servers):
     def cause_in(self, log: str) -> Cause | None:
         """See `Servers.cause_in`: Erlang words its failures in its own way."""
         return find_cause(log, self.given)
-
-    @property
-    def stop_order(self) -> tuple[tuple[str, ...], ...]:
-        """See `Servers.stop_order`: port mappers after the nodes that are registered with them."""
-        return (self.storage_processes, tuple(name for name in self.processes if name.startswith(EPMD)))
 
 
 def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
@@ -209,13 +199,11 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
         _write_node(host, node, settings, enabled_plugins(streams), request.log_directory)
     names = tuple(f"rabbitmq-{node.number}" for node in nodes)
     mappers = _mappers(nodes, epmd_port)
-    processes = (*names, *(mapper.name for mapper in mappers))
     deployment = RabbitmqDeployment(
         title=f"RabbitMQ {layout.version}",
         host=host,
         connection=connection(nodes, form_of(request.choice).queue_type, streams),
-        processes=processes,
-        log_paths={name: request.log_path(name) for name in processes},
+        processes=(*names, *(mapper.name for mapper in mappers)),
         jvm_flags=(f"vm_memory_high_watermark.absolute={memory_mb}MiB",),
         ports=tuple(ports),
         metrics_endpoints=tuple(
@@ -225,17 +213,14 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
         nodes=tuple(Machine(node.number, (name,), (node.directory,)) for name, node in zip(names, nodes, strict=True)),
         given=tuple(request.settings),
     )
-    try:
+    with deployment.starting():
         for mapper in mappers:
             deployment.start_process(_epmd(layout, home, mapper, request.log_path(mapper.name)))
         for mapper in mappers:
             _await_epmd(deployment, mapper)
         for name, node in zip(names, nodes, strict=True):
             environment = node_environment(layout, node, home, epmd_port)
-            deployment.start_process(_server(layout, node, name, environment, deployment.log_paths[name]))
-    except BaseException:
-        deployment.stop()
-        raise
+            deployment.start_process(_server(layout, node, name, environment, request.log_path(name)))
     return deployment
 
 
@@ -290,7 +275,7 @@ def _server(layout: Layout, node: Node, name: str, environment: Mapping[str, str
 
 def _await_epmd(deployment: RabbitmqDeployment, mapper: Mapper) -> None:
     """A node that finds no port mapper ends at once. Raises `StartFailedError`."""
-    deadline_s, log_path = time.monotonic() + EPMD_S_MAX, deployment.log_paths[mapper.name]
+    deadline_s, log_path = time.monotonic() + EPMD_S_MAX, deployment.log_path(mapper.name)
     while True:
         if not deployment.host.status(mapper.name).running:
             raise StartFailedError("Erlang's port mapper (epmd) ended at once.", "Look at its log.", log_path)
