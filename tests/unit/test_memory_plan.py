@@ -19,7 +19,7 @@ from tidegauge.model.host import RESERVE_MB, WORKER_OUTSIDE_HEAP_MB, MemoryAvail
 from tidegauge.report.lists import ShownPlan
 from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry
-from tidegauge.systems.kafka import zookeeper
+from tidegauge.systems.kafka.deployment import ZOOKEEPER_HEAP_MB, ZOOKEEPER_OUTSIDE_HEAP_MB
 
 MEMINFO = "MemTotal:       8192000 kB\nMemFree:         100000 kB\nMemAvailable:    4096000 kB\n"
 GIB = 1 << 30
@@ -47,7 +47,7 @@ def test_the_zookeeper_of_an_old_kafka_counts_once() -> None:
     kafka = registry.get("kafka")
     for nodes in (1, 3):
         (keeper,) = set(kafka.processes("2.8.2", nodes, 500, 0, {})) - set(kafka.processes("3.9.2", nodes, 500, 0, {}))
-        assert keeper.total_mb == zookeeper.HEAP_MB + zookeeper.OUTSIDE_HEAP_MB
+        assert keeper.total_mb == ZOOKEEPER_HEAP_MB + ZOOKEEPER_OUTSIDE_HEAP_MB
     old = replace(THREE, systems=(SystemChoice("kafka", version="2.8.2", heap_mb=1000),))
     assert memory_needs(old, registry.get, WORKERS)[0].servers_mb > NEEDS[0].servers_mb
 

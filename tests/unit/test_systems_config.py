@@ -28,7 +28,7 @@ from tidegauge.systems.pulsar.deployment import deploy_standalone
 from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
 
 PORTS = Ports(client=6650, admin=8080, bookie=3181, bookie_http=8000)
-NODES = [Node(n, 9091 + n, 9191 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
+NODES = [Node(n, 9091 + n, 9191 + n, 9291 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
 
 
 class TestRegistry:
@@ -263,8 +263,7 @@ def _with_disks(name: str, disks: int, journals: int = 0) -> DeployRequest:
     ],
 )
 def test_kafkas_logs_are_on_every_disk_of_a_node(disks: int, log_dirs: str) -> None:
-    host: Any = _Ports()
-    nodes = kafka_nodes(_with_disks("kafka", disks), host)
+    nodes = kafka_nodes(_with_disks("kafka", disks), range(9000, 9009))
     assert server_properties(nodes[1], nodes, {})["log.dirs"] == log_dirs
 
 

@@ -11,12 +11,11 @@ from tidegauge.errors import UserError
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution
 from tidegauge.systems.api import DeployRequest
-from tidegauge.systems.kafka.deployment import Node, server_properties
-from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper
+from tidegauge.systems.kafka.deployment import Node, broker_properties, needs_zookeeper, server_properties
 from tidegauge.systems.pulsar.config import standalone_is_mute
 from tidegauge.systems.pulsar.deployment import deploy_standalone
 
-NODES = [Node(n, 9091 + n, 9191 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
+NODES = [Node(n, 9091 + n, 9191 + n, 9291 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
 UNUSED: Any = None
 
 
@@ -29,7 +28,7 @@ def test_kafka_needs_a_zookeeper_until_kraft_is_complete(version: str, needed: b
 
 def test_a_broker_of_a_zookeeper_has_nothing_of_kraft() -> None:
     kraft = server_properties(NODES[1], NODES, {"log.retention.ms": "5"})
-    settings = broker_properties(kraft, Zookeeper(2181, Path("/data/zk")), {"log.retention.ms": "5"})
+    settings = broker_properties(kraft, "127.0.0.1:2181", {"log.retention.ms": "5"})
     assert not [name for name in settings if name.startswith(("process.", "controller.", "node."))]
     assert settings["broker.id"] == "2"
     assert settings["zookeeper.connect"] == "127.0.0.1:2181"

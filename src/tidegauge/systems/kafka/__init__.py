@@ -17,8 +17,8 @@ from tidegauge.model.workload import Workload
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
-from tidegauge.systems.kafka import fairness, level, zookeeper
-from tidegauge.systems.kafka.deployment import deploy, incomplete
+from tidegauge.systems.kafka import deployment, fairness, level
+from tidegauge.systems.kafka.deployment import ZOOKEEPER_HEAP_MB, ZOOKEEPER_OUTSIDE_HEAP_MB, needs_zookeeper
 from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
 from tidegauge.systems.kafka.metrics import METRICS, fetch_agent, find_agent
 
@@ -97,7 +97,7 @@ class KafkaSystem(System):
     attach = staticmethod(attach)
     topic_settings = staticmethod(level.topic_settings)
     client_acks = staticmethod(level.client_acks)
-    incomplete = staticmethod(incomplete)
+    incomplete = staticmethod(deployment.incomplete)
     derive_level = staticmethod(level.derive_level)
     client_facts = staticmethod(fairness.client_facts)
     hazards = staticmethod(fairness.hazards)
@@ -140,8 +140,8 @@ class KafkaSystem(System):
         self, version: str, nodes: int, heap_mb: int, direct_memory_mb: int, shape: Mapping[str, str]
     ) -> Sequence[ProcessMemory]:
         """See `System.processes`. A node's buffers are few, and are counted outside of its heap."""
-        keeper = ProcessMemory("ZooKeeper", 1, zookeeper.HEAP_MB, 0, zookeeper.OUTSIDE_HEAP_MB, of_nodes=False)
-        beside = (keeper,) if zookeeper.needs_zookeeper(version) else ()
+        keeper = ProcessMemory("ZooKeeper", 1, ZOOKEEPER_HEAP_MB, 0, ZOOKEEPER_OUTSIDE_HEAP_MB, of_nodes=False)
+        beside = (keeper,) if needs_zookeeper(version) else ()
         return (ProcessMemory("node", nodes, heap_mb, 0, OUTSIDE_HEAP_MB), *beside)
 
     def handles(self, partitions: int) -> Handles:
@@ -151,7 +151,7 @@ class KafkaSystem(System):
     def deploy(self, request: DeployRequest, host: Host) -> Deployment:
         """See `System.deploy`. Raises `UserError` if the level is impossible in this shape."""
         refuse_impossible(self, request.choice, request.distribution.version, request.nodes)
-        return deploy(request, host)
+        return deployment.deploy(request, host)
 
 
 SYSTEM: System = KafkaSystem()

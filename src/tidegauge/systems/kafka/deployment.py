@@ -1,4 +1,8 @@
-"""Starts Kafka nodes: configures them, formats their directories, runs them; old versions with a ZooKeeper."""
+"""Starts Kafka nodes: configures them, formats their directories, runs them; old versions with a ZooKeeper.
+
+Kafka can do without since 2.8 (KIP-500), but as a preview that lacks the identifiers idempotent producers need, so
+versions before 3.0 get a ZooKeeper: one process beside however many brokers, since it is no part of what is measured.
+"""
 
 from __future__ import annotations
 
@@ -10,38 +14,52 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID, uuid4
 
+from tidegauge.distribution.coordinates import is_before
 from tidegauge.errors import StartFailedError, TidegaugeError
-from tidegauge.fleet.api import Host
+from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.model.server import Setting, listed, value_of
-from tidegauge.systems.api import KEEPER, DeployRequest
+from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.api import Node as Machine
-from tidegauge.systems.jvm import java_process, java_server, jvm_flags, log4j2_text, properties_text, quick_start_flags
-from tidegauge.systems.kafka import zookeeper
+from tidegauge.systems.jvm import (
+    java_process,
+    java_server,
+    jvm_flags,
+    log4j2_text,
+    properties_text,
+    quick_start_flags,
+    zookeeper_settings,
+)
 from tidegauge.systems.kafka.metrics import agent_flag, configuration_text, find_agent
-from tidegauge.systems.kafka.zookeeper import Zookeeper, broker_properties, needs_zookeeper
 from tidegauge.systems.logs import find_cause
 from tidegauge.systems.metrics import Endpoint
 from tidegauge.systems.servers import LOG_END_BYTES, Servers, ended_error
 
-LOOPBACK_ADDRESS = "127.0.0.1"
 REPLICAS_OF_CLUSTER = 3
 INTERNAL_TOPIC_PARTITIONS = "4"
+PORTS_PER_NODE = 3
 
 
 @dataclass(frozen=True)
 class Node:
-    """One node: broker and controller in one process. Its ports are on `address`; partitions share its directories."""
+    """One node: broker and controller in one process, with its ports at its seat's address; `metrics_port` is for its
+    own figures. Partitions share its directories."""
 
     number: int
     client_port: int
     controller_port: int
+    metrics_port: int
     data_directories: tuple[Path, ...]
-    address: str = LOOPBACK_ADDRESS
+    seat: Seat = LOOPBACK
 
     @property
     def name(self) -> str:
         """Of its process and its files."""
         return f"kafka-{self.number}"
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return self.seat.address
 
 
 def server_properties(node: Node, nodes: Sequence[Node], overrides: Mapping[str, str]) -> dict[str, str]:
@@ -81,6 +99,40 @@ def server_properties(node: Node, nodes: Sequence[Node], overrides: Mapping[str,
         "log.retention.ms": "-1",
     }
     return {**settings, **overrides}
+
+
+ZOOKEEPER = "kafka-zookeeper"
+ZOOKEEPER_HEAP_MB = 128
+ZOOKEEPER_OUTSIDE_HEAP_MB = 100
+"""Class data, threads and buffers, MiB (measured: about 125 MB resident in all, loaded)."""
+ZOOKEEPER_FLAGS = (f"-Xmx{ZOOKEEPER_HEAP_MB}m", "-XX:+UseSerialGC", "-Djava.net.preferIPv4Stack=true")
+KRAFT_SINCE = (3, 0)
+OF_KRAFT = (
+    "process.roles",
+    "node.id",
+    "controller.quorum.voters",
+    "controller.listener.names",
+    "listener.security.protocol.map",
+)
+
+
+def needs_zookeeper(version: str) -> bool:
+    """Whether this version keeps its metadata in ZooKeeper. Pure."""
+    return is_before(version, KRAFT_SINCE)
+
+
+def broker_properties(kraft: Mapping[str, str], zookeeper: str, overrides: Mapping[str, str]) -> dict[str, str]:
+    """server.properties for the ZooKeeper at "host:port", from those for KRaft. `overrides` win. Pure."""
+    kept = {name: value for name, value in kraft.items() if name not in OF_KRAFT}
+    return {
+        **kept,
+        "broker.id": kraft["node.id"],
+        "listeners": kraft["advertised.listeners"],
+        "zookeeper.connect": zookeeper,
+        # Both are started at the same time.
+        "zookeeper.connection.timeout.ms": "60000",
+        **overrides,
+    }
 
 
 def cluster_id(number: UUID) -> str:
@@ -151,14 +203,15 @@ class KafkaDeployment(Servers):
 
 def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     """Write the configuration, format the directories and start all nodes."""
-    nodes = nodes_of(request, host)
+    ports = host.free_ports(1 + PORTS_PER_NODE * request.nodes)
+    zookeeper_port, nodes = ports[0], nodes_of(request, ports[1:])
+    keeper = f"{request.seat(KEEPER).address}:{zookeeper_port}" if needs_zookeeper(request.distribution.version) else ""
     java_version = request.distribution.java_version
     flags = jvm_flags(request.heap_mb, request.direct_memory_mb, java_version, request.data_directory)
     host.make_directories(request.data_directory / "tmp", request.log_directory)
     logging = _write_logging(host, request.log_directory)
-    keeper = _zookeeper(request, host)
     files = {node.number: _write_properties(host, node, nodes, request, keeper) for node in nodes}
-    if keeper is None:
+    if not keeper:
         _format_all(request, host, nodes, files)
     brokers = tuple(node.name for node in nodes)
     agents = _agents(request, host, nodes)
@@ -166,15 +219,11 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
         title=f"Kafka {request.distribution.version}",
         host=host,
         connection={"bootstrap.servers": ",".join(f"{node.address}:{node.client_port}" for node in nodes)},
-        processes=(*brokers, zookeeper.PROCESS) if keeper else brokers,
+        processes=(*brokers, ZOOKEEPER) if keeper else brokers,
         jvm_flags=(*flags, *quick_start_flags(request), *logging),
-        ports=(
-            *(port for node in nodes for port in (node.client_port, node.controller_port)),
-            *([keeper.port] if keeper else []),
-            *(port for port, _ in agents.values()),
-        ),
+        ports=tuple(ports),
         metrics_endpoints=tuple(
-            Endpoint(node.name, f"http://{node.address}:{agents[node.name][0]}/metrics")
+            Endpoint(node.name, f"http://{node.address}:{node.metrics_port}/metrics")
             for node in nodes
             if node.name in agents
         ),
@@ -182,55 +231,35 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     )
     with deployment.starting():
         if keeper:
-            deployment.start_process(zookeeper.process(host, keeper, request, logging))
-        for name, node in zip(brokers, nodes, strict=True):
-            all_flags = (*deployment.jvm_flags, *([agents[name][1]] if name in agents else []))
+            deployment.start_process(_zookeeper(request, host, zookeeper_port, logging))
+        for node in nodes:
+            all_flags = (*deployment.jvm_flags, *agents.get(node.name, ()))
             main = ("kafka.Kafka", str(files[node.number]))
-            deployment.start_process(java_server(request, name, all_flags, main, seat=request.seat(node.number)))
+            deployment.start_process(java_server(request, node.name, all_flags, main, seat=node.seat))
     return deployment
 
 
-def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[str, tuple[int, str]]:
-    """By broker, the port on which it reports its own figures and the flag that makes it; empty without the agent.
-
-    An agent makes starts slow.
-    """
+def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[str, tuple[str]]:
+    """By broker, the flag that makes it report its own figures; empty without the agent. An agent makes starts slow."""
     agent = None if request.starts_often else find_agent()
     if agent is None:
         return {}
     configuration = host.write(request.log_directory / "kafka-jmx.yaml", configuration_text())
-    ports = host.free_ports(len(nodes))
-    return {
-        node.name: (port, agent_flag(agent, node.address, port, configuration))
-        for node, port in zip(nodes, ports, strict=True)
-    }
+    return {node.name: (agent_flag(agent, node.address, node.metrics_port, configuration),) for node in nodes}
 
 
-def nodes_of(request: DeployRequest, host: Host) -> list[Node]:
-    """The nodes with free ports, and each with all directories that are its own."""
-    ports = iter(host.free_ports(2 * request.nodes))
-    return [
-        Node(
-            number,
-            next(ports),
-            next(ports),
-            request.node_directories(number, f"kafka-{number}"),
-            request.seat(number).address,
-        )
-        for number in range(1, request.nodes + 1)
-    ]
+def nodes_of(request: DeployRequest, ports: Sequence[int]) -> list[Node]:
+    """The nodes with their ports, and each with all directories that are its own."""
+    nodes = []
+    for number in range(1, request.nodes + 1):
+        client, controller, metrics = ports[PORTS_PER_NODE * (number - 1) :][:PORTS_PER_NODE]
+        directories = request.node_directories(number, f"kafka-{number}")
+        nodes.append(Node(number, client, controller, metrics, directories, request.seat(number)))
+    return nodes
 
 
-def _zookeeper(request: DeployRequest, host: Host) -> Zookeeper | None:
-    """For a version that needs one."""
-    if not needs_zookeeper(request.distribution.version):
-        return None
-    return Zookeeper(host.free_ports(1)[0], request.data_directory / zookeeper.PROCESS, request.seat(KEEPER))
-
-
-def _write_properties(
-    host: Host, node: Node, nodes: Sequence[Node], request: DeployRequest, keeper: Zookeeper | None
-) -> Path:
+def _write_properties(host: Host, node: Node, nodes: Sequence[Node], request: DeployRequest, keeper: str) -> Path:
+    """`keeper`: the ZooKeeper's "host:port", "" without one."""
     settings = server_properties(node, nodes, request.settings)
     if keeper:
         settings = broker_properties(settings, keeper, request.settings)
@@ -241,6 +270,19 @@ def _write_logging(host: Host, directory: Path) -> tuple[str, ...]:
     log4j1 = host.write(directory / "kafka-log4j.properties", LOG4J1_TEXT)
     log4j2 = host.write(directory / "kafka-log4j2.xml", log4j2_text({}))
     return logging_flags(log4j1, log4j2)
+
+
+def _zookeeper(request: DeployRequest, host: Host, port: int, logging: tuple[str, ...]) -> ProcessSpec:
+    """Write its configuration; what to start."""
+    seat, data_directory = request.seat(KEEPER), request.data_directory / ZOOKEEPER
+    host.make_directories(data_directory)
+    settings = zookeeper_settings(port, data_directory, seat.address)
+    path = host.write(request.log_directory / f"{ZOOKEEPER}.properties", properties_text(settings))
+    main = ("org.apache.zookeeper.server.ZooKeeperServerMain", str(path))
+    arguments = (*ZOOKEEPER_FLAGS, *logging, "-cp", f"{request.distribution.directory}/*", *main)
+    java_home, log_path = request.distribution.java_home, request.log_path(ZOOKEEPER)
+    spec = java_process(ZOOKEEPER, java_home, arguments, cwd=request.data_directory, log_path=log_path)
+    return replace(spec, network_node=seat.link)
 
 
 def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files: Mapping[int, Path]) -> None:
@@ -256,9 +298,9 @@ def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files
             tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(files[node.number]))
             arguments = (*FORMAT_FLAGS, "-cp", f"{request.distribution.directory}/*", *tool)
             log_path, java_home = request.log_path(name), request.distribution.java_home
-            cwd, link = request.data_directory, request.seat(node.number).link
+            cwd = request.data_directory
             spec = java_process(name, java_home, arguments, cwd=cwd, log_path=log_path, follow_gc=False)
-            host.start(replace(spec, network_node=link))
+            host.start(replace(spec, network_node=node.seat.link))
         deadline_s = time.monotonic() + FORMAT_S_MAX
         for name in names:
             _await_format(request, host, name, deadline_s)
