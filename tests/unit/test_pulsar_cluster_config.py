@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -176,3 +178,17 @@ class TestBookieState:
 
     def test_a_bookie_that_does_not_answer_is_not_writable(self) -> None:
         assert not is_writable("http://127.0.0.1:1")
+
+    def test_nor_is_one_that_ends_in_the_middle_of_its_answer(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+
+            def answer() -> None:
+                peer, _ = server.accept()
+                with peer:
+                    peer.recv(4096)
+                    peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
+
+            answering = threading.Thread(target=answer)
+            answering.start()
+            assert not is_writable(f"http://127.0.0.1:{server.getsockname()[1]}")
+            answering.join()

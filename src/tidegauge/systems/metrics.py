@@ -78,13 +78,13 @@ Reported = Mapping[str, float]
 """By metric: what a server reported at one moment, series combined. Counters and sums as they stand."""
 
 
-def fetch(url: str) -> str:
+def fetch(url: str, seconds_max: float = FETCH_S_MAX) -> str:
     """The text of an endpoint. Raises `OSError`, `ValueError` if there is far too much of it."""
-    # Never by a proxy: endpoints are on loopback, or on hosts of the fleet.
+    # Never by a proxy: endpoints are on loopback, on hosts of the fleet, or of a cluster that clients reach directly.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url, headers={"Accept": "text/plain"})
     try:
-        with opener.open(request, timeout=FETCH_S_MAX) as answer:
+        with opener.open(request, timeout=seconds_max) as answer:
             content: bytes = answer.read(FETCH_BYTES_MAX + 1)
             if answer.length and len(content) <= FETCH_BYTES_MAX:
                 raise http.client.IncompleteRead(content)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from typing import Any
 
 from tidegauge.errors import RunFailedError
 from tidegauge.model.server import Setting
+from tidegauge.systems.metrics import fetch
 from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS, READ_ONLY, RUNNING
 
 TIMEOUT_S = 10.0
@@ -92,10 +91,7 @@ def parse_metrics(number: int, text: str) -> list[Setting]:
 
 
 def _get(url: str) -> str:
-    # Never through a proxy: this is the loopback of this machine, or a cluster that clients reach directly.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(url, timeout=TIMEOUT_S) as reply:
-            return str(reply.read().decode("utf-8", "replace"))
-    except (urllib.error.URLError, OSError) as error:
+        return fetch(url, TIMEOUT_S)
+    except (OSError, ValueError) as error:
         raise RunFailedError(f"The bookie's settings could not be read back from {url}: {error}.") from error
