@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 
 from tidegauge.atomic import replacing
@@ -82,15 +81,9 @@ def _path() -> Path:
 
 def _is_whole(path: Path) -> bool:
     try:
-        status = path.stat()
+        return hashlib.sha512(path.read_bytes()).hexdigest() == AGENT_SHA512
     except OSError:
         return False
-    return _digest(path, status.st_size, status.st_mtime_ns) == AGENT_SHA512
-
-
-@lru_cache(maxsize=4)
-def _digest(path: Path, _size: int, _changed_ns: int) -> str:
-    return hashlib.sha512(path.read_bytes()).hexdigest()
 
 
 _REQUESTS = "kafka_network_RequestMetrics_Mean"
