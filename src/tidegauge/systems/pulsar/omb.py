@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
@@ -15,7 +15,6 @@ from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFie
 from tidegauge.systems.pulsar.level import COPIES_MAX, MAJORITY_OF_3
 
 _TOKEN_PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"
-_SUBSCRIPTION_TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")
 
 
 def _one_of(*allowed: str) -> BeforeValidator:
@@ -66,9 +65,7 @@ class _Producer(OmbFields):
 
 class _Consumer(OmbFields):
     receiver_queue_size: Annotated[int, Field(ge=0)] = 10_000
-    subscription_type: Annotated[
-        Literal["Exclusive", "Failover", "Shared", "Key_Shared"], _one_of(*_SUBSCRIPTION_TYPES)
-    ] = "Failover"
+    subscription_type: Annotated[str, _one_of("Exclusive", "Failover", "Shared", "Key_Shared")] = "Failover"
 
 
 class _File(DriverFields):
