@@ -6,7 +6,7 @@ stored and shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -93,12 +93,10 @@ class AttachRules:
 
     Attributes:
         methods: values of auth.method beside "none".
-        objection: a further check of the addresses: "" or what is wrong with them.
     """
 
     keys: tuple[AddressKey, ...]
     methods: tuple[str, ...]
-    objection: Callable[[Mapping[str, str]], str] = lambda _: ""
 
 
 def is_secure(choice: AttachChoice, rules: AttachRules) -> bool:

@@ -156,8 +156,6 @@ def _addresses(value: Mapping[str, Any], source: Source, at: KeyPath, rules: Att
             source.complain((*at, key.name), f"{problem}, such as {key.example}")
             continue
         found[key.name] = joined(split_text(content, key), key)
-    if problem := rules.objection(found):
-        source.complain(at, problem)
     return found
 
 
