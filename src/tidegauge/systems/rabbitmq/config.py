@@ -131,6 +131,11 @@ class Node:
         return f"tidegauge{self.number}@{self.address if self.seat.link else 'localhost'}"
 
     @property
+    def process(self) -> str:
+        """Name on the host, and of its files."""
+        return f"rabbitmq-{self.number}"
+
+    @property
     def address(self) -> str:
         """Where it listens."""
         return self.seat.address

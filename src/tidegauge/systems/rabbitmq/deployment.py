@@ -197,20 +197,18 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
     for node in nodes:
         settings = rabbitmq_conf(node, nodes, memory_mb, streams, request.settings)
         _write_node(host, node, settings, enabled_plugins(streams), request.log_directory)
-    names = tuple(f"rabbitmq-{node.number}" for node in nodes)
     mappers = _mappers(nodes, epmd_port)
     deployment = RabbitmqDeployment(
         title=f"RabbitMQ {layout.version}",
         host=host,
         connection=connection(nodes, form_of(request.choice).queue_type, streams),
-        processes=(*names, *(mapper.name for mapper in mappers)),
+        processes=(*(node.process for node in nodes), *(mapper.name for mapper in mappers)),
         jvm_flags=(f"vm_memory_high_watermark.absolute={memory_mb}MiB",),
         ports=tuple(ports),
         metrics_endpoints=tuple(
-            Endpoint(name, f"http://{node.address}:{node.metrics_port}/metrics")
-            for name, node in zip(names, nodes, strict=True)
+            Endpoint(node.process, f"http://{node.address}:{node.metrics_port}/metrics") for node in nodes
         ),
-        nodes=tuple(Machine(node.number, (name,), (node.directory,)) for name, node in zip(names, nodes, strict=True)),
+        nodes=tuple(Machine(node.number, (node.process,), (node.directory,)) for node in nodes),
         given=tuple(request.settings),
     )
     with deployment.starting():
@@ -218,9 +216,9 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
             deployment.start_process(_epmd(layout, home, mapper, request.log_path(mapper.name)))
         for mapper in mappers:
             _await_epmd(deployment, mapper)
-        for name, node in zip(names, nodes, strict=True):
+        for node in nodes:
             environment = node_environment(layout, node, home, epmd_port)
-            deployment.start_process(_server(layout, node, name, environment, request.log_path(name)))
+            deployment.start_process(_server(layout, node, environment, request.log_path(node.process)))
     return deployment
 
 
@@ -245,7 +243,7 @@ def _write_node(host: Host, node: Node, settings: str, plugins: str, log_directo
     host.write(node.directory / "rabbitmq.conf", settings)
     host.write(node.directory / "enabled_plugins", plugins)
     # The data directory goes with the trial; the node's settings are kept with its log.
-    host.write(log_directory / f"rabbitmq-{node.number}.conf", settings)
+    host.write(log_directory / f"{node.process}.conf", settings)
 
 
 def _epmd(layout: Layout, home: Path, mapper: Mapper, log_path: Path) -> ProcessSpec:
@@ -261,9 +259,9 @@ def _epmd(layout: Layout, home: Path, mapper: Mapper, log_path: Path) -> Process
     )
 
 
-def _server(layout: Layout, node: Node, name: str, environment: Mapping[str, str], log_path: Path) -> ProcessSpec:
+def _server(layout: Layout, node: Node, environment: Mapping[str, str], log_path: Path) -> ProcessSpec:
     return ProcessSpec(
-        name=name,
+        name=node.process,
         argv=(str(layout.start_script),),
         env=environment,
         cwd=str(node.directory),
