@@ -7,7 +7,7 @@ Envelopes stand here as typed dictionaries; what is in them are the frozen datac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, get_type_hints
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -15,12 +15,10 @@ from pydantic_core import PydanticOmit, core_schema
 from typing_extensions import TypedDict, is_typeddict
 
 from tidegauge.errors import UserError, nearest
-from tidegauge.hosts.abilities import Ability, Advice
-from tidegauge.hosts.ceilings import Calibration, Ceilings, RunCeilings
-from tidegauge.hosts.clock import ClockQuality
+from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.model.attest import Attestation, AttestOutcome
 from tidegauge.model.finding import Finding
-from tidegauge.model.host import DiskState, FleetHost, HostFacts, HostState, Link, MemoryAvailable
+from tidegauge.model.host import FleetCheck, FleetHost, Joined, MemoryAvailable
 from tidegauge.model.level import LevelChoice, LevelFinding, SyncFinding
 from tidegauge.model.load import TotalFigures, WorkerFacts
 from tidegauge.model.server import Distribution, Setting
@@ -29,6 +27,7 @@ from tidegauge.model.trial import AnyResult, AnySpec
 from tidegauge.model.use import Limiting
 from tidegauge.published.examine import Choice
 from tidegauge.published.verdict import PublishedOutcome
+from tidegauge.report.doctor import Diagnosis
 from tidegauge.store.files import Writer
 from tidegauge.store.read import Session
 from tidegauge.usage import Cost, Price, Share
@@ -366,17 +365,15 @@ class Omb(TypedDict):
     runs: list[OmbRun]
 
 
-class Doctor(TypedDict):
-    """`doctor` with --json."""
+def _with_fields(name: str, schema: str, content: type, words: str) -> Any:
+    """What is written of a dataclass as it is: the name of its schema and all its fields. `words` describe it."""
+    dictionary: Any = TypedDict
+    envelope = dictionary(name, {"schema": Literal[schema], **get_type_hints(content)})
+    envelope.__doc__ = words
+    return envelope
 
-    schema: Literal["tidegauge.doctor/1"]
-    host: HostFacts
-    clock: ClockQuality
-    ceilings: Ceilings | None
-    advice: list[Advice]
-    abilities: list[Ability]
-    calibration: Calibration | None
-    calibration_problem: str
+
+Doctor = _with_fields("Doctor", "tidegauge.doctor/1", Diagnosis, "`doctor` with --json.")
 
 
 class Clean(TypedDict):
@@ -387,17 +384,7 @@ class Clean(TypedDict):
     remaining: list[str]
 
 
-class FleetNode(TypedDict):
-    """`fleet head` and `fleet join` with --json."""
-
-    schema: Literal["tidegauge.fleetnode/1"]
-    address: str
-    head: str
-    role: str
-    log: str
-    token: str
-    ports: list[str]
-    open_because: str
+FleetNode = _with_fields("FleetNode", "tidegauge.fleetnode/1", Joined, "`fleet head` and `fleet join` with --json.")
 
 
 class FleetHosts(TypedDict):
@@ -407,16 +394,9 @@ class FleetHosts(TypedDict):
     hosts: list[FleetHost]
 
 
-class CheckedFleet(TypedDict):
-    """`fleet check` with --json; see `FleetCheck`."""
-
-    schema: Literal["tidegauge.fleetcheck/1"]
-    hosts: list[FleetHost]
-    states: Mapping[str, HostState]
-    disks: Mapping[str, DiskState]
-    links: list[Link]
-    problems: list[str]
-    seconds: float
+CheckedFleet = _with_fields(
+    "CheckedFleet", "tidegauge.fleetcheck/1", FleetCheck, "`fleet check` with --json; see `FleetCheck`."
+)
 
 
 class FleetDown(TypedDict):
