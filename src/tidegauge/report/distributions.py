@@ -15,13 +15,13 @@ from rich.console import RenderableType
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.trial import Latency, MeasuredResult, TrialResult
 from tidegauge.numbers import count, ms
-from tidegauge.plain import plain
+from tidegauge.plain import grouped, plain
 from tidegauge.report.compare import named
 from tidegauge.report.layout import apart, headed
-from tidegauge.statistics.histograms import EMPTY, Histogram, add, latency_summary
+from tidegauge.statistics.histograms import latency_summary, sum_of
 from tidegauge.statistics.intervals import Interval
 from tidegauge.statistics.within_trial import mean_within, percentile_within
-from tidegauge.store.details import TrialDetails, read_details, response_by_stretch, window_rows
+from tidegauge.store.details import END_TO_END, TrialDetails, read_details, response_by_stretch, window_rows
 from tidegauge.store.read import StoredRun
 
 
@@ -61,19 +61,13 @@ def merged(run: StoredRun) -> list[Merged]:
 
 def _merged(block: Block, system: str, trials: Sequence[TrialDetails]) -> Merged | None:
     """None where a trial's distributions can't be read: a part of them is not all of them."""
-    whole: dict[str, Histogram] = {}
-    for trial in trials:
-        if "response" not in trial.histograms:
-            return None
-        for tag, histogram in trial.histograms.items():
-            whole[tag] = add(whole.get(tag, EMPTY), histogram)
-    prefix = "end-to-end/"
-    ends = {
-        tag.removeprefix(prefix): latency_summary(histogram)
-        for tag, histogram in whole.items()
-        if tag.startswith(prefix)
-    }
-    return Merged(named(block.experiment, block.point), system, len(trials), latency_summary(whole["response"]), ends)
+    if not all("response" in trial.histograms for trial in trials):
+        return None
+    by_tag = grouped(tagged for trial in trials for tagged in trial.histograms.items())
+    whole = {tag: latency_summary(sum_of(histograms)) for tag, histograms in by_tag.items()}
+    prefix = f"{END_TO_END}/"
+    ends = {tag.removeprefix(prefix): latency for tag, latency in whole.items() if tag.startswith(prefix)}
+    return Merged(named(block.experiment, block.point), system, len(trials), whole["response"], ends)
 
 
 def within(run: StoredRun) -> list[Within]:
