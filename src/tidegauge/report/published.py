@@ -41,12 +41,7 @@ def published_plan(choice: Choice) -> Iterable[RenderableType]:
         here = "Rates are found here, or shares of what was found; --scale original takes the report's own."
         yield indented(f"{here} --scale brief is a first look.")
     yield from _scale(choice.scale)
-    yield from _differs(choice.differs)
-
-
-def _differs(sentences: Sequence[str]) -> Iterable[RenderableType]:
-    for sentence in sentences:
-        yield indented(f"Differs: {sentence}")
+    yield from (indented(f"Differs: {sentence}") for sentence in choice.differs)
 
 
 def _scale(scale: str) -> Iterable[RenderableType]:
@@ -66,7 +61,7 @@ def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iter
     if units := units_words(outcome):
         yield indented(units)
     yield from _scale(outcome.scale)
-    yield from _differs(outcome.differs)
+    yield from (indented(f"Differs: {sentence}") for sentence in outcome.differs)
     meant = "A verdict is one of this run on this machine; absolute values are never confirmed: hosts differ."
     yield indented(f"{counts(outcome)}. {meant}")
     for claim in outcome.claims:
