@@ -12,6 +12,7 @@ from tidegauge.model.faults import FaultResult
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import LoadResult, TrialSpec, Validity, point_words
 from tidegauge.numbers import MISSING, count, ms, short
+from tidegauge.plain import grouped
 from tidegauge.report.layout import ColumnGroup, FigureTable, apart, columns, heading
 from tidegauge.report.names import SystemNames
 from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Form, Remark, in_order, labelled, reduced_group
@@ -112,13 +113,16 @@ def _seconds(value: float | None) -> str:
 def findings(found: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
     """One part for each experiment that has findings: its answers, those that stay open in colour, and the table."""
     order = [point_words(point) for point in in_order([finding.point for finding in found])]
-    sorted_findings = sorted(
-        found, key=lambda finding: (order.index(point_words(finding.point)), finding.system, finding.block)
-    )
-    experiments = dict.fromkeys(finding.experiment for finding in found)
-    return apart(
-        *(_found([finding for finding in sorted_findings if finding.experiment == name], names) for name in experiments)
-    )
+
+    def place(finding: Finding) -> tuple[int, str, int]:
+        return order.index(point_words(finding.point)), finding.system, finding.block
+
+    return apart(*(_found(sorted(own, key=place), names) for own in by_experiment(found).values()))
+
+
+def by_experiment(found: Sequence[Finding]) -> dict[str, list[Finding]]:
+    """Findings by the name of their experiment."""
+    return grouped((finding.experiment, finding) for finding in found)
 
 
 def _found(own: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:

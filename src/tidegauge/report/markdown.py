@@ -10,7 +10,7 @@ from tidegauge.numbers import MISSING, in_unit
 from tidegauge.published.verdict import ClaimOutcome
 from tidegauge.report import compare, fairness, levels, thresholds, usage
 from tidegauge.report.compare import estimate
-from tidegauge.report.findings import finding_remarks
+from tidegauge.report.findings import by_experiment, finding_remarks
 from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import names_of
 from tidegauge.report.published import counts, verdict_marks
@@ -56,9 +56,8 @@ def run_markdown(run: StoredRun) -> str:
     for block in blocks(run.results):
         lines += _block(block)
     names = names_of(run)
-    for experiment in dict.fromkeys(finding.experiment for finding in run.findings):
-        findings = [finding for finding in run.findings if finding.experiment == experiment]
-        lines += _bullets(f"{experiment}, {remark.text}" for remark in finding_remarks(findings, names))
+    for experiment, own in by_experiment(run.findings).items():
+        lines += _bullets(f"{experiment}, {remark.text}" for remark in finding_remarks(own, names))
     lines += _comparisons(run)
     lines += _usage(run)
     lines += _published(run)

@@ -10,13 +10,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import blocks
+from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.trial import LoadSpec, MeasuredResult, TrialResult, TrialSpec, point_words
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.numbers import count, duration, local_time, plural, rounded, size
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.findings import fault_notes, faults_table, findings
-from tidegauge.report.layout import Paragraph, apart, bullet, heading, shown_path
+from tidegauge.report.layout import FigureTable, Paragraph, apart, bullet, heading, shown_path
 from tidegauge.report.names import names_of
 from tidegauge.report.published import published_parts
 from tidegauge.report.tables import (
@@ -150,18 +150,27 @@ def _experiment(sweep: Swept) -> Iterable[RenderableType]:
     yield Text("")
     yield sweep.table() if first.point else figure_table(first)
     for block in sweep.blocks:
-        for table in (records_table(block), faults_table(block), workers_table(block)):
-            if table is not None:
-                yield Text("")
-                yield table
-    notes = dict.fromkeys(note for block in sweep.blocks for note in (*footnotes(block), *fault_notes(block)))
-    notes |= dict.fromkeys(worker_notes(sweep.blocks))
+        for table in further_tables(block):
+            yield Text("")
+            yield table
+    notes = table_notes(sweep.blocks)
     remarked = [remark.bullet() for block in sweep.blocks for remark in remarks(block)]
     if notes or remarked:
         yield Text("")
     for note in notes:
         yield Paragraph(note, style="dim")
     yield from remarked
+
+
+def further_tables(block: Block) -> list[FigureTable]:
+    """Those of a schedule's steps, of faults and of load generators, where the block has such."""
+    return [*filter(None, (records_table(block), faults_table(block), workers_table(block)))]
+
+
+def table_notes(points: Sequence[Block]) -> list[str]:
+    """What a reader of all tables of these blocks must know, each sentence once."""
+    own = [note for block in points for note in (*footnotes(block), *fault_notes(block))]
+    return list(dict.fromkeys((*own, *worker_notes(points))))
 
 
 def load_words(result: MeasuredResult) -> str:

@@ -22,6 +22,7 @@ from tidegauge.plain import grouped
 from tidegauge.report import compare, distributions, fairness, levels
 from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
+from tidegauge.report.findings import by_experiment
 from tidegauge.report.names import SystemNames, names_of
 from tidegauge.report.tables import swept
 from tidegauge.statistics.classify import NOT_KEPT_UP
@@ -43,9 +44,9 @@ class ExperimentVerdict:
 def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
     """One for each experiment, in the order of measuring; one whose answer is beyond trials comes with it alone."""
     case = _Case(run)
-    found = {finding.experiment for finding in run.findings}
+    found = by_experiment(run.findings)
     order = dict.fromkeys(spec.experiment for spec in (*run.planned, *(result.spec for result in run.results)))
-    answered = [_of_findings(name, case) for name in dict.fromkeys((*order, *found)) if name in found]
+    answered = [_of_findings(name, own, case) for name, own in found.items()]
     by_trials = [
         _of_block(sweep.blocks[0], case) if len(sweep.blocks) == 1 else _of_sweep(sweep.experiment, sweep.blocks, case)
         for sweep in swept(blocks(run.results))
@@ -198,13 +199,12 @@ def _damage(results: Sequence[MeasuredResult], case: _Case) -> str:
     return ", ".join(damage)
 
 
-def _of_findings(experiment: str, case: _Case) -> ExperimentVerdict:
+def _of_findings(experiment: str, findings: Sequence[Finding], case: _Case) -> ExperimentVerdict:
     """Of an experiment that finds more than the figures of trials; at several points, each for itself."""
-    findings = [finding for finding in case.run.findings if finding.experiment == experiment]
-    compared = within.finding_ratios(case.run.findings, case.run.results, case.run.terms.allowed)
+    compared = within.finding_ratios(findings, case.run.results, case.run.terms.allowed)
     sentences = []
     for (_, at), at_point in within.by_question(findings).items():
-        ratios = [ratio for ratio in compared if (ratio.experiment, point_words(ratio.point)) == (experiment, at)]
+        ratios = [ratio for ratio in compared if point_words(ratio.point) == at]
         sentence = _at_one_point(at_point, ratios, case)
         sentences.append(f"at {at}: {sentence}" if at else sentence)
     return ExperimentVerdict(experiment, " ".join(sentences))

@@ -10,25 +10,15 @@ from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, point_words
 from tidegauge.report import usage
-from tidegauge.report.findings import fault_notes, faults_table, finding_remarks, finding_table
+from tidegauge.report.findings import by_experiment, finding_remarks, finding_table
 from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import names_of
 from tidegauge.report.plots.curves import load_plots, percentile_plots, search_plots, sweep_plots
 from tidegauge.report.plots.model import Details, Plot, on_one_scale
 from tidegauge.report.plots.overview import share_bars, sustainable_bars, throughput_bars
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, USED, chase_plots, host_charts, timelines, trial_timelines
-from tidegauge.report.tables import (
-    Remark,
-    Swept,
-    figure_table,
-    footnotes,
-    records_table,
-    remarks,
-    swept,
-    worker_notes,
-    workers_table,
-)
-from tidegauge.report.terminal import load_words, workload_words
+from tidegauge.report.tables import Remark, Swept, figure_table, footnotes, remarks, swept, worker_notes
+from tidegauge.report.terminal import further_tables, load_words, table_notes, workload_words
 from tidegauge.store.read import StoredRun
 
 POINTS_MAX = 8
@@ -72,13 +62,12 @@ def experiment_names(run: StoredRun) -> list[str]:
 def sections(run: StoredRun, details: Details) -> list[Section]:
     """A section for each experiment that has anything to show."""
     found = []
-    tables = swept(blocks(run.results))
+    tables, findings = swept(blocks(run.results)), by_experiment(run.findings)
     for number, name in enumerate(experiment_names(run), 1):
         prefix = f"{number:02d}-{name}"
-        findings = [finding for finding in run.findings if finding.experiment == name]
         parts: list[Part] = []
-        if findings:
-            parts.append(_finding_part(findings, run, details, prefix))
+        if name in findings:
+            parts.append(_finding_part(findings[name], run, details, prefix))
         for place, sweep in enumerate((table for table in tables if table.experiment == name), 1):
             parts += _parts(sweep, details, f"{prefix}-{place}")
         parts += _unfinished(run, name, details, prefix)
@@ -141,9 +130,9 @@ def _part(block: Block, details: Details, prefix: str) -> Part:
         more=tuple(timelines(block, details, prefix, (*USED, *host_charts(block, details), *RESOURCES))),
         tables=(
             *_split(figure_table(block)),
-            *filter(None, (records_table(block), faults_table(block), workers_table(block))),
+            *further_tables(block),
         ),
-        notes=(*footnotes(block), *fault_notes(block), *worker_notes([block])),
+        notes=tuple(table_notes([block])),
         remarks=tuple(remarks(block)),
     )
 
