@@ -119,7 +119,10 @@ class TestConfig:
 
     def test_so_is_a_single_process(self) -> None:
         seat = Seat("198.18.0.1", "node-1")
-        settings = standalone_conf(Ports(1, 2, 3, 4), LevelChoice(3), 512, 512, {}, seat=seat)
+        distribution = Distribution("pulsar", "4.2.4", Path("/d"), None, "25", "", "")
+        places = (Path("/t"), Path("/l"))
+        request = DeployRequest(distribution, 1, LevelChoice(3), *places, 512, 512, seats={1: seat})
+        settings = standalone_conf(request, Ports(1, 2, 3, 4))
         assert {settings[name] for name in ("bindAddress", "advertisedAddress", "httpServerHost")} == {"198.18.0.1"}
         arguments = standalone_arguments(Path("c"), Path("b"), Path("m"), Ports(1, 2, 3, 4), seat)
         assert arguments[-2:] == ("--advertised-address", "198.18.0.1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -27,6 +28,9 @@ from tidegauge.systems.pulsar.deployment import _port as pulsar_port
 from tidegauge.systems.pulsar.deployment import deploy_standalone
 from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
 
+STANDALONE = DeployRequest(
+    Distribution("pulsar", "4.2.4", Path("/d"), None, "25", "", ""), 1, LevelChoice(3), Path("/t"), Path("/l"), 512, 512
+)
 PORTS = Ports(client=6650, admin=8080, bookie=3181, bookie_http=8000)
 NODES = [Node(n, 9091 + n, 9191 + n, 9291 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
 
@@ -75,7 +79,7 @@ class TestKafkaConfig:
 
 class TestPulsarConfig:
     def test_listens_on_loopback_only(self) -> None:
-        settings = standalone_conf(PORTS, LevelChoice(3), 512, 512, {})
+        settings = standalone_conf(STANDALONE, PORTS)
         for name in ("bindAddress", "advertisedAddress", "httpServerHost"):
             assert settings[name] == "127.0.0.1"
         assert (settings["listeningInterface"], settings["allowLoopback"]) == ("lo", "true")
@@ -90,18 +94,18 @@ class TestPulsarConfig:
         ],
     )
     def test_journal_follows_the_level(self, choice: LevelChoice, write: str, sync: str) -> None:
-        settings = standalone_conf(PORTS, choice, 512, 512, {})
+        settings = standalone_conf(replace(STANDALONE, choice=choice), PORTS)
         assert (settings["journalWriteData"], settings["journalSyncData"]) == (write, sync)
         assert settings["managedLedgerDefaultAckQuorum"] == "1"
         assert settings["managedLedgerNewEntriesCheckDelayInMillis"] == "0"
 
     def test_caches_fit_the_smaller_memory(self) -> None:
         for heap_mb, direct_mb, cache_mb in ((512, 4096, "64"), (4096, 256, "32"), (64, 64, "16")):
-            settings = standalone_conf(PORTS, LevelChoice(3), heap_mb, direct_mb, {})
+            settings = standalone_conf(replace(STANDALONE, heap_mb=heap_mb, direct_memory_mb=direct_mb), PORTS)
             assert settings["dbStorage_writeCacheMaxSizeMb"] == cache_mb
 
     def test_the_users_settings_win(self) -> None:
-        settings = standalone_conf(PORTS, LevelChoice(3), 512, 512, {"journalSyncData": "false"})
+        settings = standalone_conf(replace(STANDALONE, settings={"journalSyncData": "false"}), PORTS)
         assert settings["journalSyncData"] == "false"
 
 

@@ -20,7 +20,7 @@ from tidegauge.distribution.coordinates import is_before
 from tidegauge.errors import UserError, nearest
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice
-from tidegauge.systems.api import LOOPBACK, Seat
+from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.pulsar.level import journal_settings, quorum_settings
 
 BROKERS, LAYOUT, BOOKIE_SHARE = "brokers", "layout", "bookie-share"
@@ -135,18 +135,10 @@ class Ports:
     bookie_http: int
 
 
-def standalone_conf(
-    ports: Ports,
-    choice: LevelChoice,
-    heap_mb: int,
-    direct_memory_mb: int,
-    overrides: Mapping[str, str],
-    *,
-    seat: Seat = LOOPBACK,
-) -> dict[str, str]:
-    """standalone.conf. `overrides` win."""
+def standalone_conf(request: DeployRequest, ports: Ports) -> dict[str, str]:
+    """standalone.conf. The campaign's settings win."""
     # Standalone forces the bookie's buffers onto the heap, so the caches must fit into both kinds of memory.
-    cache_mb = str(max(CACHE_MB_MIN, min(heap_mb, direct_memory_mb) // CACHE_SHARE))
+    cache_mb, seat = _cache_mb(min(request.heap_mb, request.direct_memory_mb), CACHE_SHARE), request.seat(1)
     return {
         **broker_settings(ports.client, ports.admin, cache_mb, seat.address),
         **bookie_settings(ports.bookie_http, cache_mb, cache_mb, seat),
@@ -156,9 +148,9 @@ def standalone_conf(
         "loadBalancerEnabled": "false",
         # Without this the bookie ignores the port given and takes a random one.
         "allowEphemeralPorts": "true",
-        **quorum_settings(choice, 1),
-        **journal_settings(choice),
-        **overrides,
+        **quorum_settings(request.choice, 1),
+        **journal_settings(request.choice),
+        **request.settings,
     }
 
 
@@ -417,5 +409,5 @@ def _addresses(places: Iterable[tuple[Seat, int]]) -> str:
     return ",".join(f"{seat.address}:{port}" for seat, port in places)
 
 
-def _cache_mb(direct_mb: int, share: int) -> str:
-    return str(max(CACHE_MB_MIN, direct_mb // share))
+def _cache_mb(memory_mb: int, share: int) -> str:
+    return str(max(CACHE_MB_MIN, memory_mb // share))

@@ -134,8 +134,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     # Metadata beside the data: a node that loses power loses what it had not synced of both.
     bookkeeper, metadata = request.node_directory(1, "bookkeeper"), request.node_directory(1, "metadata")
     ports = Ports(*host.free_ports(4))
-    own = request.settings
-    settings = standalone_conf(ports, request.choice, request.heap_mb, request.direct_memory_mb, own, seat=seat)
+    settings = standalone_conf(request, ports)
     bookie_http = f"http://{seat.address}:{_port(settings, 'httpServerPort')}"
     admin = f"{seat.address}:{settings['webServicePort']}"
     host.make_directories(request.data_directory / "tmp", bookkeeper, request.log_directory)
