@@ -144,6 +144,7 @@ def java_server(
     seat: Seat = LOOPBACK,
     directory: Path | None = None,
     usual_grace_s: float = STOP_GRACE_S,
+    follow_gc: bool = True,
 ) -> ProcessSpec:
     """A process of the distribution's jars. `main`: class and arguments; `directory`: if not the trial's own."""
     class_path = ("-cp", f"{request.distribution.directory}/*")
@@ -154,6 +155,7 @@ def java_server(
         cwd=directory or request.data_directory,
         log_path=request.log_path(name),
         stop_grace_s=stop_grace_s(request, usual_grace_s),
+        follow_gc=follow_gc,
     )
     return replace(spec, network_node=seat.link)
 

@@ -21,7 +21,6 @@ from tidegauge.model.server import Setting, listed, value_of
 from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.api import Node as Machine
 from tidegauge.systems.jvm import (
-    java_process,
     java_server,
     jvm_flags,
     log4j2_text,
@@ -279,10 +278,9 @@ def _zookeeper(request: DeployRequest, host: Host, port: int, logging: tuple[str
     settings = zookeeper_settings(port, data_directory, seat.address)
     path = host.write(request.log_directory / f"{ZOOKEEPER}.properties", properties_text(settings))
     main = ("org.apache.zookeeper.server.ZooKeeperServerMain", str(path))
-    arguments = (*ZOOKEEPER_FLAGS, *logging, "-cp", f"{request.distribution.directory}/*", *main)
-    java_home, log_path = request.distribution.java_home, request.log_path(ZOOKEEPER)
-    spec = java_process(ZOOKEEPER, java_home, arguments, cwd=request.data_directory, log_path=log_path)
-    return replace(spec, network_node=seat.link)
+    # It is of no node, so no fault ends it.
+    once = replace(request, starts_often=False)
+    return java_server(once, ZOOKEEPER, (*ZOOKEEPER_FLAGS, *logging), main, seat=seat)
 
 
 def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files: Mapping[int, Path]) -> None:
@@ -290,17 +288,13 @@ def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files
 
     Raises `StartFailedError` with the cause from the tool's log.
     """
-    identity = cluster_id(uuid4())
+    identity, once = cluster_id(uuid4()), replace(request, starts_often=False)
     names = [f"{node.name}-format" for node in nodes]
     try:
         for name, node in zip(names, nodes, strict=True):
             host.make_directories(*node.data_directories)
             tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(files[node.number]))
-            arguments = (*FORMAT_FLAGS, "-cp", f"{request.distribution.directory}/*", *tool)
-            log_path, java_home = request.log_path(name), request.distribution.java_home
-            cwd = request.data_directory
-            spec = java_process(name, java_home, arguments, cwd=cwd, log_path=log_path, follow_gc=False)
-            host.start(replace(spec, network_node=node.seat.link))
+            host.start(java_server(once, name, FORMAT_FLAGS, tool, seat=node.seat, follow_gc=False))
         deadline_s = time.monotonic() + FORMAT_S_MAX
         for name in names:
             _await_format(request, host, name, deadline_s)
