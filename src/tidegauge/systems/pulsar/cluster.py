@@ -18,8 +18,7 @@ from tidegauge.systems.pulsar.config import (
     DRIVER_FLAGS,
     QUIET_LOGGERS,
     TIERED,
-    ZOOKEEPER_DIRECT_MB,
-    ZOOKEEPER_HEAP_MB,
+    ZOOKEEPER_MEMORY,
     Bookie,
     Broker,
     Memory,
@@ -55,9 +54,11 @@ class Plan:
     ports: tuple[int, ...]
 
     @property
-    def node_memory(self) -> Memory:
-        """What the campaign gives each node."""
-        return Memory(self.request.heap_mb, self.request.direct_memory_mb)
+    def memory(self) -> Mapping[str, Memory]:
+        """Of a process of each kind: its part of what the campaign gives each node."""
+        node = Memory(self.request.heap_mb, self.request.direct_memory_mb)
+        broker, bookie = self.shape.broker_memory(node), self.shape.bookie_memory(node)
+        return {"broker": broker, "bookie": bookie, "zookeeper": ZOOKEEPER_MEMORY}
 
     def node_of(self, broker: Broker) -> int:
         """The number of the node that a broker is on: that of the bookie beside it, or one after all bookies'."""
@@ -74,14 +75,9 @@ class Plan:
         return tuple(Node(number, names, directories.get(number, ())) for number, names in sorted(processes.items()))
 
     @property
-    def zookeeper_seat(self) -> Seat:
-        """Where the ZooKeeper is."""
-        return self.request.seat(KEEPER)
-
-    @property
     def zookeeper(self) -> str:
         """The ZooKeeper's "host:port"."""
-        return f"{self.zookeeper_seat.address}:{self.zookeeper_port}"
+        return f"{self.request.seat(KEEPER).address}:{self.zookeeper_port}"
 
     def working_directory(self, process: str) -> Path:
         """Of a process, with its temporary files."""
@@ -156,12 +152,7 @@ def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
 
 def _disclosed_flags(plan: Plan) -> tuple[str, ...]:
     """Flags by kind of process, since they have different memory."""
-    kinds = {
-        "broker": plan.shape.broker_memory(plan.node_memory),
-        "bookie": plan.shape.bookie_memory(plan.node_memory),
-        "zookeeper": Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB),
-    }
-    flags = {kind: _flags(plan, f"pulsar-{kind}", memory) for kind, memory in kinds.items()}
+    flags = {kind: _flags(plan, f"pulsar-{kind}", memory) for kind, memory in plan.memory.items()}
     common = tuple(flag for flag in flags["broker"] if all(flag in others for others in flags.values()))
     own = tuple(f"{kind}: {flag}" for kind, given in flags.items() for flag in given if flag.startswith(MEMORY_FLAGS))
     return (*own, *common)
@@ -189,17 +180,14 @@ def _process(
 
 
 def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
-    request, host = plan.request, deployment.host
+    request, host, seat = plan.request, deployment.host, plan.request.seat(KEEPER)
     host.write(request.log_directory / "pulsar-log4j2.xml", log4j2_text(QUIET_LOGGERS))
     host.make_directories(request.data_directory / "zookeeper")
-    settings = zookeeper_settings(
-        plan.zookeeper_port, request.data_directory / "zookeeper", plan.zookeeper_seat.address
-    )
+    settings = zookeeper_settings(plan.zookeeper_port, request.data_directory / "zookeeper", seat.address)
     configuration = host.write(request.log_directory / f"{ZOOKEEPER}.conf", properties_text(settings))
-    memory = Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB)
     main = (*ZOOKEEPER_FLAGS, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(configuration))
-    deployment.start_process(_process(host, plan, ZOOKEEPER, memory, main, seat=plan.zookeeper_seat))
-    ready = partial(listens, plan.zookeeper_seat.address, plan.zookeeper_port)
+    deployment.start_process(_process(host, plan, ZOOKEEPER, ZOOKEEPER_MEMORY, main, seat=seat))
+    ready = partial(listens, seat.address, plan.zookeeper_port)
     _await(deployment, "ZooKeeper did not listen", ready, ZOOKEEPER_S_MAX, request.log_path(ZOOKEEPER))
 
 
@@ -207,7 +195,7 @@ def _set_up(plan: Plan, deployment: PulsarDeployment) -> None:
     """Run Pulsar's own tool: it writes metadata of the cluster and of BookKeeper, tenants and namespaces."""
     host, log_path = deployment.host, plan.request.log_path(SETUP)
     arguments = (*DRIVER_FLAGS, *setup_arguments(plan.zookeeper, plan.brokers))
-    host.start(_process(host, plan, SETUP, Memory(ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB), arguments))
+    host.start(_process(host, plan, SETUP, ZOOKEEPER_MEMORY, arguments))
     try:
         _await(deployment, f"{SETUP} did not end", lambda: _has_ended(host, log_path), SETUP_S_MAX, log_path)
     finally:
@@ -225,7 +213,7 @@ def _has_ended(host: Host, log_path: Path) -> bool:
 
 
 def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
-    memory = plan.shape.bookie_memory(plan.node_memory)
+    memory = plan.memory["bookie"]
     for bookie in plan.bookies:
         deployment.host.make_directories(bookie.journal_directory, *bookie.ledger_directories)
         settings = bookie_conf(bookie, plan.zookeeper, plan.request.choice, memory)
@@ -237,7 +225,7 @@ def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
 
 
 def _start_brokers(plan: Plan, deployment: PulsarDeployment) -> None:
-    memory = plan.shape.broker_memory(plan.node_memory)
+    memory = plan.memory["broker"]
     for broker in plan.brokers:
         settings = broker_conf(broker, plan.zookeeper, plan.request.choice, plan.shape.nodes, memory)
         _start(plan, deployment, broker, memory, settings)

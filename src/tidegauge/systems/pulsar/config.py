@@ -32,8 +32,7 @@ BOOKIE_SHARE_USUAL = Fraction(1, 3)
 BOOKIE_PERCENT_MIN, BOOKIE_PERCENT_MAX = 10, 90
 # Class data, code, threads and, of bookies, RocksDB (MiB; see docs/reference.md).
 BROKER_OUTSIDE_MB, BOOKIE_OUTSIDE_MB = 350, 250
-ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB, ZOOKEEPER_OUTSIDE_MB = 128, 32, 120
-STANDALONE_OUTSIDE_MB = 500
+STANDALONE_OUTSIDE_MB, ZOOKEEPER_OUTSIDE_MB = 500, 120
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,9 @@ class Memory:
 
     heap_mb: int
     direct_mb: int
+
+
+ZOOKEEPER_MEMORY = Memory(128, 32)
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,11 @@ class Shape:
         """All of them, with what each needs of a node with this memory."""
         if self.nodes == 1:
             return (ProcessMemory("node", 1, node.heap_mb, node.direct_mb, STANDALONE_OUTSIDE_MB),)
-        bookie, broker = self.bookie_memory(node), self.broker_memory(node)
-        keeper = (ZOOKEEPER_HEAP_MB, ZOOKEEPER_DIRECT_MB, ZOOKEEPER_OUTSIDE_MB)
+        bookie, broker, keeper = self.bookie_memory(node), self.broker_memory(node), ZOOKEEPER_MEMORY
         return (
             ProcessMemory("bookie", self.nodes, bookie.heap_mb, bookie.direct_mb, BOOKIE_OUTSIDE_MB),
             ProcessMemory("broker", self.brokers, broker.heap_mb, broker.direct_mb, BROKER_OUTSIDE_MB),
-            ProcessMemory("ZooKeeper", 1, *keeper, of_nodes=False),
+            ProcessMemory("ZooKeeper", 1, keeper.heap_mb, keeper.direct_mb, ZOOKEEPER_OUTSIDE_MB, of_nodes=False),
         )
 
 
