@@ -104,13 +104,13 @@ class _Side:
     """One system's figure. `marks`: what must be read with it."""
 
     system: str
-    known: Estimate | None
+    known: Estimate
     marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Question:
-    """A figure of several systems. `verb`: between a system and its figure; `lead` before the sentence."""
+    """A figure of the systems that have it. `verb`: between a system and its figure; `lead` before the sentence."""
 
     lead: str
     verb: str
@@ -165,10 +165,13 @@ def _sides(block: Block, figure: Callable[[MeasuredResult], float | None]) -> tu
     sides = []
     for system in block.systems:
         results = block.usable(system)
+        known = estimate_of(figure, results)
+        if known is None:
+            continue
         doubtful = any(result.validity is Validity.DOUBTFUL for result in results)
         slow = [result for result in results if any(said.startswith(NOT_KEPT_UP) for said in result.warnings)]
         marks = (*(["DOUBTFUL"] if doubtful else []), *([_shortfall(slow)] if slow else []))
-        sides.append(_Side(system, estimate_of(figure, results), marks))
+        sides.append(_Side(system, known, marks))
     return tuple(sides)
 
 
@@ -219,7 +222,7 @@ def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) 
     if figure is None:
         return _without_figure(own, reasons, case)
     values = grouped((finding.system, value) for finding in own if (value := figure.of(finding)))
-    sides = tuple(_Side(system, estimate(values.get(system, ()))) for system in systems)
+    sides = tuple(_Side(system, known) for system in sorted(values) if (known := estimate(values[system])))
     at = point_words(own[0].point)
     question = _Question(f"{figure.title}: ", "", figure.title, figure.unit, figure.higher_is_better, sides, at)
     ratios = [ratio for ratio in ratios if ratio.name == figure.name]
@@ -244,9 +247,7 @@ def _sentence(
     question: _Question, ratios: Sequence[Ratio], within: Sequence[Within], reasons: Sequence[str], case: _Case
 ) -> str:
     """Figures, the best first, then how sure they are, then what speaks against them."""
-    sides = sorted(
-        (side for side in question.sides if side.known), key=lambda side: side.known.value if side.known else 0.0
-    )
+    sides = sorted(question.sides, key=lambda side: side.known.value)
     if question.higher_is_better:
         sides.reverse()
     if not sides:
@@ -258,7 +259,6 @@ def _sentence(
 
 def _figure(side: _Side, question: _Question, case: _Case, *, first: bool) -> str:
     """ "Pulsar took 147,000 msg/s" or "25.4 ms for Pulsar", and for the others "Kafka 66,200" or "146 for Kafka"."""
-    assert side.known is not None
     name, value = case.names.of(side.system, question.at), question.form(side.known.value)
     value += f" {question.unit}" if first else ""
     marks = f" ({', '.join(side.marks)})" if side.marks else ""
@@ -276,13 +276,12 @@ def _how_sure(
     if repeated:
         comparisons = [_compared(ratio, case, first=place == 0) for place, ratio in enumerate(ratios)]
         return f"over {compare.rests_on(repeated[0])}, {'; '.join(comparisons)}"
-    if any(side.known and side.known.trials > 1 for side in sides):
+    if any(side.known.trials > 1 for side in sides):
         return "not compared"
     return f"{ONE_EACH}{_least_sure(within, case)}"
 
 
 def _alone(side: _Side, within: Sequence[Within], question: _Question, case: _Case) -> str:
-    assert side.known is not None
     if side.known.trials < 2:
         return f"measured once, compared with nothing{_least_sure(within, case)}"
     span = f"{question.form(side.known.low)} to {question.form(side.known.high)}"
@@ -318,7 +317,7 @@ def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> Experime
             (side.known.value, case.names.where(system, point_words(block.point)))
             for block, asked in each
             for side in asked.sides
-            if side.system == system and side.known is not None
+            if side.system == system
         ]
         if found:
             (low, at_low), (high, at_high) = min(found), max(found)
