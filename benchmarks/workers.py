@@ -26,8 +26,8 @@ from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import ClientSettings, Payload, Workload
 from tidegauge.statistics.histograms import decode
 from tidegauge.worker.api import LoadOrder, LoadWorker
-from tidegauge.worker.archive import worker_class_path
-from tidegauge.worker.launch import JAVA_MAJOR_MIN, WorkerOptions, start_workers
+from tidegauge.worker.archive import JAVA_MAJOR_MIN, worker_class_path
+from tidegauge.worker.launch import WorkerOptions, start_workers
 
 SECOND_NS = 1_000_000_000
 LEAD_S = 1.0

@@ -34,7 +34,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, family
 from tidegauge.numbers import plural, rounded
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, Kind, known_names
-from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, figure_interval, geometric_mean, paired_ratio
+from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, by_block, figure_interval, geometric_mean, paired_ratio
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -76,10 +76,6 @@ class Threshold:
     def is_ratio(self) -> bool:
         """Whether two systems are compared with each other."""
         return bool(self.above)
-
-    def concerns(self, experiment: str, point: Mapping[str, str]) -> bool:
-        """Whether it is asked of an experiment at a point of a sweep."""
-        return self.experiment in ("", experiment) and all(point.get(key) == at for key, at in self.point.items())
 
 
 def is_system(wanted: str, label: str) -> bool:
@@ -298,7 +294,8 @@ def rule(thresholds: Sequence[Threshold], asked: Sequence[Asked]) -> tuple[Rulin
 
 
 def _concerns(threshold: Threshold, asked: Asked) -> bool:
-    if not threshold.concerns(asked.experiment, asked.point):
+    elsewhere = any(asked.point.get(key) != at for key, at in threshold.point.items())
+    if elsewhere or threshold.experiment not in ("", asked.experiment):
         return False
     if threshold.figure in FINDING_FIGURES:
         return bool(asked.findings)
@@ -350,14 +347,14 @@ def _values(threshold: Threshold, asked: Asked, system: str) -> _Own:
     if threshold.figure in FINDING_FIGURES:
         figure = FINDING_FIGURES[threshold.figure]
         decided = [finding for finding in asked.findings if finding.system == system and finding.decided]
-        values = figure.by_block(decided)
+        values = by_block(decided, figure.of)
         without = len({finding.block for finding in decided} - values.keys())
         return _Own(values, figure, without, figure.resolution_in(decided))
     usable = [
         result for result in asked.results if result.spec.system == system and result.validity is not Validity.INVALID
     ]
     measured = FIGURES[threshold.figure]
-    values = measured.by_block(usable)
+    values = by_block(usable, measured.of)
     return _Own(values, measured, len({result.spec.block for result in usable} - values.keys()))
 
 

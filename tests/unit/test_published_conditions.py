@@ -112,8 +112,8 @@ def test_a_sentence_is_shown_only_where_it_holds(path: Path, scale: str, setup: 
     shown, trials = shown_for(campaign)
     assert campaign.published is not None
     for difference in report(campaign.published.report).differs:
-        (holds,) = [holds for begin, holds in WHERE.items() if difference.sentence.startswith(begin)]
-        assert (difference.sentence in shown) is holds(campaign, trials), difference.sentence
+        (holds,) = [holds for begin, holds in WHERE.items() if difference.text.startswith(begin)]
+        assert (difference.text in shown) is holds(campaign, trials), difference.text
 
 
 @pytest.mark.parametrize("setup", SETUPS)
@@ -128,7 +128,7 @@ def test_a_disk_is_shared_unless_every_node_has_its_own(setup: str) -> None:
 def test_an_attached_cluster_has_a_garbage_collector_of_its_own() -> None:
     """Nothing is known of it, but of the load generator's."""
     attached = Planned([spec("kafka@attached")], {}, starts_servers=False)
-    held = [one.sentence for one in report("streamnative-2022").differs if one.where.holds(attached)]
+    held = [one.text for one in report("streamnative-2022").differs if one.where.holds(attached)]
     assert [sentence for sentence in held if "garbage" in sentence] == [
         "the load generator's garbage collector is G1; the report's clients had ZGC"
     ]
@@ -136,7 +136,7 @@ def test_an_attached_cluster_has_a_garbage_collector_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", report_names())
 def test_every_sentence_is_known_here(name: str) -> None:
-    sentences = [difference.sentence for difference in report(name).differs]
+    sentences = [difference.text for difference in report(name).differs]
     assert [sentence for sentence in sentences if not sentence.startswith(tuple(WHERE))] == []
 
 

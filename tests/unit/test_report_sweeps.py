@@ -94,7 +94,9 @@ def test_findings_are_compared_within_a_point_only() -> None:
 
     assert within.finding_ratios([found("kafka", "1", 10.0), found("pulsar", "2", 5.0)], (), across_levels=True) == []
     own = [found("kafka", "10", 10.0), found("pulsar", "10", 5.0), found("kafka", "9", 7.0)]
-    assert [ratio.ratio for ratio in within.finding_ratios(own, (), across_levels=True)] == [pytest.approx(0.5)]
+    assert [ratio.comparison.ratio for ratio in within.finding_ratios(own, (), across_levels=True)] == [
+        pytest.approx(0.5)
+    ]
     shown = text_of(list(findings(own, SystemNames(()))))
     assert "partitions=10: kafka: x" in shown
     assert shown.index("9           kafka") < shown.index("10          kafka")

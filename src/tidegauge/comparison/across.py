@@ -24,7 +24,7 @@ from tidegauge.published.examine import Choice, examine, report
 from tidegauge.published.observe import Measured
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.statistics.figures import Shown, compared, figures_found
-from tidegauge.statistics.intervals import NOISE_THRESHOLD
+from tidegauge.statistics.intervals import NOISE_THRESHOLD, by_block
 from tidegauge.store.read import StoredRun
 
 
@@ -142,7 +142,7 @@ def _pair(matched: Matched, names: tuple[str, str], letters: tuple[str, str], no
     shown = (_shown(matched.base.label(names[0]), letters[0]), _shown(matched.other.label(names[1]), letters[1]))
     ratios = []
     for figure in compared(Shown.ACROSS, closed_loop=matched.base.closed_loop):
-        first, second = (figure.by_block(side) for side in usable)
+        first, second = (by_block(side, figure.of) for side in usable)
         sides = (shown[1], second), (shown[0], first)
         ratios.append(ratio_of(matched.base.experiment, figure, *sides, doubtful=doubtful, paired=False, noise=noise))
     compared_sides = (letters[1], names[1], letters[0], names[0], other, base)
@@ -217,7 +217,7 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
             ]
             doubtful = any(rest_on_doubt(own, run.results) for own, run in zip(sides, (base, other), strict=True))
             for figure in figures_found(Shown.ACROSS):
-                below, above = ((name, figure.by_block(own)) for name, own in zip(shown, sides, strict=True))
+                below, above = ((name, by_block(own, figure.of)) for name, own in zip(shown, sides, strict=True))
                 step = figure.resolution_in([*sides[0], *sides[1]])
                 ratio = ratio_of(
                     experiment, figure, above, below, doubtful=doubtful, resolution=step, paired=False, noise=noise

@@ -11,7 +11,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, Validity, point_words
 from tidegauge.plain import grouped
 from tidegauge.statistics.figures import Figure, FindingFigure, Shown, compared, figures_found
-from tidegauge.statistics.intervals import NOISE_THRESHOLD, Comparison, compare_paired, compare_unpaired
+from tidegauge.statistics.intervals import NOISE_THRESHOLD, Comparison, by_block, compare_paired, compare_unpaired
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,6 @@ class Ratio:
     forms: tuple[str, str] = ("", "")
 
     @property
-    def ratio(self) -> float:
-        """Geometric mean of the ratios of all blocks."""
-        return self.comparison.ratio
-
-    @property
     def repeated(self) -> bool:
         """Whether both systems have several trials."""
         return self.comparison.interval is not None
@@ -67,7 +62,7 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
         used = (*block.usable(system), *block.usable(baseline))
         doubtful = any(result.validity is Validity.DOUBTFUL for result in used)
         for figure in compared(Shown.WITHIN, closed_loop=block.closed_loop):
-            values, base = (figure.by_block(block.usable(name)) for name in (system, baseline))
+            values, base = (by_block(block.usable(name), figure.of) for name in (system, baseline))
             ratio = ratio_of(block.experiment, figure, (system, values), (baseline, base), doubtful=doubtful)
             forms = block.of(system)[0].spec.form, block.of(baseline)[0].spec.form
             found += [replace(ratio, point=block.point, forms=forms)] if ratio else []
@@ -95,7 +90,7 @@ def finding_ratios(
         baseline, *others = sorted(decided) or [""]
         for figure in figures_found(Shown.WITHIN):
             for system in others:
-                pair = [(name, figure.by_block(decided[name])) for name in (system, baseline)]
+                pair = [(name, by_block(decided[name], figure.of)) for name in (system, baseline)]
                 both = [*decided[system], *decided[baseline]]
                 doubtful, step = rest_on_doubt(both, results), figure.resolution_in(both)
                 ratio = ratio_of(experiment, figure, *pair, doubtful=doubtful, resolution=step)

@@ -6,7 +6,7 @@ Nothing is asked of servers or workers for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 
 from prometheus_client import CollectorRegistry, Gauge, start_http_server
@@ -53,13 +53,11 @@ class Exporter:
         if not 0 <= port <= PORT_MAX:
             raise UserError(f"--prometheus: {port} is no port.", f"Give a number from 1 to {PORT_MAX}.")
         self._registry = CollectorRegistry()
+        labels: dict[str, tuple[str, ...]] = dict.fromkeys(FIGURES, ("trial",))
+        labels |= dict.fromkeys(WORKER_FIGURES, ("trial", "worker")) | dict.fromkeys(_OF_RUN, ())
         self._gauges = {
-            name: Gauge(name, meaning, () if name in _OF_RUN else ("trial",), registry=self._registry)
-            for name, meaning in FIGURES.items()
-        }
-        self._worker_gauges = {
-            name: Gauge(name, meaning, ("trial", "worker"), registry=self._registry)
-            for name, meaning in WORKER_FIGURES.items()
+            name: Gauge(name, meaning, labels[name], registry=self._registry)
+            for name, meaning in {**FIGURES, **WORKER_FIGURES}.items()
         }
         self._phase = Gauge("tidegauge_phase", "1 for the current phase", ("trial", "phase"), registry=self._registry)
         self._workers_seen: list[int] = []
@@ -111,13 +109,13 @@ class Exporter:
     def _workers(self, second: SecondSeen) -> None:
         numbers = [own.worker for own in second.workers]
         if numbers != self._workers_seen:  # One of them has nothing any more.
-            self._forget_workers()
+            self._clear(WORKER_FIGURES)
             self._workers_seen = numbers
         for own in second.workers:
             values = (own.offered_msgs_per_s, own.msgs_per_s, own.received_msgs_per_s, own.own_lag_ms_max)
-            for gauge, value in zip(self._worker_gauges.values(), values, strict=True):
+            for name, value in zip(WORKER_FIGURES, values, strict=True):
                 if value is not None:
-                    gauge.labels(second.trial_id, str(own.worker)).set(value)
+                    self._gauges[name].labels(second.trial_id, str(own.worker)).set(value)
 
     def _use(self, trial: str, use: UseNow | None) -> None:
         for field in fields(UseNow):
@@ -133,13 +131,10 @@ class Exporter:
             gauge.labels(trial).set(value)
 
     def _forget(self) -> None:
-        for name, gauge in self._gauges.items():
-            if name not in _OF_RUN:
-                gauge.clear()
-        self._forget_workers()
+        self._clear(self._gauges.keys() - set(_OF_RUN))
         self._phase.clear()
-
-    def _forget_workers(self) -> None:
-        for gauge in self._worker_gauges.values():
-            gauge.clear()
         self._workers_seen = []
+
+    def _clear(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._gauges[name].clear()

@@ -143,7 +143,8 @@ def _content(pair: Pair) -> dict[str, Any]:
         "trials": [result.spec.trial_id for result in pair.results],
         "baseline_trials": [result.spec.trial_id for result in pair.baseline_results],
         "ratios": [
-            {**plain(ratio), "ratio": plain(ratio.ratio), "sentence": claim_across(ratio)} for ratio in pair.ratios
+            {**plain(ratio), "ratio": plain(ratio.comparison.ratio), "sentence": claim_across(ratio)}
+            for ratio in pair.ratios
         ],
     }
 

@@ -82,7 +82,7 @@ def comparison(ratio: within.Ratio, terms: Terms) -> dict[str, Any]:
     """A ratio with its interval and verdict."""
     return {
         **plain(ratio),
-        "ratio": plain(ratio.ratio),
+        "ratio": plain(ratio.comparison.ratio),
         "sentence": compare.sentence(ratio),
         "unequal": bool(terms.unequal),
     }

@@ -17,7 +17,6 @@ from typing import Any
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Latency, LoadResult, MeasuredResult, SubscriptionResult
 from tidegauge.model.workload import BEFORE, DURING, late_names
-from tidegauge.statistics.intervals import by_block
 
 Of = Callable[[MeasuredResult], float | None]
 """The figure of a result; None where there are too few samples, or nothing was measured."""
@@ -86,10 +85,6 @@ class Figure:
     column: TableColumn | None = None
     shown: Shown = Shown.NOWHERE
 
-    def by_block(self, results: Iterable[MeasuredResult]) -> dict[int, float]:
-        """The figure of trials, by block."""
-        return by_block([(result.spec.block, self.of(result)) for result in results])
-
     @property
     def head(self) -> str:
         """Of a column: "response p99, ms"."""
@@ -117,10 +112,6 @@ class FindingFigure:
     def of(self, finding: Finding) -> float | None:
         """The figure in a finding; None where it has none."""
         return finding.figure(self.name)
-
-    def by_block(self, findings: Iterable[Finding]) -> dict[int, float]:
-        """The figure of findings, by block."""
-        return by_block([(finding.block, self.of(finding)) for finding in findings])
 
     def resolution_in(self, findings: Iterable[Finding]) -> float:
         """The share by which it may be off alike in all of these: how far the widest bracket of a search is open."""

@@ -33,13 +33,16 @@ of Statistics 16 (1988); J. Cohen, "Statistical Power Analysis for the Behaviora
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import MeasuredResult
 from tidegauge.plain import grouped
 
 CONFIDENCE = 0.95
@@ -54,6 +57,7 @@ _SEED = 20_260_101
 """The same data give the same interval each time."""
 
 Floats = NDArray[np.float64]
+Part = TypeVar("Part", MeasuredResult, Finding)
 
 
 class Method(StrEnum):
@@ -140,8 +144,12 @@ def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
-def by_block(values: Sequence[tuple[int, float | None]]) -> dict[int, float]:
-    """A figure by block number; of several trials in one block the geometric mean. What is not positive has none."""
+def by_block(parts: Iterable[Part], of: Callable[[Part], float | None]) -> dict[int, float]:
+    """A figure of trials or findings by block number; of several in one block the geometric mean.
+
+    What is not positive has none.
+    """
+    values = ((part.block if isinstance(part, Finding) else part.spec.block, of(part)) for part in parts)
     found = grouped((block, value) for block, value in values if value is not None and value > 0)
     return {block: geometric_mean(of_block) for block, of_block in sorted(found.items())}
 
