@@ -7,12 +7,17 @@ from pathlib import Path
 import pytest
 
 from tidegauge.campaign.plan.memory import WINDOW_SHARE_OF_HEAP
-from tidegauge.config.source import raise_problems
-from tidegauge.config.workload import read_workload
+from tidegauge.config.source import Source, raise_problems, read_source
+from tidegauge.config.workload import parse_workload_file
 from tidegauge.errors import UserError
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, IN_FLIGHT_MESSAGES_MOST, Payload, SubscriptionType, Workload
 
 ROOT = Path(__file__).parents[2]
+
+
+def read_workload(path: Path) -> tuple[Workload | None, Source]:
+    source = read_source(path, "workload")
+    return parse_workload_file(source), source
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "workloads").glob("*.yaml")), ids=lambda path: path.stem)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegauge.config.fields import Duration, Fields, Size, duration_between, member_of, size_between
-from tidegauge.config.source import KeyPath, Source, read_source, validate
+from tidegauge.config.source import KeyPath, Source, validate
 from tidegauge.model.workload import (
     IN_FLIGHT_BYTES_MAX,
     IN_FLIGHT_BYTES_MOST,
@@ -114,12 +113,6 @@ def _check_subscriptions(fields: WorkloadFields, data: Mapping[str, Any], source
             f"'{fields.distinct_keys}': key-shared keeps the order of each key for each producer and consumer; keys "
             f"times producers times consumers may be {most:,} at most, and are {needed // 8:,}",
         )
-
-
-def read_workload(path: Path) -> tuple[Workload | None, Source]:
-    """A workload file. Raises `UserError` only if it can't be read as YAML; problems inside are in the source."""
-    source = read_source(path, "workload")
-    return parse_workload_file(source), source
 
 
 def _find_payload(name: str, source: Source, at: KeyPath) -> str | None:

@@ -40,7 +40,7 @@ from tidegauge.store.read import (
     run_directories,
 )
 from tidegauge.store.run import RunStore, create_run, resume_run
-from tidegauge.store.seconds import read_seconds, read_worker_seconds
+from tidegauge.store.seconds import read_seconds
 from tidegauge.store.trial import TrialStore
 
 __all__ = [
@@ -61,7 +61,6 @@ __all__ = [
     "load_run",
     "newest_run_of",
     "read_seconds",
-    "read_worker_seconds",
     "resume_run",
     "run_directories",
     "write_crash_report",

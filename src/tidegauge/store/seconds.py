@@ -179,11 +179,6 @@ def worker_rows(figures: SecondFigures, phase: str = "") -> list[dict[str, Any]]
     ]
 
 
-def read_worker_seconds(trial_directory: Path) -> list[dict[str, Any]]:
-    """All rows of load generators of a trial, finished or not, oldest first. Raises `OSError`, `ValueError`."""
-    return list(read_table(trial_directory, WORKERS))
-
-
 def worker_rows_of(trial_directory: Path, second: int) -> list[Mapping[str, Any]]:
     """Those of one of the newest seconds of a trial that goes on; [] of any other."""
     try:
