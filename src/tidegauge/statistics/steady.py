@@ -184,20 +184,22 @@ class Trend:
 def trend(values: Sequence[float]) -> Trend:
     """The trend of equally spaced values; no trend with fewer than three."""
     points, stretch = _thinned(values)
-    if stretch > 1:
-        thinned = trend(points)
-        return Trend(thinned.slope_per_s / stretch, thinned.p_value)
-    count = len(values)
+    count = len(points)
     if count < 3:
         return Trend(0.0, 1.0)
-    slopes = [(values[j] - values[i]) / (j - i) for i, j in combinations(range(count), 2)]
+    slopes = _slopes(points, stretch)
     score = sum((slope > 0) - (slope < 0) for slope in slopes)
-    ties = sum(n * (n - 1) * (2 * n + 5) for n in Counter(values).values())
+    ties = sum(n * (n - 1) * (2 * n + 5) for n in Counter(points).values())
     variance = (count * (count - 1) * (2 * count + 5) - ties) / 18
     if variance <= 0 or score == 0:
         return Trend(median(slopes), 1.0)
     deviation = (abs(score) - 1) / math.sqrt(variance)
     return Trend(median(slopes), math.erfc(deviation / math.sqrt(2)))
+
+
+def _slopes(points: Sequence[float], stretch: int) -> list[float]:
+    """Those of all pairs, a second; `stretch`: seconds from one point to the next."""
+    return [(points[j] - points[i]) / (j - i) / stretch for i, j in combinations(range(len(points)), 2)]
 
 
 def _thinned(values: Sequence[float]) -> tuple[Sequence[float], int]:
@@ -415,7 +417,7 @@ def growth(values: Sequence[float]) -> Slope | None:
     count = len(points)
     if count < SECONDS_MIN:
         return None
-    slopes = sorted((points[j] - points[i]) / (j - i) / stretch for i, j in combinations(range(count), 2))
+    slopes = sorted(_slopes(points, stretch))
     reach = _NORMAL_95 * math.sqrt(count * (count - 1) * (2 * count + 5) / 18)
     low = max(0, round((len(slopes) - reach) / 2) - 1)
     high = min(len(slopes) - 1, round((len(slopes) + reach) / 2))
