@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import tarfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tidegauge.distribution import maven, resolve
-from tidegauge.distribution.cache import cache_directory, locked
+from tidegauge.distribution.cache import MANIFEST_NAME, cache_directory, locked
 from tidegauge.distribution.coordinates import Coordinate, Recipe
 from tidegauge.distribution.fetch import AbsentError, UnreachableError, fetch_artifact, fetch_text, repository_url
 from tidegauge.distribution.maven import MavenRun
@@ -183,7 +184,10 @@ def test_versions_of_tidegauge_that_share_a_cache_leave_each_other_alone(fake: M
 
 def test_an_entry_of_another_recipe_is_not_taken_for_ours(fake: Maven, notes: list[str]) -> None:
     resolve.provision(RECIPE, notes.append)
-    assert resolve.check_entry(entry(), "0" * 64) == ["they were chosen by another version of Tidegauge"]
+    manifest = entry() / MANIFEST_NAME
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "recipe": "0" * 64}))
+    resolve.provision(RECIPE, notes.append)
+    assert any("(they were chosen by another version of Tidegauge): fetching them again" in note for note in notes)
 
 
 def test_a_failed_fetch_leaves_nothing(fake: Maven, notes: list[str]) -> None:

@@ -201,10 +201,17 @@ def test_a_damaged_or_moved_entry_is_fetched_again(
     assert provision.provision("4.3.6", notes.append).digest == digest
     assert "not usable (root/file is damaged)" in notes[0]
     assert debian.fetched == 2
+    (tmp_path / "cache/distributions/rabbitmq-4.3.6/root/file").write_text("other")
+    debian.offline = True
+    with pytest.raises(UserError, match=r"not usable \(root/file is damaged\)\. .*can't be reached"):
+        get()
+    debian.offline = False
+    assert get() == digest
+    assert debian.fetched == 3
     (tmp_path / "cache").rename(tmp_path / "elsewhere")
     monkeypatch.setenv("TIDEGAUGE_CACHE", str(tmp_path / "elsewhere"))
     assert get() == digest
-    assert debian.fetched == 3
+    assert debian.fetched == 4
 
 
 def test_what_does_not_run_is_not_kept(debian: FakeDebian, tmp_path: Path) -> None:

@@ -167,3 +167,25 @@ def digest_and_source(entry: Path) -> tuple[str, str]:
     """Of the files of an entry that is whole."""
     recorded = read_manifest(entry) or {}
     return digest_of(_own(recorded["files"], entry)), str(recorded["source"])
+
+
+def whole(
+    entry: Path, name: str, recipe: str, otherwise: str, make: Callable[[], None], *, report: Report
+) -> tuple[str, str]:
+    """See that an entry is there and as `check` wants it, else `make` it. The digest of its files and their source.
+
+    Raises `UserError` as `make` does, with what is wrong with the entry that was there.
+    """
+    with locked(entry.parent, entry.name, report):
+        wrong = check(entry, recipe, otherwise)
+        if wrong and not entry.exists():
+            make()
+        elif wrong:
+            more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+            damage = f"The cached files of {name} are not usable ({wrong[0]}{more})"
+            report(f"{damage}: fetching them again.")
+            try:
+                make()
+            except UserError as error:
+                raise UserError(f"{damage}. {error.message}", error.hint) from error
+        return digest_and_source(entry)

@@ -17,7 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from tidegauge.distribution import cache
-from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory
+from tidegauge.distribution.cache import Progress, Report, cache_directory
 from tidegauge.distribution.coordinates import DEPENDENCY_PLUGIN, Recipe, nearest_versions, parse_metadata, pom_text
 from tidegauge.distribution.fetch import (
     AbsentError,
@@ -164,21 +164,13 @@ def provision(recipe: Recipe, report: Report) -> Distribution:
     Raises `UserError`: no such version (names the nearest), incomplete on the repository (names what is missing), not
     reachable, damaged on the way, disk full, no suitable Java.
     """
-    java = find_java(f"{recipe.system} {recipe.version}", recipe.java_min, recipe.java_max)
-    folder = make_directory(cache_directory() / "distributions")
-    entry = folder / entry_name(recipe)
-    with locked(folder, entry.name, report):
-        wrong = check_entry(entry, recipe_digest(recipe))
-        if wrong and not entry.exists():
-            _make_entry(recipe, entry, report)
-        elif wrong:
-            damage = f"The cached files of {recipe.system} {recipe.version} are not usable ({_few(wrong)})"
-            report(f"{damage}: fetching them again.")
-            try:
-                _make_entry(recipe, entry, report)
-            except UserError as error:
-                raise UserError(f"{damage}. {error.message}", error.hint) from error
-        digest, source = cache.digest_and_source(entry)
+    name = f"{recipe.system} {recipe.version}"
+    java = find_java(name, recipe.java_min, recipe.java_max)
+    entry = cache_directory() / "distributions" / entry_name(recipe)
+    otherwise = "they were chosen by another version of Tidegauge"
+    digest, source = cache.whole(
+        entry, name, recipe_digest(recipe), otherwise, lambda: _make_entry(recipe, entry, report), report=report
+    )
     return Distribution(
         system=recipe.system,
         version=recipe.version,
@@ -199,11 +191,6 @@ def entry_name(recipe: Recipe) -> str:
     """Name of the recipe's folder in the cache. Versions of Tidegauge that share a cache and ask for different files
     have a folder each: neither takes away what the other is running."""
     return f"{recipe.name}-{recipe_digest(recipe)[:12]}"
-
-
-def check_entry(entry: Path, recipe: str) -> list[str]:
-    """What is wrong with a cache entry, one phrase each; empty if it is whole."""
-    return cache.check(entry, recipe, "they were chosen by another version of Tidegauge")
 
 
 def _make_entry(recipe: Recipe, entry: Path, report: Report) -> None:
@@ -327,7 +314,3 @@ def _existing(recipe: Recipe) -> list[str]:
         return parse_metadata(fetch_text(f"{repository_url()}/{recipe.root.folder}/maven-metadata.xml"))
     except (AbsentError, UnreachableError):
         return list(recipe.verified)
-
-
-def _few(phrases: list[str]) -> str:
-    return phrases[0] if len(phrases) == 1 else f"{phrases[0]}, and {len(phrases) - 1} more"

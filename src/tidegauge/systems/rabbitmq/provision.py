@@ -26,7 +26,7 @@ from importlib import metadata
 from pathlib import Path
 
 from tidegauge.distribution import cache
-from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory
+from tidegauge.distribution.cache import Progress, Report, cache_directory
 from tidegauge.distribution.coordinates import nearest_versions
 from tidegauge.errors import UserError
 from tidegauge.hosts.abilities import Probe
@@ -357,16 +357,11 @@ def _distribution(version: str, directory: Path, digest: str, source: str) -> Di
 
 
 def _from_packages(version: str, report: Report) -> Distribution:
-    folder = make_directory(cache_directory() / "distributions")
-    entry = folder / f"rabbitmq-{version}"
-    with locked(folder, entry.name, report):
-        otherwise = "they were made for another place or by another version of Tidegauge"
-        wrong = cache.check(entry, _recipe(entry), otherwise)
-        if wrong:
-            if entry.exists():
-                report(f"The cached files of rabbitmq {version} are not usable ({wrong[0]}): fetching them again.")
-            _make(version, entry, report)
-        digest, source = cache.digest_and_source(entry)
+    entry = cache_directory() / "distributions" / f"rabbitmq-{version}"
+    otherwise = "they were made for another place or by another version of Tidegauge"
+    digest, source = cache.whole(
+        entry, f"rabbitmq {version}", _recipe(entry), otherwise, lambda: _make(version, entry, report), report=report
+    )
     return _distribution(version, entry / TREE, digest, source)
 
 
