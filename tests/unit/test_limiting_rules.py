@@ -44,7 +44,7 @@ def process(name: str, **changes: Any) -> ProcessShare:
         cpus=0.5,
         cpus_allowed=4.0,
         throttled_share=None,
-        busiest=ThreadShare("t", 0.3),
+        threads=(ThreadShare("t", 0.3),),
         memory_limit_bytes=None,
         memory_left_bytes_min=None,
     )
@@ -115,16 +115,16 @@ def test_a_rate_near_what_the_generator_makes_at_all_is_its_limit(share: float, 
 
 
 def test_a_client_thread_that_waits_for_the_system_is_not_the_limit() -> None:
-    spins = process("worker", busiest=ThreadShare("load-0", 0.99))
+    spins = process("worker", threads=(ThreadShare("tg-load-0", 0.99),))
     assert found(load(), spins).resource is Resource.WINDOW
-    assert found(load(blocked_share=0.1), spins).words == "thread load-0 of worker ran 99% of the time"
+    assert found(load(blocked_share=0.1), spins).words == "thread tg-load-0 of worker ran 99% of the time"
 
 
 def test_other_threads_of_a_client_are_looked_at_while_the_system_holds_it_back() -> None:
     spins, sends = ThreadShare("tg-load-0", 0.99), ThreadShare("kafka-producer-", 0.95)
-    both = process("worker", busiest=spins, threads=(spins, sends))
+    both = process("worker", threads=(spins, sends))
     assert found(load(), both).words == "thread kafka-producer- of worker ran 95% of the time"
-    compiles = process("worker", busiest=spins, threads=(spins, ThreadShare("C2 CompilerThre", 0.95)))
+    compiles = process("worker", threads=(spins, ThreadShare("C2 CompilerThre", 0.95)))
     assert found(load(), compiles).resource is Resource.WINDOW
 
 
@@ -185,7 +185,7 @@ def test_another_disk_does_not_count() -> None:
 
 
 def test_one_thread_of_a_server_that_always_runs() -> None:
-    answer = found(load(), process("kafka-1", busiest=ThreadShare("data-plane-0", 0.99)))
+    answer = found(load(), process("kafka-1", threads=(ThreadShare("data-plane-0", 0.99),)))
     assert answer.summary == "one server thread kafka-1 (99 %)"
     assert answer.words == "thread data-plane-0 of kafka-1 ran 99% of the time"
 
@@ -377,8 +377,7 @@ def test_of_several_load_generators_the_one_at_its_end_is_named() -> None:
     answer = found(load(workers=THREE), process("kafka-1"), *calm, allowed)
     assert (answer.resource, answer.subject) == (Resource.CLIENT_CPU, "load generator 2 of 3")
     assert answer.words.startswith("load generator 2 of 3 used 0.97 of the 1 CPUs")
-    thread = process("worker-2", busiest=ThreadShare("netty-1", 0.99))
-    thread = replace(thread, threads=(thread.busiest,))
+    thread = process("worker-2", threads=(ThreadShare("netty-1", 0.99),))
     answer = found(load(workers=THREE), process("kafka-1"), *calm, thread)
     assert (answer.subject, answer.words) == (
         "load generator 2 of 3",
@@ -446,16 +445,16 @@ def test_a_process_is_compared_with_the_cpus_of_its_own_host() -> None:
 
 def test_a_link_at_what_it_was_measured_to_carry_is_named() -> None:
     measured = replace(ELSEWHERE, links={name: HostLink(100.0 * MB, 200.0 * MB) for name in QUIET})
-    sending = host(network_bytes_per_s=105.0 * MB, network_sent_bytes_per_s=95.0 * MB)
+    sending = host(network_received_bytes_per_s=10.0 * MB, network_sent_bytes_per_s=95.0 * MB)
     answer = on_hosts(measured, [*SERVERS, CLIENT], {**QUIET, "10.0.0.9": sending})
     assert (answer.resource, answer.subject) == (Resource.NETWORK, "of 10.0.0.9")
     assert answer.words == "95.0 MB/s sent by 10.0.0.9 of 100.0 MB/s that it can"
-    receiving = host(network_bytes_per_s=190.0 * MB, network_sent_bytes_per_s=10.0 * MB)
+    receiving = host(network_received_bytes_per_s=180.0 * MB, network_sent_bytes_per_s=10.0 * MB)
     assert (
         "180.0 MB/s received by 10.0.0.1"
         in on_hosts(measured, [*SERVERS, CLIENT], {**QUIET, "10.0.0.1": receiving}).words
     )
-    more = host(network_bytes_per_s=190.0 * MB, network_sent_bytes_per_s=180.0 * MB)
+    more = host(network_received_bytes_per_s=10.0 * MB, network_sent_bytes_per_s=180.0 * MB)
     assert on_hosts(measured, [*SERVERS, CLIENT], {**QUIET, "10.0.0.9": more}).resource is Resource.WINDOW, (
         "measured wrongly"
     )

@@ -118,7 +118,7 @@ class Member:
     def follow(self, put: group.Put[SecondFigures]) -> None:
         group.pump(self.watch, put)
 
-    def probe(self, driver: str, connection: Any, timeout_s: float, topic: str) -> float:
+    def probe(self, driver: str, connection: Any, timeout_s: float, topic: str = "") -> float:
         self._note("probe")
         return 0.5
 

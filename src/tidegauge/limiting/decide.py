@@ -258,10 +258,9 @@ def _threads(case: Case) -> Iterator[Limiting]:
     """A thread that ran all the time: more CPUs would not help it."""
     for process in (*case.servers, *case.workers):
         client = process.name in case.load.workers
-        thread = process.busiest
-        if client and (case.load.blocked_share >= HELD_BACK or case.load.consumer_behind):
-            of_clients = (t for t in process.threads if not any(part in t.name for part in NOT_OF_CLIENTS))
-            thread = next(of_clients, None)
+        held_back = client and (case.load.blocked_share >= HELD_BACK or case.load.consumer_behind)
+        ignored = NOT_OF_CLIENTS if held_back else ()
+        thread = next((t for t in process.threads if not any(part in t.name for part in ignored)), None)
         if thread is not None and thread.cpu_share >= FULL_THREAD:
             resource = Resource.CLIENT_CPU if client else Resource.SERVER_THREAD
             name = case.named(process)
@@ -384,8 +383,8 @@ def _flush_ms(case: Case) -> float | None:
 def _in_vain(case: Case) -> str:
     """What was looked at, for the reader who wants to go on."""
     busiest_host = max((host.cpu_share for _, host in case.hosts), default=0.0)
-    busiest = max(case.servers, key=lambda process: process.busiest.cpu_share if process.busiest else 0.0, default=None)
-    thread = f", busiest server thread {busiest.busiest.cpu_share:.0%}" if busiest and busiest.busiest else ""
+    busiest = max((thread.cpu_share for server in case.servers for thread in server.threads), default=None)
+    thread = "" if busiest is None else f", busiest server thread {busiest:.0%}"
     disk = max((device.busy_share for device in case.devices), default=None)
     disks = "" if disk is None else f", disk busy {disk:.0%}"
     return f"host CPU {busiest_host:.0%}{thread}{disks}, producers held back {case.load.blocked_share:.0%} of the time"

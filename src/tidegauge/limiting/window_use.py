@@ -31,8 +31,7 @@ class ProcessShare:
         cpus: used on average.
         cpus_allowed: that it might use, by affinity and quota.
         throttled_share: seconds a second that a quota held it back, summed over CPUs; None without a quota.
-        busiest: the thread that used most CPU; None if threads were not seen.
-        threads: the few that used most, the busiest first.
+        threads: the few that used most CPU, the busiest first; () if threads were not seen.
         memory_left_bytes_min: below the limit `memory_limit_bytes`; None without one.
         host: of a fleet's, on which it ran; "" = the one that ran the trial.
     """
@@ -41,7 +40,6 @@ class ProcessShare:
     cpus: float
     cpus_allowed: float
     throttled_share: float | None
-    busiest: ThreadShare | None
     memory_limit_bytes: int | None
     memory_left_bytes_min: int | None
     threads: tuple[ThreadShare, ...] = ()
@@ -77,18 +75,13 @@ class HostShare:
     cpus: int
     cpu_share: float
     loopback_bytes_per_s: float
-    network_bytes_per_s: float
+    network_received_bytes_per_s: float
     tcp_segments: int
     tcp_retransmits: int
     cpu_stall_share: float | None
     memory_stall_share: float | None
     io_stall_share: float | None
     network_sent_bytes_per_s: float = 0.0
-
-    @property
-    def network_received_bytes_per_s(self) -> float:
-        """The rest of what went over networks."""
-        return self.network_bytes_per_s - self.network_sent_bytes_per_s
 
 
 @dataclass(frozen=True)
@@ -199,8 +192,7 @@ class _Host:
             cpus=cpus,
             cpu_share=sums.per_s("cpu_s", seconds) / cpus,
             loopback_bytes_per_s=sums.per_s("loopback_bytes", seconds),
-            network_bytes_per_s=sums.per_s("network_received_bytes", seconds)
-            + sums.per_s("network_sent_bytes", seconds),
+            network_received_bytes_per_s=sums.per_s("network_received_bytes", seconds),
             tcp_segments=int(sums["tcp_segments"]),
             tcp_retransmits=int(sums["tcp_retransmits"]),
             cpu_stall_share=sums.rate("cpu_stall_s", seconds),
@@ -232,16 +224,14 @@ class _Process:
 
     def share(self) -> ProcessShare:
         sums, seconds = self._sums, self._seconds
-        threads = self._busiest()
         return ProcessShare(
             name=self._last.name,
             cpus=sums.per_s("cpu_s", seconds),
             cpus_allowed=self._last.cpus_allowed,
             throttled_share=sums.rate("cpu_throttled_s", seconds),
-            busiest=next(iter(threads), None),
             memory_limit_bytes=self._last.memory_limit_bytes,
             memory_left_bytes_min=self._left_bytes_min,
-            threads=threads,
+            threads=self._busiest(),
             host=self._last.host,
         )
 

@@ -146,10 +146,7 @@ class WorkerGroup:
 
     # Of the system
 
-    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float, topic: str = "") -> float:
-        """See `LoadWorker.probe`."""
-        return self._first.probe(driver, connection, timeout_s, topic)
-
+    probe = _of_first("probe")
     witness = _of_first("witness")
     describe = _of_first("describe")
     read_back = _of_first("read_back")
