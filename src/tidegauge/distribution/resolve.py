@@ -195,16 +195,13 @@ def entry_name(recipe: Recipe) -> str:
 
 def _make_entry(recipe: Recipe, entry: Path, report: Report) -> None:
     with cache.making(entry, f"{recipe.system} {recipe.version}") as part:
-        (part / JARS).mkdir()
         source = _fetch(recipe, part, report)
         cache.write_manifest(part, recipe_digest(recipe), source)
 
 
 def _fetch(recipe: Recipe, part: Path, report: Report) -> str:
     """Fill `part` with jars; returns where they are from, in words."""
-    work = part.parent / f"{part.name}.work"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir()
+    work = _emptied(part.parent / f"{part.name}.work")
     try:
         if _in_local_repository(recipe) and _resolve(recipe, work, part, report, offline=True).succeeded:
             return "maven central (local repository)"
@@ -224,19 +221,24 @@ def _fetch(recipe: Recipe, part: Path, report: Report) -> str:
 
 def _resolve(recipe: Recipe, work: Path, part: Path, report: Report, offline: bool) -> MavenRun:
     """Let Maven copy the jars; a run that brings none has failed."""
-    shutil.rmtree(part / JARS, ignore_errors=True)
-    (part / JARS).mkdir()
+    jars = _emptied(part / JARS)
     (work / "pom.xml").write_text(pom_text(recipe))
     arguments = [
         *(["--offline"] if offline else []),
         f"{DEPENDENCY_PLUGIN}:copy-dependencies",
         "-DincludeScope=runtime",
-        f"-DoutputDirectory={part / JARS}",
+        f"-DoutputDirectory={jars}",
     ]
     run = run_maven(arguments, work, report, f"{recipe.system} {recipe.version}")
-    if run.succeeded and not any((part / JARS).glob("*.jar")):
+    if run.succeeded and not any(jars.glob("*.jar")):
         return MavenRun(False, run.output)
     return run
+
+
+def _emptied(directory: Path) -> Path:
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    return directory
 
 
 def _in_local_repository(recipe: Recipe) -> bool:
@@ -265,15 +267,14 @@ def _fetch_archive(recipe: Recipe, part: Path, failure: Failure, report: Report)
         fetch_artifact(recipe.archive, file, report)
     except AbsentError as error:
         raise failure_error(recipe, failure) from error
-    shutil.rmtree(part / JARS, ignore_errors=True)
-    (part / JARS).mkdir()
+    jars = _emptied(part / JARS)
     with tarfile.open(file) as tar:
         for member in tar:
             path = Path(member.name)
             if member.isfile() and path.suffix == ".jar" and path.parent.name == JARS and len(path.parts) == 3:
                 content = tar.extractfile(member)
                 assert content is not None
-                with (part / JARS / path.name).open("wb") as target:
+                with (jars / path.name).open("wb") as target:
                     shutil.copyfileobj(content, target)
     file.unlink()
     return f"maven central, archive {recipe.archive}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tidegauge.model.load import SecondFigures, SubscriptionSecond, WorkerSecond
 from tidegauge.statistics.histograms import decode
 from tidegauge.store.hlog import NS_PER_MS
-from tidegauge.store.tables import FLOAT, INT, TEXT, last_lines, parquet_schema, read_table
+from tidegauge.store.tables import EDGES, FLOAT, INT, TEXT, last_lines, parquet_schema, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +40,7 @@ OF_GENERATOR: Mapping[str, str] = {
     **dict.fromkeys(("busiest_consumer_busy_s", "jit_s"), FLOAT),
 }
 COLUMNS: Mapping[str, str] = {
-    **dict.fromkeys(("second", "from_mono_ns", "until_mono_ns"), INT),
+    **dict.fromkeys(EDGES, INT),
     "scheduled_msgs_per_s": FLOAT,
     **dict.fromkeys(("sent_msgs", "acked_msgs", "failed_msgs", "acked_bytes", "received_msgs", "received_bytes"), INT),
     **dict.fromkeys(("in_flight_msgs", "backlog_msgs", "duplicated_msgs", "reordered_msgs", "corrupt_msgs"), INT),
@@ -77,9 +77,7 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
     """The columns of one second; `phase` is what of its trial it belongs to, "" if nobody said."""
     subscriptions = list(map(_subscription, figures.subscriptions))
     return {
-        "second": figures.second,
-        "from_mono_ns": figures.from_mono_ns,
-        "until_mono_ns": figures.until_mono_ns,
+        **{name: getattr(figures, name) for name in EDGES},
         "scheduled_msgs_per_s": figures.scheduled_msgs_per_s,
         "sent_msgs": figures.sent,
         "acked_msgs": figures.acked,
@@ -149,9 +147,8 @@ def generator_row(of: SecondFigures | WorkerSecond) -> dict[str, Any]:
 WORKERS = "workers"
 WORKER = "worker"
 """The load generator's number, from 1."""
-_OF_SECOND = ("second", "from_mono_ns", "until_mono_ns")
 _COUNTED_OF_WORKER = ("scheduled_msgs_per_s", "sent_msgs", "acked_msgs", "received_msgs")
-WORKER_COLUMNS = (*_OF_SECOND, WORKER, *_COUNTED_OF_WORKER, *OF_GENERATOR, "phase")
+WORKER_COLUMNS = (*EDGES, WORKER, *_COUNTED_OF_WORKER, *OF_GENERATOR, "phase")
 _LAST_BYTES = 512 * 1024
 """Of a growing table, read for its newest second: that of two thousand load generators."""
 
@@ -166,7 +163,7 @@ def worker_rows(figures: SecondFigures, phase: str = "") -> list[dict[str, Any]]
     """A row for each load generator that had anything of a second; [] where there is one only."""
     return [
         {
-            **{name: getattr(figures, name) for name in _OF_SECOND},
+            **{name: getattr(figures, name) for name in EDGES},
             WORKER: own.worker,
             "scheduled_msgs_per_s": own.scheduled_msgs_per_s,
             "sent_msgs": own.sent,

@@ -139,7 +139,7 @@ def last_lines(path: Path, bytes_max: int, rows_max: int | None = None) -> Itera
 
 
 Row = dict[str, Any]
-_EDGES = ("second", "from_mono_ns", "until_mono_ns")
+EDGES = ("second", "from_mono_ns", "until_mono_ns")
 """Which row it is, and no figure."""
 
 
@@ -159,7 +159,7 @@ def _largest(rows: Sequence[Row]) -> Row:
     columns = {name: value for row in reversed(rows) for name, value in row.items()}
     return {
         name: value
-        if name in _EDGES or isinstance(value, str | list)
+        if name in EDGES or isinstance(value, str | list)
         else max((row[name] for row in rows if row.get(name) is not None), default=None)
         for name, value in columns.items()
     }

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tidegauge.errors import GeneratorFailedError, RunFailedError
-from tidegauge.model.load import SecondFigures, TotalFigures, WindowFigures, WorkerFacts, WorkerTotals
+from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts, WorkerTotals
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import Workload, share_sizes
 from tidegauge.statistics.clocks import Offset
@@ -332,12 +332,15 @@ class WorkerGroup:
     def totals(self) -> TotalFigures:
         """See `LoadWorker.totals`. What was lost or repeated comes from the workers' sets of sequences."""
         before = self._totals_of_each()
-        workload = self._prepared()
+        workload = self._workload
+        if workload is None:
+            raise RunFailedError("No trial was prepared.")
         producers = workload.topics * workload.producers
         if not producers:
             self._final = before
             return merged_totals(self._named(before))
-        bounds = self._clock_bounds(before[0].window)
+        window, clocks = before[0].window, self._clocks
+        bounds = clocks.between(window.from_mono_ns, window.until_mono_ns) if clocks and window.until_mono_ns else {}
         names = [f"sub-{number}" for number in range(workload.subscriptions)]
         wanted = threading.Event()
         wanted.set()
@@ -353,12 +356,6 @@ class WorkerGroup:
         if not bounds:
             return merged
         return across_clocks(merged, after, bounds, [member.clock_ahead_ns for member in self._members])
-
-    def _clock_bounds(self, window: WindowFigures) -> Mapping[tuple[int, int], Offset]:
-        """Over the window; none on one clock."""
-        if self._clocks is None or not window.until_mono_ns:
-            return {}
-        return self._clocks.between(window.from_mono_ns, window.until_mono_ns)
 
     def counts(self) -> TotalFigures:
         """See `LoadWorker.counts`."""
@@ -427,11 +424,6 @@ class WorkerGroup:
             thread.start()
         for thread in threads:
             thread.join()
-
-    def _prepared(self) -> Workload:
-        if self._workload is None:
-            raise RunFailedError("No trial was prepared.")
-        return self._workload
 
     def _totals_of_each(self) -> list[TotalFigures]:
         return self._on_all("Totals", lambda _, member: member.totals())
