@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from report_samples import KAFKA, PULSAR, interrupted_run, sample_run
-from run_samples import result, spec
+from run_samples import encoded, result, spec
 
 from tidegauge import store
 from tidegauge.comparison.blocks import Block, blocks
@@ -20,7 +20,6 @@ from tidegauge.report.plots.model import Axis, Details, Form, Mark, Plot, Series
 from tidegauge.report.plots.overview import sustainable_bars, throughput_bars
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, host_charts, timelines, trial_timelines
 from tidegauge.statistics.histograms import EMPTY, decode
-from tidegauge.store.hlog import framed
 from tidegauge.store.tables import condensed
 
 Loaded = tuple[store.StoredRun, Details]
@@ -41,9 +40,7 @@ def block_of(sample: Loaded, experiment: str) -> Block:
 
 
 def samples_of(*latencies_ms: float) -> bytes:
-    from run_samples import encoded
-
-    return framed(encoded(*(int(latency_ms * 1e6) for latency_ms in latencies_ms)))
+    return encoded(*(int(latency_ms * 1e6) for latency_ms in latencies_ms))
 
 
 class TestPercentiles:

@@ -18,17 +18,6 @@ from tidegauge.store.files import LineFile
 NS_PER_MS = 1_000_000.0
 
 
-_COOKIE = 0x1C849304
-_COOKIE_WORD_8 = _COOKIE | 0x10
-
-
-def framed(encoded: bytes) -> bytes:
-    """The encoding with its 8-byte frame (cookie and length), which logs need and some encoders leave out."""
-    if int.from_bytes(encoded[:4], "big") & ~0xF0 == _COOKIE:
-        return encoded
-    return _COOKIE_WORD_8.to_bytes(4, "big") + len(encoded).to_bytes(4, "big") + encoded
-
-
 class IntervalLog:
     """One .hlog file, appended line by line. The head is written with the first interval."""
 
@@ -52,7 +41,7 @@ class IntervalLog:
         if not encoded:
             return
         file = self._opened(from_mono_ns)
-        whole = compressed(framed(encoded))
+        whole = compressed(encoded)
         text = base64.b64encode(whole).decode()
         largest = decode(whole).max_ns() / NS_PER_MS if max_ms is None else max_ms
         start_s = max(0, from_mono_ns - self._base_mono_ns) / 1e9
