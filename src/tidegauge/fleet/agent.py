@@ -35,7 +35,7 @@ from tidegauge.hosts.clock import slew_ppm
 from tidegauge.hosts.fsync import calm_disk
 from tidegauge.hosts.memory import drop_page_cache, write_back
 from tidegauge.hosts.procfs import Stat
-from tidegauge.hosts.storage import existing, free_space
+from tidegauge.hosts.storage import existing, free_space, read_end
 from tidegauge.hosts.syscalls import SyncWatch, watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
 
@@ -127,16 +127,6 @@ def make_directories(paths: Sequence[Path], mode: int | None) -> None:
             path.mkdir(_USUAL_DIRECTORY if mode is None else mode, parents=True, exist_ok=True)
         except OSError as error:
             raise StartFailedError(f"{path} can't be created: {error.strerror}.", _HINT) from error
-
-
-def read_end(path: Path, bytes_max: int) -> str:
-    """See `Host.read_end`."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - bytes_max))
-            return file.read(bytes_max).decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 def _found_copies(directories: Sequence[Path], trial_id: int, wanted: Sequence[Sequence[int]]) -> list[list[object]]:

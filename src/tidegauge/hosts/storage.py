@@ -163,6 +163,16 @@ def user_directory(kind: str, usual: str, environment: Mapping[str, str] | None 
     return Path(base).absolute() / "tidegauge"
 
 
+def read_end(path: Path, bytes_max: int) -> str:
+    """The last bytes of a file, such as a log; "" if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - bytes_max))
+            return file.read(bytes_max).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def existing(path: Path) -> Path:
     """It, or the nearest directory above it that is there, in which it would be made."""
     return next(place for place in (path, *path.absolute().parents) if place.exists())

@@ -18,6 +18,7 @@ import grpc
 
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError, printable
 from tidegauge.fleet.api import Host, ProcessStatus
+from tidegauge.hosts.storage import read_end
 from tidegauge.model.load import AckedMessage, ReceivedSequences, SecondFigures, SentSequences, TotalFigures
 from tidegauge.model.message import CommittedPositions, ReadBack
 from tidegauge.model.server import Setting
@@ -52,13 +53,7 @@ _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError:?\s*(.*)")
 
 def cause_from_log(path: Path) -> str:
     """The line that most likely says why: the last that names an error, else the last of all; "" if there is none."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-            text = file.read().decode(errors="replace")
-    except OSError:
-        return ""
-    return cause_in(text)
+    return cause_in(read_end(path, _TAIL_BYTES))
 
 
 def cause_in(text: str) -> str:
