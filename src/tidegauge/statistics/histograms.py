@@ -34,6 +34,7 @@ _PLAIN_COOKIE = 0x1C849303
 _STORED = b"\x78\x01"
 """How zlib begins what it has not compressed."""
 _DIGITS = 3
+_LOWEST_NS = 1
 _HALF_MAGNITUDE = 10
 """Power of two of the buckets of each doubling, which these digits take."""
 _LENGTH_MAX = 1 << 20
@@ -49,11 +50,10 @@ _AT_ONCE_BYTES = 1 << 16
 class Histogram:
     """Counts of values in ns with three significant digits. `counts[i]` belongs to the values of bucket i.
 
-    `unit_magnitude` is the power of two of the finest bucket: 0 for 1 ns.
+    The finest bucket is of 1 ns.
     """
 
     counts: Counts
-    unit_magnitude: int = 0
 
     @property
     def count(self) -> int:
@@ -79,7 +79,7 @@ class Histogram:
 
     def highest_ns(self, indexes: Counts) -> Counts:
         """The upper ends of buckets."""
-        low, width = _buckets(indexes, self.unit_magnitude)
+        low, width = _buckets(indexes)
         return low + width - 1
 
     def mean_ns(self) -> float:
@@ -87,7 +87,7 @@ class Histogram:
         used = np.flatnonzero(self.counts)
         if not used.size:
             return 0.0
-        low, width = _buckets(used, self.unit_magnitude)
+        low, width = _buckets(used)
         counts = self.counts[used].astype(np.float64)
         return float(((low + width // 2) * counts).sum() / counts.sum())
 
@@ -100,7 +100,7 @@ class Histogram:
         used = np.flatnonzero(self.counts)
         if not used.size:
             return 0.0
-        low, _ = _buckets(used, self.unit_magnitude)
+        low, _ = _buckets(used)
         return float(self.counts[used][low > value_ns].sum() / self.counts.sum())
 
 
@@ -110,7 +110,7 @@ EMPTY = Histogram(np.zeros(0, dtype=np.int64))
 def decode(encoded: bytes) -> Histogram:
     """The histogram in its encoded bytes; no bytes at all mean an empty one.
 
-    Raises ValueError if they are damaged, or not of three significant digits.
+    Raises ValueError if they are damaged, or not of three significant digits down to 1 ns.
     """
     if not encoded:
         return EMPTY
@@ -118,17 +118,15 @@ def decode(encoded: bytes) -> Histogram:
 
 
 def add(one: Histogram, other: Histogram) -> Histogram:
-    """The samples of both. ValueError if their finest buckets differ."""
+    """The samples of both."""
     if not one.counts.size:
         return other
     if not other.counts.size:
         return one
-    if one.unit_magnitude != other.unit_magnitude:
-        raise ValueError("histograms of different resolution can't be merged")
     counts = np.zeros(max(one.counts.size, other.counts.size), dtype=np.int64)
     counts[: one.counts.size] += one.counts
     counts[: other.counts.size] += other.counts
-    return Histogram(counts, one.unit_magnitude)
+    return Histogram(counts)
 
 
 def less(whole: Histogram, part: Histogram) -> Histogram:
@@ -136,7 +134,7 @@ def less(whole: Histogram, part: Histogram) -> Histogram:
     counts = np.zeros(max(whole.counts.size, part.counts.size), dtype=np.int64)
     counts[: whole.counts.size] += whole.counts
     counts[: part.counts.size] -= part.counts
-    return Histogram(np.maximum(counts, 0), whole.unit_magnitude)
+    return Histogram(np.maximum(counts, 0))
 
 
 def moved(histogram: Histogram, by_ns: float, *, mirrored: bool = False, least: bool = False) -> Histogram:
@@ -149,7 +147,7 @@ def moved(histogram: Histogram, by_ns: float, *, mirrored: bool = False, least: 
     used = np.flatnonzero(histogram.counts)
     if not used.size:
         return EMPTY
-    low, width = _buckets(used, histogram.unit_magnitude)
+    low, width = _buckets(used)
     values = low if least is not mirrored else low + width - 1
     by_whole_ns = math.floor(by_ns) if least else math.ceil(by_ns)
     places = _index_of(np.maximum(0, (-values if mirrored else values) + by_whole_ns))
@@ -157,13 +155,13 @@ def moved(histogram: Histogram, by_ns: float, *, mirrored: bool = False, least: 
 
 
 def _index_of(values_ns: Counts) -> Counts:
-    """The buckets that values of at least 0 belong to, of a histogram whose finest bucket is 1 ns."""
+    """The buckets that values of at least 0 belong to."""
     shift = np.maximum(0, np.frexp(values_ns.astype(np.float64))[1].astype(np.int64) - 1 - _HALF_MAGNITUDE)
     return (shift << _HALF_MAGNITUDE) + (values_ns >> shift)
 
 
 def sum_of(histograms: Iterable[Histogram]) -> Histogram:
-    """The samples of all. ValueError if their finest buckets differ."""
+    """The samples of all."""
     return reduce(add, histograms, EMPTY)
 
 
@@ -189,8 +187,8 @@ def encode(histogram: Histogram) -> bytes:
         return b""
     body = _pack(histogram.counts[: used[-1] + 1])
     # Everything that can be counted in the buckets that are there; a reader makes as many.
-    highest_ns = max(int(histogram.highest_ns(used[-1:])[0]), 2 << histogram.unit_magnitude)
-    head = _INNER.pack(_PLAIN_COOKIE | 0x10, len(body), 0, _DIGITS, 1 << histogram.unit_magnitude, highest_ns, 1.0)
+    highest_ns = max(int(histogram.highest_ns(used[-1:])[0]), 2)
+    head = _INNER.pack(_PLAIN_COOKIE | 0x10, len(body), 0, _DIGITS, _LOWEST_NS, highest_ns, 1.0)
     packed = zlib.compress(head + body, level=0)
     return _OUTER.pack(_COMPRESSED_COOKIE | 0x10, len(packed)) + packed
 
@@ -208,11 +206,11 @@ def compressed(encoded: bytes) -> bytes:
 
 def _decode_sum(encoded: Sequence[bytes]) -> Histogram:
     bodies = list(map(_body, encoded))
-    room = max(_AT_ONCE_BYTES, *(len(body) for body, _ in bodies)) if len(bodies) > 1 else len(bodies[0][0])
+    room = max(_AT_ONCE_BYTES, *map(len, bodies)) if len(bodies) > 1 else len(bodies[0])
     places, counted = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.float64)
     total = EMPTY
     first, waiting_bytes = 0, 0
-    for number, (body, _) in enumerate(bodies):
+    for number, body in enumerate(bodies):
         if waiting_bytes + len(body) > room:
             total = add(total, _sum_at_once(bodies[first:number], places, counted))
             first, waiting_bytes = number, 0
@@ -220,8 +218,8 @@ def _decode_sum(encoded: Sequence[bytes]) -> Histogram:
     return add(total, _sum_at_once(bodies[first:], places, counted))
 
 
-def _sum_at_once(bodies: Sequence[tuple[bytes, int]], places: Counts, counted: NDArray[np.float64]) -> Histogram:
-    """The sum of histograms, each by its packed counts and the power of two of its finest bucket.
+def _sum_at_once(bodies: Sequence[bytes], places: Counts, counted: NDArray[np.float64]) -> Histogram:
+    """The sum of histograms, each by its packed counts.
 
     Packed are ZigZag LEB128 numbers: seven bits a byte, low first, the high bit says that more follow. Positive ones
     are counts, a negative one stands for so many empty buckets. Nearly all have one byte, which tables translate.
@@ -229,11 +227,9 @@ def _sum_at_once(bodies: Sequence[tuple[bytes, int]], places: Counts, counted: N
     Args:
         places, counted: arrays to work in, at least as long as all packed counts together.
     """
-    if len({unit_magnitude for _, unit_magnitude in bodies}) > 1:
-        raise ValueError("histograms of different resolution can't be merged")
-    packed = b"".join(body for body, _ in bodies)
+    packed = b"".join(bodies)
     places, counted = places[: len(packed)], counted[: len(packed)]
-    long_ends, long_numbers = _long_numbers(np.frombuffer(packed, dtype=np.uint8), [len(body) for body, _ in bodies])
+    long_ends, long_numbers = _long_numbers(np.frombuffer(packed, dtype=np.uint8), list(map(len, bodies)))
     # Floating point, as weights are: sums are exact up to 2^53.
     counted[:] = np.frombuffer(packed.translate(_COUNTS), dtype=np.uint8)
     counted[long_ends] = np.maximum(long_numbers, 0)
@@ -242,7 +238,7 @@ def _sum_at_once(bodies: Sequence[tuple[bytes, int]], places: Counts, counted: N
     places[long_ends] = np.minimum(np.where(long_numbers < 0, -long_numbers, 1), _LENGTH_MAX + 1)
     # One sum over all of them, from which what came before each is taken off: a sum for each would be a call for each.
     np.cumsum(places, out=places)
-    lengths = np.array([len(body) for body, _ in bodies if body], dtype=np.int64)
+    lengths = np.array([len(body) for body in bodies if body], dtype=np.int64)
     until = places[np.cumsum(lengths) - 1]
     before = np.concatenate(([0], until[:-1]))[: lengths.size]
     places -= np.repeat(before, lengths)
@@ -253,7 +249,7 @@ def _sum_at_once(bodies: Sequence[tuple[bytes, int]], places: Counts, counted: N
     places -= 1
     np.maximum(places, 0, out=places)
     counts = np.bincount(places, weights=counted, minlength=length)
-    return Histogram(counts.astype(np.int64), bodies[0][1])
+    return Histogram(counts.astype(np.int64))
 
 
 def _long_numbers(packed: NDArray[np.uint8], lengths: Sequence[int]) -> tuple[Counts, Counts]:
@@ -277,8 +273,8 @@ def _long_numbers(packed: NDArray[np.uint8], lengths: Sequence[int]) -> tuple[Co
     return ends, (values >> 1) ^ -(values & 1)
 
 
-def _body(encoded: bytes) -> tuple[bytes, int]:
-    """The packed counts of an encoding, and the power of two of its finest bucket. Raises ValueError."""
+def _body(encoded: bytes) -> bytes:
+    """The packed counts of an encoding. Raises ValueError."""
     try:
         cookie, length = _OUTER.unpack_from(encoded)
         if cookie & _COOKIE_MASK != _COMPRESSED_COOKIE or length > len(encoded) - _OUTER.size:
@@ -287,11 +283,11 @@ def _body(encoded: bytes) -> tuple[bytes, int]:
         inner, payload_bytes, _, digits, lowest, _, _ = _INNER.unpack_from(plain)
     except (struct.error, zlib.error) as error:
         raise ValueError(f"not an encoded histogram: {error}") from error
-    if inner & _COOKIE_MASK != _PLAIN_COOKIE or digits != _DIGITS or lowest < 1:
-        raise ValueError(f"a histogram of an unknown kind (cookie {inner:x}, {digits} digits)")
+    if inner & _COOKIE_MASK != _PLAIN_COOKIE or digits != _DIGITS or lowest != _LOWEST_NS:
+        raise ValueError(f"a histogram of an unknown kind (cookie {inner:x}, {digits} digits, from {lowest} ns on)")
     if payload_bytes > len(plain) - _INNER.size:
         raise ValueError("an encoded histogram that is cut off")
-    return plain[_INNER.size : _INNER.size + payload_bytes], int(lowest).bit_length() - 1
+    return plain[_INNER.size : _INNER.size + payload_bytes]
 
 
 def _pack(counts: Counts) -> bytes:
@@ -316,11 +312,10 @@ def _append(packed: bytearray, number: int) -> None:
     packed.append(number)
 
 
-def _buckets(indexes: NDArray[np.int64], unit_magnitude: int) -> tuple[Counts, Counts]:
+def _buckets(indexes: Counts) -> tuple[Counts, Counts]:
     """Lowest value and width, in ns, of buckets: 2048 fine ones, then 1024 for each doubling."""
     doubling = np.maximum(0, (indexes >> _HALF_MAGNITUDE) - 1)
-    shift = doubling + unit_magnitude
-    return (indexes - (doubling << _HALF_MAGNITUDE)) << shift, np.int64(1) << shift
+    return (indexes - (doubling << _HALF_MAGNITUDE)) << doubling, np.int64(1) << doubling
 
 
 _BEYOND_MIN = 10
