@@ -90,7 +90,6 @@ class Inbox:
     def keep(self, place: str, digest: str) -> None:
         """All has come: make the entry. Raises `UserError` if it is not what was sent, or can't be written."""
         entry = cache.cache_directory() / place
-        cache.make_directory(entry.parent)
         self._arrived.seek(0)
         with cache.locked(entry.parent, entry.name, lambda _text: None), cache.making(entry, place) as part:
             with contextlib.suppress(tarfile.TarError), tarfile.open(fileobj=self._arrived) as archive:
