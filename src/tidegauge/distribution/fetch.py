@@ -103,12 +103,10 @@ def mirror_of_central(settings_xml: str) -> str:
         root = ET.fromstring(settings_xml)
     except ET.ParseError:
         return ""
-    for mirror in root.iter():
-        if mirror.tag.rpartition("}")[2] != "mirror":
-            continue
-        values = {child.tag.rpartition("}")[2]: (child.text or "").strip() for child in mirror}
-        if {"*", "central", "external:*"} & {part.strip() for part in values.get("mirrorOf", "").split(",")}:
-            return values.get("url", "").rstrip("/")
+    for mirror in root.iterfind(".//{*}mirror"):
+        covered = {part.strip() for part in mirror.findtext("{*}mirrorOf", "").split(",")}
+        if {"*", "central", "external:*"} & covered:
+            return mirror.findtext("{*}url", "").strip().rstrip("/")
     return ""
 
 
