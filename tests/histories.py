@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from tidegauge.attestation.classification import Anomalies
 from tidegauge.attestation.evidence import HISTORY_COLUMNS, History, Sent
-from tidegauge.attestation.judging import Anomalies, CutResult, at_stake
-from tidegauge.model.attest import CutOutcome
+from tidegauge.attestation.judging import CutResult, at_stake
+from tidegauge.model.attest import CutOutcome, CycleOutcome, Scenario
 
 
 def history_of(messages: Iterable[Sent], doubts: tuple[str, ...] = ()) -> History:
@@ -23,4 +24,14 @@ def cut_result(
 ) -> CutResult:
     """A cut with what its history says of the instant."""
     outcome = at_stake(history, CutOutcome(tuple(nodes), cut_mono_ns, freeze_s=0.0, down_s=0.0))
-    return CutResult(number, scenario, outcome, anomalies)
+    found = CycleOutcome(
+        number,
+        Scenario(scenario),
+        (outcome,),
+        int(history.acknowledged.sum()),
+        anomalies.figures(),
+        anomalies.witness,
+        anomalies.positions,
+        anomalies.unreadable,
+    )
+    return CutResult(number, outcome, found)

@@ -16,9 +16,8 @@ from live import await_ready
 from loads import order_for
 from patience import Patience
 
-from tidegauge.attestation.classification import classify
+from tidegauge.attestation.classification import Anomalies, classify
 from tidegauge.attestation.evidence import History, Read, load_read, read_history
-from tidegauge.attestation.judging import Anomalies
 from tidegauge.errors import RunFailedError
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.message import CommittedPositions, Fate

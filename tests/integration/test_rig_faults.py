@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from patience import wait_for
 from rigs import MIB, SIZE_BYTES, acknowledged, leftovers, writer
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.api import CLIENTS, Network, ProcessSpec
+from tidegauge.fleet.api import CLIENTS, ProcessSpec
 from tidegauge.fleet.local import LocalHost
 from tidegauge.hosts import cgroups, loop_disk, network
 
@@ -141,11 +141,11 @@ def test_pause_resume_and_kill(host: LocalHost, disk: Path, tmp_path: Path) -> N
 
 
 @contextmanager
-def echoes(host: LocalHost, tmp_path: Path, nodes: tuple[str, ...]) -> Iterator[Network]:
+def echoes(host: LocalHost, tmp_path: Path, nodes: tuple[str, ...]) -> Iterator[Mapping[str, str]]:
     """A network with an echo server on each node."""
     made = host.rig.make_network(nodes)
     try:
-        for node, address in made.addresses.items():
+        for node, address in made.items():
             log = tmp_path / f"{node}.log"
             argv = (sys.executable, "-c", ECHO, address)
             host.start(ProcessSpec(node, argv, {}, str(tmp_path), str(log), network_node=node))
@@ -156,12 +156,10 @@ def echoes(host: LocalHost, tmp_path: Path, nodes: tuple[str, ...]) -> Iterator[
         host.rig.remove_network()
 
 
-def reaches(host: LocalHost, made: Network, source: str, target: str, timeout_s: float = 3.0) -> bool:
+def reaches(host: LocalHost, made: Mapping[str, str], source: str, target: str, timeout_s: float = 3.0) -> bool:
     """Whether a connection can be made; `CLIENTS` is this process."""
     status = None if source == CLIENTS else host.status(source)
-    return network.connects(
-        Path(f"/proc/{status.pid}/ns/net") if status else None, made.addresses[target], 7000, timeout_s
-    )
+    return network.connects(Path(f"/proc/{status.pid}/ns/net") if status else None, made[target], 7000, timeout_s)
 
 
 @needs_networks
@@ -177,7 +175,7 @@ def test_partitions_one_way_and_both(host: LocalHost, tmp_path: Path) -> None:
         host.rig.heal()
         assert all(reaches(host, made, source, target) for source, target in everyone)
         # One way: what a connection was open already still carries what goes the other way.
-        with socket.create_connection((made.addresses["a"], 7000), timeout=10) as connection:
+        with socket.create_connection((made["a"], 7000), timeout=10) as connection:
             host.rig.partition(["a"], [CLIENTS], both_ways=False)
             connection.settimeout(0.5)
             connection.sendall(b"x")
@@ -194,7 +192,7 @@ def test_partitions_one_way_and_both(host: LocalHost, tmp_path: Path) -> None:
 @needs_networks
 def test_lost_packets_and_a_limited_rate(host: LocalHost, tmp_path: Path) -> None:
     with echoes(host, tmp_path, ("a", "b")) as made:
-        with socket.create_connection((made.addresses["a"], 7000), timeout=DEADLINE_S) as connection:
+        with socket.create_connection((made["a"], 7000), timeout=DEADLINE_S) as connection:
             free_s = seconds_to_echo(connection, 2 * MIB)
             host.rig.limit_rate("a", MIB)
             limited_s = seconds_to_echo(connection, 2 * MIB)
@@ -224,17 +222,17 @@ def seconds_to_echo(connection: socket.socket, size_bytes: int) -> float:
     return time.monotonic() - before_s
 
 
-def arriving_share(host: LocalHost, made: Network, lost: float, count: int) -> float:
+def arriving_share(host: LocalHost, made: Mapping[str, str], lost: float, count: int) -> float:
     """Which share of datagrams gets from here to a node that loses some."""
     namespace = Path(f"/proc/{host.status('a').pid}/ns/net")
     with network.inside(namespace):
         receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     with receiver, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        receiver.bind((made.addresses["a"], 7001))
+        receiver.bind((made["a"], 7001))
         receiver.settimeout(1.0)
         host.rig.lose_packets("a", lost)
         for _ in range(count):
-            sender.sendto(b"x", (made.addresses["a"], 7001))
+            sender.sendto(b"x", (made["a"], 7001))
         arrived = 0
         try:
             while receiver.recv(10):

@@ -22,9 +22,9 @@ from wrong_servers import (
     drive,
 )
 
-from tidegauge.attestation.classification import classify
+from tidegauge.attestation.classification import Anomalies, classify
 from tidegauge.attestation.evidence import History, Read, last_positions
-from tidegauge.attestation.judging import Anomalies, Criteria, CutResult, Judgement, judge
+from tidegauge.attestation.judging import Criteria, CutResult, Judgement, judge
 from tidegauge.model.attest import Verdict
 from tidegauge.model.message import LOST, Fate
 
@@ -44,10 +44,9 @@ def as_cut(server: Honest, number: int = 1) -> CutResult:
 
 def verdict_on(server: Honest, cuts: int = 1) -> Judgement:
     """With controls as they should be."""
-    _, negative, _ = judged(Honest())
     return judge(
         [replace(as_cut(server), number=n + 1) for n in range(cuts)],
-        negative,
+        as_cut(Honest()).found,
         [as_cut(AcknowledgesBeforeItWrites())],
         SMALL,
     )

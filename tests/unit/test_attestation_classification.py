@@ -14,9 +14,8 @@ from histories import history_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegauge.attestation.classification import classify, moved_back
+from tidegauge.attestation.classification import Anomalies, classify, moved_back
 from tidegauge.attestation.evidence import History, Kind, Read, read_history, read_of
-from tidegauge.attestation.judging import Anomalies
 from tidegauge.model.message import (
     LOST,
     CommittedPosition,

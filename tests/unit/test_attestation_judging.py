@@ -73,7 +73,7 @@ def test_a_level_without_local_sync_is_its_own_positive_control() -> None:
 
 def test_of_a_rolling_cycle_the_cut_that_the_witness_names_is_blamed() -> None:
     rolling = cycle(Scenario.ROLLING, lost=4, cuts=3)
-    assert [result.anomalies.broken for result in cut_results([rolling])] == [4, 0, 0]
+    assert [result.broken for result in cut_results([rolling])] == [4, 0, 0]
 
 
 def test_a_stored_outcome_is_judged_alike() -> None:

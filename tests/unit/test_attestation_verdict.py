@@ -10,8 +10,8 @@ from histories import cut_result, history_of
 
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.evidence import read_of
-from tidegauge.attestation.judging import Anomalies, Criteria, CutResult, judge, loss_bound, why_not_counted
-from tidegauge.model.attest import Verdict
+from tidegauge.attestation.judging import Criteria, CutResult, judge, loss_bound, why_not_counted
+from tidegauge.model.attest import CycleOutcome, Verdict
 from tidegauge.model.message import Found, Outcome, PartitionRead, Sent
 
 MS = 1_000_000
@@ -30,12 +30,12 @@ def cut(*, kept: int = 4, write_age_s: float = 0.001, in_flight: int = 1, unread
     return cut_result(history, found, number=1, scenario="all", nodes=(1, 2), cut_mono_ns=CUT_NS)
 
 
-CLEAN = cut().anomalies
+CLEAN = cut().found
 POSITIVE = [cut(kept=2)]
 
 
 def verdict(
-    cuts: list[CutResult], negative: Anomalies | None = CLEAN, positive: list[CutResult] | None = None
+    cuts: list[CutResult], negative: CycleOutcome | None = CLEAN, positive: list[CutResult] | None = None
 ) -> Verdict:
     return judge(cuts, negative, POSITIVE if positive is None else positive, SMALL).verdict
 
@@ -44,7 +44,9 @@ def test_a_cut_knows_what_was_at_risk() -> None:
     found = cut(in_flight=3, write_age_s=0.5).outcome
     assert (found.at_risk, found.in_flight) == (4, 3)
     assert found.write_age_s == pytest.approx(0.5)
-    nothing = cut_result(history_of([]), CLEAN, number=1, scenario="all", nodes=(1,), cut_mono_ns=CUT_NS).outcome
+    empty = history_of([])
+    found_nothing = classify(empty, [read_of("r", [])])
+    nothing = cut_result(empty, found_nothing, number=1, scenario="all", nodes=(1,), cut_mono_ns=CUT_NS).outcome
     assert (nothing.at_risk, nothing.in_flight, nothing.write_age_s) == (0, 0, math.inf)
 
 
@@ -111,15 +113,15 @@ def test_a_control_may_lose_in_any_of_its_cuts() -> None:
     ("negative", "positive", "reason"),
     [
         (None, POSITIVE, "the negative control (the same without a cut) is missing"),
-        (cut(unreadable=True, kept=3).anomalies, POSITIVE, "in the negative control not everything could be read"),
-        (cut(kept=3).anomalies, POSITIVE, "the negative control, without a cut, broke 1 acknowledged messages"),
+        (cut(unreadable=True, kept=3).found, POSITIVE, "in the negative control not everything could be read"),
+        (cut(kept=3).found, POSITIVE, "the negative control, without a cut, broke 1 acknowledged messages"),
         (CLEAN, [], "the positive control (the same cut with local sync off) is missing"),
         (CLEAN, [cut(), cut()], "the positive control lost nothing in 2 cuts"),
         (CLEAN, [cut(unreadable=True)], "the positive control, with local sync off, could not be read after its cut: "),
     ],
 )
 def test_controls_that_fail_make_it_inconclusive(
-    negative: Anomalies | None, positive: list[CutResult], reason: str
+    negative: CycleOutcome | None, positive: list[CutResult], reason: str
 ) -> None:
     judgement = judge([cut()] * 3, negative, positive, SMALL)
     assert judgement.verdict is Verdict.INCONCLUSIVE
@@ -127,7 +129,7 @@ def test_controls_that_fail_make_it_inconclusive(
 
 
 def test_a_negative_control_that_loses_spoils_a_refutation_too() -> None:
-    assert verdict([cut(kept=0)], cut(kept=3).anomalies) is Verdict.INCONCLUSIVE
+    assert verdict([cut(kept=0)], cut(kept=3).found) is Verdict.INCONCLUSIVE
 
 
 def test_no_cuts_at_all() -> None:

@@ -121,7 +121,11 @@ def test_a_host_that_fails_is_named_and_the_others_are_looked_at() -> None:
 
 def test_a_host_on_which_nothing_can_be_started_leaves_nothing_on_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[Prober] = []
-    monkeypatch.setattr(Prober, "stop", ended.append)
+
+    def stop(prober: Prober) -> None:
+        ended.append(prober)
+
+    monkeypatch.setattr(Prober, "stop", stop)
     fails = {HOSTS[2].address: {"start": RunFailedError("Ray gives no answer.")}}
     with pytest.raises(RunFailedError, match="no answer"):
         check(Loopback(HOSTS, fails), WANTED, lambda _: None)

@@ -16,19 +16,16 @@ sectors and correlated faults are not modelled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidegauge.durability import level_named
 from tidegauge.model.attest import AttestOutcome, CutOutcome, CycleOutcome, Scenario, Verdict
-from tidegauge.model.message import LOST, Fate, PositionChange, Witness
+from tidegauge.model.message import Witness
 from tidegauge.numbers import plural
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tidegauge.attestation.evidence import History
 
 
@@ -70,68 +67,6 @@ def _one_copy(scenario: Scenario) -> Promise:
     return Promise(False, "another node, which may not have the message yet, takes over from the one that has")
 
 
-_COUNTED = ("broken", "duplicated", "copies", "reordered", "phantom")
-
-
-@dataclass(frozen=True)
-class Anomalies:
-    """What `classify` found. Figures count messages unless they say otherwise.
-
-    Attributes:
-        fates: of each row of the history.
-        counts: how many messages had each fate; all of `Fate` are there.
-        duplicated: messages found more than once in one read; the read with most counts.
-        copies: how many more than one of each, likewise.
-        reordered: messages found after a later one of the same producer in the same partition; likewise.
-        phantom: messages found that nobody sent, or of another trial; likewise. Not counted: REFUSED_KEPT.
-        corrupt: damaged messages found, whether or not there is an undamaged copy; likewise.
-        positions: committed positions that are lost or moved back.
-        unreadable: partitions that were not read to their end, with the reason, in words.
-        broken: acknowledged messages that are gone, damaged, or not there in every read.
-        witness: the plainest of the broken promises: the one acknowledged longest before its cut.
-    """
-
-    fates: NDArray[np.int8] = field(compare=False, repr=False)
-    counts: Mapping[Fate, int]
-    duplicated: int
-    copies: int
-    reordered: int
-    phantom: int
-    corrupt: int
-    positions: tuple[PositionChange, ...]
-    unreadable: tuple[str, ...]
-    broken: int
-    witness: Witness | None
-
-    @property
-    def invoked(self) -> int:
-        """Messages sent."""
-        return sum(self.counts.values())
-
-    @property
-    def lost(self) -> int:
-        """Acknowledged and gone."""
-        return sum(self.counts[fate] for fate in LOST)
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether nothing at all is wrong, durability or not."""
-        odd = self.duplicated + self.reordered + self.phantom + self.corrupt + self.counts[Fate.REFUSED_KEPT]
-        different = self.counts[Fate.DIFFERENT]
-        return not (self.broken or different or odd or self.positions or self.unreadable)
-
-    def figures(self) -> dict[str, int]:
-        """All counts by name, for records and tables."""
-        return {
-            **{fate.name.lower(): self.counts[fate] for fate in Fate},
-            **{name: getattr(self, name) for name in ("invoked", "lost", *_COUNTED)},
-            "corrupt_found": self.corrupt,
-            "positions_lost": sum(change.is_lost for change in self.positions),
-            "positions_moved_back": sum(not change.is_lost for change in self.positions),
-            "unreadable_partitions": len(self.unreadable),
-        }
-
-
 WRITE_AGE_S_MAX = 5.0
 """A cut later than this after the newest write finds data that the kernel wrote back by itself."""
 AT_RISK_S = 5.0
@@ -160,15 +95,18 @@ class CutResult:
 
     Attributes:
         number: from 1, for people.
-        scenario: "all", "one", "leader", ...
         outcome: how it was carried out, and what was at stake (see `at_stake`).
-        anomalies: of the messages that this cut is judged by.
+        found: the cycle that it was made in, with what this cut is judged by.
     """
 
     number: int
-    scenario: str
     outcome: CutOutcome
-    anomalies: Anomalies
+    found: CycleOutcome
+
+    @property
+    def broken(self) -> int:
+        """Acknowledged messages that are gone, damaged, or not there in every read."""
+        return self.found.figures.get("broken", 0)
 
 
 @dataclass(frozen=True)
@@ -201,7 +139,7 @@ class Judgement:
             nodes = ", ".join(map(str, self.cut.outcome.nodes))
             return (
                 f"REFUTED: {self.broken:,} acknowledged messages broken in {self.losing_cuts} of "
-                f"{plural(self.cuts, 'cut')}; cut {self.cut.number} ({self.cut.scenario}, node {nodes}): "
+                f"{plural(self.cuts, 'cut')}; cut {self.cut.number} ({self.cut.found.scenario.value}, node {nodes}): "
                 f"{self.witness.sentence()}"
             )
         if self.verdict is Verdict.NOT_REFUTED:
@@ -257,13 +195,13 @@ def why_not_counted(cut: CutResult, criteria: Criteria) -> str:
 
 def _unread(cut: CutResult) -> str:
     """Why not everything could be read after a cut; "" if it could."""
-    unreadable = cut.anomalies.unreadable
+    unreadable = cut.found.unreadable
     return f"after cut {cut.number} not everything could be read: {unreadable[0]}" if unreadable else ""
 
 
 def judge(
     cuts: Sequence[CutResult],
-    negative: Anomalies | None,
+    negative: CycleOutcome | None,
     positive: Sequence[CutResult],
     criteria: Criteria | None = None,
     broken_off: Sequence[str] = (),
@@ -272,7 +210,7 @@ def judge(
 
     Args:
         cuts: those at the level in question.
-        negative: of the same procedure without a cut; None if it was not done.
+        negative: the same procedure without a cut; None if it was not done.
         positive: the same cuts with local sync off; empty if none was done.
         criteria: what a cut needs to count.
         broken_off: why cycles did not come to a cut.
@@ -280,14 +218,14 @@ def judge(
     why_not = [why_not_counted(cut, criteria or Criteria()) for cut in cuts]
     excluded = [why for why in why_not if why]
     counted = [cut for cut, why in zip(cuts, why_not, strict=True) if not why]
-    losing = [cut for cut in cuts if cut.anomalies.broken]
-    if negative is not None and negative.broken:
-        why = f"the negative control, without a cut, broke {negative.broken:,} acknowledged messages"
+    losing = [cut for cut in cuts if cut.broken]
+    if negative is not None and (broken := negative.figures.get("broken", 0)):
+        why = f"the negative control, without a cut, broke {broken:,} acknowledged messages"
         return _judgement(Verdict.INCONCLUSIVE, [why, *excluded], counted)
     if losing:
-        worst = max(losing, key=lambda cut: cut.anomalies.witness.before_cut_s if cut.anomalies.witness else 0.0)
+        worst = max(losing, key=lambda cut: cut.found.witness.before_cut_s if cut.found.witness else 0.0)
         judged = _judgement(Verdict.REFUTED, excluded, cuts)
-        return replace(judged, witness=worst.anomalies.witness, cut=worst)
+        return replace(judged, witness=worst.found.witness, cut=worst)
     # What was acknowledged before a cut and can't be read after it may be lost: no other cut makes up for that.
     doubts = [*broken_off, *filter(None, map(_unread, cuts))]
     if negative is None:
@@ -296,7 +234,7 @@ def judge(
         doubts.append(f"in the negative control not everything could be read: {negative.unreadable[0]}")
     if not positive:
         doubts.append("the positive control (the same cut with local sync off) is missing")
-    elif not any(cut.anomalies.lost for cut in positive):
+    elif not any(cut.found.lost for cut in positive):
         doubts.append(_control_lost_nothing(positive))
     if not counted:
         doubts.extend(excluded or ["there was no cut"])
@@ -307,7 +245,7 @@ def judge(
 
 def _control_lost_nothing(positive: Sequence[CutResult]) -> str:
     """What that means: cuts that show nothing, or a control whose servers did not come back to be read."""
-    unread = next((cut.anomalies.unreadable[0] for cut in positive if cut.anomalies.unreadable), "")
+    unread = next((cut.found.unreadable[0] for cut in positive if cut.found.unreadable), "")
     if unread:
         return f"the positive control, with local sync off, could not be read after its cut: {unread}"
     return (
@@ -317,14 +255,14 @@ def _control_lost_nothing(positive: Sequence[CutResult]) -> str:
 
 
 def _judgement(verdict: Verdict, reasons: Sequence[str], cuts: Sequence[CutResult]) -> Judgement:
-    losing = sum(cut.anomalies.broken > 0 for cut in cuts)
+    losing = sum(cut.broken > 0 for cut in cuts)
     return Judgement(
         verdict=verdict,
         reasons=tuple(reasons),
         cuts=len(cuts),
         losing_cuts=losing,
         at_risk=sum(cut.outcome.at_risk for cut in cuts),
-        broken=sum(cut.anomalies.broken for cut in cuts),
+        broken=sum(cut.broken for cut in cuts),
         loss_per_cut_max=loss_bound(losing, len(cuts)),
     )
 
@@ -356,7 +294,7 @@ def judge_scenarios(
     Args:
         control: the positive control. None: the level has no local sync itself, and its own cuts of all nodes are it.
     """
-    negative = next((anomalies_of(cycle) for cycle in subject.of(Scenario.NONE)), None)
+    negative = next(iter(subject.of(Scenario.NONE)), None)
     positive = cut_results((control or subject).of(Scenario.ALL))
     found = []
     for scenario in scenarios:
@@ -371,24 +309,8 @@ def cut_results(cycles: Sequence[CycleOutcome]) -> tuple[CutResult, ...]:
     """The cuts of these cycles. What a cycle with several broke counts for the one that its witness names."""
     cuts: list[CutResult] = []
     for cycle in cycles:
-        whole, unbroken = anomalies_of(cycle), anomalies_of(replace(cycle, figures={}, positions=(), witness=None))
+        unbroken = replace(cycle, figures={}, positions=(), witness=None)
         blamed = cycle.witness.cut if cycle.witness is not None and cycle.witness.cut >= 0 else len(cycle.cuts) - 1
         for place, cut in enumerate(cycle.cuts):
-            found = whole if place == blamed else unbroken
-            cuts.append(CutResult(len(cuts) + 1, cycle.scenario.value, cut, found))
+            cuts.append(CutResult(len(cuts) + 1, cut, cycle if place == blamed else unbroken))
     return tuple(cuts)
-
-
-def anomalies_of(cycle: CycleOutcome) -> Anomalies:
-    """A cycle's anomalies as they were found, without the fate of each single message."""
-    import numpy as np
-
-    return Anomalies(
-        fates=np.empty(0, dtype=np.int8),
-        counts={fate: cycle.figures.get(fate.name.lower(), 0) for fate in Fate},
-        corrupt=cycle.figures.get("corrupt_found", 0),
-        positions=cycle.positions,
-        unreadable=cycle.unreadable,
-        witness=cycle.witness,
-        **{name: cycle.figures.get(name, 0) for name in _COUNTED},
-    )

@@ -12,7 +12,7 @@ from typing import Any
 
 from tidegauge.errors import RunFailedError, nearest
 from tidegauge.fleet import reap, registry
-from tidegauge.fleet.api import CLIENTS, Ability, CutReport, Network
+from tidegauge.fleet.api import CLIENTS, Ability, CutReport
 from tidegauge.fleet.children import Children, die_with_parent
 from tidegauge.fleet.registry import Ledger
 from tidegauge.fleet.trees import Trees
@@ -35,7 +35,7 @@ class AgentNetwork:
         self._limited: set[str] = set()
         self._loses_arrivals = False
 
-    def make(self, nodes: Sequence[str]) -> Network:
+    def make(self, nodes: Sequence[str]) -> dict[str, str]:
         """See `Rig.make_network`."""
         _require(network.refusal(), "No network can be made")
         if self._ports:
@@ -50,7 +50,7 @@ class AgentNetwork:
             except OSError:
                 self.remove()
                 raise
-        return Network({node: port.address for node, port in self._ports.items()}, self._clients_address)
+        return {node: port.address for node, port in self._ports.items()}
 
     def remove(self) -> None:
         """See `Rig.remove_network`."""

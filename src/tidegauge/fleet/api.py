@@ -61,18 +61,6 @@ class CutReport:
     disks: tuple[DiskCheck, ...]
 
 
-@dataclass(frozen=True)
-class Network:
-    """A network of the nodes' own. IPv4 addresses by node; `clients_address` is this host's own in it.
-
-    Nodes reach each other and the host by these addresses, and nothing else. A server that is to be reached from
-    outside its namespace must listen on its node's address, not on loopback.
-    """
-
-    addresses: Mapping[str, str]
-    clients_address: str
-
-
 class Rig(Protocol):
     """What one host's agent can do to nodes. Calls raise `RunFailedError` with the reason where something can't be."""
 
@@ -143,9 +131,11 @@ class Rig(Protocol):
 
     # Networks
 
-    def make_network(self, nodes: Sequence[str]) -> Network:
+    def make_network(self, nodes: Sequence[str]) -> Mapping[str, str]:
         """Give each node a network namespace, linked by a switch with the others and the host. One network at a time.
 
+        Returns the IPv4 address of each. Nodes reach each other and the host by these addresses, and nothing else. A
+        server that is to be reached from outside its namespace must listen on its node's address, not on loopback.
         Processes join by `ProcessSpec.network_node`.
         """
         ...

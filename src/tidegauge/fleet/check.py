@@ -189,8 +189,7 @@ class _Fleet:
         begun_s: dict[Pair, float] = {}
         for pairs in rounds(hosts):
             begun_s |= dict.fromkeys(pairs, time.monotonic())
-            stamps = self._between(pairs, "exchange", _EXCHANGES)
-            found |= {pair: [Exchange(*of_one) for of_one in of_pair] for pair, of_pair in stamps.items()}
+            found |= self._between(pairs, "exchange", _EXCHANGES)
         ended_s = time.monotonic()
         offsets = {}
         for pair, exchanges in found.items():
@@ -236,9 +235,8 @@ def _link(
     pair: Pair, exchanged: Mapping[Pair, Sequence[Exchange]], rates: Mapping[Pair, float], bounds: Mapping[Pair, Offset]
 ) -> Link:
     exchanges = exchanged.get(pair) or exchanged.get((pair[1], pair[0])) or ()
-    trips_us = [(one.returned_ns - one.asked_ns - (one.answered_ns - one.received_ns)) / 1e3 for one in exchanges] or [
-        float("nan")
-    ]
+    # An exchange bounds an offset to within its round trip.
+    trips_us = [2 * exchange.offset().half_width_ns / 1e3 for exchange in exchanges] or [float("nan")]
     bound = bounds.get(pair)
     return Link(
         *pair,

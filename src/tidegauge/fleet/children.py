@@ -53,11 +53,6 @@ def die_with_parent(parent_pid: int) -> None:
         os._exit(1)
 
 
-def set_timer_slack(slack_ns: int) -> None:
-    """Timer slack of the calling thread, in ns; inherited by its threads and kept across exec. Raises `OSError`."""
-    _prctl(_PR_SET_TIMERSLACK, slack_ns)
-
-
 STDIN_BYTES_MAX = 65536
 """What a new pipe holds on Linux: more could not be written without waiting for the process to read."""
 
@@ -261,7 +256,8 @@ def _prepare(agent_pid: int, timer_slack_ns: int | None, group: Path | None, nam
     if namespace is not None:
         network.enter(namespace)
     if timer_slack_ns is not None:
-        set_timer_slack(timer_slack_ns)
+        # Of this thread; inherited by those that it starts, and kept across exec.
+        _prctl(_PR_SET_TIMERSLACK, timer_slack_ns)
     _allow_files()
     # A shell's background job ignores some; a JVM that did could not be asked for its threads.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM):

@@ -17,7 +17,7 @@ from typing import Any
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import Watch
 from tidegauge.errors import RunFailedError, TidegaugeError
-from tidegauge.fleet.api import Ability, CutReport, Network, ProcessSpec, ProcessStatus
+from tidegauge.fleet.api import Ability, CutReport, ProcessSpec, ProcessStatus
 from tidegauge.fleet.link import Link, error_from_json, from_line, to_line
 from tidegauge.hosts import procfs
 from tidegauge.hosts.fsync import Calm
@@ -75,9 +75,10 @@ class AgentRigCalls:
         """See `Rig.resume`."""
         self._call("resume", names=processes)
 
-    def make_network(self, nodes: Sequence[str]) -> Network:
+    def make_network(self, nodes: Sequence[str]) -> Mapping[str, str]:
         """See `Rig.make_network`."""
-        return Network(**self._call("make_network", nodes=nodes))
+        addresses: dict[str, str] = self._call("make_network", nodes=nodes)
+        return addresses
 
     def remove_network(self) -> None:
         """See `Rig.remove_network`."""

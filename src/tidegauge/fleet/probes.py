@@ -24,6 +24,7 @@ from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.storage import existing, state_directory
 from tidegauge.model.host import DiskState, HostState
+from tidegauge.statistics.clocks import Exchange
 
 _CLOCKS = b"c"
 _BYTES = b"b"
@@ -35,9 +36,6 @@ _HELD_BYTES_MAX = 1 << 18
 """Beyond what is on its way: a slow link would take its time for more."""
 _TCP_NOTSENT_LOWAT = 25
 """tcp(7); Python has no name for it yet."""
-
-Stamps = tuple[int, int, int, int]
-"""Of an exchange: see `statistics.clocks.Exchange`."""
 
 
 class Prober:
@@ -76,16 +74,16 @@ class Prober:
         threading.Thread(target=_accept, args=(listener,), name="probe", daemon=True).start()
         return int(listener.getsockname()[1])
 
-    def exchange(self, address: str, port: int, count: int) -> list[Stamps]:
+    def exchange(self, address: str, port: int, count: int) -> list[Exchange]:
         """Ask another host's clock so many times. Raises `RunFailedError` if it can't be reached."""
-        stamps = []
+        found = []
         with _connected(address, port, _CLOCKS) as way:
             for _ in range(count):
                 asked_ns = time.monotonic_ns()
                 way.sendall(b"?")
                 received_ns, answered_ns = _TIMES.unpack(_read(way, _TIMES.size))
-                stamps.append((asked_ns, received_ns, answered_ns, time.monotonic_ns()))
-        return stamps
+                found.append(Exchange(asked_ns, received_ns, answered_ns, time.monotonic_ns()))
+        return found
 
     def send(self, address: str, port: int, seconds: float, connections: int = 1) -> float:
         """Bytes a second that arrive there, over so many connections.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.api import CLIENTS, Ability, CutReport, Network
+from tidegauge.fleet.api import CLIENTS, Ability, CutReport
 from tidegauge.fleet.client import AgentRigCalls
 from tidegauge.hosts.network import LinkFaults
 from tidegauge.model.host import KEEPER_ROLE, FileSystem
@@ -158,7 +158,7 @@ class RigOfHosts:
 
     # Networks
 
-    def make_network(self, nodes: Sequence[str]) -> Network:
+    def make_network(self, nodes: Sequence[str]) -> Mapping[str, str]:
         """Raises `RunFailedError`: hosts are in one."""
         raise RunFailedError(f"No network can be made for {', '.join(nodes)}: {NO_RATE_LIMIT}.")
 

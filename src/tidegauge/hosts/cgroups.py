@@ -89,8 +89,7 @@ def cgroup_limits(root: Path = Path("/")) -> dict[str, str]:
     try:
         found_in = list(hierarchies(root))
         for hierarchy in found_in:
-            limits = _limits_v2(hierarchy) if hierarchy.version == 2 else _limits_v1(hierarchy)
-            found.update({key: value for key, value in limits.items() if value})
+            found.update({key: value for key, value in _limits(hierarchy).items() if value})
     except (OSError, ValueError):
         return {}
     versions = sorted({hierarchy.version for hierarchy in found_in})
@@ -100,7 +99,7 @@ def cgroup_limits(root: Path = Path("/")) -> dict[str, str]:
 def hierarchies(root: Path = Path("/"), pid: int | None = None) -> Iterator[Hierarchy]:
     """The mounted hierarchies that hold a process; this one if none is named. Raises `OSError`."""
     places: dict[str, str] = {}
-    for line in (root / "proc" / ("self" if pid is None else str(pid)) / "cgroup").read_text().splitlines():
+    for line in (root / f"proc/{pid or 'self'}/cgroup").read_text().splitlines():
         _, names, path = line.split(":", 2)
         for controller in names.split(","):
             places[controller] = path
@@ -130,9 +129,8 @@ def _values(hierarchy: Hierarchy, file: str) -> list[str]:
 
 def _tightest(hierarchy: Hierarchy, file: str) -> str:
     """The lowest number that `file` sets at any level, "" if none does."""
-    numbers = [int(text) for text in _values(hierarchy, file) if text.lstrip("-").isdigit() and int(text) >= 0]
-    set_ones = [number for number in numbers if number < _V1_UNLIMITED_BYTES]
-    return str(min(set_ones)) if set_ones else ""
+    numbers = [int(text) for text in _values(hierarchy, file) if text.isdigit() and int(text) < _V1_UNLIMITED_BYTES]
+    return str(min(numbers, default=""))
 
 
 def cpu_quotas(hierarchy: Hierarchy) -> Iterator[tuple[float, Path]]:
@@ -154,34 +152,32 @@ def _cpus(hierarchy: Hierarchy) -> str:
     return "" if fewest is None else f"{fewest:g}"
 
 
-def _limits_v2(hierarchy: Hierarchy) -> dict[str, str]:
-    io = [text.replace("\n", "; ") for text in _values(hierarchy, "io.max")]
-    return {
-        "memory_bytes": _tightest(hierarchy, "memory.max"),
-        "memory_high_bytes": _tightest(hierarchy, "memory.high"),
-        "swap_bytes": _tightest(hierarchy, "memory.swap.max"),
-        "pids": _tightest(hierarchy, "pids.max"),
-        "cpus": _cpus(hierarchy),
-        "cpuset": next(iter(_values(hierarchy, "cpuset.cpus")), ""),
-        "io": "; ".join(io),
-    }
+_NUMBER_FILES = {
+    1: {"memory_bytes": "memory.limit_in_bytes", "memory_high_bytes": "memory.soft_limit_in_bytes"},
+    2: {"memory_bytes": "memory.max", "memory_high_bytes": "memory.high", "swap_bytes": "memory.swap.max"},
+}
+"""By version of cgroups, the files of limits that are a number and have another name in each."""
 
 
-def _limits_v1(hierarchy: Hierarchy) -> dict[str, str]:
-    """A hierarchy has the files of its own controllers only."""
-    # The root always names all CPUs; a limit differs from it.
-    named = _values(hierarchy, "cpuset.cpus")
-    throttles = [
-        f"{kind} {text.replace(chr(10), ', ')}"
-        for kind in ("read_bps", "write_bps", "read_iops", "write_iops")
-        for text in _values(hierarchy, f"blkio.throttle.{kind}_device")
-    ]
+def _limits(hierarchy: Hierarchy) -> dict[str, str]:
+    """Those that are set in it, "" for others. A hierarchy of v1 has the files of its own controllers only."""
+    numbers = {key: _tightest(hierarchy, file) for key, file in _NUMBER_FILES[hierarchy.version].items()}
+    cpusets = _values(hierarchy, "cpuset.cpus")
+    if hierarchy.version == 1:
+        # The root always names all CPUs; a limit differs from it.
+        cpusets = cpusets if cpusets[:1] != cpusets[-1:] else []
+        throttles = [
+            f"{kind} {text.replace(chr(10), ', ')}"
+            for kind in ("read_bps", "write_bps", "read_iops", "write_iops")
+            for text in _values(hierarchy, f"blkio.throttle.{kind}_device")
+        ]
+    else:
+        throttles = [text.replace("\n", "; ") for text in _values(hierarchy, "io.max")]
     return {
-        "memory_bytes": _tightest(hierarchy, "memory.limit_in_bytes"),
-        "memory_high_bytes": _tightest(hierarchy, "memory.soft_limit_in_bytes"),
-        "cpus": _cpus(hierarchy),
-        "cpuset": named[0] if named and named[0] != named[-1] else "",
+        **numbers,
         "pids": _tightest(hierarchy, "pids.max"),
+        "cpus": _cpus(hierarchy),
+        "cpuset": next(iter(cpusets), ""),
         "io": "; ".join(throttles),
     }
 

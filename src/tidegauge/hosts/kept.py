@@ -92,14 +92,12 @@ def fresh_ceilings(
         and (not ceilings.doubtful or ceilings.load_average <= load_average)
     ]
     with_loopback = next((ceilings for ceilings in usable if ceilings.loopback is not None), None)
-    by_disk = [next((ceilings for ceilings in usable if ceilings.disk(device) is not None), None) for device in devices]
-    if with_loopback is None or None in by_disk:
+    with_disk = [[(ceilings, disk) for ceilings in usable if (disk := ceilings.disk(device))] for device in devices]
+    if with_loopback is None or not all(with_disk):
         return None
-    used = [with_loopback, *(ceilings for ceilings in by_disk if ceilings is not None)]
+    disks = tuple(found[0][1] for found in with_disk)
+    used = [with_loopback, *(found[0][0] for found in with_disk)]
     oldest = min(used, key=lambda ceilings: ceilings.measured_at)
-    disks = [
-        disk for ceilings, device in zip(used[1:], devices, strict=True) if (disk := ceilings.disk(device)) is not None
-    ]
     memory = next((ceilings.memory for ceilings in usable if ceilings.memory is not None), None)
     busiest = max(ceilings.load_average for ceilings in used)
-    return replace(oldest, disks=tuple(disks), loopback=with_loopback.loopback, memory=memory, load_average=busiest)
+    return replace(oldest, disks=disks, loopback=with_loopback.loopback, memory=memory, load_average=busiest)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tidegauge.hosts import commands, storage
 from tidegauge.hosts.commands import finished, run
-from tidegauge.hosts.storage import Mount, mounts, parse_mountinfo
+from tidegauge.hosts.storage import mounts, parse_mountinfo
 from tidegauge.model.host import DeviceFileSystem, DiskCheck
 
 _FIFREEZE = 0xC0045877
@@ -161,15 +161,11 @@ def backing_file(number: str) -> str:
         return ""
 
 
-def mounts_at(place: Path) -> list[Mount]:
-    """What is mounted at a directory or below it, in the order in which it was mounted."""
-    place = place.resolve()  # The kernel names mount points without links.
-    return [mount for mount in mounts() if Path(mount.mount_point).is_relative_to(place)]
-
-
 def unmount(place: Path) -> None:
     """Unmount whatever is mounted at a directory or below it; hung disks are thawed. Raises `OSError`."""
-    for mount in reversed(mounts_at(place)):
+    place = place.resolve()  # The kernel names mount points without links.
+    # What was mounted last, first.
+    for mount in reversed([mount for mount in mounts() if Path(mount.mount_point).is_relative_to(place)]):
         if mount.file_system.startswith("fuse") and os.geteuid() != 0:
             _unmount_one("fusermount3", "-u", "--", mount.mount_point)
             continue

@@ -186,6 +186,10 @@ def free_space(places: Iterable[Path]) -> list[FreeSpace]:
 def _free_space(place: Path) -> FreeSpace:
     try:
         there = existing(place)
-        return FreeSpace(place, there.stat().st_dev, shutil.disk_usage(there).free, there is place)
+        return FreeSpace(place, *_disk(there), there is place)
     except OSError as error:
         raise RunFailedError(f"The disk of {place} can't be looked at any more: {error.strerror}.") from error
+
+
+def _disk(place: Path) -> tuple[int, int]:
+    return place.stat().st_dev, shutil.disk_usage(place).free

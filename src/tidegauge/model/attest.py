@@ -239,8 +239,8 @@ class CycleOutcome:
 
     Attributes:
         acked: messages acknowledged in the whole cycle.
-        figures: of all kinds of anomalies, how many (`attestation.judging.Anomalies.figures`); {} where nothing could
-            be read.
+        figures: of all kinds of anomalies, how many (`attestation.classification.Anomalies.figures`); {} where nothing
+            could be read.
         witness: the plainest broken promise.
         positions: committed positions that are lost or moved back.
         unreadable: what could not be read, and why; also that the servers did not serve again.

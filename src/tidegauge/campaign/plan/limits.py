@@ -133,9 +133,9 @@ def rig_nodes(
             cleanup.callback(host.rig.remove_disk, disks[number])
     if not seats and any(fault.kind.needs_network for fault in spec.faults):
         links = {KEEPER: "keeper", **{number: f"node-{number}" for number in range(1, machines + 1)}}
-        network = host.rig.make_network(list(links.values()))
+        addresses = host.rig.make_network(list(links.values()))
         cleanup.callback(host.rig.remove_network)
-        seats = {number: Seat(network.addresses[link], link) for number, link in links.items()}
+        seats = {number: Seat(addresses[link], link) for number, link in links.items()}
     return NodeRig(disks, seats)
 
 

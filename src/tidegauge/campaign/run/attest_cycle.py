@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tidegauge.attestation.classification import classify
+from tidegauge.attestation.classification import Anomalies, classify
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.attestation.evidence import (
     History,
@@ -25,7 +25,7 @@ from tidegauge.attestation.evidence import (
     read_history,
     read_of,
 )
-from tidegauge.attestation.judging import Anomalies, at_stake
+from tidegauge.attestation.judging import at_stake
 from tidegauge.attestation.scenario import targets
 from tidegauge.campaign.run.session import Session, await_complete, await_ready
 from tidegauge.campaign.run.trial import load_order
