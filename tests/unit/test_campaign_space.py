@@ -16,7 +16,8 @@ from report_samples import ceilings
 from run_samples import spec
 from test_report_terminal import peak
 
-from tidegauge.errors import RunFailedError
+from tidegauge.cli.running import _room_notes
+from tidegauge.errors import RunFailedError, UserError
 from tidegauge.hosts import space, storage
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
@@ -294,6 +295,16 @@ def test_too_little_room_for_full_speed_is_reported_before(tmp_path: Path, monke
     assert room_note([spec()], FullSpeed(1.1e9), [tmp_path]) == "", (
         "what a known rate needs is asked for before it begins"
     )
+
+
+def test_of_a_fleets_disks_no_room_is_asked_for_here(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    on_hosts, measured = [tmp_path / "file" / "disk"], ceilings()
+    ready: Any = SimpleNamespace(campaign=SimpleNamespace(fleet=""), plan=SimpleNamespace(trials=[peak("kafka@4.3.1")]))
+    with pytest.raises(UserError, match="can't be measured"):
+        _room_notes(ready, measured, on_hosts)
+    ready.campaign.fleet = "fleet.yaml"
+    assert _room_notes(ready, measured, on_hosts) == []
 
 
 def test_the_kernels_dirty_limit(tmp_path: Path) -> None:

@@ -213,7 +213,12 @@ def show_end(campaign: Campaign, path: Path, failure: TidegaugeError | None, fil
 
 
 def _room_notes(ready: Ready, known: RunCeilings | None, places: Sequence[Path]) -> list[Note]:
-    """That there may be too little room on the disk for trials as fast as it goes; () where there is enough."""
+    """That there may be too little room on the disk for trials as fast as it goes; () where there is enough.
+
+    Of a fleet nothing: its disks are other hosts', and need not be here at all.
+    """
+    if ready.campaign.fleet:
+        return []
     devices = [*known.data_devices, *known.journal_devices] if known else []
     full = full_speed(known.ceilings if known else None, devices)
     note = room_note(ready.plan.trials, full, {place_for(place)[0] for place in places}) if full.measured else ""
