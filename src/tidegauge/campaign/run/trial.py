@@ -48,6 +48,7 @@ from tidegauge.campaign.run.witnessing import check_witnesses, checked_level, wi
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.fairness import Contender
 from tidegauge.hosts import space
+from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.events import Note, Observer, PhaseProgress
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import TotalFigures
@@ -189,7 +190,9 @@ def _run_trial(
         level = with_witness(session, order, level)
         check_witnesses(spec, level)
         session = with_faults(session, order.topic_names, cleanup)
-        result, totals = _recorded(session, lambda followed: measure(followed, level, started_at))
+        with contextlib.closing(begin_recording(session)) as use:
+            result, totals = measure(replace(session, use=use), level, started_at)
+        result = _with_use(session, result, totals, use.window_use())
         store.finish(result, totals)
         with contextlib.suppress(RunFailedError):  # What stays goes by its age.
             session.worker.remove_left_results(order.trial_id)
@@ -202,17 +205,12 @@ def _run_trial(
     return result
 
 
-def _recorded(
-    session: Session[Spec], measure: Callable[[Session[Spec]], tuple[Result, TotalFigures]]
-) -> tuple[Result, TotalFigures]:
-    """Measure while what is used is recorded, and name what limited the result."""
-    with contextlib.closing(begin_recording(session)) as use:
-        result, totals = measure(replace(session, use=use))
-    found = use.window_use()
+def _with_use(session: Session, result: Result, totals: TotalFigures, found: WindowUse | None) -> Result:
+    """The result with what limited it and, as far as that was seen, what was used meanwhile."""
     limits = limiting_of(session, result, totals, found)
     if found is None:
-        return replace(result, limiting=limits), totals
-    return replace(result, limiting=limits, telemetry_cpus=found.telemetry_cpus, seen=seen_of(found)), totals
+        return replace(result, limiting=limits)
+    return replace(result, limiting=limits, telemetry_cpus=found.telemetry_cpus, seen=seen_of(found))
 
 
 def _wanted(spec: TrialSpec, subject: Subject) -> str:
