@@ -82,7 +82,6 @@ class Apt:
 
     suite: str
     folder: Path
-    mirror: str = MIRROR
 
     def update(self) -> None:
         """Fetch the suite's signed package list. Raises `AptError`."""
@@ -118,7 +117,7 @@ class Apt:
         for name in ("state/lists/partial", "cache/archives/partial", "etc/parts"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         (self.folder / "state/status").touch()
-        (self.folder / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {self.mirror} {self.suite} main\n")
+        (self.folder / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {self.suite} main\n")
         inherited = _run_plain(["apt-config", "dump"], None, 60, None)
         (self.folder / "apt.conf").write_text(configuration(self.folder, self.suite, inherited))
 
