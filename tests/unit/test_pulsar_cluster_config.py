@@ -34,7 +34,7 @@ from tidegauge.systems.pulsar.config import (
 )
 
 NODE = Memory(1200, 900)
-ZOOKEEPER = "127.0.0.1:2181"
+METADATA = "zk:127.0.0.1:2181"
 BOOKIE = Bookie(2, 3182, 8002, Path("/journals/2"), (Path("/data/2"),))
 BROKERS = [Broker(1, 6651, 8081), Broker(2, 6652, 8082)]
 
@@ -99,19 +99,19 @@ class TestShape:
 class TestConfig:
     def test_everything_is_on_loopback(self) -> None:
         assert zookeeper_settings(2181, Path("/zk"), "127.0.0.1")["clientPortAddress"] == "127.0.0.1"
-        bookie = bookie_conf(BOOKIE, ZOOKEEPER, LevelChoice(1), NODE)
+        bookie = bookie_conf(BOOKIE, METADATA, LevelChoice(1), NODE)
         assert {bookie[name] for name in ("advertisedAddress", "httpServerHost")} == {"127.0.0.1"}
         assert (bookie["listeningInterface"], bookie["allowLoopback"]) == ("lo", "true")
-        broker = broker_conf(BROKERS[0], ZOOKEEPER, LevelChoice(1), 3, NODE)
+        broker = broker_conf(BROKERS[0], METADATA, LevelChoice(1), 3, NODE)
         assert {broker[name] for name in ("bindAddress", "advertisedAddress")} == {"127.0.0.1"}
 
     def test_a_node_in_a_network_of_its_own_is_at_its_address_there(self) -> None:
         seat = Seat("198.18.0.2", "node-2")
-        bookie = bookie_conf(replace(BOOKIE, seat=seat), "198.18.0.9:2181", LevelChoice(1), NODE)
+        bookie = bookie_conf(replace(BOOKIE, seat=seat), "zk:198.18.0.9:2181", LevelChoice(1), NODE)
         assert {bookie[name] for name in ("advertisedAddress", "httpServerHost")} == {"198.18.0.2"}
         assert bookie["listeningInterface"] == "eth0"
         broker = replace(BROKERS[0], seat=seat)
-        settings = broker_conf(broker, "198.18.0.9:2181", LevelChoice(1), 3, NODE)
+        settings = broker_conf(broker, "zk:198.18.0.9:2181", LevelChoice(1), 3, NODE)
         assert {settings[name] for name in ("bindAddress", "advertisedAddress")} == {"198.18.0.2"}
         assert settings["metadataStoreUrl"] == "zk:198.18.0.9:2181"
         assert connection([broker])["serviceUrl"] == "pulsar://198.18.0.2:6651"
@@ -128,7 +128,7 @@ class TestConfig:
         assert arguments[-2:] == ("--advertised-address", "198.18.0.1")
 
     def test_journal_and_ledgers_may_be_on_two_disks(self) -> None:
-        settings = bookie_conf(BOOKIE, ZOOKEEPER, LevelChoice(1), NODE)
+        settings = bookie_conf(BOOKIE, METADATA, LevelChoice(1), NODE)
         assert (settings["journalDirectories"], settings["ledgerDirectories"]) == ("/journals/2", "/data/2")
         assert settings["metadataServiceUri"] == "metadata-store:zk:127.0.0.1:2181"
 
@@ -143,21 +143,21 @@ class TestConfig:
         ],
     )
     def test_level(self, choice: LevelChoice, awaited: str, write: str, sync: str) -> None:
-        broker = broker_conf(BROKERS[0], ZOOKEEPER, choice, 3, NODE)
+        broker = broker_conf(BROKERS[0], METADATA, choice, 3, NODE)
         assert broker["managedLedgerDefaultAckQuorum"] == awaited
         assert {broker[f"managedLedgerDefault{name}"] for name in ("EnsembleSize", "WriteQuorum")} == {"3"}
-        bookie = bookie_conf(BOOKIE, ZOOKEEPER, choice, NODE)
+        bookie = bookie_conf(BOOKIE, METADATA, choice, NODE)
         assert (bookie["journalWriteData"], bookie["journalSyncData"]) == (write, sync)
 
     def test_placement_is_ours_and_stays(self) -> None:
-        broker = broker_conf(BROKERS[0], ZOOKEEPER, LevelChoice(1), 3, NODE)
+        broker = broker_conf(BROKERS[0], METADATA, LevelChoice(1), 3, NODE)
         assert broker["loadBalancerSheddingEnabled"] == broker["loadBalancerAutoBundleSplitEnabled"] == "false"
         assert connection(BROKERS) == {
             "serviceUrl": "pulsar://127.0.0.1:6651,127.0.0.1:6652",
             "adminUrl": "http://127.0.0.1:8081",
             "brokers": "2",
         }
-        arguments = setup_arguments(ZOOKEEPER, BROKERS)
+        arguments = setup_arguments(METADATA, BROKERS)
         assert arguments[arguments.index("--broker-service-url") + 1] == "pulsar://127.0.0.1:6651,127.0.0.1:6652/"
 
     @pytest.mark.parametrize("name", ["brokerServicePort", "bookiePort", "ledgerDirectories"])

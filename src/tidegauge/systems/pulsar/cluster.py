@@ -75,9 +75,9 @@ class Plan:
         return tuple(Node(number, names, directories.get(number, ())) for number, names in sorted(processes.items()))
 
     @property
-    def zookeeper(self) -> str:
-        """The ZooKeeper's "host:port"."""
-        return f"{self.request.seat(KEEPER).address}:{self.zookeeper_port}"
+    def metadata(self) -> str:
+        """Where the cluster's metadata are, as its processes name the ZooKeeper."""
+        return f"zk:{self.request.seat(KEEPER).address}:{self.zookeeper_port}"
 
     def working_directory(self, process: str) -> Path:
         """Of a process, with its temporary files."""
@@ -194,7 +194,7 @@ def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
 def _set_up(plan: Plan, deployment: PulsarDeployment) -> None:
     """Run Pulsar's own tool: it writes metadata of the cluster and of BookKeeper, tenants and namespaces."""
     host, log_path = deployment.host, plan.request.log_path(SETUP)
-    arguments = (*DRIVER_FLAGS, *setup_arguments(plan.zookeeper, plan.brokers))
+    arguments = (*DRIVER_FLAGS, *setup_arguments(plan.metadata, plan.brokers))
     host.start(_process(host, plan, SETUP, ZOOKEEPER_MEMORY, arguments))
     try:
         _await(deployment, f"{SETUP} did not end", lambda: _has_ended(host, log_path), SETUP_S_MAX, log_path)
@@ -216,7 +216,7 @@ def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
     memory = plan.memory["bookie"]
     for bookie in plan.bookies:
         deployment.host.make_directories(bookie.journal_directory, *bookie.ledger_directories)
-        settings = bookie_conf(bookie, plan.zookeeper, plan.request.choice, memory)
+        settings = bookie_conf(bookie, plan.metadata, plan.request.choice, memory)
         _start(plan, deployment, bookie, memory, settings)
     for bookie in plan.bookies:
         log_path = plan.request.log_path(bookie.process)
@@ -227,7 +227,7 @@ def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
 def _start_brokers(plan: Plan, deployment: PulsarDeployment) -> None:
     memory = plan.memory["broker"]
     for broker in plan.brokers:
-        settings = broker_conf(broker, plan.zookeeper, plan.request.choice, plan.shape.nodes, memory)
+        settings = broker_conf(broker, plan.metadata, plan.request.choice, plan.shape.nodes, memory)
         _start(plan, deployment, broker, memory, settings)
     for broker in plan.brokers:
         log_path = plan.request.log_path(broker.process)

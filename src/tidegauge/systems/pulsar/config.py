@@ -336,8 +336,8 @@ def refuse_shared(settings: Mapping[str, str]) -> None:
             )
 
 
-def bookie_conf(bookie: Bookie, zookeeper: str, choice: LevelChoice, memory: Memory) -> dict[str, str]:
-    """bookkeeper.conf, to which the campaign's settings are added."""
+def bookie_conf(bookie: Bookie, metadata: str, choice: LevelChoice, memory: Memory) -> dict[str, str]:
+    """bookkeeper.conf, to which the campaign's settings are added. `metadata`: the URL of the cluster's metadata."""
     return {
         **bookie_settings(
             bookie.http_port,
@@ -349,20 +349,20 @@ def bookie_conf(bookie: Bookie, zookeeper: str, choice: LevelChoice, memory: Mem
         "bookiePort": str(bookie.port),
         "journalDirectories": str(bookie.journal_directory),
         "ledgerDirectories": ",".join(map(str, bookie.ledger_directories)),
-        "metadataServiceUri": f"metadata-store:{metadata_url(zookeeper)}",
+        "metadataServiceUri": f"metadata-store:{metadata}",
         **journal_settings(choice),
     }
 
 
-def broker_conf(broker: Broker, zookeeper: str, choice: LevelChoice, nodes: int, memory: Memory) -> dict[str, str]:
-    """broker.conf, to which the campaign's settings are added."""
+def broker_conf(broker: Broker, metadata: str, choice: LevelChoice, nodes: int, memory: Memory) -> dict[str, str]:
+    """broker.conf, to which the campaign's settings are added. `metadata`: as of `bookie_conf`."""
     return {
         **broker_settings(
             broker.client_port, broker.admin_port, _cache_mb(memory.direct_mb, CACHE_SHARE), broker.seat.address
         ),
         "clusterName": CLUSTER,
-        "metadataStoreUrl": metadata_url(zookeeper),
-        "configurationMetadataStoreUrl": metadata_url(zookeeper),
+        "metadataStoreUrl": metadata,
+        "configurationMetadataStoreUrl": metadata,
         # All bookies are on one machine: racks say nothing.
         "bookkeeperClientRackawarePolicyEnabled": "false",
         # Nothing here sets a policy of a single topic. With them, each broker's first topic waits for a system topic to
@@ -377,12 +377,12 @@ def broker_conf(broker: Broker, zookeeper: str, choice: LevelChoice, nodes: int,
     }
 
 
-def setup_arguments(zookeeper: str, brokers: Sequence[Broker]) -> tuple[str, ...]:
-    """Main class and arguments of the tool that writes a new cluster's metadata."""
+def setup_arguments(metadata: str, brokers: Sequence[Broker]) -> tuple[str, ...]:
+    """Main class and arguments of the tool that writes a new cluster's metadata. `metadata`: as of `bookie_conf`."""
     options = {
         "--cluster": CLUSTER,
-        "--metadata-store": metadata_url(zookeeper),
-        "--configuration-metadata-store": metadata_url(zookeeper),
+        "--metadata-store": metadata,
+        "--configuration-metadata-store": metadata,
         "--default-namespace-bundle-number": str(BUNDLES),
         # Functions keep their state there; nothing here has any.
         "--initial-num-stream-storage-containers": "0",
@@ -399,11 +399,6 @@ def connection(brokers: Sequence[Broker]) -> dict[str, str]:
         "adminUrl": f"http://{brokers[0].seat.address}:{brokers[0].admin_port}",
         "brokers": str(len(brokers)),
     }
-
-
-def metadata_url(zookeeper: str) -> str:
-    """As brokers name the metadata store at "host:port"."""
-    return f"zk:{zookeeper}"
 
 
 def _addresses(places: Iterable[tuple[Seat, int]]) -> str:
