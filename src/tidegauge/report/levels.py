@@ -36,10 +36,8 @@ def _standing(results: Sequence[TrialResult]) -> Standing:
 
 def meaning(level: int | None) -> str:
     """What an acknowledgement means at a level."""
-    for known in LEVELS:
-        if known.number == level:
-            return f"when a message is acknowledged, {known.meaning}"
-    return "what an acknowledgement means could not be read back"
+    found = (f"when a message is acknowledged, {known.meaning}" for known in LEVELS if known.number == level)
+    return next(found, "what an acknowledgement means could not be read back")
 
 
 def short_name(level: int | None) -> str:

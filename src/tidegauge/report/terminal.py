@@ -68,9 +68,8 @@ def _head(run: StoredRun) -> list[RenderableType]:
     trials = f"{len(run.results)} of {run.trials_expected} trials finished"
     state = f"Run {run.name}, started {local_time(run.started_at)}: {run.status}, {trials}."
     lines: list[RenderableType] = [Paragraph(state, style="bold")]
-    lines += [Paragraph(host, "", "", "  ") for host in [host_words(run)] if host]
-    lines += [Paragraph(f"Note: {note}", "", "", "  ") for note in run.notes]
-    lines += [Paragraph(sentence, "", "", "  ") for sentence in session_words(run)]
+    around = (host_words(run), *(f"Note: {note}" for note in run.notes), *session_words(run))
+    lines += [Paragraph(words, rest="  ") for words in around if words]
     shown_below = any(trial.reason and trial.reason in run.reason for trial in run.trials)
     if run.reason and not shown_below:
         lines.append(Paragraph(f"Reason: {run.reason}", style="red"))
