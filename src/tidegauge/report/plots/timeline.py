@@ -42,11 +42,7 @@ class Chart:
 
 
 def _plain(name: str, factor: float = 1.0) -> Column:
-    def column(row: Mapping[str, Any]) -> float | None:
-        value = row.get(name)
-        return None if value is None else float(value) * factor
-
-    return column
+    return lambda row: None if row.get(name) is None else float(row[name]) * factor
 
 
 def _rate(name: str, unit: float = 1.0) -> Column:
