@@ -193,11 +193,9 @@ FORMAT_FLAGS = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 @dataclass(frozen=True)
 class KafkaDeployment(Servers):
-    """A running Kafka."""
+    """A running Kafka. A broker's id is its node's number."""
 
-    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
-        """See `Deployment.leaders`: a broker's id is its node's number."""
-        return leaders(settings)
+    leaders = staticmethod(leaders)
 
 
 def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:

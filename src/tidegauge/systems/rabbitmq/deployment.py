@@ -15,7 +15,6 @@ from pathlib import Path
 from tidegauge.distribution.coordinates import version_numbers
 from tidegauge.errors import StartFailedError
 from tidegauge.fleet.api import Host, ProcessSpec
-from tidegauge.model.server import Setting
 from tidegauge.systems import logs
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.api import Node as Machine
@@ -173,9 +172,7 @@ class RabbitmqDeployment(Servers):
 
     given: tuple[str, ...] = ()
 
-    def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
-        """See `Deployment.leaders`, by queue."""
-        return leaders(settings)
+    leaders = staticmethod(leaders)
 
     def cause_in(self, log: str) -> Cause | None:
         """See `Servers.cause_in`: Erlang words its failures in its own way."""
