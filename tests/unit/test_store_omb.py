@@ -149,7 +149,7 @@ def test_quantiles_rise_to_the_maximum(written: dict[str, Any]) -> None:
 
 def test_quantiles_can_be_drawn_as_ombs_charts_do() -> None:
     histogram = decode(encoded(*[number * MS for number in range(1, 1001)]))
-    found = quantiles(histogram, MS, False)
+    found = quantiles(histogram, MS)
     points = [(math.log10(100 / (100 - float(at))), value) for at, value in found.items() if float(at) <= 99.999]
     assert len(points) > 100
     assert found["50.0"] == pytest.approx(500, rel=0.001)
@@ -157,4 +157,4 @@ def test_quantiles_can_be_drawn_as_ombs_charts_do() -> None:
 
 
 def test_nothing_recorded_is_zero_and_no_quantiles() -> None:
-    assert quantiles(EMPTY, MS, False) == {}
+    assert quantiles(EMPTY, MS) == {}

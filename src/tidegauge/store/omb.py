@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +64,11 @@ def omb_result(directory: Path, names: tuple[str, str], workload: Workload) -> d
     window = list(each_interval(directory / "window.hlog"))
     for field, series in _SERIES.items():
         unit_ns = _NS_PER_US if series == "delay" else _NS_PER_MS
-        whole = series == "delay"
         by_second = _by_second(directory / f"{series}.hlog", series, rows)
         merged = [sum_of(by_second.get(row["from_mono_ns"], EMPTY) for row in period) for period in periods]
-        content |= _listed(field, merged, unit_ns, whole)
+        content |= _listed(field, merged, unit_ns)
         overall = sum_of(interval.histogram for interval in window if interval.tag.partition("/")[0] == series)
-        content |= _aggregated(f"aggregated{field[0].upper()}{field[1:]}", overall, unit_ns, whole)
+        content |= _aggregated(f"aggregated{field[0].upper()}{field[1:]}", overall, unit_ns)
     return content
 
 
@@ -99,20 +98,20 @@ def periods_of(rows: Sequence[Mapping[str, Any]], from_ns: int) -> list[list[Map
     return periods
 
 
-def quantiles(histogram: Histogram, unit_ns: float, whole: bool) -> dict[str, float | int]:
+def quantiles(histogram: Histogram, unit_ns: float) -> dict[str, float | int]:
     """Values by the share of samples at or below them, in percent, at steps that halve with the distance to 100."""
     found: dict[str, float | int] = {}
     level = 0.0
     while histogram.count and level < 100:
         value_ns = histogram.percentile_ns(level)
         share = 100.0 * (1 - histogram.share_above(value_ns))
-        found[repr(share)] = _value(value_ns, unit_ns, whole)
+        found[repr(share)] = _value(value_ns, unit_ns)
         if share >= 100:
             break
         halvings = math.floor(math.log2(100 / (100 - level))) + 1
         level += 100 / (_TICKS_PER_HALF_DISTANCE * 2**halvings)
     if histogram.count:
-        found["100.0"] = _value(histogram.max_ns(), unit_ns, whole)
+        found["100.0"] = _value(histogram.max_ns(), unit_ns)
     return found
 
 
@@ -131,34 +130,29 @@ def _rates(periods: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[flo
     }
 
 
-def _listed(field: str, histograms: Sequence[Histogram], unit_ns: float, whole: bool) -> dict[str, list[float | int]]:
+def _listed(field: str, histograms: Sequence[Histogram], unit_ns: float) -> dict[str, list[float | int]]:
     """The lists with one value for each period."""
-    return {
-        f"{field}{name}": [figure(histogram) for histogram in histograms]
-        for name, figure in _figures(unit_ns, whole).items()
-    }
+    found = [_figures(histogram, unit_ns) for histogram in histograms]
+    return {f"{field}{name}": [figures[name] for figures in found] for name in ("Avg", *_PERCENTILES, "Max")}
 
 
-def _aggregated(field: str, histogram: Histogram, unit_ns: float, whole: bool) -> dict[str, Any]:
-    values: dict[str, Any] = {f"{field}{name}": figure(histogram) for name, figure in _figures(unit_ns, whole).items()}
-    return {**values, f"{field}Quantiles": quantiles(histogram, unit_ns, whole)}
+def _aggregated(field: str, histogram: Histogram, unit_ns: float) -> dict[str, Any]:
+    values: dict[str, Any] = {f"{field}{name}": value for name, value in _figures(histogram, unit_ns).items()}
+    return {**values, f"{field}Quantiles": quantiles(histogram, unit_ns)}
 
 
-def _figures(unit_ns: float, whole: bool) -> dict[str, Callable[[Histogram], float | int]]:
+def _figures(histogram: Histogram, unit_ns: float) -> dict[str, float | int]:
     """By the end of a field's name. The mean is never a whole number, as in OMB."""
-
-    def at(percentile: float) -> Callable[[Histogram], float | int]:
-        return lambda histogram: _value(histogram.percentile_ns(percentile), unit_ns, whole)
-
     return {
-        "Avg": lambda histogram: histogram.mean_ns() / unit_ns,
-        **{name: at(percentile) for name, percentile in _PERCENTILES.items()},
-        "Max": lambda histogram: _value(histogram.max_ns(), unit_ns, whole),
+        "Avg": histogram.mean_ns() / unit_ns,
+        **{name: _value(histogram.percentile_ns(percentile), unit_ns) for name, percentile in _PERCENTILES.items()},
+        "Max": _value(histogram.max_ns(), unit_ns),
     }
 
 
-def _value(value_ns: int, unit_ns: float, whole: bool) -> float | int:
-    return int(value_ns // unit_ns) if whole else value_ns / unit_ns
+def _value(value_ns: int, unit_ns: float) -> float | int:
+    """Microseconds are whole ones in OMB's results."""
+    return int(value_ns // unit_ns) if unit_ns == _NS_PER_US else value_ns / unit_ns
 
 
 def _by_second(path: Path, series: str, rows: Sequence[Mapping[str, Any]]) -> dict[int, Histogram]:
