@@ -11,10 +11,9 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from scipy import stats
 
-from tidegauge.statistics.changes import jumps, pettitt, pulse
 from tidegauge.statistics.histograms import Histogram, add, decode
 from tidegauge.statistics.intervals import Method
-from tidegauge.statistics.steady import SecondPoint, drifts, unsteady_because
+from tidegauge.statistics.steady import SecondPoint, drifts, jumps, pettitt, pulse, unsteady_because
 from tidegauge.statistics.within_trial import block_length, mean_within, percentile_within
 
 
