@@ -95,7 +95,7 @@ class TestMemory:
     def test_auto_follows_from_the_machine_and_is_the_same_for_all(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tidegauge.campaign.read.parse.machine", lambda: Machine(8, 65536))
+        monkeypatch.setattr("tidegauge.campaign.read.overriding.machine", lambda: Machine(8, 65536))
         campaign = parse(tmp_path, heap="auto", direct_memory="auto")
         assert memory(campaign) == [("kafka", "", 5440, 5440), ("pulsar", "", 5440, 5440)]
         assert meaning(campaign)["systems.0.heap_mb"] == "5440", "another machine makes another campaign of it"
@@ -108,7 +108,7 @@ class TestMemory:
         assert auto_mb(1 << 20, 1) == 31 << 10
 
     def test_a_machine_that_is_too_small_is_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("tidegauge.campaign.read.parse.machine", lambda: Machine(2, 1024))
+        monkeypatch.setattr("tidegauge.campaign.read.overriding.machine", lambda: Machine(2, 1024))
         assert complaint(tmp_path, heap="auto").startswith(
             "--heap: heap: 'auto': this machine has 1,024 MiB, too little"
         )

@@ -15,7 +15,6 @@ from tidegauge.config.source import Source, raise_problems
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError, nearest
 from tidegauge.experiments.procedure import experiments
-from tidegauge.hosts.memory import machine
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MOST, Keys, SubscriptionType, Workload
 from tidegauge.numbers import plural
 from tidegauge.omb.files import (
@@ -233,7 +232,7 @@ def _sized(system: SystemChoice, chosen: Chosen, nodes: int) -> SystemChoice:
     direct_memory_mb = system.direct_memory_mb if chosen.direct_memory_mb is None else chosen.direct_memory_mb
     sized = replace(system, heap_mb=heap_mb, direct_memory_mb=direct_memory_mb)
     try:
-        return with_memory([sized], machine().memory_mb, nodes)[0]
+        return with_memory([sized], nodes)[0]
     except ValueError as error:
         raise UserError(f"{option_of('heap')}, {option_of('direct-memory')}: {error}.") from error
 

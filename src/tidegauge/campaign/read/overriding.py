@@ -25,6 +25,7 @@ from tidegauge.campaign.read.sweep import items_of
 from tidegauge.config.fields import DATA_KEYS, option_of, size_between
 from tidegauge.config.source import KeyPath, Origin, Source
 from tidegauge.config.units import parse_size_bytes
+from tidegauge.hosts.memory import machine
 
 AUTO_WORD = "auto"
 _HEAP_LEAST, _MB_LEAST = "128MiB", 128
@@ -69,10 +70,11 @@ def auto_mb(machine_mb: int, nodes: int) -> int:
     return min(_MB_MAX, mb // _STEP_MB * _STEP_MB)
 
 
-def with_memory(systems: Sequence[SystemChoice], machine_mb: int, nodes: int) -> tuple[SystemChoice, ...]:
-    """The systems, with sizes in the place of `auto`. Raises `ValueError`, in words for the user."""
+def with_memory(systems: Sequence[SystemChoice], nodes: int) -> tuple[SystemChoice, ...]:
+    """The systems, with sizes by this machine's memory in the place of `auto`. Raises `ValueError`, for the user."""
     if not any(AUTO in (system.heap_mb, system.direct_memory_mb) for system in systems):
         return tuple(systems)
+    machine_mb = machine().memory_mb
     mb = auto_mb(machine_mb, nodes)
     if mb < _MB_LEAST:
         there = (

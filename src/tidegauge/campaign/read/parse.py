@@ -22,7 +22,6 @@ from tidegauge.config.workload import Count, parse_workload, parse_workload_file
 from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import ServersChoice, experiments
 from tidegauge.fleet.file import FleetFile, read_fleet_file
-from tidegauge.hosts.memory import machine
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import Servers
 from tidegauge.model.workload import WORKERS_MAX, Workload
@@ -282,7 +281,7 @@ def _sized(systems: Sequence[SystemChoice], source: Source, nodes: int) -> tuple
     layouts = [(find_system(system.name), system.shape) for system in started]
     each = [known.machines(nodes, shape) for known, shape in layouts if not known.shape_problem(shape, nodes)]
     try:
-        return with_memory(systems, machine().memory_mb, max(each, default=nodes))
+        return with_memory(systems, max(each, default=nodes))
     except ValueError as error:
         source.complain(("heap",), str(error))
         return tuple(systems)
