@@ -69,16 +69,14 @@ final class Description {
    * 2.7 have neither.
    */
   private void readFeatures() throws DriverException {
-    FeatureMetadata features;
-    try {
-      features =
-          Failures.await(
-              admin.describeFeatures().featureMetadata(), "report its features", timeoutMs);
-    } catch (DriverException e) {
-      if (Failures.root(e.getCause()) instanceof UnsupportedVersionException) {
-        return;
-      }
-      throw e;
+    FeatureMetadata features =
+        Failures.awaitUnless(
+            UnsupportedVersionException.class,
+            admin.describeFeatures().featureMetadata(),
+            "report its features",
+            timeoutMs);
+    if (features == null) {
+      return;
     }
     new TreeMap<>(features.finalizedFeatures())
         .forEach((name, range) -> found.add(CLUSTER, "feature." + name, range.maxVersionLevel()));

@@ -6,6 +6,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.IllegalSaslStateException;
@@ -25,6 +26,20 @@ final class Failures extends ClientFailures {
    */
   static <T> T await(Future<T> answer, String what, long timeoutMs) throws DriverException {
     return KAFKA.awaited(answer, what, timeoutMs);
+  }
+
+  /** The same; null where it fails with an error of that kind. */
+  static <T> T awaitUnless(
+      Class<? extends ApiException> kind, Future<T> answer, String what, long timeoutMs)
+      throws DriverException {
+    try {
+      return await(answer, what, timeoutMs);
+    } catch (DriverException e) {
+      if (kind.isInstance(root(e.getCause()))) {
+        return null;
+      }
+      throw e;
+    }
   }
 
   static DriverException describe(String what, Throwable failure) {

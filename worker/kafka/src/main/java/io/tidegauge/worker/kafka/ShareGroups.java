@@ -94,14 +94,11 @@ final class ShareGroups {
   private boolean hasMembers(String group, int members) throws DriverException {
     KafkaFuture<ShareGroupDescription> answer =
         admin.describeShareGroups(List.of(group)).describedGroups().get(group);
-    ShareGroupDescription found;
-    try {
-      found = Failures.await(answer, "describe group " + group, timeoutMs);
-    } catch (DriverException e) {
-      if (Failures.root(e.getCause()) instanceof GroupIdNotFoundException) {
-        return false;
-      }
-      throw e;
+    ShareGroupDescription found =
+        Failures.awaitUnless(
+            GroupIdNotFoundException.class, answer, "describe group " + group, timeoutMs);
+    if (found == null) {
+      return false;
     }
     return found.members().stream()
             .filter(member -> !member.assignment().topicPartitions().isEmpty())
@@ -125,13 +122,8 @@ final class ShareGroups {
   void delete(Collection<String> groups) throws DriverException {
     for (Map.Entry<String, KafkaFuture<Void>> answer :
         admin.deleteShareGroups(groups).deletedGroups().entrySet()) {
-      try {
-        Failures.await(answer.getValue(), "delete share group " + answer.getKey(), timeoutMs);
-      } catch (DriverException e) {
-        if (!(Failures.root(e.getCause()) instanceof GroupIdNotFoundException)) {
-          throw e;
-        }
-      }
+      String what = "delete share group " + answer.getKey();
+      Failures.awaitUnless(GroupIdNotFoundException.class, answer.getValue(), what, timeoutMs);
       set(answer.getKey(), new ConfigEntry(OFFSET_RESET, null), "be forgotten");
     }
   }

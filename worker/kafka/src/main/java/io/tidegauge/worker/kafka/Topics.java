@@ -15,6 +15,7 @@ import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
+import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
@@ -41,6 +42,10 @@ final class Topics {
    * with its header. A limit far above every batch changes nothing else.
    */
   private static final String MESSAGE_BYTES_MAX = Integer.toString(16 << 20);
+
+  /** What a broker answers that does not know of a topic, or not yet. */
+  private static final Class<UnknownTopicOrPartitionException> UNKNOWN =
+      UnknownTopicOrPartitionException.class;
 
   private final Admin admin;
   private final int timeoutMs;
@@ -180,17 +185,14 @@ final class Topics {
     List<TopicPartition> led = new ArrayList<>();
     for (KafkaFuture<TopicDescription> answer :
         admin.describeTopics(names).topicNameValues().values()) {
-      try {
-        TopicDescription topic = Failures.await(answer, "describe topics", timeoutMs);
-        for (TopicPartitionInfo info : topic.partitions()) {
-          TopicPartition partition = new TopicPartition(topic.name(), info.partition());
-          if (info.leader() != null && !info.leader().isEmpty() && partitions.contains(partition)) {
-            led.add(partition);
-          }
-        }
-      } catch (DriverException e) {
-        if (!(Failures.root(e.getCause()) instanceof UnknownTopicOrPartitionException)) {
-          throw e;
+      TopicDescription topic = Failures.awaitUnless(UNKNOWN, answer, "describe topics", timeoutMs);
+      if (topic == null) {
+        continue;
+      }
+      for (TopicPartitionInfo info : topic.partitions()) {
+        TopicPartition partition = new TopicPartition(topic.name(), info.partition());
+        if (info.leader() != null && !info.leader().isEmpty() && partitions.contains(partition)) {
+          led.add(partition);
         }
       }
     }
@@ -211,14 +213,10 @@ final class Topics {
       }
       ListOffsetsResult answers = admin.listOffsets(question);
       for (TopicPartition partition : question.keySet()) {
-        try {
-          Failures.await(
-              answers.partitionResult(partition), "reach the partition leaders", timeoutMs);
+        KafkaFuture<ListOffsetsResultInfo> answer = answers.partitionResult(partition);
+        if (Failures.awaitUnless(UNKNOWN, answer, "reach the partition leaders", timeoutMs)
+            != null) {
           answered.add(partition);
-        } catch (DriverException e) {
-          if (!(Failures.root(e.getCause()) instanceof UnknownTopicOrPartitionException)) {
-            throw e;
-          }
         }
       }
     }
@@ -241,13 +239,8 @@ final class Topics {
   void delete(Collection<String> names) throws DriverException {
     for (Map.Entry<String, KafkaFuture<Void>> answer :
         admin.deleteTopics(names).topicNameValues().entrySet()) {
-      try {
-        Failures.await(answer.getValue(), "delete topic " + answer.getKey(), timeoutMs);
-      } catch (DriverException e) {
-        if (!(Failures.root(e.getCause()) instanceof UnknownTopicOrPartitionException)) {
-          throw e;
-        }
-      }
+      String what = "delete topic " + answer.getKey();
+      Failures.awaitUnless(UNKNOWN, answer.getValue(), what, timeoutMs);
     }
   }
 
