@@ -22,6 +22,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntPredicate;
 import org.junit.jupiter.api.Test;
 
 /** What is asked of a system message by message, with a driver that answers at once. */
@@ -98,7 +99,7 @@ class OneByOneTest {
     }
 
     @Override
-    public void createTopics(List<TopicSpec> topics) {}
+    public void createTopics(List<TopicSpec> all, IntPredicate mine) {}
 
     @Override
     public void deleteTopics(List<String> names) {}

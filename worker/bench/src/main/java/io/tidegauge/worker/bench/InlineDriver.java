@@ -13,6 +13,7 @@ import io.tidegauge.worker.api.TopicSpec;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntPredicate;
 
 /**
  * A system that is nothing but a copy of each message: it delivers on the producer's own thread, so
@@ -34,7 +35,7 @@ final class InlineDriver implements Driver {
   }
 
   @Override
-  public void createTopics(List<TopicSpec> topics) {}
+  public void createTopics(List<TopicSpec> all, IntPredicate mine) {}
 
   @Override
   public void deleteTopics(List<String> names) {}
