@@ -13,9 +13,11 @@ import io.tidegauge.worker.engine.load.Producer;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import io.tidegauge.worker.engine.schedule.RateProfile;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
 
 /**
  * Makes the figures of one second after the other as differences of what only grows. Used by the
@@ -52,16 +54,8 @@ final class SecondReader {
     long failed = setup.acks.sum(AckRecorder.FAILED);
     long acked = setup.acks.sum(AckRecorder.ACKED);
     long sent = threads.sum(LoadRecorder.SENT);
-    List<LatencyHistogram> response = new ArrayList<>();
-    List<LatencyHistogram> service = new ArrayList<>();
-    for (AckRecorder r : setup.acks.all()) {
-      r.response().addAll(response);
-      r.service().addAll(service);
-    }
-    List<LatencyHistogram> delay = new ArrayList<>();
     long ownLagNsMax = 0;
     for (LoadRecorder r : threads.recorders()) {
-      r.delay().addAll(delay);
       ownLagNsMax = Math.max(ownLagNsMax, r.ownLagNsMax(fromNs, untilNs));
     }
     return new SecondFigures(
@@ -76,9 +70,9 @@ final class SecondReader {
         inFlight(sent, acked + failed),
         sinceLast("blocked", threads.sum(LoadRecorder.BLOCKED_NS)),
         ownLagNsMax,
-        encodeSinceLast("response", response),
-        encodeSinceLast("service", service),
-        encodeSinceLast("delay", delay),
+        encodeSinceLast("response", setup.acks.all(), (r, to) -> r.response().addAll(to)),
+        encodeSinceLast("service", setup.acks.all(), (r, to) -> r.service().addAll(to)),
+        encodeSinceLast("delay", threads.recorders(), (r, to) -> r.delay().addAll(to)),
         subscriptions,
         sinceLast("cpu", ProcessUse.cpuNs()),
         sinceLast("gc", ProcessUse.gcPauseNs()),
@@ -117,10 +111,6 @@ final class SecondReader {
     List<SubscriptionSecond> all = new ArrayList<>();
     for (Subscription s : setup.subscriptions) {
       String n = s.name();
-      List<LatencyHistogram> endToEnd = new ArrayList<>();
-      for (ReceiveRecorder r : s.recorders()) {
-        r.addEndToEnd(endToEnd);
-      }
       long unique = s.sum(ReceiveRecorder.UNIQUE);
       all.add(
           new SubscriptionSecond(
@@ -132,7 +122,7 @@ final class SecondReader {
               sinceLast(n + " duplicated", s.sum(ReceiveRecorder.DUPLICATED)),
               sinceLast(n + " reordered", s.sum(ReceiveRecorder.REORDERED)),
               sinceLast(n + " corrupt", s.sum(ReceiveRecorder.CORRUPT)),
-              encodeSinceLast(n, endToEnd)));
+              encodeSinceLast(n, s.recorders(), (r, to) -> r.addEndToEnd(to))));
     }
     return all;
   }
@@ -161,8 +151,12 @@ final class SecondReader {
     return before == null ? value : Math.max(0, value - before);
   }
 
-  private byte[] encodeSinceLast(String name, List<LatencyHistogram> sources) {
+  /** What the histograms that each recorder adds to a list have counted since the last call. */
+  private <R> byte[] encodeSinceLast(
+      String name, Collection<R> recorders, BiConsumer<R, List<LatencyHistogram>> adding) {
+    List<LatencyHistogram> parts = new ArrayList<>();
+    recorders.forEach(recorder -> adding.accept(recorder, parts));
     return encoder.encodeSince(
-        sources, pastCounts.computeIfAbsent(name, n -> new HistogramEncoder.PastCounts()));
+        parts, pastCounts.computeIfAbsent(name, n -> new HistogramEncoder.PastCounts()));
   }
 }

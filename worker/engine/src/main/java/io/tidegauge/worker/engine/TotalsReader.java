@@ -19,9 +19,11 @@ import io.tidegauge.worker.engine.load.LoadRecorder;
 import io.tidegauge.worker.engine.load.LoadThreads;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
 
 /**
  * Adds up everything known about a trial. Only reads: any number of them may be used at any time.
@@ -59,18 +61,8 @@ final class TotalsReader {
 
   private WindowFigures window(Window window) {
     int epoch = window.epoch();
-    List<LatencyHistogram> response = new ArrayList<>();
-    List<LatencyHistogram> service = new ArrayList<>();
-    for (AckRecorder r : setup.acks.all()) {
-      r.response().addInside(epoch, response);
-      r.service().addInside(epoch, service);
-    }
-    List<LatencyHistogram> delay = new ArrayList<>();
-    List<LatencyHistogram> ownLag = new ArrayList<>();
-    for (LoadRecorder r : threads.recorders()) {
-      r.delay().addInside(epoch, delay);
-      r.ownLag().addInside(epoch, ownLag);
-    }
+    Collection<AckRecorder> acks = setup.acks.all();
+    Collection<LoadRecorder> loads = threads.recorders();
     WindowUse.Reading used = use.used();
     long acked = setup.acks.sum(AckRecorder.WINDOW_ACKED, epoch);
     return new WindowFigures(
@@ -80,10 +72,10 @@ final class TotalsReader {
         acked,
         setup.acks.sum(AckRecorder.WINDOW_FAILED, epoch),
         acked * setup.pool.messageBytes(),
-        encoder.encode(response),
-        encoder.encode(service),
-        encoder.encode(delay),
-        encoder.encode(ownLag),
+        encoded(acks, (r, to) -> r.response().addInside(epoch, to)),
+        encoded(acks, (r, to) -> r.service().addInside(epoch, to)),
+        encoded(loads, (r, to) -> r.delay().addInside(epoch, to)),
+        encoded(loads, (r, to) -> r.ownLag().addInside(epoch, to)),
         threads.sum(LoadRecorder.WINDOW_OWN_LAG_OVER, epoch),
         threads.sum(LoadRecorder.WINDOW_BLOCKED_NS, epoch),
         setup.acks.sum(AckRecorder.WINDOW_ACKED_WITHIN, epoch),
@@ -102,34 +94,18 @@ final class TotalsReader {
   }
 
   private RecordFigures record(int record, int epoch) {
-    long[] acks = new long[3];
-    List<LatencyHistogram> response = new ArrayList<>();
-    List<LatencyHistogram> service = new ArrayList<>();
-    for (AckRecorder r : setup.acks.all()) {
-      if (r.hasEpoch(epoch)) {
-        for (int counter = 0; counter < acks.length; counter++) {
-          acks[counter] += r.records().get(record, counter);
-        }
-        r.records().addTo(record, AckRecorder.RECORD_RESPONSE, response);
-        r.records().addTo(record, AckRecorder.RECORD_SERVICE, service);
-      }
-    }
-    long intended = 0;
-    List<LatencyHistogram> delay = new ArrayList<>();
-    for (LoadRecorder r : threads.recorders()) {
-      if (r.hasEpoch(epoch)) {
-        intended += r.records().get(record, LoadRecorder.RECORD_INTENDED);
-        r.records().addTo(record, LoadRecorder.RECORD_DELAY, delay);
-      }
-    }
+    List<AckRecorder> acks = setup.acks.all().stream().filter(r -> r.hasEpoch(epoch)).toList();
+    List<LoadRecorder> loads = threads.recorders().stream().filter(r -> r.hasEpoch(epoch)).toList();
     return new RecordFigures(
-        intended,
-        acks[AckRecorder.RECORD_ACKED],
-        acks[AckRecorder.RECORD_FAILED],
-        acks[AckRecorder.RECORD_ACKED_WITHIN],
-        encoder.encode(response),
-        encoder.encode(service),
-        encoder.encode(delay));
+        loads.stream().mapToLong(r -> r.records().get(record, LoadRecorder.RECORD_INTENDED)).sum(),
+        acks.stream().mapToLong(r -> r.records().get(record, AckRecorder.RECORD_ACKED)).sum(),
+        acks.stream().mapToLong(r -> r.records().get(record, AckRecorder.RECORD_FAILED)).sum(),
+        acks.stream()
+            .mapToLong(r -> r.records().get(record, AckRecorder.RECORD_ACKED_WITHIN))
+            .sum(),
+        encoded(acks, (r, to) -> r.records().addTo(record, AckRecorder.RECORD_RESPONSE, to)),
+        encoded(acks, (r, to) -> r.records().addTo(record, AckRecorder.RECORD_SERVICE, to)),
+        encoded(loads, (r, to) -> r.records().addTo(record, LoadRecorder.RECORD_DELAY, to)));
   }
 
   private List<SubscriptionTotals> subscriptions(Window window) {
@@ -161,10 +137,6 @@ final class TotalsReader {
     long lost = Math.max(0, missing - unattributed);
     // First: what comes meanwhile must not be in a part and missing in the whole.
     List<ApartLatency> apart = apart(s, window.epoch());
-    List<LatencyHistogram> endToEnd = new ArrayList<>();
-    for (ReceiveRecorder r : s.recorders()) {
-      r.addEndToEnd(window.epoch(), endToEnd);
-    }
     return new SubscriptionTotals(
         s.name(),
         s.sum(ReceiveRecorder.RECEIVED),
@@ -177,7 +149,7 @@ final class TotalsReader {
         unattributed,
         s.sum(ReceiveRecorder.FOREIGN),
         s.sum(ReceiveRecorder.NEGATIVE_LATENCY),
-        encoder.encode(endToEnd),
+        encoded(s.recorders(), (r, to) -> r.addEndToEnd(window.epoch(), to)),
         s.windowReceived(window.epoch()),
         List.copyOf(examples.subList(0, (int) Math.min(lost, examples.size()))),
         s.duplicated().all(),
@@ -199,29 +171,30 @@ final class TotalsReader {
     List<ApartLatency> all = new ArrayList<>();
     byWorker.forEach(
         (worker, recorders) -> {
-          List<LatencyHistogram> after = new ArrayList<>();
-          List<LatencyHistogram> before = new ArrayList<>();
-          for (ApartRecorder of : recorders) {
-            of.after().addInside(epoch, after);
-            of.before().addInside(epoch, before);
-          }
-          all.add(new ApartLatency(worker, encoder.encode(after), encoder.encode(before)));
+          byte[] after = encoded(recorders, (r, to) -> r.after().addInside(epoch, to));
+          byte[] before = encoded(recorders, (r, to) -> r.before().addInside(epoch, to));
+          all.add(new ApartLatency(worker, after, before));
         });
     return all;
   }
 
   private List<byte[]> recordEndToEnd(Subscription s, Window window) {
+    List<ReceiveRecorder> recorders =
+        s.recorders().stream().filter(r -> r.hasEpoch(window.epoch())).toList();
     List<byte[]> all = new ArrayList<>();
-    for (int record = 0; record < window.records(); record++) {
-      List<LatencyHistogram> endToEnd = new ArrayList<>();
-      for (ReceiveRecorder r : s.recorders()) {
-        if (r.hasEpoch(window.epoch())) {
-          r.records().addTo(record, 0, endToEnd);
-        }
-      }
-      all.add(encoder.encode(endToEnd));
+    for (int i = 0; i < window.records(); i++) {
+      int record = i;
+      all.add(encoded(recorders, (r, to) -> r.records().addTo(record, 0, to)));
     }
     return all;
+  }
+
+  /** The sum of the histograms that each recorder adds to a list. */
+  private <R> byte[] encoded(
+      Collection<R> recorders, BiConsumer<R, List<LatencyHistogram>> adding) {
+    List<LatencyHistogram> parts = new ArrayList<>();
+    recorders.forEach(recorder -> adding.accept(recorder, parts));
+    return encoder.encode(parts);
   }
 
   static Foreign foreign(Subscription s) {
