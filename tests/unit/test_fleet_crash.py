@@ -217,7 +217,8 @@ def test_a_record_of_an_earlier_boot_gives_up_its_directories_only(state: Path, 
         registry.write(
             registry.Record("a" * 16, stat.identity, "another boot", "pid:[1]", (process,), (str(tmp_path / "data"),))
         )
-        assert len(clean_leftovers()) == 1
+        # Tests beside this one leave things as well.
+        assert len([note for note in clean_leftovers() if str(tmp_path) in note]) == 1
         assert bystander.poll() is None
         assert not (tmp_path / "data").exists()
     finally:

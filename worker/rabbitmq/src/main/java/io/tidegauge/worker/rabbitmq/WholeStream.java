@@ -109,8 +109,9 @@ final class WholeStream {
   private boolean awaitQuiet(long end) throws InterruptedException {
     newestNs = System.nanoTime();
     while (spec.leftMs() > 0 && failure == null) {
-      long quietNs = System.nanoTime() - newestNs;
-      if (quietNs > (end >= 0 && reached >= end ? QUIET_NS : QUIET_BEFORE_END_NS)) {
+      // First the end, then the silence: they are written the other way around.
+      long quietNsMin = end >= 0 && reached >= end ? QUIET_NS : QUIET_BEFORE_END_NS;
+      if (System.nanoTime() - newestNs > quietNsMin) {
         return true;
       }
       Thread.sleep(POLL_MS);
@@ -132,7 +133,7 @@ final class WholeStream {
     }
     first = messages == 0 ? "offset " + offset : first;
     messages++;
-    reached = offset;
     newestNs = System.nanoTime();
+    reached = offset;
   }
 }
