@@ -2,6 +2,7 @@ package io.tidegauge.worker.api;
 
 import java.util.List;
 import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 
 /**
  * One messaging system as the engine sees it. Methods of this interface are called from one thread
@@ -12,9 +13,7 @@ public interface Driver extends AutoCloseable {
   String UNKNOWN_NO_RIGHT = "unknown: no right to read ";
 
   /** Creates the topics and returns when every partition can be written to. */
-  default void createTopics(List<TopicSpec> topics) throws DriverException {
-    createTopics(topics, topic -> true);
-  }
+  void createTopics(List<TopicSpec> topics) throws DriverException;
 
   /**
    * Creates some of the topics of a trial; other workers create the others, perhaps at the same
@@ -23,7 +22,9 @@ public interface Driver extends AutoCloseable {
    * @param all topics of the trial
    * @param mine by place in the list, whether to create it
    */
-  void createTopics(List<TopicSpec> all, IntPredicate mine) throws DriverException;
+  default void createTopics(List<TopicSpec> all, IntPredicate mine) throws DriverException {
+    createTopics(IntStream.range(0, all.size()).filter(mine).mapToObj(all::get).toList());
+  }
 
   /**
    * Takes up topics that workers of this trial have created with {@link #createTopics}, perhaps

@@ -22,7 +22,6 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.function.IntPredicate;
 import org.junit.jupiter.api.Test;
 
 /** What is asked of a system message by message, with a driver that answers at once. */
@@ -99,7 +98,7 @@ class OneByOneTest {
     }
 
     @Override
-    public void createTopics(List<TopicSpec> all, IntPredicate mine) {}
+    public void createTopics(List<TopicSpec> topics) {}
 
     @Override
     public void deleteTopics(List<String> names) {}

@@ -13,7 +13,6 @@ import io.tidegauge.worker.api.TopicSpec;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.IntPredicate;
 
 /**
  * A system that is nothing but a copy of each message: it delivers on the producer's own thread, so
@@ -35,7 +34,7 @@ final class InlineDriver implements Driver {
   }
 
   @Override
-  public void createTopics(List<TopicSpec> all, IntPredicate mine) {}
+  public void createTopics(List<TopicSpec> topics) {}
 
   @Override
   public void deleteTopics(List<String> names) {}

@@ -30,7 +30,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import java.util.function.IntPredicate;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 
@@ -205,7 +204,7 @@ class TrialFiguresTest {
     }
 
     @Override
-    public void createTopics(List<TopicSpec> all, IntPredicate mine) {}
+    public void createTopics(List<TopicSpec> topics) {}
 
     @Override
     public void deleteTopics(List<String> names) {}

@@ -76,6 +76,11 @@ final class KafkaDriver implements Driver {
   }
 
   @Override
+  public void createTopics(List<TopicSpec> topics) throws DriverException {
+    createTopics(topics, topic -> true);
+  }
+
+  @Override
   public void createTopics(List<TopicSpec> all, IntPredicate mine) throws DriverException {
     new Topics(admin(), connection.timeoutMs(), progress).create(all, mine);
   }

@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.IntPredicate;
 
 /**
  * A messaging system in memory: of this process, where producers deliver to the consumers that
@@ -31,28 +30,22 @@ final class NullDriver implements Driver {
   }
 
   @Override
-  public void createTopics(List<TopicSpec> all, IntPredicate mine) throws DriverException {
-    for (int i = 0; i < all.size(); i++) {
-      if (mine.test(i)) {
-        create(all.get(i));
+  public void createTopics(List<TopicSpec> specs) throws DriverException {
+    for (TopicSpec spec : specs) {
+      if (settings.isRemote()) {
+        tell(
+            Wire.CREATE,
+            out -> {
+              out.writeUTF(spec.name());
+              out.writeInt(spec.partitions());
+              out.writeInt(settings.eject().every());
+              out.writeInt(settings.eject().unacknowledged());
+              out.writeInt(settings.eject().times());
+            });
+      } else {
+        topics.put(spec.name(), new NullTopic(spec.partitions()));
       }
     }
-  }
-
-  private void create(TopicSpec spec) throws DriverException {
-    if (!settings.isRemote()) {
-      topics.put(spec.name(), new NullTopic(spec.partitions()));
-      return;
-    }
-    tell(
-        Wire.CREATE,
-        out -> {
-          out.writeUTF(spec.name());
-          out.writeInt(spec.partitions());
-          out.writeInt(settings.eject().every());
-          out.writeInt(settings.eject().unacknowledged());
-          out.writeInt(settings.eject().times());
-        });
   }
 
   private void tell(int what, Wire.Question question) throws DriverException {

@@ -61,6 +61,11 @@ final class PulsarDriver implements Driver {
   }
 
   @Override
+  public void createTopics(List<TopicSpec> topics) throws DriverException {
+    createTopics(topics, topic -> true);
+  }
+
+  @Override
   public void createTopics(List<TopicSpec> all, IntPredicate mine) throws DriverException {
     PulsarClient client = newClient(ADMIN_OPTIONS);
     try {

@@ -67,6 +67,11 @@ final class RabbitmqDriver implements Driver {
   }
 
   @Override
+  public void createTopics(List<TopicSpec> specs) throws DriverException {
+    createTopics(specs, topic -> true);
+  }
+
+  @Override
   public void createTopics(List<TopicSpec> all, IntPredicate mine) throws DriverException {
     topology.requireNodes();
     int count = (int) IntStream.range(0, all.size()).filter(mine).count();
