@@ -117,8 +117,9 @@ def check_shares(seconds: list[SecondFigures], totals: TotalFigures) -> None:
         assert sum(worker.acked for worker in own) == part.totals.acked
         assert sum(worker.received for worker in own) == sum(sub.received for sub in part.totals.subscriptions)
         assert max(worker.worker_cpu_ns for worker in own) > 0
-    # Two of the four producers are the first's, by turns.
-    second = seconds[1].workers
+    # Two of the four producers are the first's, by turns. By the second that is farthest from the end of the load: one
+    # that ends late on a busy machine, after the load, has less of it.
+    second = seconds[0].workers
     assert [worker.scheduled_msgs_per_s for worker in second] == pytest.approx([2_000.0, 1_000.0, 1_000.0], 0.05)
 
 
