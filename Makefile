@@ -31,7 +31,7 @@ test-fast: .tools/worker-built ## Unit and simulated tests only
 test-java: .tools/worker-built ## The worker's own tests
 	$(PYTHON) scripts/mvn.py -B -f worker/pom.xml verify
 
-check: .venv/.ready ## ruff, mypy --strict, vermin (Python 3.11), Spotless, Error Prone
+check: .venv/.ready ## ruff, mypy --strict (benchmarks and scripts too), vermin (Python 3.11), Spotless, Error Prone
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy

@@ -98,7 +98,7 @@ class Player:
             return pb.TotalFigures(sent=self._received, acked=self._received, subscriptions=subs)
         return pb.FinishReply()  # Any empty message.
 
-    def handler(self, number: int) -> grpc.GenericRpcHandler:
+    def handler(self, number: int) -> grpc.GenericRpcHandler[Any, Any]:
         """The service of one worker."""
 
         async def hold(requests: AsyncIterator[bytes], _context: Any) -> bytes:

@@ -36,26 +36,27 @@ def second(number: int, worker: int, encodings: list[bytes]) -> SecondFigures:
     subs = tuple(
         SubscriptionSecond(f"sub-{place}", 1000, 10**6, 0, 0, 0, 0, chosen[place], 1000) for place in range(GROUPS)
     )
-    span = (number * SECOND_NS, (number + 1) * SECOND_NS)
     return SecondFigures(
-        number,
-        *span,
-        1e4,
-        1000,
-        1000,
-        0,
-        10**6,
-        9,
-        0,
-        0,
-        *chosen[GROUPS:],
-        subs,
-        10**8,
-        0,
-        10**8,
-        "sub-0 consumer 0",
-        1,
-        0,
+        second=number,
+        from_mono_ns=number * SECOND_NS,
+        until_mono_ns=(number + 1) * SECOND_NS,
+        scheduled_msgs_per_s=1e4,
+        sent=1000,
+        acked=1000,
+        failed=0,
+        acked_bytes=10**6,
+        in_flight=9,
+        blocked_ns=0,
+        own_lag_ns_max=0,
+        response=chosen[GROUPS],
+        service=chosen[GROUPS + 1],
+        delay=chosen[GROUPS + 2],
+        subscriptions=subs,
+        worker_cpu_ns=10**8,
+        gc_pause_ns=0,
+        heap_used_bytes=10**8,
+        busiest_consumer="sub-0 consumer 0",
+        busiest_consumer_busy_ns=1,
     )
 
 

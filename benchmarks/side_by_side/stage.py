@@ -20,6 +20,7 @@ from tidegauge.fleet.local import LocalHost
 from tidegauge.hosts.fsync import await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.procfs import MARKER
 from tidegauge.hosts.space import FREE_BYTES_BEFORE, DiskFullError, check_during
+from tidegauge.hosts.storage import free_space
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.use import ProcessUse, Sample
@@ -96,7 +97,7 @@ class Stage:
             self.peaks[name] = peak_resident_bytes(pid) or self.peaks.get(name, 0)
         if self.deployment is not None:
             self.deployment.check_alive()
-            check_during([self.data])
+            check_during(free_space([self.data]))
 
     def wait_until(self, mono_ns: int, processes: Mapping[str, int]) -> None:
         """Look until an instant."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -126,28 +125,6 @@ def goes_up(path: Path, name: str) -> str:
     if (here, there) in APART or LAYERS.index(there) > LAYERS.index(here):
         return f"{here} may not import {there}"
     return ""
-
-
-def absent(name: str) -> bool:
-    """Whether an imported name is neither a module nor something in one."""
-    try:
-        importlib.import_module(name)
-    except ModuleNotFoundError:
-        module, _, wanted = name.rpartition(".")
-        return not hasattr(importlib.import_module(module), wanted)
-    return False
-
-
-@pytest.mark.parametrize("folder", ["benchmarks", "scripts"])
-def test_what_runs_beside_the_package_imports_what_it_has(folder: str) -> None:
-    """Nothing else reads these files before somebody starts one."""
-    missing = [
-        f"{path.relative_to(ROOT)}: {name}"
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        for name in imports_of(path.read_text())
-        if name.startswith("tidegauge.") and absent(name)
-    ]
-    assert missing == []
 
 
 def test_imports_between_packages_go_down_only() -> None:
