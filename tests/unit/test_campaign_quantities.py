@@ -51,7 +51,16 @@ def test_any_text_is_a_duration_or_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "size_bytes"),
-    [("100B", 100), ("1KiB", 1024), ("1.5MiB", 1_572_864), ("1kB", 1000), ("2GiB", 2 << 30), (7, 7), ("64", 64)],
+    [
+        ("100B", 100),
+        ("1KiB", 1024),
+        ("1.5MiB", 1_572_864),
+        ("1kB", 1000),
+        ("2GiB", 2 << 30),
+        ("16.1kB", 16_100),
+        (7, 7),
+        ("64", 64),
+    ],
 )
 def test_sizes(text: object, size_bytes: int) -> None:
     assert parse_size_bytes(text) == size_bytes

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from tidegauge.errors import nearest
@@ -169,7 +170,8 @@ def _quantity(value: object, units: Mapping[str, float], complaint: str, any_cas
     factor = units.get(match[2].lower() if any_case else match[2]) if match else None
     if match is None or factor is None:
         raise ValueError(complaint)
-    return float(match[1]) * factor
+    # Exact for whole factors: 16.1 kB are 16,100 bytes, not a little more.
+    return float(Fraction(match[1]) * factor)
 
 
 RAMP_RECORDS = 10
