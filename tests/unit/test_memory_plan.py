@@ -13,6 +13,7 @@ from test_hosts_facts import V2, plant
 from tidegauge.campaign.model import Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, fitting, memory_needs
 from tidegauge.campaign.plan.plan import plan_campaign
+from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine, memory_available
 from tidegauge.model.host import RESERVE_MB, WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryNeed, MemoryPlan
@@ -113,6 +114,22 @@ def test_an_optional_system_that_does_not_fit_is_left_out() -> None:
     only = replace(optional, systems=optional.systems[:1])
     with pytest.raises(UserError, match="too little memory"):
         fitting(only, registry.get, MemoryAvailable(1, "of the machine's 4,000 MiB"), WORKERS)
+
+
+def test_a_point_that_does_not_fit_takes_nothing_else_of_a_campaign_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "swept.yaml"
+    path.write_text(
+        "name: swept\nsystems: [{name: kafka, direct-memory: 64MiB}]\nexperiments: [peak, {name: latency, rate: 50% of "
+        "lowest peak}]\nsweep: {systems.kafka.heap: [9GiB, 256MiB], partitions: [1, 8]}\nskip-impossible: true\n"
+        "thresholds: ['response_ms_p99 < 10']\nrates-at: {partitions: 8}\n"
+    )
+    swept = parse_campaign(path, {}, ["kafka"])
+    workers = Workers(plan_campaign(swept).trials, swept.worker, Machine(2, 9000))
+    kept, left_out = fitting(swept, registry.get, MemoryAvailable(4000, "of the machine's 9,000 MiB"), workers)
+    assert len(left_out) == 2
+    assert [point.values["systems.kafka.heap"] for point in kept.points] == ["256MiB"] * 2
+    assert kept.systems[0].heap_mb == 256, "the campaign itself is the first of its points"
+    assert (kept.thresholds, kept.rates_at) == (swept.thresholds, {"partitions": "8"})
 
 
 def test_the_plan_says_what_is_needed_and_what_there_is() -> None:

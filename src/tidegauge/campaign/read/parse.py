@@ -179,8 +179,11 @@ def parse_campaign(
     raise_problems(reading.sources, to_correct(reading.sources, overrides))
     if not points:
         raise UserError(f"{path}: the campaign could not be read.", "Compare it with campaigns/quick.yaml.")
-    first = replace(points[0].campaign, thresholds=thresholds)
-    return replace(first, points=tuple(points), rates_at=rates_at) if assignments else first
+    # At each point, since any of them may come to be the first that can be measured.
+    points = [
+        replace(point, campaign=replace(point.campaign, thresholds=thresholds, rates_at=rates_at)) for point in points
+    ]
+    return replace(points[0].campaign, points=tuple(points)) if assignments else points[0].campaign
 
 
 @dataclass
