@@ -86,6 +86,15 @@ def test_what_all_load_generators_need_together_is_the_hosts() -> None:
     assert f"about {connections:,} connections to a server, and this host has {connections - 1:,} ports" in message
 
 
+def test_each_host_of_a_fleet_has_a_part_of_the_load_generators() -> None:
+    threads, connections = 2 * (150 + 1_000 + 2 * 2_500), 2 * (1_000 * 2 + 2_500 * 3)
+    kafka = replace(campaign("kafka", 10_000), worker=WorkerChoice(count=4, hosts=2))
+    fits(kafka, replace(FREE, threads=threads, ports=connections))
+    message = refusal(kafka, replace(FREE, threads=threads - 1))
+    assert f"2 load generators would have about {threads:,} threads" in message
+    assert f"about {connections:,} connections" in refusal(kafka, replace(FREE, ports=connections - 1))
+
+
 def test_what_one_host_can_not_hold_is_said_with_how_many_could() -> None:
     # 3,125 consumers and 1,000 clients of producers have 19,925 files; 32 times their connections, ports of 14 hosts.
     message = refusal(campaign("kafka", 100_000), USUAL)

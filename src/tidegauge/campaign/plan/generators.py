@@ -64,10 +64,10 @@ class _Load:
         """Of each load generator."""
         return _OWN_MAPS + _MAPS_PER_THREAD * self.threads(workers)
 
-    def connections(self, workers: int) -> int:
-        """To one server, of all load generators."""
+    def connections(self, workers: int, hosts: int = 1) -> int:
+        """To one server, of those load generators that are on one of so many hosts."""
         of_each = sum(kind.clients(users) * kind.connections for users, kind in self._both(workers))
-        return -(-workers * of_each // self.servers)
+        return -(-(workers // hosts) * of_each // self.servers)
 
     def crowded(self, workers: int) -> str:
         """Why clients of a load generator would have too many users; "" if they don't."""
@@ -92,11 +92,11 @@ class _Load:
             )
         return ""
 
-    def of_all(self, workers: int, bounds: LoadBounds) -> str:
-        """What so many load generators together would need and can't have on one host; "" if nothing."""
-        if (threads := workers * self.threads(workers)) > bounds.threads:
+    def of_host(self, workers: int, bounds: LoadBounds, hosts: int = 1) -> str:
+        """What those on each of so many hosts would need together and can't have there; "" if nothing."""
+        if (threads := workers // hosts * self.threads(workers)) > bounds.threads:
             return f"about {threads:,} threads, and {bounds.threads:,} more can be started here"
-        if (connections := self.connections(workers)) > bounds.ports:
+        if (connections := self.connections(workers, hosts)) > bounds.ports:
             return f"about {connections:,} connections to a server, and this host has {bounds.ports:,} ports for them"
         return ""
 
@@ -109,7 +109,7 @@ class _Load:
         """The fewest load generators that could hold it; 0 if no number of them could."""
         for workers in range(1, min(WORKERS_MAX, self.producers + self.consumers) + 1):
             fits = not self.of_each(workers, bounds)
-            if fits and not (on_one_host and self.of_all(workers, bounds)):
+            if fits and not (on_one_host and self.of_host(workers, bounds)):
                 return workers
         return 0
 
@@ -133,8 +133,9 @@ def _check(step: Step, campaign: Campaign, bounds: LoadBounds) -> None:
     if short := load.of_each(workers, bounds):
         who = "the load generator" if workers == 1 else f"each of {workers} load generators"
         raise UserError(f"{need}: {who} {short}.", _advice(load, bounds))
-    if short := load.of_all(campaign.worker.on_one_host, bounds):
-        raise UserError(f"{need}: {plural(workers, 'load generator')} would have {short}.", _advice(load, bounds))
+    if short := load.of_host(workers, bounds, max(1, campaign.worker.hosts)):
+        here = plural(campaign.worker.on_one_host, "load generator")
+        raise UserError(f"{need}: {here} would have {short}.", _advice(load, bounds))
     if choice.attach is None:
         trial = step.trials[0]
         connections = load.connections(workers)
