@@ -107,8 +107,7 @@ def test_memory_is_that_of_a_share_and_counted_for_each() -> None:
     need = MemoryNeed("kafka@4.3.1", (), WorkerMemory(300, 100), workers=4)
     assert need.worker_mb == 4 * 600
     assert "2,400 for 4 load generators" in str(need)
-    plan = MemoryPlan((need,), None)
-    assert plan.workers == 4
+    plan = MemoryPlan((need,), None, workers=4)
     assert "Each of the 4 load generators gets at most: heap 300 MiB, direct memory 100 MiB" in plan.sentences()
 
 

@@ -75,6 +75,8 @@ def test_the_fleets_load_hosts_have_the_load_generators(tmp_path: Path) -> None:
     assert (campaign.worker.count, campaign.worker.hosts, campaign.worker.on_one_host) == (4, 2, 2)
     ready = prepare(campaign, dry_run=True, allow_unequal=True)
     assert {trial.load_hosts for trial in ready.plan.trials} == {2}
+    assert ready.memory.workers == 4
+    assert any(words.startswith("Each of the 4 load generators gets at most") for words in ready.memory.sentences())
     assert all(need.worker_mb == 0 for need in ready.memory.needs), "none of it is here"
     assert any("4 load generators on 2 hosts of role load" in note.text for note in ready.left_out)
     with pytest.raises(UserError, match=r"worker\.count: '3': the fleet's hosts have 4 load generators"):

@@ -254,7 +254,8 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     check_workers(plan.trials, campaign.worker, campaign.source_path)
     unfit = _unfit(plan, campaign, dry_run)
     workers = Workers(plan.trials, campaign.worker, machine(), sharing_of(plan))
-    memory = MemoryPlan(memory_needs(campaign, registry.get, workers), memory_available())
+    needs = memory_needs(campaign, registry.get, workers)
+    memory = MemoryPlan(needs, memory_available(), campaign.worker.count)
     fitted, too_large, shortage = _fitted(campaign, memory, workers, dry_run)
     if too_large:
         plan = plan_campaign(fitted)

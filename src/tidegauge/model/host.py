@@ -154,15 +154,14 @@ class MemoryNeed:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """What each system of a plan needs, and what there is (None if this machine doesn't report it)."""
+    """What each system of a plan needs, and what there is (None if this machine doesn't report it).
+
+    `workers`: load generators that carry out a trial together, wherever they are.
+    """
 
     needs: tuple[MemoryNeed, ...]
     available: MemoryAvailable | None
-
-    @property
-    def workers(self) -> int:
-        """Load generators that carry out a trial together."""
-        return max((need.workers for need in self.needs), default=1)
+    workers: int = 1
 
     def sentences(self) -> list[str]:
         """For a reader of the plan."""
