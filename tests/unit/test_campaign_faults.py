@@ -87,6 +87,8 @@ def test_every_kind_can_be_asked_for(tmp_path: Path) -> None:
         ("at: 1s, kind: rolling-restart, target: 1", "target: has no meaning for rolling-restart"),
         ("at: 1s, kind: slow-disk, duration: 1s", "slow-disk needs 'bandwidth' or 'operations'"),
         ("at: 1s, kind: packet-loss, duration: 1s", "packet-loss needs 'share'"),
+        ("at: 1s, kind: packet-loss, duration: 1s, share: null", "packet-loss needs 'share'"),
+        ("at: 1s, kind: slow-disk, duration: 1s, operations: null", "slow-disk needs 'bandwidth' or 'operations'"),
         ("at: 1s, kind: packet-loss, duration: 1s, share: 0%", "share: must be above 0 %"),
         ("at: 1s, kind: pause, duration: 1s, share: 5%", "share: has no meaning for pause"),
         ("at: 1s, kind: partition, duration: 1s, peers: server", "did you mean 'servers'?"),

@@ -106,7 +106,7 @@ def _problem(fields: FaultFields, item: Mapping[str, Any]) -> tuple[str, str] | 
             return key, f"has no meaning for {kind.value}; allowed: {', '.join(allowed)}"
     if kind.lasts and fields.duration is None:
         return "", f"{kind.value} needs 'duration': how long until it is lifted, or the node started again"
-    if own and kind is not FaultKind.PARTITION and not any(key in item for key in own):
+    if own and kind is not FaultKind.PARTITION and all(getattr(fields, key) is None for key in own):
         return "", f"{kind.value} needs {' or '.join(repr(key) for key in own)}"
     if fields.share is not None and not 0 < fields.share <= 1:
         return "share", "must be above 0 % and at most 100 %"
