@@ -91,6 +91,17 @@ def test_a_workload_in_a_file_is_swept_too(tmp_path: Path) -> None:
     assert refused(tmp_path, "  partitions: [1, 0]\n", text).startswith("/campaign.yaml:6: sweep.partitions[1]: '0'")
 
 
+def test_a_swept_payload_file_is_found_beside_the_campaign(tmp_path: Path) -> None:
+    (tmp_path / "workloads").mkdir()
+    (tmp_path / "workloads" / "w.yaml").write_text("name: w\n")
+    bodies = [tmp_path / "small.bin", tmp_path / "large.bin"]
+    for body in bodies:
+        body.write_bytes(b"abc")
+    text = BASE.replace("{message-size: 1KiB}", "workloads/w.yaml")
+    points = parse(tmp_path, "  payload-file: [small.bin, large.bin]\n", text).points
+    assert [point.campaign.workload.payload.file for point in points] == [str(body) for body in bodies]
+
+
 def test_a_field_that_the_campaign_lacks_may_come_from_the_sweep(tmp_path: Path) -> None:
     text = BASE.replace(", rate: 20k", "")
     assert len(parse(tmp_path, "  latency.rate: [1k, 2k]\n", text).points) == 2

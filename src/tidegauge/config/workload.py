@@ -119,7 +119,7 @@ def _find_payload(name: str, source: Source, at: KeyPath) -> str | None:
     """The payload file's absolute path; "" for none; None after a complaint."""
     if not name:
         return ""
-    path = (source.path.parent / name).resolve()
+    path = (source.file_of((*at, "payload-file")).parent / name).resolve()
     if path.is_file() and path.stat().st_size > 0:
         return str(path)
     source.complain((*at, "payload-file"), f"'{name}': there is no such file, or it is empty (looked for {path})")
