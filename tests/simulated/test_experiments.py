@@ -80,6 +80,18 @@ def test_the_rate_stays_the_same_in_later_blocks_though_peaks_differ() -> None:
     assert system.seen[0].msgs_per_s == 30_000
 
 
+def test_a_schedule_of_shares_stays_the_same_in_later_blocks_too() -> None:
+    steps: Any = {"rate": {"steps": [{"rate": "50% of lowest peak", "for": "5s"}, {"rate": "80k", "for": "5s"}]}}
+    so_far = [peak_of("pulsar@1", 90_000)]
+    so_far += run(LATENCY, steps, "pulsar@1", so_far, Simulated(1e6))
+    # In the first block it had failed.
+    so_far.append(peak_of("kafka@1", 20_000))
+    system = Simulated(1e6)
+    run(LATENCY, steps, "kafka@1", so_far, system)
+    assert system.seen[0].schedule == so_far[1].spec.schedule
+    assert system.seen[0].msgs_per_s == 45_000
+
+
 def test_two_shares_are_two_rates() -> None:
     so_far = [peak_of("kafka@1", 60_000)]
     so_far += run(LATENCY, {"rate": "50% of lowest peak"}, "kafka@1", so_far, Simulated(1e6))

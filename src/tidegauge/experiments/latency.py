@@ -48,7 +48,8 @@ def _run(options: LatencyOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> Non
     for trial in trials:
         resolved = partial(resolve_rate, system=trial.system, so_far=lab.results, findings=lab.findings)
         if isinstance(options.rate, ScheduleRule):
-            lab.measure(_following(trial, options.rate, resolved))
+            planned, kept = _following(trial, options.rate, resolved), _kept(trial.rate_rule, lab.results)
+            lab.measure(replace(planned, schedule=kept.schedule, msgs_per_s=kept.msgs_per_s) if kept else planned)
         else:
             lab.measure(replace(trial, msgs_per_s=resolved(options.rate)))
 
@@ -67,10 +68,14 @@ def resolve_rate(rate: Rate, system: str, so_far: Sequence[TrialResult], finding
             f"{system} has no measured {what} in this run, so '{rate}' has no meaning for it.",
             f"See why its {what} was not found, or give the rate in messages a second.",
         )
-    for spec in (earlier.spec for earlier in so_far):
-        if isinstance(spec, LoadSpec) and spec.rate_rule == str(rate) and spec.msgs_per_s:
-            return spec.msgs_per_s
-    return round_to_two_digits(min(found.values()) * share)
+    kept = _kept(str(rate), so_far)
+    return (kept and kept.msgs_per_s) or round_to_two_digits(min(found.values()) * share)
+
+
+def _kept(rule: str, so_far: Sequence[TrialResult]) -> LoadSpec | None:
+    """The first load of the run by this rule, whose rates hold for all others."""
+    loads = (result.spec for result in so_far if isinstance(result.spec, LoadSpec))
+    return next((load for load in loads if load.rate_rule == rule and load.msgs_per_s), None)
 
 
 def _share_of(
