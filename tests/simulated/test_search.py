@@ -212,6 +212,12 @@ def test_low_loads_come_first() -> None:
     assert offered[0] < 80_000
 
 
+def test_a_closed_loop_that_gets_nowhere_shows_no_place_to_search() -> None:
+    answer = search(lambda spec: trial(spec, 0.0))
+    assert not answer.decided
+    assert "NOT DECIDED: in the closed-loop trial that shows where to search nothing was" in answer.summary
+
+
 def test_a_peak_of_the_run_saves_the_closed_loop() -> None:
     system = System(100_000.0, random.Random(2))
     peak = trial(replace(spec_of("peak", SYSTEM), msgs_per_s=None), 110_000.0)

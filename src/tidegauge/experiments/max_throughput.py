@@ -175,8 +175,13 @@ def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab
     if hint is None:
         result = trials.closed_loop()
         hint = result.msgs_per_s
-        if not rate_stands(result):
+        if result.validity is Validity.INVALID and not rate_stands(result):
             return None, f"the closed-loop trial that shows where to search was INVALID: {result.reasons[0]}"
+        if not hint:
+            return (
+                None,
+                "in the closed-loop trial that shows where to search nothing was acknowledged while it measured",
+            )
         trials.announce(
             f"In a closed loop {hint:,.0f} msg/s; the search begins below that.", _EXPECTED, len(options.goals)
         )
