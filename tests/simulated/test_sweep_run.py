@@ -46,6 +46,13 @@ def test_every_point_is_measured_with_its_own_values(scene: Scene) -> None:
     assert scene.store.ended == ("finished", "")
 
 
+def test_a_system_that_can_have_no_point_is_not_fetched(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scene.systems["pulsar"], "shape_problem", lambda *_: "it takes 3 nodes")
+    scene.campaign = swept(scene.campaign, skip_impossible=True)
+    assert {result.spec.system for result in scene.run()} == {"kafka@4.3.1"}
+    assert [entry for entry in scene.journal.entries if entry.startswith("provision")] == ["provision kafka 4.3.1"]
+
+
 def test_a_share_of_a_peak_is_one_of_the_peak_at_that_point(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     real = trial.make_result
 

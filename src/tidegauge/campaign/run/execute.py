@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -354,7 +354,8 @@ def run_plan(
     """
     store.plan(plan.trials)
     try:
-        subjects = _provision(campaign, resources, find_system, store.path)
+        measured = {trial.system for trial in plan.trials}
+        subjects = _provision(campaign, measured, resources, find_system, store.path)
         resources.provisioned()
         plan = plan.only(subjects)
         recorded.check_files({name: subject.distribution for name, subject in subjects.items()})
@@ -392,9 +393,13 @@ def _nothing_found(run: _Run) -> RunFailedError:
 
 
 def _provision(
-    campaign: Campaign, resources: RunResources, find_system: Callable[[str], System], run: Path
+    campaign: Campaign,
+    measured: Collection[str],
+    resources: RunResources,
+    find_system: Callable[[str], System],
+    run: Path,
 ) -> dict[str, Subject]:
-    """The files of every system, fetched before the first trial so that no download runs beside a measurement.
+    """The files of every system to measure, fetched before the first trial: no download runs beside a measurement.
 
     Of an attached cluster the secrets instead. An optional system whose files are not available is left out, with the
     reason. Raises `UserError` for any other, and for a secret that can't be read. `run` is the run's directory.
@@ -404,6 +409,9 @@ def _provision(
     unavailable: UserError | None = None
     wanted = {label(choice, find_system(choice.name)): choice for _, choice in campaign.choices}
     for name, choice in wanted.items():
+        # A sweep may have no point that a system can have.
+        if name not in measured:
+            continue
         system = find_system(choice.name)
         if choice.attach is not None:
             attachment = attach(choice.attach, name, run)
