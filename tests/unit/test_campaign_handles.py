@@ -34,7 +34,7 @@ MANY = Campaign(
 
 def refusal(campaign: Campaign, available: Handles) -> str:
     with pytest.raises(UserError) as caught:
-        check_handles(campaign, registry.get, available)
+        check_handles(campaign, available)
     return f"{caught.value.message} {caught.value.hint}"
 
 
@@ -43,7 +43,7 @@ def test_ten_thousand_partitions_fit_into_usual_limits() -> None:
     files, maps = max(handles.files for handles in needed), max(handles.maps for handles in needed)
     assert files <= 20_000
     assert maps <= 65_530
-    check_handles(MANY, registry.get, Handles(files, maps))
+    check_handles(MANY, Handles(files, maps))
     assert "open files" in refusal(MANY, Handles(files - 1, maps))
     assert "memory maps" in refusal(MANY, Handles(files, maps - 1))
 
@@ -57,13 +57,13 @@ def test_too_few_files_or_maps_are_reported_with_the_figures() -> None:
 
 def test_copies_on_several_nodes_count_for_each() -> None:
     spread = replace(MANY, nodes=6)
-    check_handles(spread, registry.get, Handles(5_300, 65_530))
+    check_handles(spread, Handles(5_300, 65_530))
     assert "5,300" in refusal(spread, Handles(5_299, 65_530))
 
 
 def test_clusters_of_others_are_their_business() -> None:
     attached = SystemChoice("kafka", attach=AttachChoice({"bootstrap-servers": "h:1"}))
-    check_handles(replace(MANY, systems=(attached,)), registry.get, Handles(10, 10))
+    check_handles(replace(MANY, systems=(attached,)), Handles(10, 10))
     # The same one, of ours, would need more; and one of ours beside it still does.
     assert "10,000 partitions" in refusal(replace(MANY, systems=(SystemChoice("kafka"),)), Handles(10, 10))
     assert "10,000 partitions" in refusal(replace(MANY, systems=(attached, SystemChoice("pulsar"))), Handles(10, 10))

@@ -43,7 +43,7 @@ def refused(campaign: Campaign) -> str:
 def test_a_plan_says_who_runs_where_and_takes_no_memory_here(tmp_path: Path) -> None:
     campaign = parsed(tmp_path)
     ready = prepare(campaign, dry_run=True, allow_unequal=True)
-    hosts = machines_of(campaign, registry.get)
+    hosts = machines_of(campaign)
     assert hosts > 3
     said = [note.text for note in ready.left_out]
     assert (

@@ -31,7 +31,7 @@ THREE = replace(
     worker=WorkerChoice(300, 100),
 )
 WORKERS = Workers(plan_campaign(THREE).trials, THREE.worker, Machine(2, 9000))
-NEEDS = memory_needs(THREE, registry.get, WORKERS)
+NEEDS = memory_needs(THREE, WORKERS)
 KAFKA_MB, RABBITMQ_MB = (need.total_mb for need in NEEDS)
 
 
@@ -50,17 +50,17 @@ def test_the_zookeeper_of_an_old_kafka_counts_once() -> None:
         (keeper,) = set(kafka.processes("2.8.2", nodes, 500, 0, {})) - set(kafka.processes("3.9.2", nodes, 500, 0, {}))
         assert keeper.total_mb == ZOOKEEPER_HEAP_MB + ZOOKEEPER_OUTSIDE_HEAP_MB
     old = replace(THREE, systems=(SystemChoice("kafka", version="2.8.2", heap_mb=1000),))
-    assert memory_needs(old, registry.get, WORKERS)[0].servers_mb > NEEDS[0].servers_mb
+    assert memory_needs(old, WORKERS)[0].servers_mb > NEEDS[0].servers_mb
 
 
 def test_what_fits_is_kept_as_it_is() -> None:
-    assert fitting(THREE, registry.get, MemoryAvailable(KAFKA_MB, "of the machine's 9 GiB"), WORKERS) == (THREE, {})
-    assert fitting(THREE, registry.get, None, WORKERS) == (THREE, {}), "a machine that doesn't say is not refused"
+    assert fitting(THREE, MemoryAvailable(KAFKA_MB, "of the machine's 9 GiB"), WORKERS) == (THREE, {})
+    assert fitting(THREE, None, WORKERS) == (THREE, {}), "a machine that doesn't say is not refused"
 
 
 def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
     with pytest.raises(UserError) as caught:
-        fitting(THREE, registry.get, MemoryAvailable(KAFKA_MB - 1, "of the machine's 4,000 MiB"), WORKERS)
+        fitting(THREE, MemoryAvailable(KAFKA_MB - 1, "of the machine's 4,000 MiB"), WORKERS)
     assert f"kafka@4.3.1 needs {KAFKA_MB:,} MiB" in caught.value.message
     assert "for 3 nodes x (1,000 heap + 380 other)" in caught.value.message
     assert f"{KAFKA_MB - 1:,} MiB are available of the machine's 4,000 MiB" in caught.value.message
@@ -72,7 +72,7 @@ def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
 def test_load_generators_that_one_host_can_not_hold_are_counted_in_hosts(more_mb: int, says: str) -> None:
     free_mb = RESERVE_MB + 400 + WORKER_OUTSIDE_HEAP_MB + more_mb
     with pytest.raises(TooLittleMemoryError) as caught:
-        fitting(THREE, registry.get, MemoryAvailable(free_mb, "of the machine's 2 GiB"), WORKERS)
+        fitting(THREE, MemoryAvailable(free_mb, "of the machine's 2 GiB"), WORKERS)
     assert says in caught.value.shortage
     assert ("hosts like this one" in caught.value.shortage) == bool(says)
 
@@ -97,7 +97,7 @@ def test_a_sweep_names_each_system_once_with_the_most_that_it_needs() -> None:
     large = replace(THREE, systems=(replace(THREE.systems[0], heap_mb=2000),))
     points = (Point({"heap": "2000MiB"}, large), Point({"heap": "1000MiB"}, replace(THREE, systems=THREE.systems[:1])))
     with pytest.raises(TooLittleMemoryError) as caught:
-        fitting(replace(large, points=points), registry.get, MemoryAvailable(100, "of the machine's 400 MiB"), WORKERS)
+        fitting(replace(large, points=points), MemoryAvailable(100, "of the machine's 400 MiB"), WORKERS)
     assert caught.value.message.count("kafka@4.3.1 needs") == 1
     assert "3 nodes x (2,000 heap" in caught.value.message
     assert caught.value.shortage == (
@@ -108,12 +108,12 @@ def test_a_sweep_names_each_system_once_with_the_most_that_it_needs() -> None:
 
 def test_an_optional_system_that_does_not_fit_is_left_out() -> None:
     optional = replace(THREE, systems=(replace(THREE.systems[0], optional=True), THREE.systems[1]))
-    kept, reasons = fitting(optional, registry.get, MemoryAvailable(RABBITMQ_MB, "of the machine's 4,000 MiB"), WORKERS)
+    kept, reasons = fitting(optional, MemoryAvailable(RABBITMQ_MB, "of the machine's 4,000 MiB"), WORKERS)
     assert [choice.name for choice in kept.systems] == ["rabbitmq"]
     assert list(reasons) == ["kafka@4.3.1"]
     only = replace(optional, systems=optional.systems[:1])
     with pytest.raises(UserError, match="too little memory"):
-        fitting(only, registry.get, MemoryAvailable(1, "of the machine's 4,000 MiB"), WORKERS)
+        fitting(only, MemoryAvailable(1, "of the machine's 4,000 MiB"), WORKERS)
 
 
 def test_a_point_that_does_not_fit_takes_nothing_else_of_a_campaign_with_it(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_point_that_does_not_fit_takes_nothing_else_of_a_campaign_with_it(tmp_
     )
     swept = parse_campaign(path, {}, ["kafka"])
     workers = Workers(plan_campaign(swept).trials, swept.worker, Machine(2, 9000))
-    kept, left_out = fitting(swept, registry.get, MemoryAvailable(4000, "of the machine's 9,000 MiB"), workers)
+    kept, left_out = fitting(swept, MemoryAvailable(4000, "of the machine's 9,000 MiB"), workers)
     assert len(left_out) == 2
     assert [point.values["systems.kafka.heap"] for point in kept.points] == ["256MiB"] * 2
     assert kept.systems[0].heap_mb == 256, "the campaign itself is the first of its points"

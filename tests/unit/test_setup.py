@@ -129,7 +129,7 @@ class TestPreflight:
     def test_memory_for_one_system(self) -> None:
         campaign = parse_campaign(ROOT / "campaigns/quick.yaml", {}, sorted(registry.all_systems()))
         workers = Workers(plan_campaign(campaign).trials, campaign.worker, machine())
-        needed_mb = min(need.total_mb for need in memory_needs(campaign, registry.get, workers))
+        needed_mb = min(need.total_mb for need in memory_needs(campaign, workers))
         assert preflight.memory_obstacles(MemoryAvailable(needed_mb, "of it")) == []
         assert "End other programs" in preflight.memory_obstacles(MemoryAvailable(needed_mb - 1, "of it"))[0]
 

@@ -27,7 +27,6 @@ from tidegauge.model.host import WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, Memory
 from tidegauge.model.trial import LoadSpec, Servers
 from tidegauge.model.workload import Arrival, ClientSettings, LateReaders, Payload, Workload
 from tidegauge.omb.translate import Chosen, Translation, translate_all
-from tidegauge.systems import registry
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
 
 GIB = 1 << 30
@@ -172,11 +171,11 @@ def test_a_workload_too_large_for_the_machine_is_refused_before_anything_is_star
     campaign = translated(tmp_path, large).campaign
     workers = Workers(plan_campaign(campaign).trials, campaign.worker, SMALL)
     with pytest.raises(UserError) as caught:
-        fitting(campaign, registry.get, MemoryAvailable(8000, "of the machine's 9,000 MiB"), workers)
+        fitting(campaign, MemoryAvailable(8000, "of the machine's 9,000 MiB"), workers)
     assert "for the load generator" in caught.value.message
     assert "8,000 MiB are available" in caught.value.message
     assert "--worker-heap" in caught.value.hint
-    (need,) = memory_needs(campaign, registry.get, workers)
+    (need,) = memory_needs(campaign, workers)
     given_mb = workers.of(workers.trials[0])
     assert need.worker_mb == given_mb.heap_mb + given_mb.direct_memory_mb + WORKER_OUTSIDE_HEAP_MB
     assert MemoryPlan((need,), None).sentences()[-1] == f"The load generator gets at most: {given_mb}"

@@ -175,7 +175,7 @@ class Ready:
 def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
     """Who runs where, in sentences. Raises `UserError` if the fleet that the file describes does not fit."""
     fleet = read_fleet_file(Path(campaign.fleet))
-    wanted, nodes = dict(fleet.hosts_of_role), machines_of(campaign, registry.get)
+    wanted, nodes = dict(fleet.hosts_of_role), machines_of(campaign)
     needed, each = fleet.server_hosts(nodes), fleet.nodes_per_host
     problem = ""
     if not nodes and not fleet.load_hosts:
@@ -223,7 +223,7 @@ def _fitted(
     A plan is often made on another machine than the one that it is for, so a dry run does not refuse what is too large.
     """
     try:
-        return *fitting(campaign, registry.get, memory.available, workers), ""
+        return *fitting(campaign, memory.available, workers), ""
     except TooLittleMemoryError as error:
         if not dry_run:
             raise
@@ -247,14 +247,14 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     plan = plan_campaign(campaign)
     check_faults(plan.trials, refusals_of_any_fleet if campaign.fleet else refusals)
     on_fleet = check_fleet(campaign, plan) if campaign.fleet else ()
-    check_handles(campaign, registry.get, handles_available())
+    check_handles(campaign, handles_available())
     if not dry_run and not campaign.fleet:
         check_means(campaign, refusals)
     check_window(plan.trials, campaign.worker, campaign.source_path)
     check_workers(plan.trials, campaign.worker, campaign.source_path)
     unfit = _unfit(plan, campaign, dry_run)
     workers = Workers(plan.trials, campaign.worker, machine(), sharing_of(plan))
-    needs = memory_needs(campaign, registry.get, workers)
+    needs = memory_needs(campaign, workers)
     memory = MemoryPlan(needs, memory_available(), campaign.worker.count)
     fitted, too_large, shortage = _fitted(campaign, memory, workers, dry_run)
     if too_large:

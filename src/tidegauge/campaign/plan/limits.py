@@ -21,16 +21,17 @@ from tidegauge.model.server import Handles, by_turns
 from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.store.trial import TrialStore
+from tidegauge.systems import registry
 from tidegauge.systems.api import KEEPER, Seat, System
 
 COPIES_MAX = 3
 
 
-def check_handles(campaign: Campaign, find_system: Callable[[str], System], available: Handles) -> None:
+def check_handles(campaign: Campaign, available: Handles) -> None:
     """Raise `UserError` with the figures where a server would need more than a process may have here."""
     for point, choice in campaign.choices:
         if campaign.starts_here(choice):
-            _check(point.campaign, choice, find_system(choice.name), available)
+            _check(point.campaign, choice, registry.get(choice.name), available)
 
 
 def _check(campaign: Campaign, choice: SystemChoice, system: System, available: Handles) -> None:
@@ -51,11 +52,11 @@ def _check(campaign: Campaign, choice: SystemChoice, system: System, available: 
         )
 
 
-def machines_of(campaign: Campaign, find_system: Callable[[str], System]) -> int:
+def machines_of(campaign: Campaign) -> int:
     """Hosts that the largest of a campaign's systems takes; 0 where others run all of them."""
     return max(
         (
-            find_system(choice.name).machines(point.campaign.nodes, choice.shape)
+            registry.get(choice.name).machines(point.campaign.nodes, choice.shape)
             for point, choice in campaign.choices
             if choice.attach is None
         ),

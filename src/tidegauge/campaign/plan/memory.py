@@ -26,7 +26,7 @@ Trials follow one another, so one deployment at a time counts, with the load gen
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -43,7 +43,7 @@ from tidegauge.model.host import NOT_SHARED, RESERVE_MB, MemoryAvailable, Memory
 from tidegauge.model.trial import LoadSpec, Servers, TrialSpec, point_words
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload, share_sizes
 from tidegauge.numbers import plural
-from tidegauge.systems.api import System
+from tidegauge.systems import registry
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
 
 _MSGS_PER_S_PER_CPU = 75_000
@@ -258,14 +258,14 @@ def _rate_words(rate: float, machine: Machine) -> str:
     return f"{rate:,.0f} msg/s need" if rate else f"full speed of {machine.cpus} CPUs needs"
 
 
-def memory_needs(campaign: Campaign, find_system: Callable[[str], System], workers: Workers) -> tuple[MemoryNeed, ...]:
+def memory_needs(campaign: Campaign, workers: Workers) -> tuple[MemoryNeed, ...]:
     """What each system of a campaign needs, in the campaign's order; of a sweep the most that any point needs."""
-    needs = [_need(point, choice, find_system(choice.name), workers) for point, choice in campaign.choices]
-    return tuple(_largest(needs))
+    return tuple(_largest([_need(point, choice, workers) for point, choice in campaign.choices]))
 
 
-def _need(point: Point, choice: SystemChoice, system: System, workers: Workers) -> MemoryNeed:
-    campaign, name = point.campaign, label(choice, system)
+def _need(point: Point, choice: SystemChoice, workers: Workers) -> MemoryNeed:
+    campaign, system = point.campaign, registry.get(choice.name)
+    name = label(choice, system)
     worker = workers.most(name, point.values)
     # What a fleet's hosts have is not known before they are asked.
     workers_here = 0 if workers.choice.hosts else workers.choice.count
@@ -282,9 +282,7 @@ def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:
     return f"{need}; {available}" if available is not None and need.total_mb > available.available_mb else ""
 
 
-def fitting(
-    campaign: Campaign, find_system: Callable[[str], System], available: MemoryAvailable | None, workers: Workers
-) -> tuple[Campaign, dict[str, str]]:
+def fitting(campaign: Campaign, available: MemoryAvailable | None, workers: Workers) -> tuple[Campaign, dict[str, str]]:
     """The campaign without what would make this machine swap and may be left out, and why each was.
 
     That may an optional system, and at a point of a sweep with `skip-impossible` any. Raises `TooLittleMemoryError`
@@ -297,7 +295,7 @@ def fitting(
     for point in campaign.each:
         kept = []
         for choice in point.campaign.systems:
-            need = _need(point, choice, find_system(choice.name), workers)
+            need = _need(point, choice, workers)
             reason = too_large(need, available)
             needs += [need] if reason else []
             if not reason:

@@ -195,7 +195,7 @@ def servers_apart(
     Raises `UserError` if there are too few hosts, `StartFailedError` if an agent can't be started on one,
     `RunFailedError` if one lacks a directory that the campaign chose for data.
     """
-    nodes = machines_of(campaign, registry.get)
+    nodes = machines_of(campaign)
     hosts, keepers, load_hosts = _chosen_for(nodes, fleet, launcher, own_address)
     _check_places(campaign, launcher, hosts)
     authority = Authority()
