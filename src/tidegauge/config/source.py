@@ -61,16 +61,15 @@ class Origin:
 
 @dataclass
 class Source:
-    """A parsed file. `overridden` names, by top-level key, the command-line option that replaced the file's value.
+    """A parsed file. `placed` are values put in from elsewhere (`put`), as by options of the command line.
 
-    `placed` are values put in from elsewhere (`put`): what is wrong with them is reported for the place they come from.
+    What is wrong with them is reported for the place they come from.
     """
 
     path: Path
     data: dict[str, Any]
     lines: dict[KeyPath, int]
     problems: list[Problem] = field(default_factory=list)
-    overridden: dict[str, str] = field(default_factory=dict)
     placed: dict[KeyPath, Origin] = field(default_factory=dict)
 
     def variant(self) -> Source:
@@ -93,11 +92,8 @@ class Source:
 
     def option_of(self, key_path: KeyPath) -> str:
         """The command-line option that has the value at a key, for all of a list's items too; "" if none has."""
-        placed = self.placed.get(key_path)
-        if placed is not None and placed.option:
-            return placed.option
-        of_all = len(key_path) == 1 or (len(key_path) > 2 and isinstance(key_path[1], int))
-        return self.overridden.get(str(key_path[-1]), "") if of_all else ""
+        origins = (self.placed.get(at) for at in (key_path, key_path[-1:]))
+        return next((origin.option for origin in origins if origin and origin.option), "")
 
     def file_of(self, key_path: KeyPath) -> Path:
         """The file in which the value at a key stands."""
@@ -122,8 +118,6 @@ class Source:
             end, origin = placed
             where, line = origin.where, origin.line
             shown = show_path((*([origin.shown] if origin.shown else []), *key_path[end:]))
-        elif key_path and key_path[0] in self.overridden:
-            where, line = self.overridden[str(key_path[0])], 0
         else:
             line = self.line_of(key_path)
             where = f"{self.path}:{line}"

@@ -373,7 +373,8 @@ def replace_systems(source: Source, chosen: Sequence[tuple[int | None, Any]]) ->
                 at: KeyPath = ("systems", place or 0, key)
                 here = Origin(source.path, source.line_of(at), show_path(at), value)
                 origins["systems", index, key] = source.placed.get(at, here)
-    source.placed = {at: origin for at, origin in source.placed.items() if at[0] != "systems"} | origins
+    others = {at: origin for at, origin in source.placed.items() if at[0] != "systems" or len(at) == 1}
+    source.placed = others | origins
     source.data["systems"] = [item for _, item in chosen]
 
 

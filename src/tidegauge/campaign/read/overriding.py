@@ -113,11 +113,9 @@ def apply_overrides(
     for key, value in overrides.items():
         if key == "systems":
             _choose_systems(source, value)
-        elif key in _BELOW:
-            source.put(_BELOW[key], Origin(source.path, 0, "", value, option_of(key)))
         elif key not in (SCALE, ATTACH):
-            source.data[key] = value
-            source.overridden[key] = option_of(key)
+            shown = "" if key in _BELOW else key
+            source.put(_BELOW.get(key, (key,)), Origin(source.path, 0, shown, value, option_of(key)))
     for key in MEMORY_KEYS:
         if key in overrides:
             _drop_own(source, key)
@@ -163,7 +161,7 @@ def _choose_systems(source: Source, texts: list[str]) -> None:
     """
     own = items_of("systems", source.data)
     replace_systems(source, [entry for text in texts for entry in _entries(text, own)])
-    source.overridden["systems"] = option_of("systems")
+    source.placed["systems",] = Origin(source.path, 0, "systems", texts, option_of("systems"))
 
 
 def _entries(text: str, own: list[Any]) -> list[tuple[int | None, Any]]:
