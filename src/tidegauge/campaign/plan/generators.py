@@ -129,7 +129,8 @@ def _each(plan: Plan) -> list[Step]:
 def _check(step: Step, campaign: Campaign, bounds: LoadBounds) -> None:
     load, workers = _load(step), campaign.worker.count
     choice, system = step.contender.system, step.contender.known
-    need = f"{campaign.source_path}: workload.topics: {_clients(load)} of {system.title}"
+    clients = in_words((load.producers, "producer"), (load.consumers, "consumer"))
+    need = f"{campaign.source_path}: workload.topics: {clients} of {system.title}"
     if short := load.of_each(workers, bounds):
         who = "the load generator" if workers == 1 else f"each of {workers} load generators"
         raise UserError(f"{need}: {who} {short}.", _advice(load, bounds))
@@ -154,8 +155,8 @@ def _load(step: Step) -> _Load:
     return _Load(*users_of(workload), nodes, step.contender.known.clients(workload, trial.choice, nodes))
 
 
-def _clients(load: _Load) -> str:
-    counted = ((load.producers, "producer"), (load.consumers, "consumer"))
+def in_words(*counted: tuple[int, str]) -> str:
+    """What there is any of: "4 producers and 1 consumer"."""
     return " and ".join(plural(number, what) for number, what in counted if number)
 
 
@@ -271,15 +272,11 @@ def _remedy(trial: TrialSpec, calibration: Calibration) -> str:
     if enough is None:
         return f"Not even {plural(WORKERS_MAX, 'load generator')} would do: lower the rate."
     grown = with_clients(workload, enough)
-    clients = [
-        plural(enough, what)
-        for what, before, after in (
-            ("producer", workload.producers, grown.producers),
-            ("consumer", workload.consumers, grown.consumers),
-        )
-        if after > before
-    ]
-    having = f", with at least {' and '.join(clients)}" if clients else ""
+    clients = in_words(
+        (enough if grown.producers > workload.producers else 0, "producer"),
+        (enough if grown.consumers > workload.consumers else 0, "consumer"),
+    )
+    having = f", with at least {clients}" if clients else ""
     here = GENERATOR_SHARE_MAX * calibration.rate_max(grown, enough)
     if rate <= here:
         return f"{plural(enough, 'load generator')} would do (--workers {enough}){having}."

@@ -35,14 +35,13 @@ from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.contenders import label
-from tidegauge.campaign.plan.generators import SERVERS_UNKNOWN, users_of
+from tidegauge.campaign.plan.generators import SERVERS_UNKNOWN, in_words, users_of
 from tidegauge.errors import UserError
 from tidegauge.fairness import receive_queue_messages
 from tidegauge.hosts.memory import Machine
 from tidegauge.model.host import NOT_SHARED, RESERVE_MB, MemoryAvailable, MemoryNeed, Sharing, WorkerMemory, clients_of
 from tidegauge.model.trial import LoadSpec, Servers, TrialSpec, point_words
-from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload, share_sizes
-from tidegauge.numbers import plural
+from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload
 from tidegauge.systems import registry
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
 
@@ -131,22 +130,22 @@ def worker_memory(
     heap_least, direct_least = _least(choice)
     heap_mb = choice.heap_mb or max(heap_least, _rounded(max(held_mb, flow_mb)))
     direct_memory_mb = choice.direct_memory_mb or max(direct_least, _rounded(direct_mb))
+    producers, consumers = users_of(spec.workload)
+    clients = f"{_part(share)}{in_words((consumers, 'consumer'), (producers, 'producer'))}"
     because = []
     if heap_mb > heap_least and held_mb > flow_mb:
-        because.append(f"{_part(share)}{_clients(spec.workload)} may hold {held_mb:,} MiB")
+        because.append(f"{clients} may hold {held_mb:,} MiB")
     elif heap_mb > heap_least:
         because.append(f"{_part(share)}{_rate_words(rate, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages")
     if direct_memory_mb > direct_least:
-        clients = f"{_part(share)}{_clients(spec.workload)}"
         because.append(f"what {clients} read and write at once is {direct_mb:,} MiB")
     return WorkerMemory(heap_mb, direct_memory_mb, "; ".join(because))
 
 
 def largest_share(workload: Workload, workers: int) -> Fraction:
     """The largest part of all producers, or of all consumers, that one of several workers has."""
-    sizes = share_sizes(workload, workers)
-    parts = ([size.producers for size in sizes], [size.consumers for size in sizes])
-    return max((Fraction(max(part), sum(part)) for part in parts if sum(part)), default=Fraction(1))
+    parts = (Fraction(-(-users // workers), users) for users in users_of(workload) if users)
+    return max(parts, default=Fraction(1))
 
 
 def _part(share: Fraction) -> str:
@@ -248,12 +247,6 @@ def _rounded(mb: int) -> int:
     return -(-mb // _STEP_MB) * _STEP_MB
 
 
-def _clients(workload: Workload) -> str:
-    producers, consumers = users_of(workload)
-    counted = ((consumers, "consumer"), (producers, "producer"))
-    return " and ".join(plural(count, what) for count, what in counted if count)
-
-
 def _rate_words(rate: float, machine: Machine) -> str:
     return f"{rate:,.0f} msg/s need" if rate else f"full speed of {machine.cpus} CPUs needs"
 
@@ -320,9 +313,8 @@ class TooLittleMemoryError(UserError):
 
     def __init__(self, needs: Sequence[MemoryNeed], available: MemoryAvailable, advice: str) -> None:
         super().__init__(f"There is too little memory. {'. '.join(map(str, needs))}. {available}.", advice)
-        filled = _hosts_filled(needs, available)
-        more = f" {filled}" if filled else ""
-        self.shortage = f"There is too little memory: {', '.join(need.whole for need in needs)}; {available}.{more}"
+        sums = f"There is too little memory: {', '.join(need.whole for need in needs)}; {available}."
+        self.shortage = f"{sums} {_hosts_filled(needs, available)}".rstrip()
 
 
 def _largest(needs: Sequence[MemoryNeed]) -> list[MemoryNeed]:
@@ -346,11 +338,10 @@ def _advice(needs: Sequence[MemoryNeed], available: MemoryAvailable) -> str:
     """What to give less, by what takes most of the memory that there isn't."""
     largest = max(needs, key=lambda need: need.total_mb)
     if largest.worker_mb > largest.servers_mb:
-        filled = _hosts_filled(needs, available)
-        return f"{filled}{' ' if filled else ''}" + (
-            "Give the load generator less ('worker' in the campaign, --worker-heap of `tidegauge omb`), take fewer "
-            "topics, subscriptions or consumers, or end other programs."
-        )
+        return (
+            f"{_hosts_filled(needs, available)} Give the load generator less ('worker' in the campaign, "
+            "--worker-heap of `tidegauge omb`), take fewer topics, subscriptions or consumers, or end other programs."
+        ).lstrip()
     return "Give each node less ('heap' and 'direct-memory' of the system), take fewer nodes, or end other programs."
 
 
