@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, TypeVar
 
@@ -77,18 +77,21 @@ def matching(pattern: str, complaint: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def member_of(kind: type[_Member], without: frozenset[str] = frozenset()) -> Callable[[Any], _Member]:
-    """A parser of a named choice; `without` are members that a file may not ask for."""
-    allowed = [member.value for member in kind if member.value not in without]
+def one_of(allowed: Sequence[str]) -> Callable[[Any], str]:
+    """A parser of one of several words."""
 
-    def parse(value: Any) -> _Member:
-        if isinstance(value, kind):
-            return value
-        if not isinstance(value, str) or value not in allowed:
-            raise ValueError(f"must be one of {', '.join(allowed)}{nearest(str(value), allowed)}")
-        return kind(value)
+    def parse(value: Any) -> str:
+        if value not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}{nearest(str(value), list(allowed))}")
+        return str(value)
 
     return parse
+
+
+def member_of(kind: type[_Member], without: frozenset[str] = frozenset()) -> Callable[[Any], _Member]:
+    """A parser of a named choice; `without` are members that a file may not ask for."""
+    word = one_of([member.value for member in kind if member.value not in without])
+    return lambda value: value if isinstance(value, kind) else kind(word(value))
 
 
 def parse_settings(value: Any) -> dict[str, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from tidegauge.config.fields import Duration, Fields, Share, Size, duration_between, member_of, size_between
+from tidegauge.config.fields import Duration, Fields, Share, Size, duration_between, member_of, one_of, size_between
 from tidegauge.config.source import KeyPath, Source, validate
 from tidegauge.errors import UserError, nearest
 from tidegauge.model.faults import BOTH, EVERYBODY, PEERS, RANDOM, TARGETS, WAYS, Fault, FaultKind
@@ -33,15 +33,6 @@ def _check_target(value: Any) -> str:
     return text
 
 
-def _one_of(allowed: Sequence[str]) -> Any:
-    def check(value: Any) -> str:
-        if value not in allowed:
-            raise ValueError(f"must be one of {', '.join(allowed)}{nearest(str(value), list(allowed))}")
-        return str(value)
-
-    return BeforeValidator(check)
-
-
 class FaultFields(Fields):
     """Keys of one fault."""
 
@@ -52,8 +43,8 @@ class FaultFields(Fields):
     bandwidth: Annotated[Size, AfterValidator(size_between("1KiB", "1024GiB"))] | None = None
     operations: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     share: Share | None = None
-    peers: Annotated[str, _one_of(PEERS)] = EVERYBODY
-    ways: Annotated[str, _one_of(WAYS)] = BOTH
+    peers: Annotated[str, BeforeValidator(one_of(PEERS))] = EVERYBODY
+    ways: Annotated[str, BeforeValidator(one_of(WAYS))] = BOTH
 
 
 def parse_faults(value: Any, source: Source, at: KeyPath) -> tuple[Fault, ...]:
