@@ -332,16 +332,15 @@ def _first_mb(*sizes_bytes: int | None) -> int:
 
 
 def _check_duplicates(systems: Sequence[SystemChoice | None], source: Source) -> None:
-    seen: set[tuple[str, str]] = set()
+    seen: set[str] = set()
     for index, system in enumerate(systems):
         if system is None:
             continue
-        key = (system.name, system.attach.label if system.attach else system.version)
-        if key in seen:
-            shown = "@".join(part for part in key if part)
+        label = _label(system)
+        if label in seen:
             instead = "give one of them a 'label' of its own" if system.attach else "use 'repeat' for repeated trials"
-            source.complain(("systems", index), f"'{shown}' is listed twice; {instead}")
-        seen.add(key)
+            source.complain(("systems", index), f"'{label}' is listed twice; {instead}")
+        seen.add(label)
 
 
 def _level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:
