@@ -152,12 +152,14 @@ def read_source(
             "Fix that line: most often it is the indentation, a missing ':' or an unclosed quote.",
         ) from error
     except YAMLError as error:
-        raise UserError(f"{path}:1: this is not valid YAML: {_first_line(error)}.", "Fix the file.") from error
+        first_line = str(error).partition("\n")[0]
+        raise UserError(f"{path}:1: this is not valid YAML: {first_line.rstrip('.')}.", "Fix the file.") from error
     if root is None:
         raise UserError(f"{path}:1: the {what} file is empty.", hint)
     if not isinstance(root, MappingNode):
+        instead = "a list" if isinstance(root, SequenceNode) else "a single value"
         raise UserError(
-            f"{path}:{root.start_mark.line + 1}: a {what} file must hold keys and values, not {_kind(root)}.", hint
+            f"{path}:{root.start_mark.line + 1}: a {what} file must hold keys and values, not {instead}.", hint
         )
     source = Source(path, {}, {})
     source.data = _Builder(source).mapping(root, (), 0)
@@ -247,15 +249,6 @@ def _read_text(path: Path, what: str, example: str) -> str:
         raise UserError(f"{path}: not a text file in UTF-8.", "Check the path, or save it as UTF-8.") from error
     except OSError as error:
         raise UserError(f"{path}: can't be read: {error.strerror}.", "Check the path.") from error
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
-
-
-def _kind(node: Node) -> str:
-    return "a list" if isinstance(node, SequenceNode) else "a single value"
 
 
 _Model = TypeVar("_Model", bound=Fields)

@@ -149,15 +149,6 @@ def _objection(options: ChaseOptions, earlier: Sequence[str]) -> str:
     return rate_objection(options.rate, earlier)
 
 
-def _measured(options: ChaseOptions, trial: LoadSpec, lab: Lab) -> tuple[LoadResult, CatchUp]:
-    """The trial at its rate. Raises `PreconditionError` if the rate can't be known, and what `Lab.measure` does."""
-    rate = resolve_rate(options.rate, trial.system, lab.results, lab.findings)
-    result = lab.measure(replace(trial, msgs_per_s=rate))
-    if result.catch_up is None:
-        raise ValueError(f"{trial.trial_id} was asked for late readers and reports none")
-    return result, result.catch_up
-
-
 def _finding(result: LoadResult, found: CatchUp, sentences: Sequence[str], row: dict[str, Cell]) -> Finding:
     """What a trial found. That a backlog never drains is an answer; only an INVALID trial gives none."""
     invalid = result.validity is Validity.INVALID
@@ -224,7 +215,11 @@ def chase_experiment(
 
     def run(options: ChaseOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
         for trial in trials:
-            result, found = _measured(options, trial, lab)
+            rate = resolve_rate(options.rate, trial.system, lab.results, lab.findings)
+            result = lab.measure(replace(trial, msgs_per_s=rate))
+            found = result.catch_up
+            if found is None:
+                raise ValueError(f"{trial.trial_id} was asked for late readers and reports none")
             lab.found(_finding(result, found, *answer(found)))
 
     return Experiment(name, summary, ChaseOptions, plan, run, _objection)
