@@ -94,8 +94,6 @@ class StepLab:
 
     def measure(self, spec: AnySpec) -> TrialResult:
         """One trial, unless an earlier session has made it. Its result counts, whatever becomes of the step."""
-        # What a fault leaves of servers is nothing to measure another trial on.
-        spec = replace(spec, servers=Servers.FRESH) if spec.faults else spec
         self.begun.append(spec)
         recorded, observer = self.run.recorded, self.run.resources.observer
         if stale := recorded.stale(spec):
