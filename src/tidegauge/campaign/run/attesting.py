@@ -60,12 +60,8 @@ def run_attestation(
         session = _open(spec, subject, resources, store, cleanup)
         _settle(resources.host, disks)
         trial = _Trial(session, before)
-        outcome = trial.run()
-        totals = trial.totals
-        if totals is None:
-            raise ValueError(f"{spec.trial_id} has no cycle")
-        result = _result(spec, started_at, trial, totals, outcome)
-        store.finish(result, totals)
+        result = _result(spec, started_at, trial, trial.run())
+        store.finish(result, trial.totals)
         session.phase("stop")
     return result
 
@@ -116,12 +112,12 @@ def _open(
 
 @dataclass
 class _Trial:
-    """The cycles of one trial as they are carried out."""
+    """The cycles of one trial as they are carried out. `totals` are those of the last one."""
 
     session: Session[AttestSpec]
     before: AttestOutcome | None
     level: LevelFinding = field(default_factory=lambda: LevelFinding(None, ()))
-    totals: TotalFigures | None = None
+    totals: TotalFigures = field(init=False)
     took_s: float = 0.0
     _digest: str = ""
 
@@ -209,9 +205,9 @@ def _kept(plan: AttestPlan, before: AttestOutcome | None) -> tuple[CycleOutcome,
     return tuple(kept)
 
 
-def _result(
-    spec: AttestSpec, started_at: str, trial: _Trial, totals: TotalFigures, outcome: AttestOutcome
-) -> AttestResult:
+def _result(spec: AttestSpec, started_at: str, trial: _Trial, outcome: AttestOutcome) -> AttestResult:
+    totals = trial.totals
+
     def figure(*names: str) -> int:
         return sum(cycle.figures.get(name, 0) for cycle in outcome.cycles for name in names)
 
