@@ -8,13 +8,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from tidegauge.campaign.run.figures import Follower
+from tidegauge.campaign.run.figures import SECOND_NS, Follower
 from tidegauge.campaign.run.session import Session
 from tidegauge.model.trial import CatchUp, LoadSpec
 from tidegauge.model.workload import AFTER, BEFORE, DURING, DeviceReads, LateReaders, late_names
 from tidegauge.statistics.catching_up import ChaseTimes, catch_up, crossed_s, gone_at
 
-_SECOND_NS = 1_000_000_000
 _LEAD_S = 0.2
 _BUILD_TIMES_MAX = 3.0
 _BUILD_S_MORE = 30.0
@@ -70,9 +69,9 @@ def _build(session: Session[LoadSpec], follower: Follower, late: LateReaders, fr
     spec = session.spec
     rate = spec.msgs_per_s or 1.0
     expected_s = max(spec.measure_s, late.backlog_msgs / rate)
-    latest_ns = from_ns + round((_BUILD_TIMES_MAX * expected_s + _BUILD_S_MORE) * _SECOND_NS)
+    latest_ns = from_ns + round((_BUILD_TIMES_MAX * expected_s + _BUILD_S_MORE) * SECOND_NS)
     session.phase("build", f"a backlog of {late.rule}, nobody reads it yet", expected_s)
-    follower.until(from_ns + round(spec.measure_s * _SECOND_NS))
+    follower.until(from_ns + round(spec.measure_s * SECOND_NS))
     while follower.tally.backlog_msgs < late.backlog_msgs and time.monotonic_ns() < latest_ns:
         follower.until_next_second(latest_ns)
 
@@ -82,17 +81,17 @@ def _read_away(
 ) -> ChaseTimes:
     """Until the backlog is gone or time is up."""
     # The last second before the readers' start ends at about that instant, and is known a little later.
-    follower.until_known(resumed_ns - _SECOND_NS // 2, patience_s=3.0)
+    follower.until_known(resumed_ns - SECOND_NS // 2, patience_s=3.0)
     tally = follower.tally
     built = backlog = tally.built_msgs
     gone_msgs = gone_at(built, late.drained_share, session.spec.msgs_per_s or 0.0)
-    deadline_ns = resumed_ns + round(late.chase_s_max * _SECOND_NS)
+    deadline_ns = resumed_ns + round(late.chase_s_max * SECOND_NS)
     session.phase("catch up", f"on {built:,} messages while the load continues", late.chase_s_max)
     chase_s: float | None = None
     seen, seen_ns = 0, resumed_ns
     while chase_s is None:
         if seen == len(tally.behind):
-            if seen_ns >= deadline_ns or not follower.until_next_second(deadline_ns + _SECOND_NS):
+            if seen_ns >= deadline_ns or not follower.until_next_second(deadline_ns + SECOND_NS):
                 break
             continue
         now_ns, now = tally.behind[seen]

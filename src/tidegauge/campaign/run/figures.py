@@ -105,7 +105,7 @@ def _merged(timed: list[TimedPoint]) -> TimedPoint:
     )
 
 
-_SECOND_NS = 1_000_000_000
+SECOND_NS = 1_000_000_000
 _LOOK_S = 0.25
 _SILENCE_S_MAX = 15.0
 _END_S_MAX = 30.0
@@ -212,7 +212,7 @@ class Follower:
         if not self.points:
             return at_ns
         edge_ns = self.points.last.until_mono_ns
-        return edge_ns + -(-(at_ns - edge_ns) // _SECOND_NS) * _SECOND_NS
+        return edge_ns + -(-(at_ns - edge_ns) // SECOND_NS) * SECOND_NS
 
     def until_end(self) -> None:
         """Follow until there are no more figures. Raises `RunFailedError` when something has failed."""

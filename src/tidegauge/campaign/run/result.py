@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidegauge.campaign.plan.generators import known_rate_max
-from tidegauge.campaign.run.figures import Follower
+from tidegauge.campaign.run.figures import SECOND_NS, Follower
 from tidegauge.campaign.run.session import Session, places
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.durability import LEVELS
@@ -346,7 +346,6 @@ def _late_warnings(spec: LoadSpec, found: CatchUp | None) -> list[str]:
     return warnings
 
 
-_SECOND_NS = 1_000_000_000
 _FIRST_S = 15.0
 """How long the first message may take: consumers of a large group must find their partitions first."""
 
@@ -382,7 +381,7 @@ def _read(
     cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
     follower.until(begin_ns)  # Several workers begin a little later, and what was read before is in no window.
     worker.resume_consumers([])
-    _until_idle(session, follower, begin_ns + round(spec.measure_s * _SECOND_NS))
+    _until_idle(session, follower, begin_ns + round(spec.measure_s * SECOND_NS))
     until_ns = time.monotonic_ns()
     worker.set_window(begin_ns, until_ns)
     session.use_window(begin_ns, until_ns)
@@ -399,7 +398,7 @@ def _read(
 def _until_idle(session: Session[ReadSpec], follower: Follower, limit_ns: int) -> None:
     received, since_s = 0, time.monotonic()
     while time.monotonic_ns() < limit_ns:
-        follower.until(min(limit_ns, time.monotonic_ns() + _SECOND_NS // 4))
+        follower.until(min(limit_ns, time.monotonic_ns() + SECOND_NS // 4))
         total = sum(sub.received for sub in session.worker.counts().subscriptions)
         if total > received:
             received, since_s = total, time.monotonic()

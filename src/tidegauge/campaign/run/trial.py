@@ -21,7 +21,7 @@ from tidegauge.attestation.record import carried, settings_digest
 from tidegauge.campaign.plan.fairness import contender, surroundings
 from tidegauge.campaign.run.catch_up import Chased, chase_backlog
 from tidegauge.campaign.run.collecting import collectable, observed_of
-from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower
+from tidegauge.campaign.run.figures import DRAIN, MEASURE, SECOND_NS, Follower
 from tidegauge.campaign.run.injection import fault_results
 from tidegauge.campaign.run.result import (
     Measuring,
@@ -132,8 +132,7 @@ _IDLE_S = 5.0
 _FAULTED_IDLE_S = 60.0
 """After a fault a consumer may wait for its session to expire (Kafka: 45 s) before it reads again."""
 _RECOVER_S_MAX = 120.0
-_SECOND_NS = 1_000_000_000
-_LATE_NS = _SECOND_NS // 2
+_LATE_NS = SECOND_NS // 2
 
 
 def run_trial(
@@ -273,7 +272,9 @@ def _followed(
     spec, worker = session.spec, session.worker
     unsteady, cold = _warm_up(session, follower, begin_ns)
     warm_up = follower.points.recent
-    from_ns, until_ns = _window(follower, spec.measure_s, len(worker.processes))
+    # Ahead, so that no message of it has been sent yet, on the edges of the worker's seconds.
+    from_ns = follower.edge(lead_s(len(worker.processes)))
+    until_ns = from_ns + round(spec.measure_s * SECOND_NS)
     # With late readers the window ends when they are done, which nobody knows yet.
     worker.set_window(from_ns, until_ns if spec.late is None else 0)
     instants, number = (begin_ns, from_ns, until_ns), trial_number(session.store.directory)
@@ -328,7 +329,7 @@ def _await_faults(session: Session, follower: Follower) -> None:
     if session.faults is None:
         return
     while session.faults.busy:
-        follower.until(time.monotonic_ns() + _SECOND_NS // 4)
+        follower.until(time.monotonic_ns() + SECOND_NS // 4)
     session.phase("recover", "until all nodes take part again", _RECOVER_S_MAX)
     deadline_s = time.monotonic() + _RECOVER_S_MAX
     while not session.faults.recovered():
@@ -338,7 +339,7 @@ def _await_faults(session: Session, follower: Follower) -> None:
                 Note(f"{session.spec.trial_id}: {problem}; what they owed counts as failed or lost.")
             )
             return
-        follower.until(time.monotonic_ns() + _SECOND_NS // 2)
+        follower.until(time.monotonic_ns() + SECOND_NS // 2)
 
 
 def _offer(spec: LoadSpec) -> str:
@@ -355,8 +356,8 @@ def _warm_up(session: Session[LoadSpec], follower: Follower, begin_ns: int) -> t
     compiling was left for the window.
     """
     spec = session.spec
-    earliest_ns = begin_ns + round(spec.warmup_s_min * _SECOND_NS)
-    latest_ns = begin_ns + round(spec.warmup_s_max * _SECOND_NS)
+    earliest_ns = begin_ns + round(spec.warmup_s_min * SECOND_NS)
+    latest_ns = begin_ns + round(spec.warmup_s_max * SECOND_NS)
     follower.until(earliest_ns)
     while True:
         unsteady = unsteady_because(follower.points.recent, spec.msgs_per_s)
@@ -365,12 +366,6 @@ def _warm_up(session: Session[LoadSpec], follower: Follower, begin_ns: int) -> t
         # The figures of the last second come a little after its end, and they count.
         if not (unsteady or cold) or whole or not follower.until_next_second(latest_ns + _LATE_NS):
             return unsteady, cold
-
-
-def _window(follower: Follower, measure_s: float, workers: int) -> tuple[int, int]:
-    """The measured window: ahead, so that no message of it has been sent yet, on the edges of the worker's seconds."""
-    from_ns = follower.edge(lead_s(workers))
-    return from_ns, from_ns + round(measure_s * _SECOND_NS)
 
 
 def _drain(session: Session[LoadSpec], follower: Follower) -> tuple[str, TotalFigures]:
@@ -394,7 +389,7 @@ def _drain(session: Session[LoadSpec], follower: Follower) -> tuple[str, TotalFi
             return "idle", session.worker.totals()
         if now_s > deadline_s:
             return "limit", session.worker.totals()
-        follower.until(time.monotonic_ns() + _SECOND_NS // 4)
+        follower.until(time.monotonic_ns() + SECOND_NS // 4)
 
 
 def failure_text(error: BaseException) -> str:
