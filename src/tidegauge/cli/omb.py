@@ -17,7 +17,7 @@ from tidegauge.campaign.model import WORKER_HEAP
 from tidegauge.campaign.read.overriding import in_mb, parse_direct_memory, parse_heap
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID, Output, error_content
 from tidegauge.cli.planning import Ready, prepare
-from tidegauge.config.fields import size_between
+from tidegauge.config.fields import between
 from tidegauge.config.units import parse_size_bytes
 from tidegauge.errors import UserError
 from tidegauge.model.events import Note
@@ -120,7 +120,7 @@ def _chosen(request: OmbRequest) -> Chosen:
 
 
 def _worker_heap(text: str) -> int:
-    return size_between(*WORKER_HEAP)(parse_size_bytes(text))
+    return between(*WORKER_HEAP, parse_size_bytes)(parse_size_bytes(text))
 
 
 def _mb(option: str, text: str | None, parse: Callable[[str], int]) -> int | None:

@@ -23,7 +23,6 @@ from tidegauge.config.units import (
 )
 from tidegauge.errors import nearest
 
-_Member = TypeVar("_Member", bound=StrEnum)
 _Number = TypeVar("_Number", int, float)
 
 
@@ -40,22 +39,8 @@ class Fields(BaseModel):
     )
 
 
-def duration_between(low: str, high: str) -> Callable[[float], float]:
-    """A check that a duration in seconds lies between two durations, which are given as text so that messages fit."""
-    return _between(low, high, parse_duration_s)
-
-
-def size_between(low: str, high: str) -> Callable[[int], int]:
-    """The same for a size in bytes."""
-    return _between(low, high, parse_size_bytes)
-
-
-def share_between(low: str, high: str) -> Callable[[float], float]:
-    """The same for a share."""
-    return _between(low, high, parse_share)
-
-
-def _between(low: str, high: str, parse: Callable[[str], _Number]) -> Callable[[_Number], _Number]:
+def between(low: str, high: str, parse: Callable[[str], _Number]) -> Callable[[_Number], _Number]:
+    """A check that a quantity lies between two, which are given as text so that messages fit."""
     least, most = parse(low), parse(high)
 
     def check(value: _Number) -> _Number:
@@ -64,6 +49,21 @@ def _between(low: str, high: str, parse: Callable[[str], _Number]) -> Callable[[
         return value
 
     return check
+
+
+def duration_between(low: str, high: str) -> AfterValidator:
+    """That check of a duration in seconds."""
+    return AfterValidator(between(low, high, parse_duration_s))
+
+
+def size_between(low: str, high: str) -> AfterValidator:
+    """The same of a size in bytes."""
+    return AfterValidator(between(low, high, parse_size_bytes))
+
+
+def share_between(low: str, high: str) -> AfterValidator:
+    """The same of a share."""
+    return AfterValidator(between(low, high, parse_share))
 
 
 def matching(pattern: str, complaint: str) -> AfterValidator:
@@ -77,21 +77,20 @@ def matching(pattern: str, complaint: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def one_of(allowed: Sequence[str]) -> Callable[[Any], str]:
-    """A parser of one of several words."""
+def one_of(allowed: Sequence[str], kind: type[str] = str) -> BeforeValidator:
+    """A parser of one of several words, which becomes one of that kind."""
 
     def parse(value: Any) -> str:
         if value not in allowed:
             raise ValueError(f"must be one of {', '.join(allowed)}{nearest(str(value), list(allowed))}")
-        return str(value)
+        return kind(value)
 
-    return parse
+    return BeforeValidator(parse)
 
 
-def member_of(kind: type[_Member], without: frozenset[str] = frozenset()) -> Callable[[Any], _Member]:
-    """A parser of a named choice; `without` are members that a file may not ask for."""
-    word = one_of([member.value for member in kind if member.value not in without])
-    return lambda value: value if isinstance(value, kind) else kind(word(value))
+def member_of(kind: type[StrEnum], without: frozenset[str] = frozenset()) -> BeforeValidator:
+    """The same of an enumeration's members; `without` are those that a file may not ask for."""
+    return one_of([member.value for member in kind if member.value not in without], kind)
 
 
 def parse_settings(value: Any) -> dict[str, str]:
@@ -133,10 +132,10 @@ Share = Annotated[float, BeforeValidator(parse_share)]
 Settings = Annotated[dict[str, str], BeforeValidator(parse_settings)]
 """A system's own settings."""
 
-WarmUpMin = Annotated[Duration, AfterValidator(duration_between("1s", "1h"))]
-WarmUpMax = Annotated[Duration, AfterValidator(duration_between("1s", "2h"))]
-MeasureTime = Annotated[Duration, AfterValidator(duration_between("1s", "30d"))]
-DrainMax = Annotated[Duration, AfterValidator(duration_between("6s", "1h"))]
+WarmUpMin = Annotated[Duration, duration_between("1s", "1h")]
+WarmUpMax = Annotated[Duration, duration_between("1s", "2h")]
+MeasureTime = Annotated[Duration, duration_between("1s", "30d")]
+DrainMax = Annotated[Duration, duration_between("6s", "1h")]
 
 
 DATA_KEYS = ("data-directory", "data-directories")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import Field
 
 from tidegauge.config.fields import Duration, Fields, Size, duration_between, member_of, size_between
 from tidegauge.config.source import KeyPath, Source, validate
@@ -37,22 +37,20 @@ class WorkloadFields(Fields):
     producers: Annotated[int, Field(ge=0, le=COUNT_MAX)] = 1
     subscriptions: Annotated[int, Field(ge=0, le=100)] = 1
     consumers: Count = 1
-    message_size: Annotated[Size, AfterValidator(size_between("48B", "1MiB"))] = 1024
+    message_size: Annotated[Size, size_between("48B", "1MiB")] = 1024
     random_share: Annotated[float, Field(ge=0, le=1)] = 1.0
     payload_file: str = ""
     payload_bodies: Annotated[int, Field(ge=1, le=65_536)] = 256
-    keys: Annotated[Keys, BeforeValidator(member_of(Keys))] = Keys.NONE
+    keys: Annotated[Keys, member_of(Keys)] = Keys.NONE
     distinct_keys: Annotated[int, Field(ge=1, le=100_000_000)] = 10_000
-    arrival: Annotated[Arrival, BeforeValidator(member_of(Arrival, frozenset({"closed-loop"})))] = Arrival.UNIFORM
-    batch_size: Annotated[Size, AfterValidator(size_between("1B", "16MiB"))] = 131_072
-    batch_delay: Annotated[Duration, AfterValidator(duration_between("0ms", "10s"))] = 0.001
-    compression: Annotated[Compression, BeforeValidator(member_of(Compression))] = Compression.NONE
+    arrival: Annotated[Arrival, member_of(Arrival, frozenset({"closed-loop"}))] = Arrival.UNIFORM
+    batch_size: Annotated[Size, size_between("1B", "16MiB")] = 131_072
+    batch_delay: Annotated[Duration, duration_between("0ms", "10s")] = 0.001
+    compression: Annotated[Compression, member_of(Compression)] = Compression.NONE
     in_flight: Annotated[int, Field(ge=1, le=1_000_000)] = 5000
     receive_queue: Annotated[int, Field(ge=1, le=1_000_000)] = 5000
     connections: Annotated[int, Field(ge=1, le=64)] = 1
-    subscription_type: Annotated[SubscriptionType, BeforeValidator(member_of(SubscriptionType))] = (
-        SubscriptionType.BY_PARTITION
-    )
+    subscription_type: Annotated[SubscriptionType, member_of(SubscriptionType)] = SubscriptionType.BY_PARTITION
     existing_topics: Annotated[list[TopicName], Field(max_length=COUNT_MAX)] = Field(default_factory=list)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, Field
 
 from tidegauge.attestation.judging import Judged, judge_scenarios
 from tidegauge.attestation.record import Setup, attestation_of
@@ -58,7 +58,7 @@ def _each_once(scenarios: list[Scenario]) -> list[Scenario]:
     return scenarios
 
 
-ScenarioName = Annotated[Scenario, BeforeValidator(member_of(Scenario, frozenset({Scenario.NONE.value})))]
+ScenarioName = Annotated[Scenario, member_of(Scenario, frozenset({Scenario.NONE.value}))]
 
 
 class AttestOptions(Fields):
@@ -69,11 +69,11 @@ class AttestOptions(Fields):
     )
     cuts: Annotated[int, Field(ge=1, le=1000)] = CUTS
     second_cut: bool = False
-    means: Annotated[Means, BeforeValidator(member_of(Means))] = Means.POWER
-    file_system: Annotated[FileSystem, BeforeValidator(member_of(FileSystem))] = FileSystem.EXT4
-    disk_size: Annotated[Size, AfterValidator(size_between("512MiB", "1024GiB"))] = 2 << 30
+    means: Annotated[Means, member_of(Means)] = Means.POWER
+    file_system: Annotated[FileSystem, member_of(FileSystem)] = FileSystem.EXT4
+    disk_size: Annotated[Size, size_between("512MiB", "1024GiB")] = 2 << 30
     rate: AbsoluteRate = 2000.0
-    serve_max: Annotated[Duration, AfterValidator(duration_between("10s", "30min"))] = 300.0
+    serve_max: Annotated[Duration, duration_between("10s", "30min")] = 300.0
     allow_by_level: bool = False
 
 

@@ -10,8 +10,6 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator
-
 from tidegauge.config.fields import (
     BacklogSize,
     Duration,
@@ -117,10 +115,10 @@ class ChaseOptions(ShortTrialOptions):
 
     rate: OfferedRate
     backlog: BacklogSize
-    drain_max: Annotated[Duration, AfterValidator(duration_between("6s", "24h"))] = 300.0
-    drained: Annotated[Share, AfterValidator(share_between("1%", "100%"))] = 0.99
-    server_memory: Annotated[Size, AfterValidator(size_between("128MiB", "1024GiB"))] | None = None
-    disk: Annotated[Disk, BeforeValidator(member_of(Disk))] | None = None
+    drain_max: Annotated[Duration, duration_between("6s", "24h")] = 300.0
+    drained: Annotated[Share, share_between("1%", "100%")] = 0.99
+    server_memory: Annotated[Size, size_between("128MiB", "1024GiB")] | None = None
+    disk: Annotated[Disk, member_of(Disk)] | None = None
 
     def trial(self, base: TrialSpec, late: int) -> LoadSpec:
         """The trial in which the last `late` subscriptions of each topic read late."""

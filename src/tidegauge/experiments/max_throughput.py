@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, MeasureTime, Share, duration_between, share_between
 from tidegauge.errors import TidegaugeError
@@ -37,7 +37,7 @@ _BEGIN = (0.6, 0.9)
 _REACH = (0.01, 4.0)
 """How far from it the search may go, where the campaign sets no bounds."""
 
-LimitTime = Annotated[Duration, AfterValidator(duration_between("100us", "10min"))]
+LimitTime = Annotated[Duration, duration_between("100us", "10min")]
 
 
 class GoalFields(Fields):
@@ -67,14 +67,14 @@ class GoalFields(Fields):
 class MaxThroughputOptions(ShortTrialOptions):
     """Keys of `max-throughput` in a campaign. `measure` is the length of a search's trial."""
 
-    measure: Annotated[Duration, AfterValidator(duration_between("8s", "1h"))] = 20.0
+    measure: Annotated[Duration, duration_between("8s", "1h")] = 20.0
     confirm: MeasureTime = 60.0
     min_rate: AbsoluteRate | None = None
     max_rate: AbsoluteRate | None = None
     goals: Annotated[list[GoalFields], Field(min_length=1, max_length=6)] = Field(
         default_factory=lambda: [GoalFields(name="no limit")]
     )
-    width: Annotated[Share, AfterValidator(share_between("0.5%", "50%"))] = 0.05
+    width: Annotated[Share, share_between("0.5%", "50%")] = 0.05
     trials_max: Annotated[int, Field(ge=3, le=100)] = 15
     servers: ServersChoice = Servers.SHARED
 

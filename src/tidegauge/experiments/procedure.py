@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Generic, Protocol
 
-from pydantic import BeforeValidator
 from typing_extensions import TypeVar
 
 import tidegauge.experiments as package
@@ -157,7 +156,7 @@ def _around_s(trial: LoadSpec) -> float:
     return warmup_s + max(trial.measure_s, building_s) + min(trial.late.chase_s_max, building_s)
 
 
-ServersChoice = Annotated[Servers, BeforeValidator(member_of(Servers))]
+ServersChoice = Annotated[Servers, member_of(Servers)]
 """`fresh` or `shared`."""
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from pydantic import AfterValidator
-
 from tidegauge.config.fields import Duration, Fields, MeasureTime, duration_between
 from tidegauge.experiments.procedure import Experiment, measure_each
 from tidegauge.model.trial import ReadSpec, TrialSpec
@@ -22,7 +20,7 @@ class ReadOptions(Fields):
     """Keys of `read` in a campaign. It ends after `measure`, or when nothing has come for `idle`."""
 
     measure: MeasureTime = 60.0
-    idle: Annotated[Duration, AfterValidator(duration_between("1s", "1h"))] = 5.0
+    idle: Annotated[Duration, duration_between("1s", "1h")] = 5.0
 
 
 def _plan(options: ReadOptions, base: TrialSpec) -> tuple[ReadSpec, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from tidegauge.config.fields import Duration, Fields, duration_between
 from tidegauge.config.source import Source, raise_problems, read_source, validate
@@ -94,7 +94,7 @@ class _RoleFields(Fields):
 
 class _ClockFields(Fields):
     drift_ppm: float = Field(default=DRIFT_PPM / 2, ge=1, le=1000)
-    width_max: Annotated[Duration, AfterValidator(duration_between("10us", "1s"))] = CLOCK_S_MAX
+    width_max: Annotated[Duration, duration_between("10us", "1s")] = CLOCK_S_MAX
 
 
 class _FleetFields(Fields):

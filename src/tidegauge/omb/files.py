@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from tidegauge.campaign.read.attach import keep_in_memory, parse_attach
 from tidegauge.config.fields import member_of
@@ -134,7 +134,7 @@ class WorkloadFile(OmbFields):
     name: str = ""
     topics: Number = 0
     partitions_per_topic: Number = 0
-    key_distributor: Annotated[KeyDistributor, BeforeValidator(member_of(KeyDistributor))] = KeyDistributor.NO_KEY
+    key_distributor: Annotated[KeyDistributor, member_of(KeyDistributor)] = KeyDistributor.NO_KEY
     message_size: Number = 0
     use_randomized_payloads: bool = False
     random_bytes_ratio: Annotated[float, Field(ge=0, le=1)] = 0.0

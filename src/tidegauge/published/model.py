@@ -415,7 +415,7 @@ class Growth(_Claimed):
     kind: Literal["growth"]
     of: Operand
     over: dict[str, Annotated[list[int], Field(min_length=2)]] = Field(min_length=1, max_length=1)
-    shape: Annotated[Shape, BeforeValidator(member_of(Shape))]
+    shape: Annotated[Shape, member_of(Shape)]
     within: float = 1.25
     at_least: float | None = None
     at_most: float | None = None

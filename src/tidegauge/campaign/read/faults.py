@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from tidegauge.config.fields import Duration, Fields, Share, Size, duration_between, member_of, one_of, size_between
 from tidegauge.config.source import KeyPath, Source, validate
@@ -36,15 +36,15 @@ def _check_target(value: Any) -> str:
 class FaultFields(Fields):
     """Keys of one fault."""
 
-    at: Annotated[Duration, AfterValidator(duration_between("1s", "30d"))]
-    kind: Annotated[FaultKind, BeforeValidator(member_of(FaultKind))]
+    at: Annotated[Duration, duration_between("1s", "30d")]
+    kind: Annotated[FaultKind, member_of(FaultKind)]
     target: Annotated[str, BeforeValidator(_check_target)] = RANDOM
-    duration: Annotated[Duration, AfterValidator(duration_between("100ms", "1d"))] | None = None
-    bandwidth: Annotated[Size, AfterValidator(size_between("1KiB", "1024GiB"))] | None = None
+    duration: Annotated[Duration, duration_between("100ms", "1d")] | None = None
+    bandwidth: Annotated[Size, size_between("1KiB", "1024GiB")] | None = None
     operations: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     share: Share | None = None
-    peers: Annotated[str, BeforeValidator(one_of(PEERS))] = EVERYBODY
-    ways: Annotated[str, BeforeValidator(one_of(WAYS))] = BOTH
+    peers: Annotated[str, one_of(PEERS)] = EVERYBODY
+    ways: Annotated[str, one_of(WAYS)] = BOTH
 
 
 def parse_faults(value: Any, source: Source, at: KeyPath) -> tuple[Fault, ...]:

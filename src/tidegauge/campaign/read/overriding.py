@@ -22,7 +22,7 @@ from tidegauge.campaign.model import AUTO, SystemChoice
 from tidegauge.campaign.read.attach import KEY as ATTACH
 from tidegauge.campaign.read.attach import attach_clusters, read_clusters, replace_systems
 from tidegauge.campaign.read.sweep import items_of
-from tidegauge.config.fields import DATA_KEYS, option_of, size_between
+from tidegauge.config.fields import DATA_KEYS, between, option_of
 from tidegauge.config.source import KeyPath, Origin, Source
 from tidegauge.config.units import parse_size_bytes
 from tidegauge.hosts.memory import machine
@@ -37,13 +37,13 @@ _MB_MAX = 31 << 10
 
 def _memory_between(low: str, high: str) -> Callable[[Any], int]:
     """A parser of a size in bytes between two, or of the word that leaves it to the machine's memory."""
-    between = size_between(low, high)
+    check = between(low, high, parse_size_bytes)
 
     def parse(value: Any) -> int:
         if value == AUTO_WORD:
             return AUTO
         try:
-            return between(parse_size_bytes(value))
+            return check(parse_size_bytes(value))
         except ValueError as error:
             raise ValueError(f"{error}, or '{AUTO_WORD}'") from error
 

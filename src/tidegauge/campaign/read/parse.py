@@ -118,9 +118,9 @@ _SAME = {"name", "nodes", "repeat", "seed", "data_directory", "skip_impossible",
 
 
 class _WorkerFields(Fields):
-    heap: Annotated[Size, AfterValidator(size_between(*WORKER_HEAP))] = 0
-    direct_memory: Annotated[Size, AfterValidator(size_between("16MiB", "1024GiB"))] = 0
-    precision: Annotated[Share, AfterValidator(share_between("0%", "100%"))] = WorkerChoice.precision
+    heap: Annotated[Size, size_between(*WORKER_HEAP)] = 0
+    direct_memory: Annotated[Size, size_between("16MiB", "1024GiB")] = 0
+    precision: Annotated[Share, share_between("0%", "100%")] = WorkerChoice.precision
     count: Annotated[int, Field(ge=1, le=WORKERS_MAX)] = 1
 
 
