@@ -7,17 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from campaign_doubles import FakeHost
 from test_campaign_execute import Scene
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice
+from tidegauge.campaign.plan.plan import plan_campaign
+from tidegauge.campaign.run import execute as execute_module
 from tidegauge.campaign.run import trial
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.procedure import Experiment, Lab
+from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import TrialEnded
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, LoadSpec, Servers
+from tidegauge.systems import registry
 from tidegauge.worker import group
+from tidegauge.worker.launch import WorkerOptions
 
 
 @pytest.fixture
@@ -51,6 +57,26 @@ def test_a_system_that_can_have_no_point_is_not_fetched(scene: Scene, monkeypatc
     scene.campaign = swept(scene.campaign, skip_impossible=True)
     assert {result.spec.system for result in scene.run()} == {"kafka@4.3.1"}
     assert [entry for entry in scene.journal.entries if entry.startswith("provision")] == ["provision kafka 4.3.1"]
+
+
+def test_load_generators_are_alike_by_the_systems_of_all_points(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.systems["pulsar"].driver = "pulsar"
+    monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
+    monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: CacheDrop(True))
+    asked: list[WorkerOptions] = []
+
+    def start(host: Any, driver: str, log_directory: Path, options: WorkerOptions, _count: int, **_: Any) -> Any:
+        asked.append(options)
+        return scene.start_worker(host, driver, log_directory)
+
+    monkeypatch.setattr(execute_module, "start_workers", start)
+    first, second = swept(scene.campaign, experiments=scene.campaign.experiments[:1]).points
+    # What does not fit into memory at a point may fit at another.
+    first = replace(first, campaign=replace(first.campaign, systems=first.campaign.systems[:1]))
+    campaign = replace(first.campaign, points=(first, second))
+    plan = plan_campaign(campaign, scene.systems.__getitem__)
+    execute_module.execute(campaign, scene.store, FakeHost(scene.journal), scene.events.append, plan=plan)
+    assert [set(options.archives.drivers) for options in asked if options.archives] == [{"kafka", "pulsar"}] * 3
 
 
 def test_a_share_of_a_peak_is_one_of_the_peak_at_that_point(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

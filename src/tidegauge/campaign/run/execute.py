@@ -275,7 +275,7 @@ def execute(
 
     `host` is that of load generators and servers, unless these are `apart`.
     """
-    archives = Archives([registry.get(choice.name).driver for choice in campaign.systems], recorded.archives_used)
+    archives = Archives({step.contender.known.driver for step in plan.steps}, recorded.archives_used)
     of_load = apart.machine if apart and apart.machine else machine()
     workers = Workers(plan.trials, campaign.worker, of_load, sharing_of(plan))
 
