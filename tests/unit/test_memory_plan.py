@@ -14,6 +14,7 @@ from tidegauge.campaign.model import Point, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, fitting, memory_needs
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.cli.planning import prepare
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine, memory_available
 from tidegauge.model.host import RESERVE_MB, WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryNeed, MemoryPlan
@@ -130,6 +131,21 @@ def test_a_point_that_does_not_fit_takes_nothing_else_of_a_campaign_with_it(tmp_
     assert [point.values["systems.kafka.heap"] for point in kept.points] == ["256MiB"] * 2
     assert kept.systems[0].heap_mb == 256, "the campaign itself is the first of its points"
     assert (kept.thresholds, kept.rates_at) == (swept.thresholds, {"partitions": "8"})
+
+
+def test_what_a_system_can_not_have_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "swept.yaml"
+    path.write_text(
+        "name: swept\nsystems: [{name: pulsar, shape: {layout: tiered}}, kafka]\nexperiments: [peak]\nnodes: 3\n"
+        "sweep: {systems.pulsar.shape.brokers: [99, 2]}\nskip-impossible: true\n"
+    )
+    ready = prepare(parse_campaign(path, {}, sorted(registry.all_systems())), dry_run=True, allow_unequal=True)
+    assert [need.system for need in ready.memory.needs] == ["kafka@4.3.1", "pulsar@4.2.4"]
+    assert [[system.name for system in point.campaign.systems] for point in ready.campaign.points] == [
+        ["kafka"],
+        ["pulsar", "kafka"],
+    ]
+    assert any("brokers: '99'" in note.text for note in ready.left_out)
 
 
 def test_the_plan_says_what_is_needed_and_what_there_is() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +159,15 @@ class Campaign:
     def choices(self) -> list[tuple[Point, SystemChoice]]:
         """Each system at each point."""
         return [(point, system) for point in self.each for system in point.campaign.systems]
+
+    def with_systems(self, systems: Sequence[Sequence[SystemChoice]]) -> Campaign:
+        """With these systems at `each` of its points, and without the points that have none; one at least has some."""
+        points = [
+            replace(point, campaign=replace(point.campaign, systems=tuple(here)))
+            for point, here in zip(self.each, systems, strict=True)
+            if here
+        ]
+        return replace(points[0].campaign, points=tuple(points) if self.points else ())
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ What measuring needs is imported by `tidegauge.cli.running` and not here, so tha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +245,8 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     """Check everything that can be checked before anything is started. Raises `UserError`."""
     # Mistakes in the campaign come before what this machine lacks.
     plan = plan_campaign(campaign)
+    # What can't be takes no memory, files and hosts.
+    campaign = plan.campaign
     check_faults(plan.trials, refusals_of_any_fleet if campaign.fleet else refusals)
     on_fleet = check_fleet(campaign, plan) if campaign.fleet else ()
     check_handles(campaign, handles_available())
@@ -258,7 +260,7 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     memory = MemoryPlan(needs, memory_available(), campaign.worker.count)
     fitted, too_large, shortage = _fitted(campaign, memory, workers, dry_run)
     if too_large:
-        plan = plan_campaign(fitted)
+        plan = replace(plan_campaign(fitted), left_out=plan.left_out)
     for _, system in fitted.choices:
         if system.attach is not None and not dry_run:
             read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.

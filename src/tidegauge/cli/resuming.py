@@ -8,7 +8,6 @@ from pathlib import Path
 from tidegauge import __version__, store
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.fairness import UnequalError
-from tidegauge.campaign.plan.plan import Plan
 from tidegauge.campaign.read.fingerprint import differences, meaning
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.recorded import START_ANEW, Begun, Measured, Recorded, Trial
@@ -135,4 +134,4 @@ def _left(ready: Ready, recorded: Recorded) -> Ready:
         f"This run resumes: {_kept(recorded)} A step that was begun is continued. If a rate is measured again, trials "
         "at a share of that rate are measured again too."
     )
-    return replace(ready, plan=Plan(tuple(steps), ready.plan.left_out), left_out=(note, *ready.left_out))
+    return replace(ready, plan=replace(ready.plan, steps=tuple(steps)), left_out=(note, *ready.left_out))

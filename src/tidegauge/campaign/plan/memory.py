@@ -284,28 +284,22 @@ def fitting(campaign: Campaign, available: MemoryAvailable | None, workers: Work
     left_out: dict[str, str] = {}
     refused: list[MemoryNeed] = []
     needs: list[MemoryNeed] = []
-    points = []
+    kept: list[list[SystemChoice]] = []
     for point in campaign.each:
-        kept = []
+        kept.append([])
         for choice in point.campaign.systems:
             need = _need(point, choice, workers)
             reason = too_large(need, available)
             needs += [need] if reason else []
             if not reason:
-                kept.append(choice)
+                kept[-1].append(choice)
             elif choice.optional or (campaign.skip_impossible and point.values):
                 left_out[_where(need, point)] = reason
             else:
                 refused.append(need)
-        if kept:
-            points.append(replace(point, campaign=replace(point.campaign, systems=tuple(kept))))
-    if available is not None and (refused or not points):
+    if available is not None and (refused or not any(kept)):
         raise TooLittleMemoryError(_largest(refused or needs), available, _advice(needs, available))
-    if not left_out:
-        return campaign, {}
-    if not campaign.points:
-        return points[0].campaign, left_out
-    return replace(points[0].campaign, points=tuple(points)), left_out
+    return campaign.with_systems(kept), left_out
 
 
 class TooLittleMemoryError(UserError):

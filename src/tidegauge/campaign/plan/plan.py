@@ -141,8 +141,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """All steps in order. `left_out` says, in a sentence each, what a sweep was to measure and can't."""
+    """All steps of a campaign in order.
 
+    `left_out` says, in a sentence each, what its sweep was to measure and can't; `campaign` is the one without that.
+    """
+
+    campaign: Campaign
     steps: tuple[Step, ...]
     left_out: tuple[str, ...] = ()
 
@@ -195,7 +199,8 @@ def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = reg
             steps.append(replace(step, rates_point=elsewhere))
     for step in steps:
         _check_limits(campaign, step)
-    return Plan(tuple(steps), left_out)
+    possible = campaign.with_systems([[contender.system for contender in here] for here in found])
+    return Plan(possible, tuple(steps), left_out)
 
 
 def _rates_first(campaign: Campaign, turns: Sequence[Turn]) -> Sequence[Turn]:
