@@ -75,7 +75,7 @@ class Scene:
         resources = RunResources(
             FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append
         )
-        return run_plan(self.campaign, plan, self.store, resources, self.systems.__getitem__)
+        return run_plan(plan, self.store, resources, self.systems.__getitem__)
 
     def ended(self) -> dict[str, str]:
         return {event.spec.trial_id: event.failure for event in self.events if isinstance(event, TrialEnded)}
@@ -300,7 +300,7 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
     monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
     scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70, 0.5, count=2)})
     plan = plan_campaign(scene.campaign)
-    results = execute(scene.campaign, scene.store, FakeHost(scene.journal), scene.events.append, plan=plan)
+    results = execute(plan, scene.store, FakeHost(scene.journal), scene.events.append)
     assert all(result.control_cpu_s and result.control_cpu_s > 0.2 for result in results), "of the agent too"
     assert {(options.heap_mb, options.direct_memory_mb, options.spin_share_max) for options in asked} == {
         (300, 70, 0.5)
@@ -330,7 +330,7 @@ def test_a_page_cache_dropped_for_one_system_only_marks_the_run(scene: Scene) ->
     drops = iter([CacheDrop(True), CacheDrop(False, "no right"), CacheDrop(True), CacheDrop(True)])
     plan = plan_campaign(scene.campaign, scene.systems.__getitem__)
     resources = RunResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
-    run_plan(scene.campaign, plan, scene.store, resources, scene.systems.__getitem__)
+    run_plan(plan, scene.store, resources, scene.systems.__getitem__)
     assert [tilt.rule for tilt in scene.store.tilts] == ["page-cache"]
 
 
@@ -338,5 +338,5 @@ def test_trials_of_different_experiments_are_not_held_against_each_other(scene: 
     drops = iter([CacheDrop(True), CacheDrop(True), CacheDrop(False, "lost"), CacheDrop(False, "lost")])
     plan = plan_campaign(scene.campaign, scene.systems.__getitem__)
     resources = RunResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
-    run_plan(scene.campaign, plan, scene.store, resources, scene.systems.__getitem__)
+    run_plan(plan, scene.store, resources, scene.systems.__getitem__)
     assert scene.store.tilts == ()

@@ -182,7 +182,7 @@ class Resumed(Scene):
             FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append
         )
         systems = self.systems.__getitem__
-        return run_plan(self.campaign, plan, self.store, resources, systems, recorded=self.recorded)
+        return run_plan(plan, self.store, resources, systems, recorded=self.recorded)
 
     def go_on(self, path: Path) -> None:
         """Begin a further session with what there is."""

@@ -85,7 +85,7 @@ class Scene:
             lambda _: CacheDrop(True),
             self.events.append,
         )
-        return run_plan(self.campaign, plan, self.store, resources, lambda _: self.system)
+        return run_plan(plan, self.store, resources, lambda _: self.system)
 
     def times(self, entry: str) -> int:
         return self.journal.entries.count(entry)

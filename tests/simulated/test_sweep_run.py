@@ -75,7 +75,7 @@ def test_load_generators_are_alike_by_the_systems_of_all_points(scene: Scene, mo
     first = replace(first, campaign=replace(first.campaign, systems=first.campaign.systems[:1]))
     campaign = replace(first.campaign, points=(first, second))
     plan = plan_campaign(campaign, scene.systems.__getitem__)
-    execute_module.execute(campaign, scene.store, FakeHost(scene.journal), scene.events.append, plan=plan)
+    execute_module.execute(plan, scene.store, FakeHost(scene.journal), scene.events.append)
     assert [set(options.archives.drivers) for options in asked if options.archives] == [{"kafka", "pulsar"}] * 3
 
 

@@ -17,8 +17,7 @@ from run_samples import result, second, totals
 
 import tidegauge
 from tidegauge import store
-from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan.plan import plan_campaign
+from tidegauge.campaign.plan.plan import Plan
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError
@@ -56,14 +55,14 @@ def measured(
     """Replace the execution: every planned trial gets a result (changed by `change`); then `fails` is raised."""
 
     def execute(
-        campaign: Campaign,
+        plan: Plan,
         run: store.RunStore,
         _host: object,
         observer: Observer,
         _recorded: object,
         **_more: object,
     ) -> None:
-        trials = plan_campaign(campaign).trials
+        trials = plan.trials
         run.plan(trials)
         observer(RunStarted(str(run.path), trials, 10.0))
         for trial in trials:

@@ -11,9 +11,8 @@ import pytest
 from run_samples import result, second, totals
 
 from tidegauge import store
-from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
-from tidegauge.campaign.plan.plan import plan_campaign
+from tidegauge.campaign.plan.plan import Plan
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.model.events import Observer, RunStarted, TrialEnded
@@ -44,14 +43,13 @@ def replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Every planned trial gets a result at the level asked for; planning, checking and storing are real."""
 
     def execute(
-        campaign: Campaign,
+        plan: Plan,
         run: store.RunStore,
         _host: object,
         observer: Observer,
         _recorded: object,
         **_more: object,
     ) -> None:
-        plan = plan_campaign(campaign)
         run.plan(plan.trials)
         observer(RunStarted(str(run.path), plan.trials, 10.0))
         FairnessWatch(plan, wanted_tilts(plan), run, observer)

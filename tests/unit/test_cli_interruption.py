@@ -21,13 +21,12 @@ import os, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from run_samples import result, second, totals
-from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.cli import running
 from tidegauge.cli.main import run_command
 from tidegauge.fleet.api import ProcessSpec
 
-def execute(campaign, run, host, observer, recorded, **more):
-    trials = plan_campaign(campaign).trials
+def execute(plan, run, host, observer, recorded, **more):
+    trials = plan.trials
     run.plan(trials)
     Path("planned").write_text(str(len(trials)))
     run.trial(trials[0]).finish(result(trials[0]), totals())

@@ -12,8 +12,7 @@ import pytest
 from run_samples import result, second, totals
 
 from tidegauge import store
-from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan.plan import plan_campaign
+from tidegauge.campaign.plan.plan import Plan
 from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, Trial
 from tidegauge.cli import resuming, running
 from tidegauge.cli.main import run_command
@@ -54,14 +53,14 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
     monkeypatch.delenv("TIDEGAUGE_DEBUG", raising=False)
 
     def execute(
-        campaign: Campaign,
+        plan: Plan,
         run: store.RunStore,
         _host: object,
         _observer: Observer,
         recorded: Recorded,
         **_more: object,
     ) -> None:
-        trials = plan_campaign(campaign).trials
+        trials = plan.trials
         run.plan(trials)
         for number, trial in enumerate(trial for trial in trials if recorded.result_of(trial) is None):
             directory = run.trial(trial)

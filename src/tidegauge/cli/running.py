@@ -326,17 +326,7 @@ def run_prepared(
                     for note in _room_notes(ready, known, [*data, *run.journal_disks]):
                         observer(note)
                     paces = _paces(ready, host, observer, load_average)
-                    execute(
-                        campaign,
-                        run,
-                        host,
-                        observer,
-                        recorded,
-                        plan=ready.plan,
-                        ceilings=known,
-                        calibrations=paces,
-                        apart=apart,
-                    )
+                    execute(ready.plan, run, host, observer, recorded, ceilings=known, calibrations=paces, apart=apart)
             finally:
                 # A worker that was killed could not delete its topics; another one can.
                 for note in _topics_left(run.path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -151,12 +151,12 @@ class _Run:
     _in_a_row: Counter[str] = field(default_factory=Counter)
     _refused: dict[tuple[str, LevelChoice], str] = field(default_factory=dict)
 
-    def steps(self, plan: Plan, deployment: Servers) -> None:
+    def steps(self, plan: Plan) -> None:
         """All steps of the plan. Servers that go on do so from step to step, as long as the next could use them."""
         try:
             for place, step in enumerate(plan.steps):
                 self.step(place, step)
-                if deployment is not Servers.SHARED:
+                if plan.campaign.deployment is not Servers.SHARED:
                     self._shared.close()
         finally:
             self._shared.close()
@@ -260,33 +260,32 @@ def _end_text(error: BaseException) -> str:
 
 
 def execute(
-    campaign: Campaign,
+    plan: Plan,
     store: RunStore,
     host: Host,
     observer: Observer,
     recorded: Recorded = NOTHING,
     *,
-    plan: Plan,
     ceilings: RunCeilings | None = None,
     calibrations: Sequence[Calibration] = (),
     apart: Apart | None = None,
 ) -> list[TrialResult]:
-    """Run a campaign as planned with the real systems, worker and host (see `run_plan`).
+    """Run a campaign as it is planned with the real systems, worker and host (see `run_plan`).
 
     `host` is that of load generators and servers, unless these are `apart`.
     """
     archives = Archives({step.contender.known.driver for step in plan.steps}, recorded.archives_used)
     of_load = apart.machine if apart and apart.machine else machine()
-    workers = Workers(plan.trials, campaign.worker, of_load, sharing_of(plan))
+    workers = Workers(plan.trials, plan.campaign.worker, of_load, sharing_of(plan))
 
     def start_worker(all_hosts: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
         memory = workers.of(spec)
         options = WorkerOptions(
-            memory.heap_mb, memory.direct_memory_mb, spin_share_max=campaign.worker.precision, archives=archives
+            memory.heap_mb, memory.direct_memory_mb, spin_share_max=plan.campaign.worker.precision, archives=archives
         )
         attests = isinstance(spec, AttestSpec)
         elsewhere = apart.load if apart and not attests else None
-        count = 1 if attests else campaign.worker.count
+        count = 1 if attests else plan.campaign.worker.count
         return start_workers(all_hosts if elsewhere else host, driver, logs, options, count, elsewhere=elsewhere)
 
     resources = RunResources(
@@ -308,7 +307,7 @@ def execute(
             provisioned=apart.provisioned,
             links=apart.links,
         )
-    return run_plan(campaign, plan, store, resources, registry.get, recorded=recorded)
+    return run_plan(plan, store, resources, registry.get, recorded=recorded)
 
 
 def _dropper(
@@ -328,7 +327,6 @@ def _dropper(
 
 
 def run_plan(
-    campaign: Campaign,
     plan: Plan,
     store: RunStore,
     resources: RunResources,
@@ -336,7 +334,7 @@ def run_plan(
     *,
     recorded: Recorded = NOTHING,
 ) -> list[TrialResult]:
-    """Run a campaign to its end and mark the run finished, failed or interrupted.
+    """Run a planned campaign to its end and mark the run finished, failed or interrupted.
 
     What earlier sessions of the run have `recorded` is not made again.
 
@@ -352,8 +350,7 @@ def run_plan(
     """
     store.plan(plan.trials)
     try:
-        measured = {trial.system for trial in plan.trials}
-        subjects = _provision(campaign, measured, resources, find_system, store.path)
+        subjects = _provision(plan.campaign, resources, find_system, store.path)
         resources.provisioned()
         plan = plan.only(subjects)
         recorded.check_files({name: subject.distribution for name, subject in subjects.items()})
@@ -364,8 +361,8 @@ def run_plan(
         wanted = wanted_tilts(plan)
         watch = FairnessWatch(plan, (*wanted, *new_among(recorded.tilts, wanted)), store, resources.observer)
         resources, expected = replace(resources, in_force=watch.seen), [step.trials for step in plan.steps]
-        run = _Run(store, resources, subjects, recorded, campaign.retry, plan.trials, expected)
-        run.steps(plan, campaign.deployment)
+        run = _Run(store, resources, subjects, recorded, plan.campaign.retry, plan.trials, expected)
+        run.steps(plan)
         if not run.results:
             raise _nothing_found(run)
     except BaseException as error:
@@ -391,11 +388,7 @@ def _nothing_found(run: _Run) -> RunFailedError:
 
 
 def _provision(
-    campaign: Campaign,
-    measured: Collection[str],
-    resources: RunResources,
-    find_system: Callable[[str], System],
-    run: Path,
+    campaign: Campaign, resources: RunResources, find_system: Callable[[str], System], run: Path
 ) -> dict[str, Subject]:
     """The files of every system to measure, fetched before the first trial: no download runs beside a measurement.
 
@@ -407,9 +400,6 @@ def _provision(
     unavailable: UserError | None = None
     wanted = {label(choice, find_system(choice.name)): choice for _, choice in campaign.choices}
     for name, choice in wanted.items():
-        # A sweep may have no point that a system can have.
-        if name not in measured:
-            continue
         system = find_system(choice.name)
         if choice.attach is not None:
             attachment = attach(choice.attach, name, run)
