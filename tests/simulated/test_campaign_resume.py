@@ -72,7 +72,7 @@ class Session:
     def make(self, experiment: Experiment[Any, Any, Any], options: Any) -> None:
         base = replace(spec_of(experiment.name, SYSTEM), trial_id=f"0001-{experiment.name}-kafka")
         contender = Contender(SystemChoice("kafka"), FakeSystem(Journal()), SYSTEM, LevelChoice(3), "kafka 0", "")
-        step = Step(experiment, options, contender, experiment.plan(options, base))
+        step = Step(experiment, options, contender, experiment.plan(options, base), base.point)
         lab = StepLab(self.run, 0, step, self.measure)
         experiment.run(options, step.trials, lab)
 

@@ -50,7 +50,7 @@ def test_each_axis_that_is_not_named_keeps_rates_of_its_own(tmp_path: Path) -> N
 
 def test_without_it_every_point_has_rates_of_its_own(tmp_path: Path) -> None:
     found = plan(tmp_path, "")
-    assert all(step.rates_point is None for step in found.steps)
+    assert all(step.rates_point == step.trials[0].point for step in found.steps)
     assert sum(trial.experiment == "peak" for trial in found.trials) == 2 * 12
 
 

@@ -129,14 +129,14 @@ _POINT_CHARS_MAX = 60
 class Step:
     """One experiment on one system at one point in one block.
 
-    `rates_point` is the point whose rates its shares are of; None = its own.
+    `rates_point` is the point whose rates its shares are of.
     """
 
     experiment: Experiment[Any, Any, Any]
     options: Fields
     contender: Contender
     trials: tuple[AnySpec, ...]
-    rates_point: Mapping[str, str] | None = None
+    rates_point: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -194,9 +194,8 @@ def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = reg
         turns = interleaved(found, len(campaign.experiments), campaign.seed, block, campaign.deployment)
         for turn in _rates_first(campaign, turns):
             contender, point = found[turn.point][turn.system], points[turn.point]
-            step = _step(point, point.campaign.experiments[turn.experiment], contender, len(steps) + 1, block)
-            elsewhere = reference(point.values, campaign.rates_at) if campaign.rates_at else None
-            steps.append(replace(step, rates_point=elsewhere))
+            chosen = point.campaign.experiments[turn.experiment]
+            steps.append(_step(point, chosen, contender, len(steps) + 1, block))
     for step in steps:
         _check_limits(campaign, step)
     possible = campaign.with_systems([[contender.system for contender in here] for here in found])
@@ -248,7 +247,7 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
         problem = known.network_problem(system.version or known.default_version)
         trials = tuple(faulted_trial(trial, chosen.faults, chosen.faults_at, machines, problem) for trial in trials)
     trials = tuple(_attested(trial, known) if isinstance(trial, AttestSpec) else trial for trial in trials)
-    return Step(experiment, chosen.options, contender, trials)
+    return Step(experiment, chosen.options, contender, trials, reference(point.values, campaign.rates_at))
 
 
 def _attested(trial: AttestSpec, system: System) -> AttestSpec:
