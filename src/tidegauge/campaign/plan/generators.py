@@ -137,7 +137,7 @@ def _check(step: Step, campaign: Campaign, bounds: LoadBounds) -> None:
     if short := load.of_host(workers, bounds, max(1, campaign.worker.hosts)):
         here = plural(campaign.worker.on_one_host, "load generator")
         raise UserError(f"{need}: {here} would have {short}.", _advice(load, bounds))
-    if choice.attach is None:
+    if campaign.starts_here(choice):
         trial = step.trials[0]
         connections = load.connections(workers)
         files = connections + system.handles(partitions_of_node(trial.workload, choice, trial.nodes)).files
