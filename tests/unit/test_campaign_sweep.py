@@ -155,6 +155,14 @@ def test_an_option_that_replaces_a_swept_field_is_refused(tmp_path: Path) -> Non
     assert "6: sweep.durability: is swept, so --level can't be given beside" in text
 
 
+def test_a_version_of_an_option_is_refused_beside_swept_ones(tmp_path: Path) -> None:
+    sweep = "  systems.kafka.version: [3.9.2, 4.3.1]\n"
+    text = refused(tmp_path, sweep, systems=["kafka@4.0.0"])
+    assert "6: sweep.systems.kafka.version: is swept, so --systems can't be given beside" in text
+    points = parse(tmp_path, sweep, systems=["kafka"]).points
+    assert [[system.version for system in point.campaign.systems] for point in points] == [["3.9.2"], ["4.3.1"]]
+
+
 def test_a_point_that_a_system_cannot_have_is_refused_or_left_out(tmp_path: Path) -> None:
     sweep = "  durability: [1, 3]\n  nodes: [1, 3]\n"
     impossible = parse(tmp_path, sweep)

@@ -23,7 +23,7 @@ from tidegauge.campaign.read.attach import KEY as ATTACH
 from tidegauge.campaign.read.attach import attach_clusters, read_clusters, replace_systems
 from tidegauge.campaign.read.sweep import items_of
 from tidegauge.config.fields import DATA_KEYS, between, option_of
-from tidegauge.config.source import KeyPath, Origin, Source
+from tidegauge.config.source import KeyPath, Origin, Source, show_path
 from tidegauge.config.units import parse_size_bytes
 from tidegauge.hosts.memory import machine
 
@@ -160,8 +160,15 @@ def _choose_systems(source: Source, texts: list[str]) -> None:
     that is started here, in the other version. One that the campaign has not gets the memory that all of its have.
     """
     own = items_of("systems", source.data)
-    replace_systems(source, [entry for text in texts for entry in _entries(text, own)])
-    source.placed["systems",] = Origin(source.path, 0, "systems", texts, option_of("systems"))
+    chosen = [entry for text in texts for entry in _entries(text, own)]
+    replace_systems(source, chosen)
+    option = option_of("systems")
+    source.placed["systems",] = Origin(source.path, 0, "systems", texts, option)
+    for index, (_, item) in enumerate(chosen):
+        at: KeyPath = ("systems", index, "version")
+        # That of the campaign's own entry is placed by now.
+        if isinstance(item, dict) and "version" in item and at not in source.placed:
+            source.placed[at] = Origin(source.path, 0, show_path(at), item["version"], option)
 
 
 def _entries(text: str, own: list[Any]) -> list[tuple[int | None, Any]]:
