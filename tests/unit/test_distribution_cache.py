@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import socket
 import tarfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -334,6 +335,28 @@ class TestFetch:
         with pytest.raises(UnreachableError) as caught:
             fetch_text(f"{repository_url()}/x")
         assert "MAVEN_REPO" in caught.value.hint
+
+    @pytest.mark.parametrize(
+        "answer", [b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n4.3.1", b"no HTTP at all\r\n\r\n"]
+    )
+    def test_an_answer_that_is_none_or_breaks_off(self, answer: bytes) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+
+            def answer_once() -> None:
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(1 << 16)
+                    connection.sendall(answer)
+
+            thread = threading.Thread(target=answer_once)
+            thread.start()
+            with pytest.raises(UnreachableError):
+                fetch_text(f"http://127.0.0.1:{server.getsockname()[1]}/x")
+            thread.join()
+
+    def test_an_address_that_is_none(self) -> None:
+        with pytest.raises(UnreachableError, match="could not be fetched"):
+            fetch_text("http://127.0.0.1:port/x")
 
     def test_maven_is_pinned_by_its_checksum(
         self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

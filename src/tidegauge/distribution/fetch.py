@@ -113,7 +113,7 @@ def mirror_of_central(settings_xml: str) -> str:
 def fetch_text(url: str) -> str:
     """A small text. Raises `AbsentError` or `UnreachableError`."""
     with _open(url) as reply:
-        return str(reply.read().decode("utf-8", "replace"))
+        return _read(reply, url).decode("utf-8", "replace")
 
 
 def fetch_artifact(coordinate: Coordinate, target: Path, report: Report, sha512: str = "") -> None:
@@ -137,7 +137,7 @@ def _download(url: str, target: Path, algorithm: str, name: str, report: Report)
     digest, done_bytes = hashlib.new(algorithm), 0
     with _open(url) as reply, target.open("wb") as file:
         total = int(reply.headers.get("Content-Length") or 0)
-        while chunk := _read(reply, url):
+        while chunk := _read(reply, url, CHUNK_BYTES):
             file.write(chunk)
             digest.update(chunk)
             done_bytes += len(chunk)
@@ -150,9 +150,9 @@ def _download(url: str, target: Path, algorithm: str, name: str, report: Report)
     return digest.hexdigest()
 
 
-def _read(reply, url: str) -> bytes:  # type: ignore[no-untyped-def]
+def _read(reply, url: str, bytes_max: int | None = None) -> bytes:  # type: ignore[no-untyped-def]
     try:
-        return bytes(reply.read(CHUNK_BYTES))
+        return bytes(reply.read(bytes_max))
     except (OSError, HTTPException) as error:
         raise UnreachableError(f"{without_credentials(url)} broke off: {error}.", "Run the command again.") from error
 
@@ -182,7 +182,7 @@ def _open(url: str):  # type: ignore[no-untyped-def]  # urllib's reply has no pu
             f"{shown} could not be fetched: the server answered {error.code} {error.reason}.",
             "Run the command again later, or name another repository in the environment variable MAVEN_REPO.",
         ) from error
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise UnreachableError(
             f"{shown} could not be fetched: {without_credentials(str(reason))}.",
