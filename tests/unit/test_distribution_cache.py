@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -368,6 +369,31 @@ class TestFetch:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(UserError, match="arrived damaged"):
             maven.find_or_fetch_maven(lambda _: None)
+
+    def test_maven_is_there_whole_or_not_at_all(
+        self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        archive = repository / maven.MAVEN.path
+        archive.parent.mkdir(parents=True)
+        with tarfile.open(archive, "w:gz") as tar:
+            member = tarfile.TarInfo(f"apache-maven-{maven.MAVEN.version}/bin/mvn")
+            member.size = len(b"#!/bin/sh")
+            tar.addfile(member, io.BytesIO(b"#!/bin/sh"))
+        monkeypatch.setattr(maven, "MAVEN_SHA512", hashlib.sha512(archive.read_bytes()).hexdigest())
+        monkeypatch.setenv("PATH", str(tmp_path))
+
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        tools = cache_directory() / "tools"
+        with monkeypatch.context() as broken, pytest.raises(UserError, match=r"Apache Maven .* No space left"):
+            broken.setattr(maven, "unpack", full)
+            maven.find_or_fetch_maven(lambda _: None)
+        assert [path.name for path in tools.iterdir()] == [".maven.lock"]
+        program = maven.find_or_fetch_maven(lambda _: None)
+        assert program.read_bytes() == b"#!/bin/sh"
+        assert [path.name for path in program.parent.parent.iterdir()] == ["bin"]
+        assert not list(tools.glob("*.part"))
 
 
 def test_a_cache_that_cannot_be_written_needs_no_lock(tmp_path: Path) -> None:

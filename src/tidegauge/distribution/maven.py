@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory
+from tidegauge.distribution.cache import Progress, Report, cache_directory, locked, make_directory, making
 from tidegauge.distribution.coordinates import Coordinate
 from tidegauge.distribution.fetch import (
     PASSWORD,
@@ -69,14 +69,14 @@ def find_or_fetch_maven(report: Report) -> Path:
 
 def _fetch_maven(home: Path, report: Report) -> None:
     report(Progress(f"Fetching Apache Maven {MAVEN.version} (9 MB) into {home.parent}."))
-    part = home.parent / f"{home.name}.part"
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
-    archive = part / "maven.tar.gz"
-    fetch_artifact(MAVEN, archive, report, sha512=MAVEN_SHA512)
-    unpack(archive, part)
-    (part / home.name).rename(home)
-    shutil.rmtree(part)
+    with making(home, f"Apache Maven {MAVEN.version}") as part:
+        archive = part / "maven.tar.gz"
+        fetch_artifact(MAVEN, archive, report, sha512=MAVEN_SHA512)
+        unpack(archive, part)
+        archive.unlink()
+        for path in (part / home.name).iterdir():
+            path.rename(part / path.name)
+        (part / home.name).rmdir()
 
 
 def unpack(archive: Path, target: Path) -> None:
