@@ -129,6 +129,11 @@ class TestKafka:
         assert finding.level == 3
         assert "replication.factor" in finding.problems[0]
 
+    def test_copies_that_were_not_asked_for_are_named(self) -> None:
+        settings = [*changed(KAFKA_SYNCED, "min.insync.replicas", "2"), Setting("producer", "acks", "all")]
+        (problem,) = kafka.derive_level(settings, LevelChoice(3), 3).problems
+        assert "level 1 (more durable) is in force: acks=all, min.insync.replicas=2" in problem
+
     def test_settings_by_level(self) -> None:
         assert kafka.topic_settings(LevelChoice(3)) == {"flush.messages": "1", "flush.ms": "0"}
         assert kafka.topic_settings(LevelChoice(4)) == {}
@@ -179,6 +184,17 @@ class TestPulsar:
 
     def test_more_durable_than_asked_is_a_problem_too(self) -> None:
         assert "more durable" in pulsar.derive_level(PULSAR_SYNCED, LevelChoice(4), 1).problems[0]
+
+    def test_settings_that_are_as_asked_are_not_at_fault(self) -> None:
+        """Levels 2 and 4 want no sync: what is wrong is the quorum alone; and each of two faults is named."""
+        several = [Setting(f"bookie {number}", "journalWriteData", "true") for number in (1, 2, 3)]
+        several.append(Setting("broker 1", "managedLedgerDefaultAckQuorum", "1"))
+        unsynced = [Setting(f"bookie {number}", "journalSyncData", "false") for number in (1, 2, 3)]
+        (problem,) = pulsar.derive_level([*several, *unsynced], LevelChoice(2), 3).problems
+        assert problem.endswith("level 4 (less durable) is in force: broker 1: managedLedgerDefaultAckQuorum=1")
+        synced = changed([*several, *unsynced], "journalSyncData", "true")
+        both = pulsar.derive_level(changed(synced, "managedLedgerDefaultAckQuorum", "2"), LevelChoice(4), 3)
+        assert both.problems[0].endswith(": journalSyncData=true; broker 1: managedLedgerDefaultAckQuorum=2")
 
     def test_no_bookie_is_unknown(self) -> None:
         assert pulsar.derive_level(PULSAR_SYNCED[:1], LevelChoice(3), 1).level is None

@@ -38,7 +38,7 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
         return LevelFinding(None, (), ("acks=0: the producer waits for no acknowledgement at all",))
     level = level_of(replication_sync=replicated, local_sync=synced)
     culprits = list(unsynced) if choice.level in (1, 3) else [] if unsynced else ["flush.messages=1 on every topic"]
-    if choice.level in (1, 2) and not replicated:
+    if replicated != (choice.level in (1, 2)):
         culprits.append(replication_reason)
     return finding_of(level, choice, (*reasons, replication_reason), culprits)
 

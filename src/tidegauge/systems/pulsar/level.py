@@ -218,25 +218,25 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
     if not bookies:
         return LevelFinding(None, (), ("no settings of any bookie were read back, so the level is unknown",))
     reasons: list[str] = []
-    culprits: list[str] = []
+    unsynced: list[str] = []
     forms = set()
     for bookie in bookies:
         values = {s.name: s.value.lower() for s in settings if s.scope == bookie}
         form, reason, culprit = _journal_of(values)
         forms.add(form)
         reasons.append(f"{bookie}: {reason}")
-        culprits += [f"{bookie}: {culprit}"] if culprit else []
+        unsynced += [f"{bookie}: {culprit}"] if culprit else []
     replication = replication_of(settings, nodes)
     reasons.append(replication.reason)
-    level = level_of(replication_sync=replication.sync, local_sync=not culprits)
+    level = level_of(replication_sync=replication.sync, local_sync=not unsynced)
+    culprits = [*unsynced] if choice.level in (1, 3) else [] if unsynced else ["journalSyncData=true"]
     if replication.sync != (choice.level in (1, 2)):
-        culprits.extend(replication.culprits)
+        culprits += replication.culprits
     form_problem = ""
     if choice.level in (2, 4):
         wanted_form = choice.form or JOURNAL
         other = forms - {wanted_form}
         form_problem = f"form '{wanted_form}' was asked for, '{'/'.join(sorted(other))}' is in force" if other else ""
-        culprits = culprits or ["journalSyncData=true"]
     finding = finding_of(level, choice, reasons, culprits, form_problem)
     return replace(finding, problems=(*finding.problems, *replication.missing))
 
