@@ -117,6 +117,23 @@ def test_a_package_that_can_not_be_used_is_named(install: Install, code: str, wh
         assert why in refused.value.message
 
 
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("import no_such_module\n", "its module omb: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("", "its module omb: AttributeError: "),
+        ("OMB = 'small'\n", "its module omb: AttributeError: "),
+    ],
+)
+def test_a_package_whose_omb_files_can_not_be_read_is_named(install: Install, code: str, why: str) -> None:
+    (install("small", SMALLEST) / "omb.py").write_text(code)
+    assert registry.get("small")
+    with pytest.raises(UserError) as refused:
+        registry.omb_drivers()
+    assert "The system 'small' of the package outside_" in refused.value.message
+    assert why in refused.value.message
+
+
 def test_a_name_that_is_built_in_is_refused(install: Install) -> None:
     install("kafka", SMALLEST)
     with pytest.raises(UserError, match="has the name of one that is built in"):
