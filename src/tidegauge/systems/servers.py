@@ -149,10 +149,7 @@ class Serverless(Deployment):
     """A `Deployment` of which no process was started here: others run it, or there is nothing to run."""
 
     connection: Mapping[str, str]
-    processes: tuple[str, ...] = field(default=(), init=False)
-    metrics_endpoints: tuple[Endpoint, ...] = field(default=(), init=False)
-    jvm_flags: tuple[str, ...] = field(default=(), init=False)
-    nodes: tuple[Node, ...] = field(default=(), init=False)
+    processes = metrics_endpoints = jvm_flags = nodes = ()
 
 
 def ended_error(what: str, exit_code: int | None, cause: Cause | None, log_path: Path) -> StartFailedError:
