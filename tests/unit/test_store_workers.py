@@ -46,6 +46,16 @@ def test_each_second_of_each_is_a_row_with_the_columns_of_the_seconds(tmp_path: 
     assert schema.names == list(WORKER_COLUMNS)
 
 
+def test_rows_of_a_trial_that_is_gone_on_with_are_written_anew(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "")
+    run.trial(spec()).second(second_of_several(0))
+    run.finish("interrupted")
+    again = store.resume_run(run.path).reopen(spec())
+    again.second(second_of_several(0))
+    again.finish(several(), totals_of_several())
+    assert [row["worker"] for row in read_table(again.directory, WORKERS)] == [1, 2, 3]
+
+
 def test_the_windows_of_each_are_an_interval_log(tmp_path: Path) -> None:
     trial = trial_of(tmp_path)
     trial.finish(several(), totals_of_several())

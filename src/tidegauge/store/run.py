@@ -114,7 +114,8 @@ class RunStore:
         directory = self.path / "trials" / spec.trial_id
         head = read_object(directory / "trial.json")
         try:
-            for series in (directory / f"{seconds.NAME}.jsonl", *directory.glob("*.hlog")):
+            tables = (directory / f"{name}.jsonl" for name in (seconds.NAME, seconds.WORKERS))
+            for series in (*tables, *directory.glob("*.hlog")):
                 series.unlink(missing_ok=True)
         except OSError as error:
             raise write_failed(directory, error) from error
