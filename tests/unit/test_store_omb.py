@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from run_samples import encoded, result, second, spec, totals
 from tidegauge import store
 from tidegauge.model.workload import Workload
 from tidegauge.statistics.histograms import EMPTY, decode
+from tidegauge.store import omb
+from tidegauge.store.hlog import Interval
 from tidegauge.store.omb import omb_result, periods_of, quantiles
 
 MS, US, SECOND = 1_000_000, 1_000, 1_000_000_000
@@ -98,6 +101,19 @@ def test_a_window_without_a_whole_second_has_one_period(tmp_path: Path) -> None:
     assert found["publishRate"] == [200]
     assert found["publishLatency50pct"] == pytest.approx([8], rel=0.001)
     assert all(len(found[f"{name}{end}"]) == 1 for name in LATENCY for end in ENDS)
+
+
+def test_a_long_trial_takes_no_longer_than_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By CPU time, which no other load changes: seconds times seconds of a trial of a day would take hours."""
+    seconds = range(10_000)
+    intervals = [Interval(float(at), "", decode(encoded(2 * MS)) if at == seconds[-1] else EMPTY) for at in seconds]
+    monkeypatch.setattr(omb, "each_interval", lambda _: intervals)
+    rows = [{"from_mono_ns": BEGIN + at * SECOND, "service_max_ms": 2.0} for at in seconds]
+    before_s = time.process_time()
+    found = omb._by_second(Path(), "service", rows)
+    assert time.process_time() - before_s < 2
+    assert list(found) == [row["from_mono_ns"] for row in rows]
+    assert found[BEGIN + seconds[-1] * SECOND].count == 1
 
 
 def test_ombs_charts_can_be_drawn(written: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -165,7 +166,8 @@ def _by_second(path: Path, series: str, rows: Sequence[Mapping[str, Any]]) -> di
     found: dict[int, Histogram] = {}
     for interval in each_interval(path) if starts else []:
         at_ns = starts[0] + round(interval.start_s * 1e9)
-        nearest = min(starts, key=lambda start: abs(start - at_ns))
+        after = bisect_left(starts, at_ns)
+        nearest = min(starts[max(0, after - 1) : after + 1], key=lambda start: abs(start - at_ns))
         found[nearest] = add(found.get(nearest, EMPTY), interval.histogram)
     return found
 
