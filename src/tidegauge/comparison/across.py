@@ -14,7 +14,7 @@ from tidegauge.comparison.differences import (
     host_differences,
     settings_digest,
 )
-from tidegauge.comparison.within import Ratio, by_question, ratio_of, rest_on_doubt
+from tidegauge.comparison.within import Ratio, by_question, ratios_of, rest_on_doubt
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words
@@ -24,7 +24,7 @@ from tidegauge.published.examine import Choice, examine, report
 from tidegauge.published.observe import Measured
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.statistics.figures import Shown, compared, figures_found
-from tidegauge.statistics.intervals import NOISE_THRESHOLD, by_block
+from tidegauge.statistics.intervals import NOISE_THRESHOLD
 from tidegauge.store.read import StoredRun
 
 
@@ -140,16 +140,13 @@ def _pair(matched: Matched, names: tuple[str, str], letters: tuple[str, str], no
     usable = matched.base.usable(names[0]), matched.other.usable(names[1])
     doubtful = any(result.validity is Validity.DOUBTFUL for side in usable for result in side)
     shown = (_shown(matched.base.label(names[0]), letters[0]), _shown(matched.other.label(names[1]), letters[1]))
-    ratios = []
-    for figure in compared(Shown.ACROSS, closed_loop=matched.base.closed_loop):
-        first, second = (by_block(side, figure.of) for side in usable)
-        sides = (shown[1], second), (shown[0], first)
-        ratios.append(ratio_of(matched.base.experiment, figure, *sides, doubtful=doubtful, paired=False, noise=noise))
+    figures = compared(Shown.ACROSS, closed_loop=matched.base.closed_loop)
+    sides = (shown[1], usable[1]), (shown[0], usable[0])
+    ratios = ratios_of(matched.base.experiment, figures, *sides, doubtful=doubtful, paired=False, noise=noise)
     compared_sides = (letters[1], names[1], letters[0], names[0], other, base)
     remarks = tuple(_remarks(matched, base, other, letters))
     where, unequal = _where(matched.base), _unequal(base, other, shown)
-    known = tuple(filter(None, ratios))
-    return Pair(matched.base.experiment, where, *compared_sides, known, remarks, unequal)
+    return Pair(matched.base.experiment, where, *compared_sides, tuple(ratios), remarks, unequal)
 
 
 def _shown(system: str, letter: str) -> str:
@@ -210,19 +207,14 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
         systems, _, _ = paired_systems(_systems(ours), _systems(theirs))
         for names in systems:
             shown = (_shown(names[0], letters[0]), _shown(names[1], letters[1]))
-            ratios: list[Ratio] = []
             sides = [
                 [finding for finding in own if finding.system == name and finding.decided]
                 for own, name in zip((ours, theirs), names, strict=True)
             ]
             doubtful = any(rest_on_doubt(own, run.results) for own, run in zip(sides, (base, other), strict=True))
-            for figure in figures_found(Shown.ACROSS):
-                below, above = ((name, by_block(own, figure.of)) for name, own in zip(shown, sides, strict=True))
-                step = figure.resolution_in([*sides[0], *sides[1]])
-                ratio = ratio_of(
-                    experiment, figure, above, below, doubtful=doubtful, resolution=step, paired=False, noise=noise
-                )
-                ratios += [ratio] if ratio else []
+            below, above = zip(shown, sides, strict=True)
+            figures = figures_found(Shown.ACROSS)
+            ratios = ratios_of(experiment, figures, above, below, doubtful=doubtful, paired=False, noise=noise)
             made_of = _of(base, experiment, names[0], point), _of(other, experiment, names[1], point)
             if ratios:
                 compared_sides = (letters[1], names[1], letters[0], names[0], made_of[1], made_of[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tidegauge.comparison.blocks import Block
 from tidegauge.durability import levels_equal
@@ -46,7 +47,8 @@ class Ratio:
         return self.comparison.interval is not None
 
 
-ByBlock = Mapping[int, float]
+Side = tuple[str, Sequence[Any]]
+"""A name, and the results or the findings, whichever the figures are of."""
 
 
 def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
@@ -59,13 +61,12 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
     baseline, *others = block.systems
     found = []
     for system in others:
-        used = (*block.usable(system), *block.usable(baseline))
-        doubtful = any(result.validity is Validity.DOUBTFUL for result in used)
-        for figure in compared(Shown.WITHIN, closed_loop=block.closed_loop):
-            values, base = (by_block(block.usable(name), figure.of) for name in (system, baseline))
-            ratio = ratio_of(block.experiment, figure, (system, values), (baseline, base), doubtful=doubtful)
-            forms = block.of(system)[0].spec.form, block.of(baseline)[0].spec.form
-            found += [replace(ratio, point=block.point, forms=forms)] if ratio else []
+        sides = [(name, block.usable(name)) for name in (system, baseline)]
+        doubtful = any(result.validity is Validity.DOUBTFUL for _, used in sides for result in used)
+        figures = compared(Shown.WITHIN, closed_loop=block.closed_loop)
+        forms = block.of(system)[0].spec.form, block.of(baseline)[0].spec.form
+        made = ratios_of(block.experiment, figures, *sides, doubtful=doubtful)
+        found += [replace(ratio, point=block.point, forms=forms) for ratio in made]
     return found
 
 
@@ -90,12 +91,11 @@ def finding_ratios(
         baseline, *others = sorted(decided) or [""]
         for figure in figures_found(Shown.WITHIN):
             for system in others:
-                pair = [(name, by_block(decided[name], figure.of)) for name in (system, baseline)]
-                both = [*decided[system], *decided[baseline]]
-                doubtful, step = rest_on_doubt(both, results), figure.resolution_in(both)
-                ratio = ratio_of(experiment, figure, *pair, doubtful=doubtful, resolution=step)
+                sides = [(name, decided[name]) for name in (system, baseline)]
+                doubtful = rest_on_doubt([*decided[system], *decided[baseline]], results)
                 forms = _form(system, at, results), _form(baseline, at, results)
-                found += [replace(ratio, point=at_point[0].point, forms=forms)] if ratio else []
+                made = ratios_of(experiment, [figure], *sides, doubtful=doubtful)
+                found += [replace(ratio, point=at_point[0].point, forms=forms) for ratio in made]
     return found
 
 
@@ -111,28 +111,31 @@ def rest_on_doubt(findings: Sequence[Finding], results: Sequence[TrialResult]) -
     return not doubted.isdisjoint(finding.published_trial_id for finding in findings)
 
 
-def ratio_of(
+def ratios_of(
     experiment: str,
-    figure: Figure | FindingFigure,
-    above: tuple[str, ByBlock],
-    below: tuple[str, ByBlock],
+    figures: Sequence[Figure | FindingFigure],
+    above: Side,
+    below: Side,
     *,
     doubtful: bool,
-    resolution: float = 0.0,
     paired: bool = True,
     noise: float = NOISE_THRESHOLD,
-) -> Ratio | None:
-    """Of what `above` and `below` name, by block. None if a side has no figure.
+) -> list[Ratio]:
+    """Of each figure of `above` over that of `below`; none of a figure that a side has not.
 
     Paired where the two have blocks in common; else, when INVALID trials left none, each side for itself. Not `paired`:
     blocks of two runs were measured at different times, whatever their numbers.
     """
-    (system, values), (baseline, base) = above, below
-    better = figure.higher_is_better
-    comparison = compare_paired(values, base, better, noise, resolution) if paired else None
-    if comparison is None:
-        comparison = compare_unpaired([*values.values()], [*base.values()], better, noise, resolution)
-    if comparison is None:
-        return None
-    named = (experiment, figure.name, figure.title, figure.unit, system, baseline)
-    return Ratio(*named, tuple(values.values()), tuple(base.values()), doubtful, comparison)
+    (system, ours), (baseline, theirs) = above, below
+    found = []
+    for figure in figures:
+        values, base = by_block(ours, figure.of), by_block(theirs, figure.of)
+        better = figure.higher_is_better
+        step = figure.resolution_in([*ours, *theirs]) if isinstance(figure, FindingFigure) else 0.0
+        comparison = compare_paired(values, base, better, noise, step) if paired else None
+        if comparison is None:
+            comparison = compare_unpaired([*values.values()], [*base.values()], better, noise, step)
+        if comparison is not None:
+            named = (experiment, figure.name, figure.title, figure.unit, system, baseline)
+            found.append(Ratio(*named, tuple(values.values()), tuple(base.values()), doubtful, comparison))
+    return found
