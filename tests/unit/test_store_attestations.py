@@ -53,6 +53,9 @@ def test_a_damaged_file_attests_nothing(own_data: Path) -> None:
     content["attestations"].append({"system": "half of one"})
     file.write_text(json.dumps(content))
     assert len(known_attestations("kafka@4.3.1", LevelChoice(1), DIGEST)) == 1
+    keep("second")
+    stored = json.loads(file.read_text())["attestations"]
+    assert [attestation.get("run") for attestation in stored] == ["first", None, "second"], "nothing is forgotten"
     file.write_text("{")
     assert known_attestations("kafka@4.3.1", LevelChoice(1), DIGEST) == ()
 

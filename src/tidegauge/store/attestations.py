@@ -34,21 +34,20 @@ def keep_attestations(made: Sequence[Attestation], started_at: str, run: str) ->
         # Two runs that end at the same time must not lose each other's.
         try:
             with locked(directory / ".lock"):
-                known = (*_read(path), replace(attestation, started_at=started_at, run=run))
-                write_json(path, "tidegauge.attestation/1", {"attestations": known}, durable=True)
+                # As they stand there: a newer Tidegauge may have written what this one can't read.
+                known = part_of(path, "attestations") or []
+                all_made = [*known, replace(attestation, started_at=started_at, run=run)]
+                write_json(path, "tidegauge.attestation/1", {"attestations": all_made}, durable=True)
         except OSError as error:
             raise write_failed(directory / ".lock", error) from error
 
 
 def known_attestations(system: str, choice: LevelChoice, settings_digest: str) -> tuple[Attestation, ...]:
     """What is known of a system's version at a level with these settings; what can't be read is left out."""
-    return _read(attestations_directory() / _name(system, choice, settings_digest))
+    path = attestations_directory() / _name(system, choice, settings_digest)
+    return all_readable(Attestation, part_of(path, "attestations"))
 
 
 def _name(system: str, choice: LevelChoice, settings_digest: str) -> str:
     form = f"-{choice.form}" if choice.form else ""
     return re.sub(r"[^A-Za-z0-9.@_-]+", "-", f"{system}-level{choice.level}{form}-{settings_digest}") + ".json"
-
-
-def _read(path: Path) -> tuple[Attestation, ...]:
-    return all_readable(Attestation, part_of(path, "attestations"))
