@@ -109,10 +109,6 @@ class Apt:
         self._run(DOWNLOAD_S_MAX, "apt-get", "-q", "download", *packages, cwd=target)
         return sorted(target.glob("*.deb"))
 
-    def remove(self) -> None:
-        """Drop the package lists: they are large and soon out of date."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-
     def _prepare(self) -> None:
         for name in ("state/lists/partial", "cache/archives/partial", "etc/parts"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
