@@ -117,9 +117,11 @@ class TestChosen:
         (tmp_path / "d.yaml").write_text(DRIVER.replace("acks=all", "acks=1"))
         read, _ = read_driver(tmp_path / "d.yaml", managed=True)
         assert read is not None
-        assert read.terms.of_level == ("acks",)
-        own = replace(read, terms=replace(read.terms, producer={"waits": "1", "acks": "1"}, of_level=("waits",)))
-        assert translate._at_level(own, Chosen(level=1)).terms.producer == {"acks": "1"}
+        assert read.terms.of_level == ("acks", "min.insync.replicas")
+        both = {"waits": "1", "acks": "1"}
+        own = replace(read, terms=replace(read.terms, producer=both, settings=both, of_level=("waits",)))
+        at_level = translate._at_level(own, Chosen(level=1)).terms
+        assert at_level.producer == at_level.settings == {"acks": "1"}
 
     def test_a_form_is_a_word_of_the_systems_that_have_several(self, tmp_path: Path) -> None:
         (tmp_path / "k.yaml").write_text(DRIVER)

@@ -8,9 +8,12 @@ import pytest
 
 from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.model.level import LevelChoice
+from tidegauge.model.server import Setting
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.omb.files import ReadDriver, read_driver, without_secrets
 from tidegauge.systems.attach import SecretReference, TlsChoice
+from tidegauge.systems.kafka.deployment import Node, server_properties
+from tidegauge.systems.kafka.level import derive_level
 
 CLASS = "io.openmessaging.benchmark.driver"
 KAFKA = f"""\
@@ -110,6 +113,20 @@ def test_the_level_that_kafkas_settings_mean(tmp_path: Path, old: str, new: str,
     assert terms.level == level
     if level.level >= 3:
         assert terms.producer["acks"] == ("1" if new == "acks=1" else "all")
+
+
+@pytest.mark.parametrize("minimum", ["# none", "min.insync.replicas=1", "min.insync.replicas=2"])
+def test_brokers_of_our_own_give_the_level_that_kafkas_settings_mean(tmp_path: Path, minimum: str) -> None:
+    terms = read(tmp_path, KAFKA.replace("min.insync.replicas=2", minimum), managed=True).terms
+    nodes = [Node(number, 9092, 9192, 9292, ()) for number in (1, 2, 3)]
+    in_force = server_properties(nodes[0], nodes, terms.settings)["min.insync.replicas"]
+    settings = [
+        Setting("topic t", "min.insync.replicas", in_force),
+        Setting("topic t", "replication.factor", str(terms.copies)),
+        Setting("producer", "acks", terms.producer.get("acks", "all")),
+    ]
+    finding = derive_level(settings, terms.level, terms.nodes)
+    assert (finding.level, finding.problems) == (terms.level.level, ())
 
 
 def test_pulsar(tmp_path: Path) -> None:

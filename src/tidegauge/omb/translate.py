@@ -137,11 +137,12 @@ def _at_level(driver: ReadDriver, chosen: Chosen) -> ReadDriver:
     meant = f"level {terms.level.level}, which the settings of {driver.source.path.name} mean"
     note = f"{asked}: instead of {meant}; checked by reading back."
     # The level says what producers wait for, and how many copies there are.
-    producer = {name: value for name, value in terms.producer.items() if name not in terms.of_level}
-    all_notes = (*terms.notes, note)
-    return replace(
-        driver, terms=replace(terms, level=choice, nodes=nodes, copies=0, producer=producer, notes=all_notes)
-    )
+    own = [
+        {name: value for name, value in given.items() if name not in terms.of_level}
+        for given in (terms.producer, terms.settings)
+    ]
+    decided = replace(terms, level=choice, nodes=nodes, copies=0, producer=own[0], settings=own[1])
+    return replace(driver, terms=replace(decided, notes=(*terms.notes, note)))
 
 
 def _check_form(drivers: Sequence[ReadDriver], chosen: Chosen) -> None:

@@ -49,7 +49,7 @@ class DriverTerms:
         password: kept in memory only.
         token_file: absolute path of a file with a token; "" = none.
         producer, consumer, settings: of the system's clients and servers, which win over Tidegauge's.
-        of_level: names in `producer` that a level decides: without effect where another level is chosen.
+        of_level: names in `producer` and `settings` that a level decides: without effect where another is chosen.
         subscription_type: how consumers share a subscription.
         notes: what is carried out differently, or has no effect here, and why: a sentence each.
     """

@@ -19,6 +19,7 @@ from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
 from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
 
 TOPIC, COMMON, PRODUCER, CONSUMER = "topicConfig", "commonConfig", "producerConfig", "consumerConfig"
+MIN_IN_SYNC = "min.insync.replicas"
 _BATCH_BYTES, _LINGER_MS = 16_384, 5
 """Defaults of the client where a file leaves them out (kafka-clients 4)."""
 
@@ -96,7 +97,7 @@ class _Reader:
 
     def topic(self, settings: dict[str, str], replication: int) -> tuple[bool, int | None]:
         """Whether each append is fsynced, and min.insync.replicas if given."""
-        known = ["min.insync.replicas", "flush.messages", "flush.ms"]
+        known = [MIN_IN_SYNC, "flush.messages", "flush.ms"]
         for key in settings:
             if key not in known:
                 only = f"topics are made with the settings of a durability level only{nearest(key, known)}"
@@ -106,13 +107,13 @@ class _Reader:
             self.refuse(TOPIC, "flush.messages", f"'{flush}': an fsync now and then is no level; 1, or leave it out")
         if settings.get("flush.ms", "0") != "0" or ("flush.ms" in settings and flush != "1"):
             self.refuse(TOPIC, "flush.ms", "must be 0 beside flush.messages=1: an fsync by time is no level")
-        if "min.insync.replicas" not in settings:
+        if MIN_IN_SYNC not in settings:
             return flush == "1", None
-        in_sync = self.number(TOPIC, settings, "min.insync.replicas", 1)
+        in_sync = self.number(TOPIC, settings, MIN_IN_SYNC, 1)
         if in_sync not in (1, REPLICAS_FOR_MAJORITY):
-            self.refuse(TOPIC, "min.insync.replicas", f"'{in_sync}': levels need 1, or 2 for a majority of three")
+            self.refuse(TOPIC, MIN_IN_SYNC, f"'{in_sync}': levels need 1, or 2 for a majority of three")
         elif in_sync > replication:
-            self.refuse(TOPIC, "min.insync.replicas", f"'{in_sync}' is above replicationFactor ({replication})")
+            self.refuse(TOPIC, MIN_IN_SYNC, f"'{in_sync}' is above replicationFactor ({replication})")
         return flush == "1", in_sync
 
     def common(self, settings: Mapping[str, str]) -> TlsChoice | None:
@@ -190,6 +191,8 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
     # Where the file does not say how many copies "all" waits for, the cluster's own default does.
     open_question = acks_all and in_sync is None and copies > 1 and not managed
     level = LevelChoice(level_of(replication_sync=replicated, local_sync=synced), as_found=open_question)
+    # Brokers of our own would ask for two in sync, which "all" waits for: the file's level is another one.
+    one_in_sync = managed and acks_all and not replicated and copies > 1
     shared = {key: common[key] for key in _OF_BOTH_CLIENTS if key in common}
     for_consumers = {key: common[key] for key in _OF_CONSUMERS if key in common}
     return DriverTerms(
@@ -202,7 +205,8 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
         # At levels with copies Tidegauge asks for the same.
         producer={**shared, **producer, **({} if replicated else {"acks": "all" if acks_all else "1"})},
         consumer={**shared, **for_consumers, **consumer},
-        of_level=("acks",),
+        settings={MIN_IN_SYNC: "1"} if one_in_sync else {},
+        of_level=("acks", MIN_IN_SYNC),
         notes=tuple(reader.notes),
     )
 
