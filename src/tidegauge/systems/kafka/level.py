@@ -32,19 +32,19 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
     topics = scopes_of(settings)
     if not topics:
         return LevelFinding(None, (), ("no settings of any topic were read back, so the level is unknown",))
-    synced, reasons, unsynced = _local_sync(settings, topics)
+    reasons, unsynced = _local_sync(settings, topics)
     replicated, replication_reason = _replication(settings, topics, choice, nodes)
     if any(s.name == "acks" and s.value == "0" for s in settings):
         return LevelFinding(None, (), ("acks=0: the producer waits for no acknowledgement at all",))
-    level = level_of(replication_sync=replicated, local_sync=synced)
-    culprits = list(unsynced) if choice.level in (1, 3) else [] if unsynced else ["flush.messages=1 on every topic"]
+    level = level_of(replication_sync=replicated, local_sync=not unsynced)
+    culprits = [*unsynced] if choice.level in (1, 3) else [] if unsynced else ["flush.messages=1 on every topic"]
     if replicated != (choice.level in (1, 2)):
         culprits.append(replication_reason)
     return finding_of(level, choice, (*reasons, replication_reason), culprits)
 
 
-def _local_sync(settings: Sequence[Setting], topics: Sequence[str]) -> tuple[bool, list[str], list[str]]:
-    """Whether every topic is fsynced before the acknowledgement, the reasoning, and the settings that prevent it."""
+def _local_sync(settings: Sequence[Setting], topics: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Of each topic whether it is fsynced before the acknowledgement, and the settings that prevent it."""
     reasons, culprits = [], []
     for topic in topics:
         value = next((s.value for s in settings if s.scope == topic and s.name == "flush.messages"), None)
@@ -53,7 +53,7 @@ def _local_sync(settings: Sequence[Setting], topics: Sequence[str]) -> tuple[boo
         else:
             reasons.append(f"{topic}: flush.messages={value}, so an acknowledged message may be in memory only")
             culprits.append(f"{topic}: flush.messages={value}")
-    return not culprits, reasons, culprits
+    return reasons, culprits
 
 
 def _replication(
