@@ -11,6 +11,7 @@ from tidegauge.distribution.extensions import driver_directory, extensions
 from tidegauge.durability import LevelChoice
 from tidegauge.errors import UserError
 from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.omb.files import read_driver
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
 from tidegauge.worker.archive import worker_class_path
@@ -132,6 +133,14 @@ def test_a_package_whose_omb_files_can_not_be_read_is_named(install: Install, co
         registry.omb_drivers()
     assert "The system 'small' of the package outside_" in refused.value.message
     assert why in refused.value.message
+
+
+def test_a_driver_class_of_a_package_need_not_be_in_one(install: Install, tmp_path: Path) -> None:
+    code = "from tidegauge.systems.omb import OmbDriver\nOMB = OmbDriver('SmallDriver', 'small', lambda *_: None)\n"
+    (install("small", SMALLEST) / "omb.py").write_text(code)
+    (tmp_path / "d.yaml").write_text("name: d\ndriverClass: a.kafca.Driver\n")
+    _, source = read_driver(tmp_path / "d.yaml", managed=True)
+    assert "did you mean 'io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver'" in str(source.problems[0])
 
 
 def test_a_name_that_is_built_in_is_refused(install: Install) -> None:

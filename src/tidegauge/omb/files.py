@@ -78,11 +78,16 @@ def _driver(source: Source) -> OmbDriver | None:
 
 def _nearest_class(wanted: str, known: list[str]) -> str:
     """A suggestion by the last package alone: what all drivers' names share makes each look like the others."""
-    packages = {name.split(".")[-2]: name for name in known}
-    close = get_close_matches(f".{wanted}".split(".")[-2], list(packages), n=1, cutoff=_CLOSE)
+    packages = {_last_package(name): name for name in known}
+    close = get_close_matches(_last_package(wanted), list(packages), n=1, cutoff=_CLOSE)
     return (
         f" (did you mean '{packages[close[0]]}'?)" if close else " is OMB's driver for a system that is not known here"
     )
+
+
+def _last_package(name: str) -> str:
+    """ "" of a class that is in none."""
+    return f".{name}".split(".")[-2]
 
 
 def _attach(terms: DriverTerms, source: Source, system: System) -> AttachChoice | None:
