@@ -228,9 +228,10 @@ class TestRepository:
     </mirrors></settings>"""
 
     def test_mirror(self) -> None:
-        assert mirror_of_central(self.SETTINGS) == "https://mirror/maven2"
-        assert mirror_of_central("<settings/>") == ""
-        assert mirror_of_central("not xml") == ""
+        assert mirror_of_central(self.SETTINGS.encode()) == "https://mirror/maven2"
+        assert mirror_of_central(b"<settings/>") == ""
+        assert mirror_of_central(b"not xml") == ""
+        assert mirror_of_central(b'<?xml version="1.0" encoding="none"?><settings/>') == ""
 
     def test_order(self, tmp_path: Path) -> None:
         assert repository_url({"HOME": str(tmp_path)}) == "https://repo.maven.apache.org/maven2"
@@ -238,6 +239,12 @@ class TestRepository:
         (tmp_path / ".m2/settings.xml").write_text(self.SETTINGS)
         assert repository_url({"HOME": str(tmp_path)}) == "https://mirror/maven2"
         assert repository_url({"HOME": str(tmp_path), "MAVEN_REPO": "https://mine/"}) == "https://mine"
+
+    def test_settings_in_another_encoding(self, tmp_path: Path) -> None:
+        (tmp_path / ".m2").mkdir()
+        text = f'<?xml version="1.0" encoding="ISO-8859-1"?>{self.SETTINGS.replace("<id>a", "<id>ä")}'
+        (tmp_path / ".m2/settings.xml").write_bytes(text.encode("latin-1"))
+        assert repository_url({"HOME": str(tmp_path)}) == "https://mirror/maven2"
 
 
 class TestManifest:

@@ -82,7 +82,7 @@ def repository_url(environment: Mapping[str, str] | None = None) -> str:
         return env["MAVEN_REPO"].rstrip("/")
     settings = Path(env.get("HOME", "~")).expanduser() / ".m2" / "settings.xml"
     try:
-        return mirror_of_central(settings.read_text()) or MAVEN_CENTRAL
+        return mirror_of_central(settings.read_bytes()) or MAVEN_CENTRAL
     except OSError:
         return MAVEN_CENTRAL
 
@@ -97,11 +97,11 @@ def shown_repository() -> str:
     return without_credentials(repository_url())
 
 
-def mirror_of_central(settings_xml: str) -> str:
+def mirror_of_central(settings_xml: bytes) -> str:
     """Address of the mirror that a Maven settings file names for Central, "" if it names none. Pure."""
     try:
-        root = ET.fromstring(settings_xml)
-    except ET.ParseError:
+        root = ET.fromstring(settings_xml)  # Which knows its encoding.
+    except (ET.ParseError, LookupError, ValueError):
         return ""
     for mirror in root.iterfind(".//{*}mirror"):
         covered = {part.strip() for part in mirror.findtext("{*}mirrorOf", "").split(",")}
