@@ -229,6 +229,8 @@ class TestRepository:
 
     def test_mirror(self) -> None:
         assert mirror_of_central(self.SETTINGS.encode()) == "https://mirror/maven2"
+        for but_central in ("*,!central", "external:*, !central"):
+            assert mirror_of_central(self.SETTINGS.replace("x,central", but_central).encode()) == ""
         assert mirror_of_central(b"<settings/>") == ""
         assert mirror_of_central(b"not xml") == ""
         assert mirror_of_central(b'<?xml version="1.0" encoding="none"?><settings/>') == ""

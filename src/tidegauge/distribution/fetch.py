@@ -105,7 +105,7 @@ def mirror_of_central(settings_xml: bytes) -> str:
         return ""
     for mirror in root.iterfind(".//{*}mirror"):
         covered = {part.strip() for part in mirror.findtext("{*}mirrorOf", "").split(",")}
-        if {"*", "central", "external:*"} & covered:
+        if {"*", "central", "external:*"} & covered and "!central" not in covered:
             return mirror.findtext("{*}url", "").strip().rstrip("/")
     return ""
 
