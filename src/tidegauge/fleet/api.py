@@ -66,7 +66,6 @@ class Rig(Protocol):
 
     def refusals(self) -> Mapping[Ability, str]:
         """What can't be done on this host, and why ("needs root"); empty if everything can."""
-        ...
 
     # Disks
 
@@ -80,14 +79,12 @@ class Rig(Protocol):
         which needs no root, is a directory, for which room is only looked for: it can lose its power, but neither be
         slow nor hang.
         """
-        ...
 
     def remove_disk(self, place: Path) -> None:
         """Unmount and remove a disk with its image and directory, after lifting its faults. Gone already is fine.
 
         Processes that use it must have ended.
         """
-        ...
 
     def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
         """Cut the power of nodes: these processes with everything they started, and these disks, all at one moment.
@@ -98,36 +95,29 @@ class Rig(Protocol):
         already are fine. Raises `RunFailedError`, and cuts nothing, if a thread can't be stopped or a process that is
         not named has files of the disks open: what is reported to it as durable during a cut may be lost.
         """
-        ...
 
     def throttle_disk(self, place: Path, bytes_per_s: int | None = None, ops_per_s: int | None = None) -> None:
         """Limit a disk, reads and writes each. None is no limit; both None lift it."""
-        ...
 
     def hang_disk(self, place: Path) -> None:
         """Let every write to a disk wait until `unhang_disk`; reads of what is cached go on. Twice is fine.
 
         What was written before is made durable by it. Returns once that is so.
         """
-        ...
 
     def unhang_disk(self, place: Path) -> None:
         """Let a hung disk go on. One that does not hang is fine."""
-        ...
 
     # Processes
 
     def kill(self, processes: Sequence[str]) -> None:
         """SIGKILL these processes with everything they started, and wait until they are gone: a crash, no power cut."""
-        ...
 
     def pause(self, processes: Sequence[str]) -> None:
         """Stop these processes with everything they started. Returns when every thread is seen stopped."""
-        ...
 
     def resume(self, processes: Sequence[str]) -> None:
         """Let paused processes go on. Those that are not paused are fine."""
-        ...
 
     # Networks
 
@@ -138,34 +128,27 @@ class Rig(Protocol):
         server that is to be reached from outside its namespace must listen on its node's address, not on loopback.
         Processes join by `ProcessSpec.network_node`.
         """
-        ...
 
     def remove_network(self) -> None:
         """Remove the network, if there is one. Processes in it must have ended."""
-        ...
 
     def partition(self, sources: Collection[str], targets: Collection[str], both_ways: bool = True) -> None:
         """Let nothing pass from any of `sources` to any of `targets`, and back if `both_ways`. Adds to those there are.
 
         Both are names of nodes, or `CLIENTS`.
         """
-        ...
 
     def heal(self) -> None:
         """Lift all partitions."""
-        ...
 
     def lose_packets(self, node: str, share: float) -> None:
         """Drop this share (0 to 1) of the packets from and to a node, by chance; 0 lifts it."""
-        ...
 
     def limit_rate(self, node: str, bytes_per_s: int | None) -> None:
         """Limit what a node sends, and what it receives, to this rate each; None lifts it."""
-        ...
 
     def lift_all(self) -> None:
         """Undo every fault: hung, slow, paused, partitioned, lossy, limited. Disks and the network stay."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -224,39 +207,30 @@ class Host(Protocol):
     @property
     def rig(self) -> Rig:
         """Disks and networks of nodes' own, and what can be done to them."""
-        ...
 
     def start(self, spec: ProcessSpec) -> ProcessStatus:
         """Start a process. Raises `StartFailedError` if the executable can't be run."""
-        ...
 
     def status(self, name: str) -> ProcessStatus:
         """State and use of a process that this host started (of its whole session, children included)."""
-        ...
 
     def stop(self, name: str) -> ProcessStatus:
         """SIGTERM, wait `stop_grace_s`, SIGKILL; its children too. Returns when all are gone. Twice is fine."""
-        ...
 
     def signal(self, name: str, signal_number: int) -> None:
         """Send a signal to the process itself (SIGSTOP, SIGCONT, SIGKILL)."""
-        ...
 
     def free_ports(self, count: int) -> list[int]:
         """TCP ports free on loopback at this moment, none that this or another live agent was given before."""
-        ...
 
     def release_ports(self, ports: Sequence[int]) -> None:
         """Give back ports that nobody listens on any more. Those that were never given are no error."""
-        ...
 
     def track_directory(self, path: Path) -> None:
         """A directory to remove when the lease ends without us having removed it (crash clean-up)."""
-        ...
 
     def remove_directory(self, path: Path) -> None:
         """Remove a tracked directory with all it holds, as far as that goes. Never raises."""
-        ...
 
     def write(self, path: Path, text: str, mode: int | None = None) -> Path:
         """Write a file on the host, in UTF-8, with the folders above it. Returns `path`.
@@ -264,36 +238,29 @@ class Host(Protocol):
         Durably: a node whose power is cut is to find its own configuration again. `mode`: its permissions, from the
         first byte on no wider than the owner's; None = the usual ones. Raises `StartFailedError` if it can't be.
         """
-        ...
 
     def make_directories(self, *paths: Path, mode: int | None = None) -> None:
         """Make directories on the host, those that are there already are fine. Raises `StartFailedError`.
 
         `mode`: permissions of the new ones that are named; None = the usual ones.
         """
-        ...
 
     def read_end(self, path: Path, bytes_max: int) -> str:
         """The last bytes of a file on the host, such as a log; "" if there is none."""
-        ...
 
     def write_back(self, directories: Sequence[Path]) -> str:
         """Have all on disk that was written to these file systems; why that can't be done, "" if it is done."""
-        ...
 
     def free_space(self, places: Sequence[Path]) -> Sequence[FreeSpace]:
         """What is free on the disks of these places now; of several hosts on each."""
-        ...
 
     def calm_disk(self, directory: Path) -> Calm:
         """See `hosts.fsync.calm_disk`."""
-        ...
 
     def find_copies(
         self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
     ) -> Mapping[Message, tuple[Copy, ...]]:
         """See `attestation.data_files.find_copies`. It may take minutes."""
-        ...
 
     def watch_syncs(self, processes: Sequence[str]) -> AbstractContextManager[Callable[[], Watch]]:
         """Record in this block what processes that this host started make durable. Root only. One at a time.
@@ -301,18 +268,15 @@ class Host(Protocol):
         The block is given what ends the recording and returns what was seen; once only. Raises `NoTraceError` with the
         reason if that can't be done; so does the end if the recording is lost.
         """
-        ...
 
     def agent_cpu_s(self) -> float:
         """CPU seconds that the agent itself has used so far."""
-        ...
 
     def samples(self, after: int) -> list[Sample]:
         """What was used, second by second, since the sample of that number (0 = all that are kept: two minutes).
 
         The agent looks once a second for as long as somebody asks.
         """
-        ...
 
 
 class Remote(Protocol):
@@ -324,11 +288,9 @@ class Remote(Protocol):
         Raises `RunFailedError`, which names host and method, if the host or the process is gone or does not answer in
         time, and what the method itself raised if that is a `TidegaugeError` or an `OSError`.
         """
-        ...
 
     def end(self) -> None:
         """End its process. Never raises."""
-        ...
 
 
 class Launcher(Protocol):
@@ -336,12 +298,9 @@ class Launcher(Protocol):
 
     def hosts(self) -> Sequence[FleetHost]:
         """Every host that is in the fleet, or was and is lost, by address."""
-        ...
 
     def start(self, host: FleetHost, kind: Callable[[], object]) -> Remote:
         """Make an object of a class that the host's own installation has. Does not wait: the first call does."""
-        ...
 
     def close(self) -> None:
         """End what was started. Never raises."""
-        ...

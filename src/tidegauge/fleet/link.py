@@ -85,15 +85,12 @@ class Link(Protocol):
 
     def send(self, data: bytes) -> None:
         """Send all of it; waits where the other end is slow. Raises `OSError` if it is gone."""
-        ...
 
     def receive(self) -> bytes:
         """What has come, at least one byte; waits for it. b"" if the other end is gone."""
-        ...
 
     def close(self) -> None:
         """The other end sees it. Never raises."""
-        ...
 
 
 class Channel(Protocol):
@@ -104,11 +101,9 @@ class Channel(Protocol):
 
     def read(self) -> bytes | None:
         """What has come; None if nothing has, b"" if the other end is gone."""
-        ...
 
     def write(self, data: bytes) -> int:
         """How much of it was taken. Raises `OSError` if the other end is gone."""
-        ...
 
 
 class Pipes:
