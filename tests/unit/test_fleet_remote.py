@@ -151,6 +151,24 @@ def test_a_stopped_agent_is_lost_too(monkeypatch: pytest.MonkeyPatch, said: list
     assert set(said) == {"The host 127.0.0.2 is lost: its agent can't be reached any more.", f"127.0.0.2: {said[0]}"}
 
 
+def test_an_agent_that_does_what_takes_long_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, said: list[str], tmp_path: Path
+) -> None:
+    """Nor does its lease run out meanwhile, though it reads no renewals."""
+    monkeypatch.setattr(remote, "_UNHEARD_S_MAX", 0.2)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with agents_on(HOSTS[:1], Direct(), said.append, lease_s=1.0) as (agent,):
+        agent.start(spec(tmp_path, "sleep 1000"))
+        # Whoever opens it to read waits for somebody who writes.
+        writer = threading.Timer(2.5, lambda: os.close(os.open(pipe, os.O_WRONLY)))
+        writer.start()
+        assert agent.read_end(pipe, 100) == ""
+        writer.join()
+        assert agent.status("p").running
+    assert said == []
+
+
 def test_nobody_else_is_let_in(tmp_path: Path) -> None:
     """Neither without TLS, nor with a certificate of another run, nor with that of another agent of this run."""
     authority, starter = Authority(), AgentStarter()

@@ -3,8 +3,8 @@
 Runs as `python -m tidegauge.fleet.agent LEASE_S AGENT_ID` in a session of its own and speaks (see `link`) on standard
 input and output; with an ADDRESS as well, on a TLS connection that the controller makes to it there (see
 `fleet.listening`).
-It ends everything it started when the controller asks for it, closes the link (or dies), or has not renewed its lease
-for LEASE_S seconds. One thread, asleep until something happens: it runs beside measurements.
+It ends everything it started when the controller asks for it, closes the link (or dies), or has not been heard for
+LEASE_S seconds. One thread, asleep until something happens: it runs beside measurements.
 """
 
 from __future__ import annotations
@@ -134,18 +134,6 @@ def _found_copies(directories: Sequence[Path], trial_id: int, wanted: Sequence[S
     return [[*key, str(copy.file), copy.offset] for key, copies in found.items() for copy in copies]
 
 
-FILE_CALLS: dict[str, Callable[..., Any]] = {
-    "remove_directory": remove_directory,
-    "write": write,
-    "make_directories": make_directories,
-    "read_end": read_end,
-    "write_back": write_back,
-    "calm_disk": calm_disk,
-    "find_copies": _found_copies,
-    "drop_page_cache": lambda directories: drop_page_cache([existing(path) for path in directories]),
-}
-
-
 def _paths(names: Sequence[str]) -> list[Path]:
     return [Path(name) for name in names]
 
@@ -235,10 +223,16 @@ class Agent:
             "clock": time.monotonic_ns,
             "clock_listen": self._listen_to_clocks,
             "clock_burst": self._clock_burst,
-            **{
-                name: self._at_leisure(call)
-                for name, call in (FILE_CALLS | self._syncs.calls | self._rig.calls).items()
-            },
+            "remove_directory": remove_directory,
+            "write": write,
+            "make_directories": make_directories,
+            "read_end": read_end,
+            "write_back": write_back,
+            "calm_disk": calm_disk,
+            "find_copies": _found_copies,
+            "drop_page_cache": lambda directories: drop_page_cache([existing(path) for path in directories]),
+            **self._syncs.calls,
+            **self._rig.calls,
         }
         self._later_calls: dict[str, Callable[..., None]] = {"stop": self._stop, "shutdown": self._shutdown}
         """Given the request's number as well, and answered when they are done."""
@@ -290,10 +284,12 @@ class Agent:
 
     def _handle(self, message: link.Message) -> None:
         call = message.pop("call")
-        if call == "renew":
-            self._lease_ends_s = time.monotonic() + self._lease_s
-            return
-        request = int(message.pop("id"))
+        if call != "renew":
+            self._carry_out(call, int(message.pop("id")), message)
+        # Whoever asks lives. Afterwards: while something takes long, renewals wait unread.
+        self._lease_ends_s = max(self._lease_ends_s, time.monotonic() + self._lease_s)
+
+    def _carry_out(self, call: str, request: int, message: link.Message) -> None:
         try:
             if self._closing:
                 raise RunFailedError("The agent is ending.")
@@ -376,17 +372,6 @@ class Agent:
             os.kill(child.identity.pid, signal_number)
             return
         raise RunFailedError(f"{name} has ended already.", log_path=Path(child.spec.log_path))
-
-    def _at_leisure(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """A call that may take long: the lease, whose renewals wait unread meanwhile, does not run out."""
-
-        def carried_out(**arguments: Any) -> Any:
-            try:
-                return call(**arguments)
-            finally:
-                self._lease_ends_s = max(self._lease_ends_s, time.monotonic() + self._lease_s)
-
-        return carried_out
 
     def _stop(self, request: int, name: str) -> None:
         child = self._children.named(name)

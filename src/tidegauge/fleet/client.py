@@ -144,13 +144,15 @@ class AgentHost:
 
     def __init__(self, name: str, link: Link, lease_s: float) -> None:
         self.name = name
-        self.rig = AgentRigCalls(self._call)
+        self.rig = AgentRigCalls(self._call_at_leisure)
         self._link = link
         self._write_lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[Any]] = {}
         self._waiting_lock = threading.Lock()
         self._is_gone = False
+        self._long_calls = 0
+        """That wait for their answers now."""
         self._closing = threading.Event()
         self._grace_s_max = 0.0
         threading.Thread(target=self._read_replies, name="agent-replies", daemon=True).start()
@@ -188,28 +190,28 @@ class AgentHost:
     def remove_directory(self, path: Path) -> None:
         """See `Host.remove_directory`."""
         with contextlib.suppress(RunFailedError):
-            self._call("remove_directory", path=path)
+            self._call_at_leisure("remove_directory", path=path)
 
     def write(self, path: Path, text: str, mode: int | None = None) -> Path:
         """See `Host.write`."""
-        self._call("write", path=path, text=text, mode=mode)
+        self._call_at_leisure("write", path=path, text=text, mode=mode)
         return path
 
     def make_directories(self, *paths: Path, mode: int | None = None) -> None:
         """See `Host.make_directories`."""
-        self._call("make_directories", paths=paths, mode=mode)
+        self._call_at_leisure("make_directories", paths=paths, mode=mode)
 
     def read_end(self, path: Path, bytes_max: int) -> str:
         """See `Host.read_end`."""
-        return str(self._call("read_end", path=path, bytes_max=bytes_max))
+        return str(self._call_at_leisure("read_end", path=path, bytes_max=bytes_max))
 
     def drop_page_cache(self, directories: Sequence[Path]) -> CacheDrop:
         """See `hosts.memory.drop_page_cache`: of this host; of what is not there yet, where it will be made."""
-        return CacheDrop(**self._call("drop_page_cache", directories=directories))
+        return CacheDrop(**self._call_at_leisure("drop_page_cache", directories=directories))
 
     def write_back(self, directories: Sequence[Path]) -> str:
         """See `Host.write_back`."""
-        return str(self._call("write_back", directories=directories))
+        return str(self._call_at_leisure("write_back", directories=directories))
 
     def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
         """See `Host.free_space`."""
@@ -218,14 +220,14 @@ class AgentHost:
 
     def calm_disk(self, directory: Path) -> Calm:
         """See `Host.calm_disk`."""
-        return typed(Calm, self._call("calm_disk", directory=directory))
+        return typed(Calm, self._call_at_leisure("calm_disk", directory=directory))
 
     def find_copies(
         self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
     ) -> Mapping[Message, tuple[Copy, ...]]:
         """See `Host.find_copies`."""
         found: dict[Message, tuple[Copy, ...]] = {}
-        for producer, sequence, file, offset in self._call(
+        for producer, sequence, file, offset in self._call_at_leisure(
             "find_copies", timeout_s=_SEARCH_S_MAX, directories=directories, trial_id=trial_id, wanted=sorted(wanted)
         ):
             message = (int(producer), int(sequence))
@@ -240,10 +242,10 @@ class AgentHost:
         def finish() -> Watch:
             nonlocal finished
             finished = True
-            return typed(Watch, self._call("end_syncs"))
+            return typed(Watch, self._call_at_leisure("end_syncs"))
 
         try:
-            self._call("begin_syncs", names=processes)
+            self._call_at_leisure("begin_syncs", names=processes)
             yield finish
         finally:
             if not finished:
@@ -288,8 +290,26 @@ class AgentHost:
     def silent(self, call: str, timeout_s: float) -> RunFailedError:
         """The error that says that the agent did not answer a call in time."""
 
+    def _shut_down(self) -> list[str]:
+        """End all processes and the agent; what could not be removed."""
+        notes: list[str] = self._call_at_leisure("shutdown", timeout_s=self._grace_s_max + CLOSE_MARGIN_S)
+        return notes
+
+    def _call_at_leisure(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
+        """Ask for what may take long: the agent answers nobody else meanwhile."""
+        with self._waiting_lock:
+            self._long_calls += 1
+        try:
+            return self._call(call, timeout_s, **arguments)
+        finally:
+            with self._waiting_lock:
+                self._long_calls -= 1
+
     def _call(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
-        """Ask the agent and wait for its answer. Raises `RunFailedError`, or what `link.error_to_json` knows."""
+        """Ask for what is answered at once, or later without keeping others waiting, and wait for the answer.
+
+        Raises `RunFailedError`, or what `link.error_to_json` knows.
+        """
         timeout_s = _ANSWER_S_MAX if timeout_s is None else timeout_s
         answer: Future[Any] = Future()
         with self._waiting_lock:

@@ -86,7 +86,7 @@ class LocalHost(AgentHost):
         notes: list[str] = []
         try:
             with contextlib.suppress(RunFailedError):
-                notes = self._call("shutdown", timeout_s=self._grace_s_max + CLOSE_MARGIN_S)
+                notes = self._shut_down()
         finally:
             self._link.close()
         try:

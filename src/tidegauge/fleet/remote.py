@@ -9,14 +9,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import SyncCall, Watch
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import Host, Launcher, ProcessSpec, ProcessStatus
 from tidegauge.fleet.authority import Authority
-from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, RENEWALS_PER_LEASE, AgentHost
+from tidegauge.fleet.client import LEASE_S, RENEWALS_PER_LEASE, AgentHost
 from tidegauge.fleet.link import Link
 from tidegauge.fleet.listening import AgentStarter, Listening, connected
 from tidegauge.fleet.rigs import Result, RigHost, RigOfHosts, at_once
@@ -31,11 +30,6 @@ _START_S_MAX = 90.0
 _CONNECT_S_MAX = 10.0
 _HELLO_S_MAX = 60.0
 _UNHEARD_S_MAX = 10.0
-_QUICK_CALLS = frozenset(
-    {"hello", "clock", "start", "status", "stop", "signal", "free_ports", "hold_ports", "release_ports"}
-    | {"track_directory", "agent_cpu_s", "samples", "free_space", "clock_listen", "clock_burst"}
-)
-"""What an agent answers at once, or later without keeping others waiting."""
 _CLOCK_ASKS = 20
 _PORT_ROUNDS = 10
 _LOG_BYTES_MAX = 4 << 20
@@ -52,7 +46,6 @@ class RemoteHost(AgentHost):
         self.interface = listening.interface
         self._log = listening.log
         self._say = say
-        self._long_calls = 0
         super().__init__(host.address, link, lease_s)
 
     def close(self) -> list[str]:
@@ -61,7 +54,7 @@ class RemoteHost(AgentHost):
             return []
         self._closing.set()
         try:
-            notes = self._call("shutdown", timeout_s=self._grace_s_max + CLOSE_MARGIN_S)
+            notes = self._shut_down()
         except RunFailedError as error:
             notes = [error.message]
         self._link.close()
@@ -81,23 +74,11 @@ class RemoteHost(AgentHost):
         while not self._closing.wait(lease_s / RENEWALS_PER_LEASE):
             try:
                 self._write({"call": "renew"})
-                super()._call("hello", timeout_s=_UNHEARD_S_MAX)
+                self._call("hello", timeout_s=_UNHEARD_S_MAX)
             except (RunFailedError, OSError, ValueError):
                 if not self._long_calls:
                     self._link.close()
                     return
-
-    def _call(self, call: str, timeout_s: float | None = None, **arguments: object) -> Any:
-        """See `AgentHost._call`. Meanwhile an agent that does what may take long answers nobody else."""
-        if call in _QUICK_CALLS:
-            return super()._call(call, timeout_s, **arguments)
-        with self._waiting_lock:
-            self._long_calls += 1
-        try:
-            return super()._call(call, timeout_s, **arguments)
-        finally:
-            with self._waiting_lock:
-                self._long_calls -= 1
 
     def gone(self) -> RunFailedError:
         """See `AgentHost.gone`."""
