@@ -28,6 +28,7 @@ class Agent:
         self._arrivals = arrivals
         self.refused: dict[str, str] = {}
         self.fails = ""
+        self.cannot = ""
 
     def _note(self, what: str, details: Any = None) -> None:
         self._done.append((self._address, what, details))
@@ -47,9 +48,18 @@ class Agent:
         self._note("hang", place.name)
 
     def pause(self, processes: Sequence[str]) -> None:
+        if self.cannot == "pause":
+            raise RunFailedError("kafka could not be stopped.")
         self._note("pause", list(processes))
 
+    def resume(self, processes: Sequence[str]) -> None:
+        self._note("resume", list(processes))
+        if self.cannot:
+            raise RunFailedError("The host is lost.")
+
     def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
+        if self.cannot == "cut":
+            raise RunFailedError("bash has files open there.")
         self._note("cut", (list(processes), [place.name for place in places]))
         # This host's clock shows another time.
         checks = tuple(DiskCheck(str(place), "ext4", True, "") for place in places)
@@ -126,6 +136,24 @@ def test_all_stand_still_on_all_hosts_before_the_first_disk_is_cut_off(stage: St
     assert times_ns[-1] <= time.monotonic_ns()
     # By this host's clock, and as far apart as by theirs.
     assert report.mounted_ns - report.cut_ns == 20
+
+
+@pytest.mark.parametrize(("cannot", "why"), [("pause", "could not be stopped"), ("cut", "has files open there")])
+def test_all_go_on_where_one_host_refuses_a_power_cut(stage: Stage, cannot: str, why: str) -> None:
+    stage.rig.make_disk(Path("/d/disk-2"), 1 << 20, "ext4", "server-2")
+    stage.agents["10.0.0.2"].cannot = cannot
+    with pytest.raises(RunFailedError, match=why):
+        stage.rig.cut_power(list(PROCESSES), [Path("/d/disk-2")])
+    assert set(stage.hosts_of("resume")) == {"10.0.0.1", "10.0.0.2", "10.0.0.3"}
+    last = {address: what for address, what, _ in stage.done if what in ("pause", "resume")}
+    assert set(last.values()) == {"resume"}
+
+
+def test_all_go_on_where_one_host_cannot_pause(stage: Stage) -> None:
+    stage.agents["10.0.0.3"].cannot = "pause"
+    with pytest.raises(RunFailedError, match="could not be stopped"):
+        stage.rig.pause(list(PROCESSES))
+    assert {address: what for address, what, _ in stage.done} == dict.fromkeys(list(stage.agents)[:3], "resume")
 
 
 def test_a_link_is_cut_where_packets_arrive(stage: Stage) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import product
@@ -96,11 +97,8 @@ class RigOfHosts:
         """See `Rig.cut_power`: every process on every host stands still before the first disk is cut off.
 
         Times are this host's, and later than what they are of by as much as an answer takes. Where a host refuses, the
-        others may have been cut.
+        others may have been cut; what was not goes on.
         """
-        asked_ns = time.monotonic_ns()
-        self.pause(processes)
-        frozen_ns = time.monotonic_ns()
         by_host = {host: (names, list[Path]()) for host, names in self._by_host(processes).items()}
         for place in places:
             for host in self._hosts_of_disk(place):
@@ -116,7 +114,11 @@ class RigOfHosts:
                 mounted_ns=report.mounted_ns + later_ns,
             )
 
-        reports = at_once(cut, by_host)
+        asked_ns = time.monotonic_ns()
+        with self._going_on_otherwise(processes):
+            self.pause(processes)
+            frozen_ns = time.monotonic_ns()
+            reports = at_once(cut, by_host)
         return CutReport(
             asked_ns=asked_ns,
             frozen_ns=frozen_ns,
@@ -149,12 +151,23 @@ class RigOfHosts:
     def pause(self, processes: Sequence[str]) -> None:
         """See `Rig.pause`."""
         by_host = self._by_host(processes)
-        at_once(lambda host: host.rig.pause(by_host[host]), by_host)
+        with self._going_on_otherwise(processes):
+            at_once(lambda host: host.rig.pause(by_host[host]), by_host)
 
     def resume(self, processes: Sequence[str]) -> None:
         """See `Rig.resume`."""
         by_host = self._by_host(processes)
         at_once(lambda host: host.rig.resume(by_host[host]), by_host)
+
+    @contextlib.contextmanager
+    def _going_on_otherwise(self, processes: Sequence[str]) -> Iterator[None]:
+        """Where one host can't do what this block asks, no process stays stopped on any."""
+        try:
+            yield
+        except RunFailedError:
+            with contextlib.suppress(RunFailedError):
+                self.resume(processes)
+            raise
 
     # Networks
 
