@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegauge.hosts.ceilings import DiskCeiling, RunCeilings
+from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity
-from tidegauge.model.use import NOTHING_SEEN
+from tidegauge.model.use import NOTHING_SEEN, host_of
+from tidegauge.plain import grouped
 
 PRICE_HELP = "a number, with a currency if you like: 0.34, '0.34 USD' or '0.34 EUR'"
 _PRICE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:\s+([A-Za-z]{1,8}))?")
@@ -162,11 +164,19 @@ def connections_of(spec: TrialSpec) -> int:
     return max(1, clients + spec.nodes * (spec.nodes - 1) // 2)
 
 
-def on_each(devices: Sequence[str], nodes: int, copies: int) -> dict[str, float]:
-    """How many copies of a message there are on each device, on average, where nodes take devices by turns."""
-    if not devices or nodes < 1:
-        return {}
-    held = Counter(devices[node % len(devices)] for node in range(nodes))
+def on_each(devices: Sequence[str], nodes: int, copies: int, *, journals: bool = False) -> dict[str, float]:
+    """How many copies of a message there are on each device, on average, where nodes take hosts and devices by turns.
+
+    A node that has several for its data spreads it over them in its system's own way: of these nothing is known.
+    """
+    hosts = [tuple(there) for there in grouped((host_of(device), device) for device in devices).values()]
+    held: Counter[str] = Counter()
+    for number, there in enumerate(by_turns(hosts, nodes), 1):
+        if journals:
+            own = set(by_turns(there, number)[-1:])
+        else:
+            own = set(there if nodes <= len(hosts) else node_disks(there, number, nodes))
+        held.update(own if len(own) == 1 else ())
     return {device: copies * count / nodes for device, count in held.items()}
 
 
@@ -175,11 +185,12 @@ def _least_written(result: MeasuredResult, known: RunCeilings) -> dict[str, floa
     spec = result.spec
     if not isinstance(result, LoadResult):
         return {}
-    written: dict[str, float] = {}
-    for devices in (known.data_devices, known.journal_devices):
-        for device, copies in on_each(devices, spec.nodes, copies_of(result)).items():
-            written[device] = written.get(device, 0.0) + copies * result.mb_per_s * 1e6
-    return written
+    data = on_each(known.data_devices, spec.nodes, copies_of(result))
+    journals = on_each(known.journal_devices, spec.nodes, copies_of(result), journals=True)
+    return {
+        device: (data.get(device, 0.0) + journals.get(device, 0.0)) * result.mb_per_s * 1e6
+        for device in {**data, **journals}
+    }
 
 
 def _least_carried(result: MeasuredResult) -> float:

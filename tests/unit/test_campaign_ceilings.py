@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 from report_samples import ceilings as sample
+from run_samples import result, spec
 
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run import ceilings
-from tidegauge.campaign.run.ceilings import SWITCH, run_ceilings
+from tidegauge.campaign.run.ceilings import SWITCH, fleet_ceilings, run_ceilings
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
 from tidegauge.model.events import Event, Note, PhaseStarted
+from tidegauge.usage import shares
 
 
 class Case:
@@ -108,6 +110,18 @@ def test_so_is_a_place_that_is_none(case: Case) -> None:
     assert case.known() is None
     (note,) = [event for event in case.events if isinstance(event, Note)]
     assert "is no directory" in note.text
+
+
+def test_a_fleets_nodes_may_use_all_disks_of_their_hosts(case: Case) -> None:
+    """Each has all that were chosen there, and what it writes to which of them is its system's matter."""
+    found = sample(data_devices=("254:0", "8:0"), journal_devices=("8:16",))
+    addresses = ["10.0.0.2", "10.0.0.3", "10.0.0.4"]
+    known = fleet_ceilings(case.campaign, lambda: dict.fromkeys(addresses, found), case.events.append)
+    assert known is not None
+    assert known.data_devices == tuple(f"{address} {device}" for address in addresses for device in found.data_devices)
+    assert known.journal_devices == tuple(f"{address} 8:16" for address in addresses)
+    assert [disk.device for disk in known.ceilings.disks] == [f"{address} 254:0" for address in addresses]
+    assert shares(result(replace(spec(), nodes=3)), known) == ()
 
 
 def test_that_it_can_not_be_kept_is_no_matter(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
 from tidegauge.hosts.ceilings import DiskCeiling
 from tidegauge.model.trial import LoadResult, Validity
-from tidegauge.model.use import Seen
+from tidegauge.model.use import Seen, of_host
 from tidegauge.usage import (
     Basis,
     Ceiling,
@@ -60,6 +60,23 @@ class TestShares:
             {"8:0": 2 / 3, "8:16": 2 / 3, "8:32": 2 / 3}
         )
         assert on_each((), nodes=3, copies=3) == {}
+
+    def test_of_a_node_with_several_disks_it_is_not_known_what_is_on_which(self) -> None:
+        assert on_each(("8:0", "8:16", "8:32", "8:48"), nodes=3, copies=3) == {"8:16": 1.0, "8:32": 1.0}
+        assert on_each(("8:0", "8:0"), nodes=1, copies=1) == {"8:0": 1.0}
+        journals = on_each(("8:0", "8:16", "8:32", "8:48"), nodes=3, copies=3, journals=True)
+        assert journals == {"8:0": 1.0, "8:16": 1.0, "8:32": 1.0}
+
+    def test_a_node_with_a_host_of_its_own_has_all_disks_there(self) -> None:
+        disks = tuple(of_host(host, device) for host in ("a", "b", "c") for device in ("8:0", "8:16"))
+        assert on_each(disks, nodes=3, copies=3) == {}
+        assert on_each(disks, nodes=3, copies=3, journals=True) == {"a 8:0": 1.0, "b 8:16": 1.0, "c 8:0": 1.0}
+        assert on_each(disks[::2], nodes=3, copies=2) == dict.fromkeys(disks[::2], pytest.approx(2 / 3))
+
+    def test_nodes_that_share_hosts_take_their_disks_by_turns(self) -> None:
+        disks = tuple(of_host(host, device) for host in ("a", "b") for device in ("8:0", "8:16", "8:32"))
+        # Node 3 is on the first host again, and has the third disk of those there.
+        assert on_each(disks, nodes=3, copies=3) == {"a 8:0": 1.0, "b 8:16": 1.0, "a 8:32": 1.0}
 
     def test_two_disks_are_distinguished(self) -> None:
         known = ceilings()

@@ -169,8 +169,8 @@ class RunCeilings:
     Attributes:
         age_s: how old they were when the run began; 0 if they were measured for it.
         reused: whether an earlier measurement was fresh enough to be taken.
-        data_devices: device of each directory that nodes keep data in by turns (the same one twice for two
-            directories of one disk), journals in theirs; () if others run the servers.
+        data_devices: device of each directory chosen for nodes' data (the same one twice for two directories of one
+            disk), of a fleet all of each host of servers, in their order; () if others run the servers.
         journal_devices: the same for journals kept apart; () if they are not.
     """
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+Disk = TypeVar("Disk")
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Distribution:
     source: str
 
 
-def node_disks(disks: tuple[Path, ...], number: int, nodes: int) -> tuple[Path, ...]:
+def node_disks(disks: tuple[Disk, ...], number: int, nodes: int) -> tuple[Disk, ...]:
     """The data disks of node `number` (from 1) of so many; none if none was chosen.
 
     One, which nodes take by turns; several where more disks were chosen than there are nodes: of six, the first of
@@ -42,7 +45,7 @@ def has_own_hosts(hosts: Mapping[int, str], nodes: int) -> bool:
     return len({hosts[number] for number in range(1, nodes + 1) if number in hosts}) == nodes
 
 
-def by_turns(disks: tuple[Path, ...], nodes: int) -> list[Path]:
+def by_turns(disks: Sequence[Disk], nodes: int) -> list[Disk]:
     """The disk of each of so many nodes, in their order; none if none was chosen."""
     return [disks[number % len(disks)] for number in range(nodes)] if disks else []
 

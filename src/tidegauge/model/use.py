@@ -123,6 +123,11 @@ def of_host(host: str, device: str) -> str:
     return f"{host} {device}"
 
 
+def host_of(device: str) -> str:
+    """Whose number that is; "" = of a device of the host that runs the trial."""
+    return device.rpartition(" ")[0]
+
+
 @dataclass(frozen=True)
 class OtherHostUse:
     """What another host of a fleet used in `seconds` of its own, of which the newest is about a second old."""

@@ -113,21 +113,16 @@ def fleet_ceilings(
         ),
         age_s=max(of.age_s for of in found.values()),
         reused=any(of.reused for of in found.values()),
-        data_devices=_by_turns({address: of.data_devices for address, of in found.items()}),
-        journal_devices=_by_turns({address: of.journal_devices for address, of in found.items()}),
+        data_devices=tuple(of_host(address, device) for address, of in found.items() for device in of.data_devices),
+        journal_devices=tuple(
+            of_host(address, device) for address, of in found.items() for device in of.journal_devices
+        ),
     )
 
 
 def _of_host(address: str, disk: DiskCeiling) -> DiskCeiling:
     """As what was used of it is named (`fleet.remote.ManyHosts.samples`)."""
     return replace(disk, device=of_host(address, disk.device), name=f"{disk.name} of {address}")
-
-
-def _by_turns(devices: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Of each node, on a host of its own, the device that its turn gives it."""
-    return tuple(
-        of_host(address, there[number % len(there)]) for number, (address, there) in enumerate(devices.items()) if there
-    )
 
 
 def _wanted(campaign: Campaign) -> bool:
