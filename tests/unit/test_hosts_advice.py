@@ -129,12 +129,14 @@ def test_little_swappiness_is_fine() -> None:
         ({"file_system": "tmpfs"}, "file system of /data", "Use a disk"),
         ({"file_system": "nfs4"}, "file system of /data", "local disk"),
         ({"file_system": "btrfs"}, "file system of /data", "ext4 or xfs"),
+        ({"file_system": "fuse.sshfs"}, "file system of /data", "ext4 or xfs"),
         ({"mount_options": "rw,nobarrier"}, "mount options of /data", "Remount without nobarrier"),
         ({"file_system_options": "rw,data=writeback"}, "mount options of /data", "Remount without data=writeback"),
         ({"mount_options": "rw,sync"}, "mount options of /data", "Remount without sync"),
         ({"mount_options": "rw,discard"}, "mount options of /data", "fstrim"),
         ({"rotational": "1", "devices": "sda"}, "kind of /data", "SSD"),
         ({"rotational": "md0: 0; sda: 1", "devices": "md0 on sda"}, "kind of /data", "SSD"),
+        ({"rotational": "1", "devices": "dm-0"}, "kind of /data", "SSD"),
         ({"scheduler": "bfq"}, "I/O scheduler of /data", "echo none > /sys/block/nvme0n1/queue/scheduler"),
     ],
 )
@@ -144,8 +146,11 @@ def test_faults_of_a_disk(changes: dict[str, str], subject: str, change: str) ->
     assert change in found[subject].change
 
 
-def test_a_virtual_disk_that_says_it_turns_is_not_believed() -> None:
-    assert wanting(replace(HOST, disks={"/data": DISK | {"rotational": "1", "devices": "vda"}})) == {}
+@pytest.mark.parametrize(
+    "says", [{"rotational": "1", "devices": "vda"}, {"rotational": "dm-0: 1; vda: 1", "devices": "dm-0 on vda"}]
+)
+def test_a_virtual_disk_that_says_it_turns_is_not_believed(says: dict[str, str]) -> None:
+    assert wanting(replace(HOST, disks={"/data": DISK | says})) == {}
 
 
 def test_two_directories_of_one_disk_are_reported_once() -> None:

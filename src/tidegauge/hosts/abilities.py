@@ -372,8 +372,13 @@ def _disk(facts: Mapping[str, str]) -> Iterator[Advice]:
 
 
 def _turns(facts: Mapping[str, str]) -> bool:
-    """Whether any disk below turns. Of virtual ones (virtio, Xen) the kernel says so without knowing."""
-    virtual = all(name.startswith(("vd", "xvd")) for name in facts.get("devices", "").split(" on "))
+    """Whether any disk below turns. Of virtual ones (virtio, Xen) the kernel says so without knowing.
+
+    Of what is made of others (LVM, encryption, RAID) it says what it says of these.
+    """
+    names = facts.get("devices", "").split(" on ")
+    disks = [name for name in names if not name.startswith(("dm-", "md"))] or names
+    virtual = all(name.startswith(("vd", "xvd")) for name in disks)
     turning = any(
         rotational.rpartition(": ")[2].strip() == "1" for rotational in facts.get("rotational", "").split(";")
     )
@@ -384,7 +389,9 @@ def _file_system(at: str, facts: Mapping[str, str]) -> Advice:
     kind = facts.get("file_system", "unknown")
     found = f"{kind} on {facts.get('devices') or facts.get('source', 'unknown')}"
     usual = "fsync means different work on each; vendors test on xfs and ext4"
-    why, change = next(((why, change) for kinds, why, change in _POOR_FILE_SYSTEMS if kind in kinds), (usual, ""))
+    # "fuse.sshfs" is one of "fuse".
+    family = kind.partition(".")[0]
+    why, change = next(((why, change) for kinds, why, change in _POOR_FILE_SYSTEMS if family in kinds), (usual, ""))
     return Advice(f"file system of {at}", found, not change, why, change)
 
 

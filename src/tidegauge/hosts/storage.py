@@ -108,7 +108,7 @@ def _devices(root: Path, mount: Mount) -> Iterator[Path]:
 
 
 def _each(devices: list[Path], file: str) -> str:
-    """One value if all devices agree or only one has any, else "name: value" for each."""
+    """The value if only one device has any, else "name: value" for each."""
     values = {device.name: chosen(text_of(device / file)) for device in devices}
     known = {name: value for name, value in values.items() if value}
     if len(known) <= 1:
