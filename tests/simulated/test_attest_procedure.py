@@ -25,7 +25,6 @@ from tidegauge.campaign.run import attest_cycle, session
 from tidegauge.campaign.run.attesting import run_attestation
 from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import Act, AttestOutcome, AttestPlan, Cycle, FileSystem, Kind, Means, Role, Scenario
 from tidegauge.model.events import Event, PhaseProgress
 from tidegauge.model.server import Setting
@@ -66,7 +65,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
         nodes = nodes or (3 if any(cycle.scenario not in (Scenario.NONE, Scenario.ALL) for cycle in cycles) else 1)
         system = System(world.journal, world=world, never_again=never_again, mute=mute, replicas=replicas)
         host = Host(world.journal, rig=Rig(world))
-        resources = RunResources(host, lambda *_: Worker(world), lambda _: CacheDrop(True, ""), events.append)
+        resources = RunResources(host, lambda *_: Worker(world), lambda _: "", events.append)
         choice = SystemChoice("kafka")
         subject = Subject(system, system.provision("4.3.1", None), choice)
         wanted = {"means": Means.POWER, "serve_s_max": 5.0, **plan}

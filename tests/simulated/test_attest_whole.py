@@ -25,7 +25,6 @@ from tidegauge.campaign.run import attest_cycle
 from tidegauge.campaign.run.attesting import run_attestation
 from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.experiments.attest import EXPERIMENT, AttestOptions
-from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import Cycle, Scenario, Verdict
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
@@ -77,9 +76,7 @@ class Lab:
         world = World(Journal(), self._servers.pop(0))
         system = AnyLevel(world.journal, world=world)
         host = Host(world.journal, rig=Rig(world))
-        resources = RunResources(
-            host, lambda *_: SometimesUnanswered(world), lambda: CacheDrop(True, ""), lambda _: None
-        )
+        resources = RunResources(host, lambda *_: SometimesUnanswered(world), lambda: "", lambda _: None)
         subject = Subject(system, system.provision("4.3.1", None), SystemChoice("kafka"))
         store = FakeTrialStore(self._root / trial.trial_id, world.journal)
         self.results = (*self.results, run_attestation(shortened(trial), subject, resources, store))

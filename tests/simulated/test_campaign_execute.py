@@ -21,7 +21,6 @@ from tidegauge.experiments.latency import LatencyOptions
 from tidegauge.experiments.procedure import TrialOptions
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import space
-from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import Event, Note, RunStarted, TrialEnded, UnequalFound
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.tilt import Severity, Stage
@@ -72,9 +71,7 @@ class Scene:
 
     def run(self) -> Any:
         plan = plan_campaign(self.campaign, self.systems.__getitem__)
-        resources = RunResources(
-            FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append
-        )
+        resources = RunResources(FakeHost(self.journal), self.start_worker, lambda _: "", self.events.append)
         return run_plan(plan, self.store, resources, self.systems.__getitem__)
 
     def ended(self) -> dict[str, str]:
@@ -274,10 +271,9 @@ def test_a_server_that_dies_fails_its_trial_with_the_cause(scene: Scene) -> None
 
 def test_a_page_cache_that_stays_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from tidegauge.campaign.run import execute
-    from tidegauge.hosts.memory import CacheDrop
 
     events: list[Event] = []
-    monkeypatch.setattr(execute, "drop_page_cache", lambda _: CacheDrop(False, "needs root"))
+    monkeypatch.setattr(execute, "drop_page_cache", lambda _: "needs root")
     drop = _dropper(events.append, execute_module.drop_page_cache)
     drop([])
     drop([])
@@ -296,7 +292,7 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
         return scene.start_worker(host, driver, log_directory)
 
     monkeypatch.setattr(execute_module, "start_workers", start)
-    monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: CacheDrop(True))
+    monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: "")
     monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
     scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70, 0.5, count=2)})
     plan = plan_campaign(scene.campaign)
@@ -327,7 +323,7 @@ def test_equal_settings_in_force_mark_nothing(scene: Scene) -> None:
 
 
 def test_a_page_cache_dropped_for_one_system_only_marks_the_run(scene: Scene) -> None:
-    drops = iter([CacheDrop(True), CacheDrop(False, "no right"), CacheDrop(True), CacheDrop(True)])
+    drops = iter(["", "no right", "", ""])
     plan = plan_campaign(scene.campaign, scene.systems.__getitem__)
     resources = RunResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
     run_plan(plan, scene.store, resources, scene.systems.__getitem__)
@@ -335,7 +331,7 @@ def test_a_page_cache_dropped_for_one_system_only_marks_the_run(scene: Scene) ->
 
 
 def test_trials_of_different_experiments_are_not_held_against_each_other(scene: Scene) -> None:
-    drops = iter([CacheDrop(True), CacheDrop(True), CacheDrop(False, "lost"), CacheDrop(False, "lost")])
+    drops = iter(["", "", "lost", "lost"])
     plan = plan_campaign(scene.campaign, scene.systems.__getitem__)
     resources = RunResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
     run_plan(plan, scene.store, resources, scene.systems.__getitem__)

@@ -27,7 +27,6 @@ from tidegauge.experiments.curve import EXPERIMENT as CURVE
 from tidegauge.experiments.curve import CurveOptions
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
 from tidegauge.experiments.procedure import Experiment
-from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.events import Event, Found, Note, TrialEnded, TrialKept
 from tidegauge.model.finding import Finding
@@ -178,9 +177,7 @@ class Resumed(Scene):
 
     def run(self) -> Any:
         plan = plan_campaign(self.campaign, self.systems.__getitem__)
-        resources = RunResources(
-            FakeHost(self.journal), self.start_worker, lambda _: CacheDrop(True), self.events.append
-        )
+        resources = RunResources(FakeHost(self.journal), self.start_worker, lambda _: "", self.events.append)
         systems = self.systems.__getitem__
         return run_plan(plan, self.store, resources, systems, recorded=self.recorded)
 

@@ -14,7 +14,6 @@ from pyroaring import BitMap64
 from tidegauge.campaign.run.collecting import COLLECTED, collect, collectable
 from tidegauge.campaign.run.result import Measuring
 from tidegauge.campaign.run.session import RunResources
-from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import Event, Note
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import (
@@ -83,9 +82,7 @@ class Scene:
             4711, processes, "2026-01-01T00:00:00", BEGIN, FROM, UNTIL, "", "", LevelFinding(3, ("fsync",)), None
         )
         worker: Any = FakeWorker(self.journal, left=found)
-        resources = RunResources(
-            FakeHost(self.journal), lambda *_: worker, lambda _: CacheDrop(True), self.events.append
-        )
+        resources = RunResources(FakeHost(self.journal), lambda *_: worker, lambda _: "", self.events.append)
         return collect(SPEC, plain(replace(record, **known)), "kafka", resources, self.store)
 
     @property

@@ -32,7 +32,6 @@ from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts import space
 from tidegauge.hosts.fsync import Calm, FsyncLatency
-from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import Event, PhaseStarted, SecondSeen
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.load import SecondFigures
@@ -80,11 +79,11 @@ class Scene:
         self.journal.note("worker started")
         return self.worker
 
-    def drop_page_cache(self, written: Sequence[Path]) -> CacheDrop:
+    def drop_page_cache(self, written: Sequence[Path]) -> str:
         on_disks = {*self.store.disks, *self.store.journal_disks} or {self.store.data_directory}
         assert set(written) == {self.store.directory, *on_disks}
         self.journal.note("page cache dropped")
-        return CacheDrop(False, "needs root")
+        return "needs root"
 
     def control_cpu_s(self) -> float:
         self.control_s += 0.5

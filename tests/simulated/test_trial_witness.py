@@ -19,7 +19,6 @@ from tidegauge.campaign.run.trial import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.durability import SyncCall, Watch
 from tidegauge.errors import RunFailedError
-from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, LoadSpec
@@ -61,7 +60,7 @@ class Stage:
         resources = RunResources(
             host=Watched(self.journal, watch=watch or self.watch),
             start_worker=lambda *_: self.worker,
-            drop_page_cache=lambda _: CacheDrop(True),
+            drop_page_cache=lambda _: "",
             observer=lambda _: None,
         )
         subject = Subject(self.system, self.system.provision("4.3.1", None), SystemChoice("kafka"))

@@ -21,7 +21,6 @@ from tidegauge.fleet.api import Ability, CutReport, ProcessSpec, ProcessStatus
 from tidegauge.fleet.link import Link, error_from_json, from_line, to_line
 from tidegauge.hosts import procfs
 from tidegauge.hosts.fsync import Calm
-from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.host import FileSystem, FreeSpace
 from tidegauge.model.use import Sample
 from tidegauge.plain import typed
@@ -205,9 +204,9 @@ class AgentHost:
         """See `Host.read_end`."""
         return str(self._call_at_leisure("read_end", path=path, bytes_max=bytes_max))
 
-    def drop_page_cache(self, directories: Sequence[Path]) -> CacheDrop:
+    def drop_page_cache(self, directories: Sequence[Path]) -> str:
         """See `hosts.memory.drop_page_cache`: of this host; of what is not there yet, where it will be made."""
-        return CacheDrop(**self._call_at_leisure("drop_page_cache", directories=directories))
+        return str(self._call_at_leisure("drop_page_cache", directories=directories))
 
     def write_back(self, directories: Sequence[Path]) -> str:
         """See `Host.write_back`."""

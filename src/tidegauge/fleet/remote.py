@@ -20,7 +20,6 @@ from tidegauge.fleet.link import Link
 from tidegauge.fleet.listening import AgentStarter, Listening, connected
 from tidegauge.fleet.rigs import Result, RigHost, RigOfHosts, at_once
 from tidegauge.hosts.fsync import Calm, slowest
-from tidegauge.hosts.memory import CacheDrop
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.host import FleetHost, FreeSpace
 from tidegauge.model.use import OtherHostUse, Sample, of_host
@@ -299,18 +298,18 @@ class ManyHosts:
         """See `Host.read_end`: of a server's log, on the server's host."""
         return self._of_path.get(str(path), self._own).read_end(path, bytes_max)
 
-    def drop_page_cache(self, directories: Sequence[Path]) -> CacheDrop:
+    def drop_page_cache(self, directories: Sequence[Path]) -> str:
         """See `hosts.memory.drop_page_cache`: on all hosts of servers at once; done if it is on all of them."""
-        dropped = at_once(lambda host: host.drop_page_cache(directories), self._servers)
-        problems = [
-            f"on {host.name}: {drop.reason}" for host, drop in zip(self._servers, dropped, strict=True) if not drop.done
-        ]
-        return CacheDrop(not problems, next(iter(problems), ""))
+        return self._problem_of_any(lambda host: host.drop_page_cache(directories))
 
     def write_back(self, directories: Sequence[Path]) -> str:
         """See `Host.write_back`: on all hosts of servers at once."""
-        problems = at_once(lambda host: host.write_back(directories), self._servers)
-        return next((f"on {host.name}: {why}" for host, why in zip(self._servers, problems, strict=True) if why), "")
+        return self._problem_of_any(lambda host: host.write_back(directories))
+
+    def _problem_of_any(self, work: Callable[[RemoteHost], str]) -> str:
+        """What the first host of servers says that could not do it, with its name; "" if all could."""
+        problems = zip(self._servers, at_once(work, self._servers), strict=True)
+        return next((f"on {host.name}: {why}" for host, why in problems if why), "")
 
     def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
         """See `Host.free_space`: of all hosts of servers."""

@@ -89,30 +89,23 @@ WRITE_BACK_S_MAX = 120.0
 """For what a trial before has left dirty, also on a slow disk."""
 
 
-@dataclass(frozen=True)
-class CacheDrop:
-    """Whether the page cache was dropped, and if not, why."""
-
-    done: bool
-    reason: str = ""
-
-
-def drop_page_cache(directories: Sequence[Path], control: Path = _DROP) -> CacheDrop:
+def drop_page_cache(directories: Sequence[Path], control: Path = _DROP) -> str:
     """Write back what is dirty on the file systems of `directories`, then drop the page cache. Never raises.
 
     Other file systems are left alone: one of them may be frozen or hang, and sync(2) would then hang as well.
+
+    Returns why it can't be done, "" if it is done.
     """
     # Dirty pages can't be dropped.
-    problem = write_back(directories, WRITE_BACK_S_MAX)
-    if problem:
-        return CacheDrop(False, problem)
+    if problem := write_back(directories, WRITE_BACK_S_MAX):
+        return problem
     try:
         control.write_text(_PAGES_ONLY)
     except PermissionError:
-        return CacheDrop(False, "needs root")
+        return "needs root"
     except OSError as error:
-        return CacheDrop(False, f"{control}: {error.strerror}")
-    return CacheDrop(True)
+        return f"{control}: {error.strerror}"
+    return ""
 
 
 def write_back(directories: Sequence[Path], seconds_max: float = WRITE_BACK_S_MAX) -> str:

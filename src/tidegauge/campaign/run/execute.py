@@ -28,7 +28,7 @@ from tidegauge.errors import GeneratorFailedError, RunFailedError, TidegaugeErro
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.ceilings import Calibration, RunCeilings
-from tidegauge.hosts.memory import CacheDrop, drop_page_cache, machine
+from tidegauge.hosts.memory import drop_page_cache, machine
 from tidegauge.hosts.space import DiskFullError
 from tidegauge.model.events import (
     Decided,
@@ -310,18 +310,16 @@ def execute(
     return run_plan(plan, store, resources, registry.get, recorded=recorded)
 
 
-def _dropper(
-    observer: Observer, drop_of_hosts: Callable[[Sequence[Path]], CacheDrop]
-) -> Callable[[Sequence[Path]], CacheDrop]:
+def _dropper(observer: Observer, drop_of_hosts: Callable[[Sequence[Path]], str]) -> Callable[[Sequence[Path]], str]:
     """Drops the page cache before a trial, as `drop_of_hosts` does; says once why that can't be done."""
     reasons: set[str] = set()
 
-    def drop(written: Sequence[Path]) -> CacheDrop:
-        outcome = drop_of_hosts(written)
-        if not outcome.done and outcome.reason not in reasons:
-            reasons.add(outcome.reason)
-            observer(Note(f"The page cache is not dropped between trials ({outcome.reason}); reads may be faster."))
-        return outcome
+    def drop(written: Sequence[Path]) -> str:
+        reason = drop_of_hosts(written)
+        if reason and reason not in reasons:
+            reasons.add(reason)
+            observer(Note(f"The page cache is not dropped between trials ({reason}); reads may be faster."))
+        return reason
 
     return drop
 

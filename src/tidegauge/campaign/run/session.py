@@ -23,7 +23,6 @@ from tidegauge.fleet.api import Host
 from tidegauge.hosts import space
 from tidegauge.hosts.ceilings import Calibration, RunCeilings
 from tidegauge.hosts.fsync import Calm, slowest
-from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.attest import Attestation
 from tidegauge.model.events import Note, Observer, PhaseStarted, UseNow
 from tidegauge.model.host import HostLink
@@ -77,7 +76,7 @@ _NOT_CREATED = "could not create"
 @dataclass(frozen=True)
 class RunResources:
     """What every trial of a run is made with. `start_worker` takes host, driver, log directory and the first trial.
-    `drop_page_cache` takes directories whose file systems are written back before.
+    `drop_page_cache` takes directories whose file systems are written back before (see `hosts.memory`).
 
     `control_cpu_s` returns the CPU seconds that Tidegauge's own control has used so far. `in_force` receives what each
     trial found in force. `ceilings` is what the machine can do at most; None if that is not known. `calibrations` are
@@ -90,7 +89,7 @@ class RunResources:
 
     host: Host
     start_worker: Callable[[Host, str, Path, TrialSpec], LoadWorker]
-    drop_page_cache: Callable[[Sequence[Path]], CacheDrop]
+    drop_page_cache: Callable[[Sequence[Path]], str]
     observer: Observer
     control_cpu_s: Callable[[], float] = time.process_time
     in_force: Callable[[TrialSpec, Contender], None] = lambda _spec, _found: None
@@ -209,8 +208,8 @@ def open_session(
     What was started, and the topics made on others' cluster, are registered in `cleanup` for their end. Raises
     `StartFailedError`.
     """
-    dropped = _drop_page_cache(spec, resources, store, running)
-    store.page_cache(dropped.done, dropped.reason)
+    why_kept = _drop_page_cache(spec, resources, store, running)
+    store.page_cache(not why_kept, why_kept)
     resources.observer(PhaseStarted(spec.trial_id, "settle", "", None))
     disk = None if spec.attached else _calm(resources, _written(store))
     store.distribution(subject.distribution)
@@ -235,7 +234,7 @@ def open_session(
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
-    cache_dropped = None if spec.attached else dropped.done
+    cache_dropped = None if spec.attached else not why_kept
     session = Session(
         spec, resources, store, subject, deployment, worker, topics, disk, cache_dropped, limited.problems, node_rig
     )
@@ -245,12 +244,12 @@ def open_session(
     return _with_nodes_reported(session)
 
 
-def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: Session | None) -> CacheDrop:
-    """Empty the page cache of the servers' machines before these start."""
+def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: Session | None) -> str:
+    """Empty the page cache of the servers' machines before these start; why that is not done, "" if it is."""
     if spec.attached:
-        return CacheDrop(False, "others run the servers, whose page cache is elsewhere")
+        return "others run the servers, whose page cache is elsewhere"
     if running is not None:
-        return CacheDrop(False, f"the servers of {running.spec.trial_id} go on, and their logs are there")
+        return f"the servers of {running.spec.trial_id} go on, and their logs are there"
     return resources.drop_page_cache([store.directory, *_written(store)])
 
 
