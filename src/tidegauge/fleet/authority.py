@@ -33,8 +33,7 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _name("tidegauge run")
         constraint = x509.BasicConstraints(ca=True, path_length=0)
-        own = self._certificate(self._name, self._key.public_key()).add_extension(constraint, critical=True)
-        self.certificate_pem = _text(own.sign(self._key, hashes.SHA256()))
+        self.certificate_pem = self._certificate(self._name, self._key.public_key(), constraint)
 
     def sign(self, request_pem: str, address: str) -> str:
         """A certificate for the agent at an IPv4 address that made this request. Raises `ValueError` if it is none."""
@@ -43,12 +42,7 @@ class Authority:
             raise ValueError("the request was not made by who holds its key")
         names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.IPv4Address(address))])
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
-        builder = self._certificate(_name(address), request.public_key())
-        return _text(
-            builder.add_extension(names, critical=False)
-            .add_extension(usage, critical=True)
-            .sign(self._key, hashes.SHA256())
-        )
+        return self._certificate(_name(address), request.public_key(), usage, names)
 
     def controller_context(self) -> ssl.SSLContext:
         """For the controller's connections to agents: checks their certificate and address, and shows its own."""
@@ -60,13 +54,18 @@ class Authority:
         """A new key of the controller's, and its certificate, PEM."""
         key = ec.generate_private_key(ec.SECP256R1())
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
-        builder = self._certificate(_name("controller"), key.public_key())
-        certificate = builder.add_extension(usage, critical=True).sign(self._key, hashes.SHA256())
-        return _key_text(key), _text(certificate)
+        return _key_text(key), self._certificate(_name("controller"), key.public_key(), usage)
 
-    def _certificate(self, subject: x509.Name, key: CertificatePublicKeyTypes) -> x509.CertificateBuilder:
+    def _certificate(
+        self,
+        subject: x509.Name,
+        key: CertificatePublicKeyTypes,
+        restriction: x509.ExtensionType,
+        names: x509.SubjectAlternativeName | None = None,
+    ) -> str:
+        """What the authority says of a key: what it may be used for, and the addresses that it is of."""
         now = datetime.now(UTC)
-        return (
+        builder = (
             x509.CertificateBuilder()
             .subject_name(subject)
             .issuer_name(self._name)
@@ -74,7 +73,11 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - _CLOCKS_APART)
             .not_valid_after(now + VALID)
+            .add_extension(restriction, critical=True)
         )
+        if names is not None:
+            builder = builder.add_extension(names, critical=False)
+        return builder.sign(self._key, hashes.SHA256()).public_bytes(Encoding.PEM).decode()
 
 
 def make_request() -> tuple[str, str]:
@@ -112,10 +115,6 @@ def _in_memory(text: str) -> Iterator[str]:
 
 def _name(common: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
-
-
-def _text(certificate: x509.Certificate) -> str:
-    return certificate.public_bytes(Encoding.PEM).decode()
 
 
 def _key_text(key: ec.EllipticCurvePrivateKey) -> str:
