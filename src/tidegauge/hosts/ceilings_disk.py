@@ -14,13 +14,14 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from tidegauge.hosts.ceilings import SyncCeiling
+from tidegauge.hosts.storage import opened
 
 BLOCK_BYTES = 1 << 20
 DEPTH = 4
@@ -169,14 +170,10 @@ def fades(rates: Sequence[float]) -> bool:
 @contextmanager
 def _files(directory: Path, count: int) -> Iterator[list[int]]:
     paths = [directory / f"append-{number}" for number in range(count)]
-    descriptors: list[int] = []
     try:
-        for path in paths:
-            descriptors.append(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
-        yield descriptors
+        with ExitStack() as files:
+            yield [files.enter_context(opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)) for path in paths]
     finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
         for path in paths:
             path.unlink(missing_ok=True)
 

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,29 +46,23 @@ def measure_memory(seconds: float) -> MemoryCeiling:
     room_bytes = (available.available_mb << 20) * _USED_SHARE_MAX if available else 0.0
     fitting = int(room_bytes // (2 * _BUFFER_BYTES))
     threads = max(1, min(len(os.sched_getaffinity(0)), _THREADS_MAX, fitting))
-    copied = [0] * threads
-    ended_s = [0.0] * threads
-    start = threading.Barrier(threads + 1)
+    ready = threading.Barrier(threads)
 
-    def work(place: int) -> None:
+    def copy(place: int) -> tuple[float, float, int]:
+        """When it began and ended, and how many bytes were copied."""
         source = np.full(_BUFFER_BYTES, place + 1, dtype=np.uint8)
         target = np.zeros_like(source)
         np.copyto(target, source)  # The kernel has given every page by now.
-        start.wait()
-        end_s = time.perf_counter() + seconds
-        while not copied[place] or time.perf_counter() < end_s:
+        ready.wait()
+        begun_s, copied_bytes = time.perf_counter(), 0
+        while not copied_bytes or time.perf_counter() < begun_s + seconds:
             np.copyto(target, source)
-            copied[place] += _BUFFER_BYTES
-        ended_s[place] = time.perf_counter()
+            copied_bytes += _BUFFER_BYTES
+        return begun_s, time.perf_counter(), copied_bytes
 
-    running = [threading.Thread(target=work, args=(place,), name="memory", daemon=True) for place in range(threads)]
-    for thread in running:
-        thread.start()
-    start.wait()
-    begun_s = time.perf_counter()
-    for thread in running:
-        thread.join()
-    return MemoryCeiling(sum(copied) / (max(ended_s) - begun_s), threads)
+    with ThreadPoolExecutor(threads) as pool:
+        begun_s, ended_s, copied_bytes = zip(*pool.map(copy, range(threads)), strict=True)
+    return MemoryCeiling(sum(copied_bytes) / (max(ended_s) - min(begun_s)), threads)
 
 
 _CHUNK_BYTES = 256 * 1024
