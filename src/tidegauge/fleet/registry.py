@@ -244,7 +244,7 @@ class Ledger:
     def add_process(self, name: str, identity: Identity) -> None:
         """Record a process that was just started. Raises `StartFailedError` if the record can't be written."""
         others = tuple(process for process in self._record.processes if process.name != name)
-        self._write(replace(self._record, processes=(*others, ProcessRecord(name, identity))))
+        self._change(processes=(*others, ProcessRecord(name, identity)))
 
     def track(self, path: Path) -> None:
         """Record a directory to remove at the end. Raises `RunFailedError` if that would be dangerous."""
@@ -252,38 +252,37 @@ class Ledger:
         if reason:
             raise RunFailedError(f"{path} can't be tracked for removal: {reason}.")
         if str(path) not in self._record.directories:
-            self._write(replace(self._record, directories=(*self._record.directories, str(path))))
+            self._change(directories=(*self._record.directories, str(path)))
 
     def hold_disk(self, place: Path) -> None:
         """Record a disk before it is made. Raises `RunFailedError` where its directory must not be removed later."""
         reason = refusal(place)
         if reason:
             raise RunFailedError(f"No disk can be made at {place}: {reason}.")
-        self._write(replace(self._record, disks=(*self._record.disks, str(place))))
+        self._change(disks=(*self._record.disks, str(place)))
 
     def drop_disk(self, place: Path) -> None:
         """A disk was removed. Raises `StartFailedError` if the record can't be written."""
-        self._write(replace(self._record, disks=tuple(disk for disk in self._record.disks if disk != str(place))))
+        self._change(disks=tuple(disk for disk in self._record.disks if disk != str(place)))
 
     def hold_network(self, identifier: str) -> None:
         """Record a network before it is made; "" once it is removed. Raises `StartFailedError`."""
-        self._write(replace(self._record, network=identifier))
+        self._change(network=identifier)
 
     def take_ports(self, count: int) -> list[int]:
         """Free ports that no live agent was given, none twice. Raises `StartFailedError`."""
         # One agent at a time from looking to recording, or two could find the same port free.
         with locked(agents_directory() / "ports.lock"):
-            taken = set(self._record.ports).union(*(record.ports for record in all_records()))
-            ports = find_free_ports(count, taken)
-            self._write(replace(self._record, ports=(*self._record.ports, *ports)))
+            ports = find_free_ports(count, self._taken_ports())
+            self._change(ports=(*self._record.ports, *ports))
         return ports
 
     def hold_ports(self, ports: Sequence[int]) -> list[int]:
         """Reserve the ports that are free on every address; returns the others. Raises `StartFailedError`."""
         with locked(agents_directory() / "ports.lock"):
-            taken = set(self._record.ports).union(*(record.ports for record in all_records()))
+            taken = self._taken_ports()
             held = [port for port in ports if port not in taken and _can_bind(port, "")]
-            self._write(replace(self._record, ports=(*self._record.ports, *held)))
+            self._change(ports=(*self._record.ports, *held))
         return [port for port in ports if port not in held]
 
     def release_ports(self, ports: Iterable[int]) -> None:
@@ -291,7 +290,7 @@ class Ledger:
         released = set(ports)
         left = tuple(port for port in self._record.ports if port not in released)
         if left != self._record.ports:
-            self._write(replace(self._record, ports=left))
+            self._change(ports=left)
 
     def close(self, forget: bool = True) -> None:
         """Nothing is held any more: forget the record. Else keep it, so that the next start tries what is left."""
@@ -299,7 +298,12 @@ class Ledger:
             remove(self._record.agent_id)
         os.close(self._lock)
 
-    def _write(self, record: Record) -> None:
+    def _taken_ports(self) -> set[int]:
+        """What live agents were given, this one among them."""
+        return set(self._record.ports).union(*(record.ports for record in all_records()))
+
+    def _change(self, **changes: Any) -> None:
+        record = replace(self._record, **changes)
         try:
             write(record)
         except OSError as error:
