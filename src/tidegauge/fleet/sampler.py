@@ -170,7 +170,7 @@ ASKED_S_MAX = 10.0
 
 
 class Sampler:
-    """The looks of one agent."""
+    """The looks of one agent. `next_s`: when the next one is due (monotonic); infinite while nobody asks."""
 
     def __init__(self, children: Children) -> None:
         self._children = children
@@ -178,7 +178,7 @@ class Sampler:
         self._cgroups = CgroupWatch()
         self._watch = ProcessWatch(self._cgroups)
         self._asked_s = float("-inf")
-        self._next_s = float("inf")
+        self.next_s = float("inf")
         self._number = 0
         self._last: Look | None = None
 
@@ -186,28 +186,23 @@ class Sampler:
         """Those later than number `after` that are still kept, oldest first. The first call begins the looking."""
         now_s = time.monotonic()
         self._asked_s = now_s
-        if self._next_s == float("inf"):
+        if self.next_s == float("inf"):
             self._last = None
-            self._next_s = now_s
+            self.next_s = now_s
         return [sample for sample in self._kept if sample.number > after]
-
-    @property
-    def next_s(self) -> float:
-        """When the next look is due (monotonic); infinite while nobody asks."""
-        return self._next_s
 
     def look_if_due(self) -> None:
         """Look if it is time."""
         now_s = time.monotonic()
-        if now_s < self._next_s:
+        if now_s < self.next_s:
             return
         if now_s - self._asked_s > ASKED_S_MAX:
-            self._next_s = float("inf")
+            self.next_s = float("inf")
             self._watch.forget(())
             return
         self._look()
         # Late looks are not made up for: their spans say how long they are.
-        self._next_s = max(self._next_s + PERIOD_S, now_s + PERIOD_S / 2)
+        self.next_s = max(self.next_s + PERIOD_S, now_s + PERIOD_S / 2)
 
     def _look(self) -> None:
         begun_s = time.thread_time()

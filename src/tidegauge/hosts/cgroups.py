@@ -53,13 +53,8 @@ _MEMORY_FILES = {
 """By version of cgroups: limit, use, and the part of the use (in memory.stat) that is given up before swapping."""
 
 
-def memory_left(root: Path = Path("/")) -> MemoryLeft | None:
-    """What the memory limit above this process that leaves least leaves; None if there is none. Raises `OSError`."""
-    return left_in(hierarchies(root))
-
-
 def left_in(places: Iterable[Hierarchy]) -> MemoryLeft | None:
-    """The same of a process that is in these."""
+    """What the memory limit of these that leaves least leaves a process in them; None if there is none."""
     found = []
     for hierarchy in places:
         if hierarchy.version == 2 or "memory" in hierarchy.controllers:

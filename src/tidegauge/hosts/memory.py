@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.hosts.cgroups import cgroup_limits, memory_left
+from tidegauge.hosts.cgroups import cgroup_limits, hierarchies, left_in
 from tidegauge.hosts.storage import text_of
 from tidegauge.model.host import MemoryAvailable
 
@@ -51,7 +51,7 @@ def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
         return None
     machine = MemoryAvailable(kernel["MemAvailable"] // _MIB, f"of the machine's {kernel['MemTotal'] // _MIB:,} MiB")
     try:
-        left = memory_left(root)
+        left = left_in(hierarchies(root))
     except (OSError, ValueError):
         left = None
     if left is None or left.left_bytes // _MIB >= machine.available_mb:
