@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import resource
 import socket
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +47,33 @@ def test_errors_survive_the_wire() -> None:
 def test_a_line_that_is_no_object_is_refused() -> None:
     with pytest.raises(ValueError, match="not a JSON object"):
         link.from_line(b"[1]\n")
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """A process that may have as many as a controller of a very large fleet."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2048:
+        pytest.skip(f"{hard} files may be open")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_link_may_have_a_number_that_select_does_not_know(many_files: None) -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        near = link.Link(socket.socket(fileno=fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 1500)))
+        threading.Timer(0.1, other.sendall, [b"late"]).start()
+        assert near.receive() == b"late"
+        sender = threading.Thread(target=near.send, args=[bytes(1 << 20)])
+        sender.start()
+        sent = 0
+        while sent < 1 << 20:
+            sent += len(other.recv(1 << 16))
+        sender.join()
+        near.close()
+        assert (near.receive(), other.recv(1)) == (b"", b"")
 
 
 def test_ports_lie_outside_the_kernels_own_range() -> None:

@@ -1,7 +1,7 @@
 """A host's agent: starts, follows and ends processes for a controller, and outlives it just long enough to clean up.
 
-Runs as `python -m tidegauge.fleet.agent LEASE_S AGENT_ID` in a session of its own and speaks (see `link`) on standard
-input and output; with an ADDRESS as well, on a TLS connection that the controller makes to it there (see
+Runs as `python -m tidegauge.fleet.agent LEASE_S AGENT_ID` in a session of its own and speaks (see `link`) on the socket
+that is its standard input; with an ADDRESS as well, on a TLS connection that the controller makes to it there (see
 `fleet.listening`).
 It ends everything it started when the controller asks for it, closes the link (or dies), or has not been heard for
 LEASE_S seconds. One thread, asleep until something happens: it runs beside measurements.
@@ -13,6 +13,7 @@ import contextlib
 import os
 import selectors
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -190,11 +191,11 @@ ABANDONED_GRACE_S = 5.0
 class Agent:
     """The agent's state and its event loop."""
 
-    def __init__(self, agent_id: str, lease_s: float, ledger: Ledger, channel: link.Channel) -> None:
+    def __init__(self, agent_id: str, lease_s: float, ledger: Ledger, controller: link.Link) -> None:
         self._children = Children(agent_id)
         self._sampler = Sampler(self._children)
         self._ledger = ledger
-        self._channel = channel
+        self._controller = controller
         self._rig = AgentRig(self._children, ledger)
         self._syncs = SyncRecording(self._children)
         self._lease_s = lease_s
@@ -245,7 +246,7 @@ class Agent:
         signal.signal(signal.SIGTERM, lambda *_: self._abandon())
         for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(ignored, signal.SIG_IGN)
-        self._selector.register(self._channel.reads, selectors.EVENT_READ, self._transfer)
+        self._selector.register(self._controller, selectors.EVENT_READ, self._transfer)
         self._selector.register(wakeups, selectors.EVENT_READ, lambda: os.read(wakeups, link.READ_BYTES))
         while not (self._closing and not self._endings and self._swept()):
             for key, _events in self._selector.select(self._sleep_s()):
@@ -272,9 +273,9 @@ class Agent:
 
     def _transfer(self) -> None:
         """Take what has come, and go on with what is to be sent."""
-        while (data := self._channel.read()) is not None:
+        while (data := self._controller.read()) is not None:
             if not data:
-                self._selector.unregister(self._channel.reads)
+                self._selector.unregister(self._controller)
                 self._abandon()
                 return
             *lines, self._input = (self._input + data).split(b"\n")
@@ -311,7 +312,7 @@ class Agent:
     def _flush(self) -> None:
         """Write what fits; the rest when the controller reads again, so that a stopped one can't block us."""
         try:
-            while self._output and (taken := self._channel.write(self._output)):
+            while self._output and (taken := self._controller.write(self._output)):
                 self._output = self._output[taken:]
         except OSError:
             self._output = b""
@@ -319,16 +320,9 @@ class Agent:
 
     def _watch(self) -> None:
         """Wait for what the controller sends, and for room if something is to be sent."""
-        channel, watched = self._channel, self._selector.get_map()
-        reading = selectors.EVENT_READ if channel.reads in watched else 0
-        writing = selectors.EVENT_WRITE if self._output else 0
-        if channel.reads == channel.writes:
-            if reading:
-                self._selector.modify(channel.reads, reading | writing, self._transfer)
-        elif writing and channel.writes not in watched:
-            self._selector.register(channel.writes, writing, self._transfer)
-        elif not writing and channel.writes in watched:
-            self._selector.unregister(channel.writes)
+        if self._controller in self._selector.get_map():
+            writing = selectors.EVENT_WRITE if self._output else 0
+            self._selector.modify(self._controller, selectors.EVENT_READ | writing, self._transfer)
 
     # Calls
 
@@ -441,14 +435,15 @@ def _as_failure(call: str, error: OSError) -> RunFailedError:
 def main(arguments: list[str]) -> None:
     """Entry point: LEASE_S AGENT_ID [ADDRESS]."""
     lease_s, agent_id, *address = arguments
-    channel: link.Channel = link.Pipes()
     if address:
         # What it takes is an extra of the package.
         from tidegauge.fleet.listening import waited_for
 
-        channel = waited_for(address[0], agent_id, float(lease_s))
+        controller = waited_for(address[0], agent_id, float(lease_s))
+    else:
+        controller = link.Link(socket.socket(fileno=sys.stdin.fileno()))
     children.become_subreaper()
-    Agent(agent_id, float(lease_s), Ledger.open(agent_id), channel).run()
+    Agent(agent_id, float(lease_s), Ledger.open(agent_id), controller).run()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import subprocess
 import sys
 import threading
 from abc import abstractmethod
@@ -130,7 +129,6 @@ def launch_of(agent_id: str, lease_s: float, *address: str) -> dict[str, Any]:
         "cwd": "/",
         # The tools that it runs are known by it as its processes are: who cleans up after it ends them first.
         "env": {**os.environ, procfs.MARKER: f"{agent_id}/agent"},
-        "stdout": subprocess.PIPE,
         "start_new_session": True,
     }
 
@@ -333,6 +331,9 @@ class AgentHost:
 
     def _renew(self, lease_s: float) -> None:
         while not self._closing.wait(lease_s / RENEWALS_PER_LEASE):
+            # What takes long renews the lease when it is done, and is not read before.
+            if self._long_calls:
+                continue
             try:
                 self._write({"call": "renew"})
             except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""How controller and agent write to each other, and what carries it: pipes on one host, TLS from host to host.
+"""How controller and agent write to each other, and what carries it: a socket pair on one host, TLS between hosts.
 
 One JSON object a line, so that any byte stream can carry it. Request: {"id": 7, "call": "stop", "name": "kafka-1"}.
 Reply: {"id": 7, "result": {...}} or {"id": 7, "error": {...}}. "renew" has no id and gets no reply.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import select
 import socket
 import ssl
@@ -16,7 +15,7 @@ import threading
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet.api import ProcessSpec
@@ -80,112 +79,75 @@ def error_from_json(data: Mapping[str, Any]) -> TidegaugeError:
     return _KINDS[data["kind"]](data["message"], data["hint"], Path(data["log_path"]) if data["log_path"] else None)
 
 
-class Link(Protocol):
-    """One end. `send` and `receive` may be called by two threads at the same time."""
-
-    def send(self, data: bytes) -> None:
-        """Send all of it; waits where the other end is slow. Raises `OSError` if it is gone."""
-
-    def receive(self) -> bytes:
-        """What has come, at least one byte; waits for it. b"" if the other end is gone."""
-
-    def close(self) -> None:
-        """The other end sees it. Never raises."""
+_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
-class Channel(Protocol):
-    """The agent's end, for its one thread: nothing waits. `reads` and `writes`: descriptors to wait for."""
+class Link:
+    """One end of a connection that is made, with TLS or without.
 
-    reads: int
-    writes: int
-
-    def read(self) -> bytes | None:
-        """What has come; None if nothing has, b"" if the other end is gone."""
-
-    def write(self, data: bytes) -> int:
-        """How much of it was taken. Raises `OSError` if the other end is gone."""
-
-
-class Pipes:
-    """`Channel` over standard input and output."""
-
-    def __init__(self) -> None:
-        self.reads, self.writes = 0, 1
-        for number in (0, 1):
-            os.set_blocking(number, False)
-
-    def read(self) -> bytes | None:
-        """See `Channel.read`."""
-        try:
-            return os.read(self.reads, READ_BYTES)
-        except BlockingIOError:
-            return None
-        except OSError:
-            return b""
-
-    def write(self, data: bytes) -> int:
-        """See `Channel.write`."""
-        try:
-            return os.write(self.writes, data)
-        except BlockingIOError:
-            return 0
-
-
-class Tls:
-    """`Channel` and `Link` over a connection whose handshake is done.
-
-    What OpenSSL keeps of a connection may be used by one thread at a time, so nothing waits while it is in use.
+    The threads of a controller wait in `send` and `receive`, one in each at the same time. An agent has one thread: it
+    waits for `fileno`, and reads and writes what can be. What OpenSSL keeps of a connection may be used by one thread
+    at a time, so nothing waits while it is in use.
     """
 
-    def __init__(self, connection: ssl.SSLSocket) -> None:
+    def __init__(self, connection: socket.socket) -> None:
         connection.setblocking(False)
-        self.reads = self.writes = connection.fileno()
         self._connection = connection
         self._use = threading.Lock()
         self._order = threading.Lock()
         self._closed = False
 
+    def fileno(self) -> int:
+        """The descriptor to wait for."""
+        return self._connection.fileno()
+
     def read(self) -> bytes | None:
-        """See `Channel.read`."""
+        """What has come; None if nothing has, b"" if the other end is gone."""
         try:
             with self._use:
                 return self._connection.recv(READ_BYTES)
-        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+        except _NOT_NOW:
             return None
         except (OSError, ValueError):
             return b""
 
     def write(self, data: bytes) -> int:
-        """See `Channel.write`."""
+        """How much of it was taken. Raises `OSError` if the other end is gone."""
         try:
             with self._use:
                 return self._connection.send(data)
-        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+        except _NOT_NOW:
             return 0
         except ValueError as error:
             raise OSError(0, "the connection is closed") from error
 
     def send(self, data: bytes) -> None:
-        """See `Link.send`."""
+        """Send all of it; waits where the other end is slow. Raises `OSError` if it is gone."""
         with self._order:
             while data:
                 taken = self.write(data)
                 data = data[taken:]
-                if not taken and not select.select([], [self.writes], [], _STALLED_S_MAX)[1]:
+                if not taken and not self._ready(select.POLLOUT, _STALLED_S_MAX):
                     raise TimeoutError(f"nothing was taken for {_STALLED_S_MAX:g} s")
 
     def receive(self) -> bytes:
-        """See `Link.receive`."""
+        """What has come, at least one byte; waits for it. b"" if the other end is gone."""
         while not self._closed:
             # First what OpenSSL has taken from the socket already.
             data = self.read()
             if data is not None:
                 return data
-            select.select([self.reads], [], [], _WAIT_S)
+            self._ready(select.POLLIN, _WAIT_S)
         return b""
 
     def close(self) -> None:
-        """See `Link.close`. The descriptor stays until this object goes: another thread may wait for it."""
+        """The other end sees it. The descriptor stays until this object goes: another thread may wait for it."""
         self._closed = True
         with contextlib.suppress(OSError), self._use:
             self._connection.shutdown(socket.SHUT_RDWR)
+
+    def _ready(self, event: int, seconds: float) -> bool:
+        """Wait for the descriptor. Not by select(2), which knows none above 1023: there may be as many hosts."""
+        waiting = select.poll()
+        waiting.register(self, event)
+        return bool(waiting.poll(seconds * 1e3))

@@ -21,7 +21,7 @@ from tidegauge.errors import StartFailedError
 from tidegauge.fleet import registry
 from tidegauge.fleet.authority import agent_context, make_request
 from tidegauge.fleet.client import launch_of
-from tidegauge.fleet.link import Tls
+from tidegauge.fleet.link import Link
 from tidegauge.fleet.ray_node import AGENT_PORTS
 from tidegauge.fleet.reap import clean_leftovers
 
@@ -58,14 +58,16 @@ class AgentStarter:
             # Not an argument: these are public.
             secret = json.dumps([self._key_pem, certificate_pem, authority_pem]).encode()
             launch = launch_of(agent_id, lease_s, address)
-            started = subprocess.run(**launch, input=secret, stderr=log, timeout=_START_S_MAX, check=False)
+            started = subprocess.run(
+                **launch, input=secret, stdout=subprocess.PIPE, stderr=log, timeout=_START_S_MAX, check=False
+            )
         if started.returncode != 0:
             why = registry.last_words(agent_id) or "no reason given"
             raise StartFailedError(f"No agent could be started on {address}: {why}")
         return Listening(int(started.stdout), interface_of(address), str(registry.log_path(agent_id)))
 
 
-def waited_for(address: str, agent_id: str, wait_s: float) -> Tls:
+def waited_for(address: str, agent_id: str, wait_s: float) -> Link:
     """In the agent: listen, leave the starter, and take the first connection of the run's controller.
 
     Ends the process where nobody who may connects in time.
@@ -89,7 +91,7 @@ def waited_for(address: str, agent_id: str, wait_s: float) -> Tls:
                 connection, _ = server.accept()
                 connection.settimeout(_HANDSHAKE_S_MAX)
                 _set_up(connection)
-                return Tls(context.wrap_socket(connection, server_side=True))
+                return Link(context.wrap_socket(connection, server_side=True))
             except OSError as error:
                 # Somebody else, who is not let in; or time is up.
                 sys.stderr.write(f"not let in: {error}\n")
@@ -115,12 +117,12 @@ def _listen(address: str) -> socket.socket:
     raise last
 
 
-def connected(address: str, port: int, context: ssl.SSLContext, timeout_s: float) -> Tls:
+def connected(address: str, port: int, context: ssl.SSLContext, timeout_s: float) -> Link:
     """In the controller: the link to an agent. Raises `OSError`."""
     connection = socket.create_connection((address, port), timeout=timeout_s)
     try:
         _set_up(connection)
-        return Tls(context.wrap_socket(connection, server_hostname=address))
+        return Link(context.wrap_socket(connection, server_hostname=address))
     except BaseException:
         connection.close()
         raise

@@ -6,58 +6,35 @@ import contextlib
 import socket
 import subprocess
 from types import TracebackType
-from typing import IO, cast
 
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet import registry
 from tidegauge.fleet.client import CLOSE_MARGIN_S, LEASE_S, AgentHost, launch_of
-from tidegauge.fleet.link import READ_BYTES
+from tidegauge.fleet.link import Link
 from tidegauge.fleet.reap import clean_leftovers
-
-
-class _Pipe:
-    """`Link` to a process's standard input and output."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._to_process = cast(IO[bytes], process.stdin)
-        self._from_process = cast(IO[bytes], process.stdout)
-
-    def send(self, data: bytes) -> None:
-        """See `Link.send`."""
-        left = memoryview(data)
-        while left:
-            left = left[self._to_process.write(left) :]
-
-    def receive(self) -> bytes:
-        """See `Link.receive`."""
-        try:
-            return self._from_process.read(READ_BYTES) or b""
-        except (OSError, ValueError):
-            return b""
-
-    def close(self) -> None:
-        """See `Link.close`."""
-        with contextlib.suppress(OSError):
-            self._to_process.close()
 
 
 class LocalHost(AgentHost):
     """`Host` on this machine: `with LocalHost.open() as host: ...`. Leaving the block ends every process."""
 
-    def __init__(self, agent_id: str, process: subprocess.Popen[bytes], lease_s: float) -> None:
+    def __init__(self, agent_id: str, process: subprocess.Popen[bytes], link: Link, lease_s: float) -> None:
         self.agent_id = agent_id
         self.agent_pid = process.pid
         self._process = process
-        super().__init__(socket.gethostname(), _Pipe(process), lease_s)
+        super().__init__(socket.gethostname(), link, lease_s)
 
     @staticmethod
     def open(lease_s: float = LEASE_S) -> LocalHost:
         """Start an agent. Raises `StartFailedError` if it can't be."""
         agent_id = registry.new_agent_id()
         with registry.open_log(agent_id) as log:
+            own, agents = socket.socketpair()
             launch = launch_of(agent_id, lease_s)
-            process: subprocess.Popen[bytes] = subprocess.Popen(**launch, stdin=subprocess.PIPE, stderr=log, bufsize=0)
-        host = LocalHost(agent_id, process, lease_s)
+            with agents:
+                process: subprocess.Popen[bytes] = subprocess.Popen(
+                    **launch, stdin=agents.fileno(), stdout=subprocess.DEVNULL, stderr=log
+                )
+        host = LocalHost(agent_id, process, Link(own), lease_s)
         try:
             host._call("hello", timeout_s=60.0)
         except BaseException as error:
@@ -78,7 +55,7 @@ class LocalHost(AgentHost):
     def close(self) -> list[str]:
         """End all processes and the agent, remove tracked directories. Never raises. Returns what could not be removed.
 
-        Interrupted (a second Ctrl-C), it hurries: the agent sees the pipe close and ends everything by itself.
+        Interrupted (a second Ctrl-C), it hurries: the agent sees the link close and ends everything by itself.
         """
         if self._closing.is_set():
             return []
