@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,16 +41,6 @@ class WriteLimit:
     bytes_per_s: int | None = None
     requests_per_s: int | None = None
 
-    def tightest(self, other: WriteLimit) -> WriteLimit:
-        """The lower ones of both."""
-        return WriteLimit(
-            _lower(self.bytes_per_s, other.bytes_per_s), _lower(self.requests_per_s, other.requests_per_s)
-        )
-
-
-def _lower(first: int | None, other: int | None) -> int | None:
-    return min((number for number in (first, other) if number is not None), default=None)
-
 
 class CgroupWatch:
     """Looks at processes' cgroups; where each one's are is found again only when it was moved."""
@@ -66,14 +56,11 @@ class CgroupWatch:
 
     def write_limits(self, pids: Iterable[int]) -> dict[str, WriteLimit]:
         """What these processes may write at most, by the device's "major:minor"; only devices with a limit."""
-        found: dict[str, WriteLimit] = {}
+        lowest: dict[tuple[str, str], int] = {}
         for group in (group for pid in pids for group in self._groups(pid)):
-            if group.version == 1 and "blkio" not in group.controllers:
-                continue
-            for level in group.levels:
-                for device, limit in (_writes_v1(level) if group.version == 1 else _writes_v2(level)).items():
-                    found[device] = limit.tightest(found.get(device, WriteLimit()))
-        return found
+            for device, what, most in _write_limits(group):
+                lowest[device, what] = min(most, lowest.get((device, what), most))
+        return {device: WriteLimit(lowest.get((device, "bps")), lowest.get((device, "iops"))) for device, _ in lowest}
 
     def _groups(self, pid: int) -> tuple[Hierarchy, ...]:
         try:
@@ -102,23 +89,22 @@ def _throttled_s(level: Path) -> float:
     return int(found.get("throttled_time", 0)) / 1e9 + int(found.get("throttled_usec", 0)) / 1e6
 
 
-def _writes_v1(level: Path) -> dict[str, WriteLimit]:
-    bytes_max, requests_max = (
-        {device: int(number) for device, number in (line.split() for line in text_of(level / file).splitlines())}
-        for file in ("blkio.throttle.write_bps_device", "blkio.throttle.write_iops_device")
-    )
-    devices = {*bytes_max, *requests_max}
-    return {device: WriteLimit(bytes_max.get(device), requests_max.get(device)) for device in devices}
-
-
-def _writes_v2(level: Path) -> dict[str, WriteLimit]:
-    found = {}
-    for line in text_of(level / "io.max").splitlines():
-        device, *pairs = line.split()
-        limits = dict(pair.split("=", 1) for pair in pairs)
-        numbers = [int(limits[key]) if limits.get(key, "max") != "max" else None for key in ("wbps", "wiops")]
-        found[device] = WriteLimit(*numbers)
-    return found
+def _write_limits(group: Hierarchy) -> Iterator[tuple[str, str, int]]:
+    """At all levels: a device, what of it is limited ("bps" or "iops"), and the most a second."""
+    if group.version == 1 and "blkio" not in group.controllers:
+        return
+    for level in group.levels:
+        if group.version == 1:
+            for what in ("bps", "iops"):
+                for line in text_of(level / f"blkio.throttle.write_{what}_device").splitlines():
+                    device, most = line.split()
+                    yield device, what, int(most)
+        else:
+            for line in text_of(level / "io.max").splitlines():
+                device, *limits = line.split()
+                for key, _, most in (limit.partition("=") for limit in limits):
+                    if key in ("wbps", "wiops") and most != "max":
+                        yield device, key.removeprefix("w"), int(most)
 
 
 _PAUSE = re.compile(rb"\bPause [^\n]*? ([0-9]+(?:\.[0-9]+)?)ms\s*$", re.MULTILINE)
