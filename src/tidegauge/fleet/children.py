@@ -22,20 +22,16 @@ from pathlib import Path
 
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
-from tidegauge.hosts import cgroups, network, procfs
+from tidegauge.hosts import cgroups, commands, network, procfs
 from tidegauge.hosts.procfs import Identity, Stat
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
 _PR_SET_CHILD_SUBREAPER = 36
 
-_libc = ctypes.CDLL(None, use_errno=True)
-
 
 def _prctl(option: int, value: int) -> None:
-    if _libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
+    commands.call("prctl", option, ctypes.c_ulong(value), 0, 0, 0)
 
 
 def become_subreaper() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from tidegauge.hosts.commands import call
 from tidegauge.hosts.storage import text_of
 
 _READS = 20_000
@@ -133,6 +134,6 @@ def _adjtimex() -> tuple[int, _Timex]:
     """Its answer, negative if there is none, and what it found; changes nothing."""
     found = _Timex()
     try:
-        return int(ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(found))), found
+        return call("adjtimex", ctypes.byref(found)), found
     except (OSError, AttributeError):
         return -1, found

@@ -1,7 +1,8 @@
-"""Running the host's own tools, why one failed, and what this process may ask of the kernel."""
+"""Running the host's own tools, why one failed, and what this process asks, and may ask, of the kernel."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
@@ -29,6 +30,18 @@ def finished(*command: str, text: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(command, input=text, capture_output=True, text=True, timeout=_COMMAND_S, check=False)
     except subprocess.TimeoutExpired as error:
         raise OSError(0, f"{command[0]} took over {_COMMAND_S:.0f} s") from error
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(function: str, *arguments: object) -> int:
+    """What a function of the C library returns that asks the kernel for something. Raises `OSError` if it refuses."""
+    result = int(getattr(_libc, function)(*arguments))
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result
 
 
 _BITS = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}

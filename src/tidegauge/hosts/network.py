@@ -13,10 +13,8 @@ Sources: setns(2), ip-netns(8), ip-link(8), tc-tbf(8), nft(8).
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import ipaddress
-import os
 import shutil
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,15 +28,12 @@ from tidegauge.hosts.storage import opened
 
 NAMED = Path("/run/netns")
 _CLONE_NEWNET = 0x40000000
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enter(namespace: Path) -> None:
     """Put the calling thread, and what it starts from now on, into a network namespace. Raises `OSError`."""
     with opened(namespace) as descriptor:
-        if _libc.setns(descriptor, _CLONE_NEWNET) != 0:
-            code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code), str(namespace))
+        commands.call("setns", descriptor, _CLONE_NEWNET)
 
 
 @contextlib.contextmanager

@@ -30,6 +30,7 @@ from types import FrameType
 
 from tidegauge.errors import TidegaugeError
 from tidegauge.hosts import procfs
+from tidegauge.hosts.commands import call
 from tidegauge.hosts.procfs import Identity, threads_of
 from tidegauge.hosts.storage import opened
 
@@ -43,8 +44,6 @@ _REMOVE_TRIES = 50
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 """PROC_PID_INIT_INO of `linux/proc_ns.h`: the namespace whose process numbers the kernel's traces use."""
 
-_libc = ctypes.CDLL(None, use_errno=True)
-
 
 class NoTraceError(TidegaugeError):
     """This process can't trace, and why, in a few words."""
@@ -56,18 +55,18 @@ def mount_privately() -> None:
         raise NoTraceError("in a container the kernel's process numbers are not known")
     if not MOUNT_POINT.is_dir():
         raise NoTraceError("this kernel has no tracefs")
-    _call("a private mount namespace", _libc.unshare(_CLONE_NEWNS))
-    # Else a mount made here would travel to the host's own namespace.
-    _call("a private mount namespace", _libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC_PRIVATE), None))
-    flags = ctypes.c_ulong(_MS_NOSUID_NODEV_NOEXEC)
-    _call("mounting tracefs", _libc.mount(b"tidegauge", bytes(MOUNT_POINT), b"tracefs", flags, None))
-
-
-def _call(what: str, result: int) -> None:
-    if result != 0:
-        code = ctypes.get_errno()
-        reason = "needs root (CAP_SYS_ADMIN)" if code in (errno.EPERM, errno.EACCES) else os.strerror(code)
-        raise NoTraceError(f"{what}: {reason}")
+    try:
+        what = "a private mount namespace"
+        call("unshare", _CLONE_NEWNS)
+        # Else a mount made here would travel to the host's own namespace.
+        call("mount", b"none", b"/", None, ctypes.c_ulong(_MS_REC_PRIVATE), None)
+        what = "mounting tracefs"
+        flags = ctypes.c_ulong(_MS_NOSUID_NODEV_NOEXEC)
+        call("mount", b"tidegauge", bytes(MOUNT_POINT), b"tracefs", flags, None)
+    except PermissionError as error:
+        raise NoTraceError(f"{what}: needs root (CAP_SYS_ADMIN)") from error
+    except OSError as error:
+        raise NoTraceError(f"{what}: {error.strerror}") from error
 
 
 @contextlib.contextmanager
