@@ -300,7 +300,7 @@ def _clock_source(clock: ClockQuality) -> Advice:
         cost += f", {', '.join(clock.tsc)}"
     good = clock.source not in _POOR_SOURCES and clock.read_ns < _SLOW_READ_NS
     change = "Take a machine whose kernel can use the CPU's counter."
-    if better := [source for source in _GOOD_SOURCES if source in clock.available]:
+    if better := [source for source in _GOOD_SOURCES if source in clock.available and source != clock.source]:
         change = f"echo {better[0]} > /sys/devices/system/clocksource/clocksource0/current_clocksource"
     return _judged("clock source", f"{clock.source or 'unknown'}: {cost}", good, why, change)
 
