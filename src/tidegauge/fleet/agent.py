@@ -281,16 +281,12 @@ class Agent:
             *lines, self._input = (self._input + data).split(b"\n")
             for line in lines:
                 self._handle(link.from_line(line))
+                # Whoever asks lives. Not before: while something takes long, the next request waits unread.
+                self._lease_ends_s = max(self._lease_ends_s, time.monotonic() + self._lease_s)
         self._flush()
 
     def _handle(self, message: link.Message) -> None:
-        call = message.pop("call")
-        if call != "renew":
-            self._carry_out(call, int(message.pop("id")), message)
-        # Whoever asks lives. Afterwards: while something takes long, renewals wait unread.
-        self._lease_ends_s = max(self._lease_ends_s, time.monotonic() + self._lease_s)
-
-    def _carry_out(self, call: str, request: int, message: link.Message) -> None:
+        call, request = message.pop("call"), int(message.pop("id"))
         try:
             if self._closing:
                 raise RunFailedError("The agent is ending.")

@@ -139,11 +139,11 @@ class AgentHost:
     Two threads serve it: one renews the lease, one reads replies.
     """
 
-    def __init__(self, name: str, link: Link, lease_s: float) -> None:
+    def __init__(self, name: str, link: Link, lease_s: float, unheard_s_max: float = _ANSWER_S_MAX) -> None:
+        """`unheard_s_max`: an agent that says nothing for so long is lost."""
         self.name = name
         self.rig = AgentRigCalls(self._call_at_leisure)
         self._link = link
-        self._write_lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[Any]] = {}
         self._waiting_lock = threading.Lock()
@@ -153,7 +153,7 @@ class AgentHost:
         self._closing = threading.Event()
         self._grace_s_max = 0.0
         threading.Thread(target=self._read_replies, name="agent-replies", daemon=True).start()
-        threading.Thread(target=self._renew, args=(lease_s,), name="agent-lease", daemon=True).start()
+        threading.Thread(target=self._renew, args=(lease_s, unheard_s_max), name="agent-lease", daemon=True).start()
 
     def start(self, spec: ProcessSpec) -> ProcessStatus:
         """See `Host.start`."""
@@ -315,7 +315,7 @@ class AgentHost:
             number = next(self._numbers)
             self._waiting[number] = answer
         try:
-            self._write({"id": number, "call": call, **arguments})
+            self._link.send(to_line({"id": number, "call": call, **arguments}))
             return answer.result(timeout_s)
         except TimeoutError as error:
             raise self.silent(call, timeout_s) from error
@@ -325,19 +325,20 @@ class AgentHost:
             with self._waiting_lock:
                 self._waiting.pop(number, None)
 
-    def _write(self, message: Mapping[str, object]) -> None:
-        with self._write_lock:
-            self._link.send(to_line(message))
+    def _renew(self, lease_s: float, unheard_s_max: float) -> None:
+        """Renew the lease, as any call does, and see that the agent lives: its kernel answers for one that is stopped.
 
-    def _renew(self, lease_s: float) -> None:
+        What takes long renews the lease when it is done.
+        """
         while not self._closing.wait(lease_s / RENEWALS_PER_LEASE):
-            # What takes long renews the lease when it is done, and is not read before.
             if self._long_calls:
                 continue
             try:
-                self._write({"call": "renew"})
-            except (OSError, ValueError):
-                return
+                self._call("hello", timeout_s=unheard_s_max)
+            except RunFailedError:
+                if not self._long_calls:
+                    self._link.close()
+                    return
 
     def _read_replies(self) -> None:
         """Hand each reply to whom it is for, until the agent ends."""

@@ -1,7 +1,7 @@
 """How controller and agent write to each other, and what carries it: a socket pair on one host, TLS between hosts.
 
 One JSON object a line, so that any byte stream can carry it. Request: {"id": 7, "call": "stop", "name": "kafka-1"}.
-Reply: {"id": 7, "result": {...}} or {"id": 7, "error": {...}}. "renew" has no id and gets no reply.
+Reply: {"id": 7, "result": {...}} or {"id": 7, "error": {...}}.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 class Link:
     """One end of a connection that is made, with TLS or without.
 
-    The threads of a controller wait in `send` and `receive`, one in each at the same time. An agent has one thread: it
+    Any threads of a controller wait in `send`, one after the other, and one in `receive`. An agent has one thread: it
     waits for `fileno`, and reads and writes what can be. What OpenSSL keeps of a connection may be used by one thread
     at a time, so nothing waits while it is in use.
     """

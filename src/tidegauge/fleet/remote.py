@@ -15,7 +15,7 @@ from tidegauge.durability import SyncCall, Watch
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import Host, Launcher, ProcessSpec, ProcessStatus
 from tidegauge.fleet.authority import Authority
-from tidegauge.fleet.client import LEASE_S, RENEWALS_PER_LEASE, AgentHost
+from tidegauge.fleet.client import LEASE_S, AgentHost
 from tidegauge.fleet.link import Link
 from tidegauge.fleet.listening import AgentStarter, Listening, connected
 from tidegauge.fleet.rigs import Result, RigHost, RigOfHosts, at_once
@@ -45,7 +45,7 @@ class RemoteHost(AgentHost):
         self.interface = listening.interface
         self._log = listening.log
         self._say = say
-        super().__init__(host.address, link, lease_s)
+        super().__init__(host.address, link, lease_s, _UNHEARD_S_MAX)
 
     def close(self) -> list[str]:
         """End all its processes and the agent. Never raises. Returns what could not be removed there."""
@@ -67,17 +67,6 @@ class RemoteHost(AgentHost):
         """Say so at once: what waits for other hosts' servers meanwhile may take long."""
         if not self._closing.is_set():
             self._say(self.gone().message)
-
-    def _renew(self, lease_s: float) -> None:
-        """Renew the lease, and see that the agent lives: its host's kernel answers for one that is stopped."""
-        while not self._closing.wait(lease_s / RENEWALS_PER_LEASE):
-            try:
-                self._write({"call": "renew"})
-                self._call("hello", timeout_s=_UNHEARD_S_MAX)
-            except (RunFailedError, OSError, ValueError):
-                if not self._long_calls:
-                    self._link.close()
-                    return
 
     def gone(self) -> RunFailedError:
         """See `AgentHost.gone`."""
