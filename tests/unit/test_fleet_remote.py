@@ -326,6 +326,19 @@ def test_ports_are_free_on_all_hosts(many: ManyHosts, agents: list[RemoteHost]) 
     assert agents[0].hold_ports(ports) == []
 
 
+def test_ports_that_not_all_hosts_have_are_given_back(
+    many: ManyHosts, agents: list[RemoteHost], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agents[1], "hold_ports", lambda ports: ports[:1])
+    with pytest.raises(StartFailedError, match="No 5 TCP ports are free on all hosts"):
+        many.free_ports(5)
+    state = os.environ["TIDEGAUGE_STATE"]
+    for place in (state, *(f"{state}-{host.address}" for host in HOSTS)):
+        monkeypatch.setenv("TIDEGAUGE_STATE", place)
+        assert [record.ports for record in registry.all_records()] == [()]
+    monkeypatch.setenv("TIDEGAUGE_STATE", state)
+
+
 def test_what_is_used_there_is_seen_here(many: ManyHosts, tmp_path: Path) -> None:
     many.start(on(tmp_path, "busy", "server-1", "while :; do :; done"))
     seen: dict[str, float] = {}

@@ -253,6 +253,7 @@ class ManyHosts:
             self.release_ports(sorted(refused))
             asked = self._own.free_ports(len(refused))
             ports = [port for port in ports if port not in refused] + asked
+        self.release_ports(ports)
         raise StartFailedError(f"No {count} TCP ports are free on all hosts.")
 
     def release_ports(self, ports: Sequence[int]) -> None:
