@@ -50,8 +50,7 @@ def check(launcher: Launcher, wanted: FleetFile, report: Report, java_major_min:
         states: dict[str, HostState] = fleet.on_each(living, "state", lambda _: (java_major_min,), _START_S_MAX)
         problems += disagreements(states)
         ready = [host for host in living if host.address in states]
-        ports = fleet.on_each(ready, "listen", lambda host: (host.address, PROBE_PORT))
-        reachable = [host.address for host in ready if host.address in ports]
+        reachable = list(fleet.on_each(ready, "listen", lambda host: (host.address, PROBE_PORT)))
         report("exchanging messages for clocks and round trips ...")
         exchanged, offsets = fleet.exchanges(reachable, wanted.drift_ppm)
         report(f"sending from each host to each for {_TRANSFER_S:g} s ...")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import subprocess
-from types import TracebackType
 
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet import registry
@@ -47,9 +46,7 @@ class LocalHost(AgentHost):
     def __enter__(self) -> LocalHost:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> list[str]:

@@ -62,8 +62,8 @@ class Prober:
             versions={"tidegauge": __version__, "python": platform.python_version(), "ray": metadata.version("ray")},
         )
 
-    def listen(self, address: str, port: int) -> int:
-        """Answer others' exchanges and take their bytes. Returns the port. Raises `RunFailedError` if it is taken."""
+    def listen(self, address: str, port: int) -> None:
+        """Answer others' exchanges and take their bytes. Raises `RunFailedError` if the port is taken."""
         try:
             self._listener = listener = socket.create_server((address, port))
         except OSError as error:
@@ -72,7 +72,6 @@ class Prober:
                 "Another check may run; else free that port.",
             ) from error
         threading.Thread(target=_accept, args=(listener,), name="probe", daemon=True).start()
-        return int(listener.getsockname()[1])
 
     def exchange(self, address: str, port: int, count: int) -> list[Exchange]:
         """Ask another host's clock so many times. Raises `RunFailedError` if it can't be reached."""

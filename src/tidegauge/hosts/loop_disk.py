@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tidegauge.hosts import commands, storage
+from tidegauge.hosts import commands, procfs, storage
 from tidegauge.hosts.commands import finished, run
 from tidegauge.hosts.storage import mounts, parse_mountinfo
 from tidegauge.model.host import DeviceFileSystem, DiskCheck
@@ -263,7 +263,7 @@ def _unmount_elsewhere(device: int) -> list[str]:
     """Unmount our disk in every other mount namespace; one process of each that had it. Never raises."""
     number, done = device_number(device), {"", _namespace_of("self")}
     holders = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - like fleet.procfs
+    for pid in map(str, procfs.pids()):
         namespace = _namespace_of(pid)
         if namespace in done:
             continue
