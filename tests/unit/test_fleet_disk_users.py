@@ -14,6 +14,7 @@ from tidegauge.fleet import agent_rig
 from tidegauge.fleet.agent_rig import AgentDisks
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Stat
+from tidegauge.hosts.storage import opened
 
 FORKED = os.getppid()
 """A process that lives, and is not this one."""
@@ -24,6 +25,14 @@ class Trees:
 
     def __init__(self, *seen: list[int]) -> None:
         self._seen: Iterator[list[int]] = iter(seen)
+        self.stopped = False
+
+    def stop(self, processes: Sequence[str]) -> int:
+        self.stopped = True
+        return len(processes)
+
+    def resume(self, processes: Sequence[str]) -> None:
+        self.stopped = False
 
     def members(self, processes: Sequence[str]) -> list[Stat]:
         assert processes == ["rabbitmq-1"]
@@ -51,3 +60,21 @@ def test_a_child_that_a_starting_server_forked_meanwhile_is_no_stranger(monkeypa
 
 def test_one_that_is_gone_by_now_is_none_either(monkeypatch: pytest.MonkeyPatch) -> None:
     check(monkeypatch, Trees([], []), {(1 << 22) + 1: "inet_gethost", os.getpid(): "agent"})
+
+
+def test_servers_go_on_where_a_disk_can_not_be_cut_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    trees: Any = Trees([], [])
+    stood: list[bool] = []
+
+    def refuse(_descriptor: int) -> None:
+        stood.append(trees.stopped)
+        raise OSError(1, "Operation not permitted")
+
+    ledger: Any = None
+    monkeypatch.setattr(agent_rig.procfs, "users_of", lambda _device: {})
+    monkeypatch.setattr(agent_rig.loop_disk, "cut_off", refuse)
+    monkeypatch.setattr(AgentDisks, "_device", lambda _, place: opened(place))
+    with pytest.raises(OSError, match="not permitted"):
+        AgentDisks(trees, ledger).cut(["rabbitmq-1"], [tmp_path])
+    assert stood == [True]
+    assert not trees.stopped

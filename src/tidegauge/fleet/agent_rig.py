@@ -225,10 +225,14 @@ class AgentDisks:
             self._check_users(processes, descriptors)
             asked_ns = time.monotonic_ns()
             stopped = self._trees.stop(processes)
-            self._check_written(processes, chosen)
-            frozen_ns = time.monotonic_ns()
-            for place, descriptor in descriptors.items():
-                self._cut_off(place, descriptor)
+            try:
+                self._check_written(chosen)
+                frozen_ns = time.monotonic_ns()
+                for place, descriptor in descriptors.items():
+                    self._cut_off(place, descriptor)
+            except (OSError, RunFailedError):
+                self._trees.resume(processes)
+                raise
             cut_ns = time.monotonic_ns()
             for place, descriptor in descriptors.items():
                 if place in self._fuse:
@@ -274,12 +278,11 @@ class AgentDisks:
                     "Name every process of the node, or end those that are none.",
                 )
 
-    def _check_written(self, processes: Sequence[str], places: Sequence[Path]) -> None:
-        """What a daemon itself has spoilt must not be taken for lost. If it has, all go on."""
+    def _check_written(self, places: Sequence[Path]) -> None:
+        """What a daemon itself has spoilt must not be taken for lost."""
         for place in places:
             wrong = self._fuse[place].wrongly_written() if place in self._fuse else []
             if wrong:
-                self._trees.resume(processes)
                 raise RunFailedError(
                     f"The power of {place} can't be cut: {wrong[0]} was created for appending, and libfuse's "
                     "passthrough_ll has written it wrongly, so that what is lost may be its fault.",
