@@ -220,6 +220,47 @@ def test_a_second_cut_comes_before_the_servers_serve(stage: Stage) -> None:
     assert cut.frozen_mono_ns == stage.world.frozen_ns[0], "what was acknowledged is at risk in the first of the two"
 
 
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last acknowledgement before the first cut arrives only after it, before the disks are mounted again."""
+    stop_producers = Worker.stop_producers
+
+    def delay_the_last(worker: Worker, grace_s: float) -> int:
+        worker.stopping.set()
+        worker.thread.join()
+        frozen_ns = worker.world.frozen_ns[0]
+        last = max(place for place, (mono_ns, *_) in enumerate(worker.records) if mono_ns < frozen_ns)
+        worker.records[last] = (frozen_ns + 500, *worker.records[last][1:])
+        return stop_producers(worker, grace_s)
+
+    monkeypatch.setattr(Worker, "stop_producers", delay_the_last)
+
+
+@pytest.mark.usefixtures("late")
+@pytest.mark.parametrize(
+    ("scenario", "act", "judged_after"),
+    [
+        (Scenario.ALL, Act(Kind.CUT, Role.ALL, 0.1), 0),
+        (Scenario.ALL, Act(Kind.CUT, Role.ALL, 0.1, again_after_s=0.05), 0),
+        # It may be of a node that goes on.
+        (Scenario.ONE, Act(Kind.CUT, Role.NODE, 0.1, 1), 1),
+    ],
+)
+def test_what_arrives_while_all_nodes_are_down_was_acknowledged_before_the_cut(
+    stage: Stage, scenario: Scenario, act: Act, judged_after: int
+) -> None:
+    (cut,) = outcome_of(stage.run(Cycle(2, scenario, (act,)), server=AcknowledgesBeforeItWrites())).cycles
+    assert cut.figures["lost_first"] == judged_after
+    assert cut.figures["lost_last"] > 0
+
+
+@pytest.mark.usefixtures("late")
+def test_what_arrives_while_all_nodes_are_down_is_looked_for_in_data_files_too(stage: Stage) -> None:
+    stage.world.find = only_the_first
+    (cut,) = outcome_of(stage.run(all_at(0.1), never_again=True)).cycles
+    assert cut.lost == cut.cuts[0].at_risk, "all but the first, and of those at risk all but the late one"
+
+
 def test_servers_that_never_serve_again_end_the_trial_and_are_reported(stage: Stage) -> None:
     found = outcome_of(stage.run(all_at(), all_at(number=3), never_again=True)).cycles
     assert len(found) == 1

@@ -115,8 +115,8 @@ def classify(
         reads: passes over all its partitions, made after what is judged; at least one.
         positions: committed positions reported before and after.
         cuts_ns: when something was cut, in monotonic ns: what was acknowledged between two of them is judged as one.
-        back_ns: for each cut, when what was cut was about to be started again. Acknowledgements that arrive until then
-            were sent before the cut. The cuts themselves if left out.
+        back_ns: for each cut, until when acknowledgements that arrive were sent before it: where all nodes were cut,
+            until they are about to be started again. The cuts themselves if left out.
 
     Raises `ValueError` without a read.
     """

@@ -53,9 +53,14 @@ _COPIES_NAMED = 5
 
 @dataclass
 class Watch:
-    """What a cycle saw while it went. `held` are the nodes held back; `mounted_ns` is of the last cut."""
+    """What a cycle saw while it went. `held` are the nodes held back; `mounted_ns` is of the last cut.
+
+    `back_ns`: of each cut, until when what arrives had been acknowledged before it. Only where no node had power is
+    that later than the freeze: else it may come from one that goes on.
+    """
 
     cuts: list[CutOutcome] = field(default_factory=list)
+    back_ns: list[int] = field(default_factory=list)
     mounted_ns: int = 0
     held: set[int] = field(default_factory=set)
     unavailable: str = ""
@@ -137,16 +142,18 @@ def run_cycle(session: Session[AttestSpec], cycle: Cycle, prepared: Prepared) ->
     outcome = CycleOutcome(cycle.number, cycle.scenario, cuts, int(history.acknowledged.sum()))
     if watch.unavailable:
         outcome = replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts, served=False)
-        return _not_served(session, outcome, history, order.trial_id)
+        return _not_served(session, outcome, history, watch.back_ns, order.trial_id)
     last = history.last_positions(watch.cuts[-1].frozen_mono_ns if watch.cuts else 0)
     reads = [_read_once(session, order, name, last) for name in ("first read", "second read")]
     pairs = [] if before is None else [(before, session.worker.committed_positions(order))]
     reads += _read_replicas(session, order, reads)
-    anomalies = classify(history, reads, pairs, [cut.frozen_mono_ns for cut in watch.cuts])
+    anomalies = classify(history, reads, pairs, [cut.frozen_mono_ns for cut in cuts], watch.back_ns)
     return _with_anomalies(session, outcome, history, anomalies, order.trial_id)
 
 
-def _not_served(session: Session, outcome: CycleOutcome, history: History, trial_id: int) -> CycleOutcome:
+def _not_served(
+    session: Session, outcome: CycleOutcome, history: History, back_ns: Sequence[int], trial_id: int
+) -> CycleOutcome:
     """Servers that do not serve again can't be read, their data files can: what is in none of them is lost.
 
     BookKeeper without syncs has been seen to refuse a whole topic for good, because the end of its journal was torn.
@@ -161,8 +168,8 @@ def _not_served(session: Session, outcome: CycleOutcome, history: History, trial
     if not stored:
         return outcome
     found = [Found(message.producer, message.sequence, message.partition, message.position) for message in stored]
-    files = replace(read_of("the servers' data files", found), began_ns=outcome.cuts[-1].frozen_mono_ns)
-    anomalies = classify(history, [files], cuts_ns=[cut.frozen_mono_ns for cut in outcome.cuts])
+    files = replace(read_of("the servers' data files", found), began_ns=back_ns[-1])
+    anomalies = classify(history, [files], cuts_ns=[cut.frozen_mono_ns for cut in outcome.cuts], back_ns=back_ns)
     # A message in a file that no server serves is neither kept nor lost.
     counts = {**anomalies.counts, Fate.KEPT: 0}
     counts[Fate.UNREADABLE] += anomalies.counts[Fate.KEPT]
@@ -209,6 +216,7 @@ def _do(session: Session[AttestSpec], act: Act, leader: int, watch: Watch) -> No
             first, second = watch.cuts[-2:]
             checks = {**second.checks, **{disk: said for disk, said in first.checks.items() if said != CLEAN}}
             watch.cuts[-2:] = [replace(second, frozen_mono_ns=first.frozen_mono_ns, checks=checks, cuts=2)]
+            watch.back_ns.pop()
         if act.until_complete:
             _await_serving(session, watch)
 
@@ -238,6 +246,7 @@ def _cut(session: Session[AttestSpec], nodes: Sequence[int], watch: Watch) -> No
             Path(disk.place).name: CLEAN if disk.is_clean else disk.report or "not clean" for disk in report.disks
         }
     watch.mounted_ns = mounted_ns
+    watch.back_ns.append(mounted_ns if len(nodes) == len(deployment.nodes) else frozen_ns)
     # It was cut, whether or not the servers can be started again.
     watch.cuts.append(
         CutOutcome(
