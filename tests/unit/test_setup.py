@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shutil
@@ -17,6 +18,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -114,6 +116,19 @@ class TestPreflight:
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
     def test_not_ours(self) -> None:
         assert "belongs to somebody else" in preflight.directory_obstacles(Path("/usr/tidegauge"), 0, "Move")[0]
+
+    def test_below_a_directory_that_may_not_be_entered(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        real = os.stat
+
+        def refused(path: object, **more: Any) -> os.stat_result:
+            if str(path).startswith(f"{tmp_path}/"):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            return real(path, **more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(os, "stat", refused)
+        monkeypatch.setattr(os, "access", lambda *_: False)
+        (obstacle,) = preflight.directory_obstacles(tmp_path / "of-another/cache", 0, "Move")
+        assert f"{tmp_path} is read-only, or belongs to somebody else" in obstacle
 
     def test_no_jdk_and_no_way_to_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))

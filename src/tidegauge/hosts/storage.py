@@ -175,7 +175,15 @@ def read_end(path: Path, bytes_max: int) -> str:
 
 def existing(path: Path) -> Path:
     """It, or the nearest directory above it that is there, in which it would be made."""
-    return next(place for place in (path, *path.absolute().parents) if place.exists())
+    return next(place for place in (path, *path.absolute().parents) if _is_there(place))
+
+
+def _is_there(place: Path) -> bool:
+    """Whether anybody can tell: in a directory that this user may not enter, nothing is."""
+    try:
+        return place.exists()
+    except PermissionError:
+        return False
 
 
 def free_space(places: Iterable[Path]) -> list[FreeSpace]:
