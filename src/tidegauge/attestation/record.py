@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tidegauge.attestation.judging import Judged
 from tidegauge.fairness import normal_settings
 from tidegauge.model.attest import FUSE_LABEL, Attestation, AttestOutcome, FileSystem, Means, Verdict
-from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting
+from tidegauge.model.trial import AttestSpec
 from tidegauge.numbers import plural
 
 DIGEST_CHARS = 16
@@ -50,30 +49,19 @@ def settings_digest(settings: Sequence[Setting]) -> str:
 CLAIMED_ONLY = "claimed only"
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What was tested, and how."""
-
-    system: str
-    choice: LevelChoice
-    nodes: int
-    means: Means
-    file_system: FileSystem
-
-
-def attestation_of(setup: Setup, judged: Judged, outcome: AttestOutcome) -> Attestation:
-    """What a verdict is kept as."""
+def attestation_of(spec: AttestSpec, judged: Judged, outcome: AttestOutcome) -> Attestation:
+    """What a verdict is kept as. `spec`: of the trial that was judged."""
     judgement = judged.judgement
     searched = [cycle.in_files for cycle in judged.cycles if cycle.in_files is not None]
     return Attestation(
-        system=setup.system,
+        system=spec.system,
         settings_digest=outcome.settings_digest,
-        level=setup.choice.level,
-        form=setup.choice.form,
-        nodes=setup.nodes,
+        level=spec.choice.level,
+        form=spec.choice.form,
+        nodes=spec.nodes,
         scenario=judged.scenario,
-        means=setup.means,
-        file_system=setup.file_system,
+        means=spec.attest.means,
+        file_system=spec.attest.file_system,
         verdict=judgement.verdict,
         reasons=judgement.reasons,
         promised=judged.promise.kept,

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from tidegauge.attestation.judging import Judged, judge_scenarios
-from tidegauge.attestation.record import Setup, attestation_of
+from tidegauge.attestation.record import attestation_of
 from tidegauge.attestation.scenario import impossible, plan_cycles
 from tidegauge.attestation.words import cells, sentences
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, duration_between, member_of, size_between
@@ -23,7 +23,6 @@ from tidegauge.durability import level_named
 from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.attest import (
-    Attestation,
     AttestOutcome,
     AttestPlan,
     Cycle,
@@ -124,13 +123,12 @@ def _run(options: AttestOptions, trials: tuple[AttestSpec, ...], lab: Lab[Attest
 
 def _finding(
     options: AttestOptions,
-    spec: TrialSpec,
+    spec: AttestSpec,
     judged: Sequence[Judged],
     subject: AttestOutcome,
     control: AttestOutcome | None,
 ) -> Finding:
-    setup = Setup(spec.system, spec.choice, spec.nodes, options.means, options.file_system)
-    attested: list[Attestation] = [attestation_of(setup, result, subject) for result in judged]
+    attested = [attestation_of(spec, result, subject) for result in judged]
     details: dict[str, Any] = {
         "not_modelled": not_modelled(options.means, options.file_system),
         "means": options.means,
