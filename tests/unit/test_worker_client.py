@@ -305,3 +305,5 @@ def test_a_closed_worker_says_so(connect: Connect) -> None:
     worker.close()
     with pytest.raises(RunFailedError, match="was closed"):
         worker.totals()
+    with pytest.raises(RunFailedError, match="was closed"):
+        worker.prepare(LoadOrder({}, "null", "null", ("t",), 1, {}, "one", Workload(), 1.0, 1, 1, 1.0))

@@ -247,28 +247,19 @@ class GrpcWorker:
 
     def _follow(self, name: str, order: LoadOrder, on_progress: OnProgress) -> Any:
         """A call that may take long, while it comes further."""
-        call = getattr(self._stub, name).future(
-            messages.prepare_request(self._with_files(order), self._process.spin_share_max),
-            timeout=_PREPARE_S_MAX,
-            metadata=self._metadata,
-        )
         known, since_s = ("", 0, 0), time.monotonic()
-        try:
-            while True:
-                try:
-                    return call.result(timeout=_PROGRESS_S)
-                except grpc.FutureTimeoutError:
-                    reply = self._sign_of_life(name)
-                seen = (reply.what, reply.done, reply.total)
-                if seen != known:
-                    known, since_s = seen, time.monotonic()
-                    on_progress(*seen)
-                elif time.monotonic() - since_s > _PREPARE_S:
-                    raise self._stalled(name, known)
-        except grpc.RpcError as error:
-            raise self._failure(name, error, _PREPARE_S_MAX) from error
-        finally:
-            call.cancel()
+
+        def look(reply: Any) -> None:
+            nonlocal known, since_s
+            seen = (reply.what, reply.done, reply.total)
+            if seen != known:
+                known, since_s = seen, time.monotonic()
+                on_progress(*seen)
+            elif time.monotonic() - since_s > _PREPARE_S:
+                raise self._stalled(name, known)
+
+        request = messages.prepare_request(self._with_files(order), self._process.spin_share_max)
+        return self._ask(name, request, _PREPARE_S_MAX, look)
 
     def _stalled(self, name: str, known: tuple[str, int, int]) -> RunFailedError:
         what, done, total = known
@@ -453,18 +444,27 @@ class GrpcWorker:
         with contextlib.suppress(grpc.RpcError, ValueError):
             self._stub.Shutdown(request, timeout=2.0, metadata=self._metadata)
 
-    def _ask(self, call: str, request: object, timeout_s: float | None = None) -> Any:
+    def _ask(
+        self,
+        call: str,
+        request: object,
+        timeout_s: float | None = None,
+        look: Callable[[Any], None] = lambda _: None,
+    ) -> Any:
         """One call. Raises `RunFailedError` with the cause in one line.
 
         Where it may take longer than what takes no time, for the system may be slow to answer, the worker shows
         meanwhile that it lives: else one that is stopped would be waited for all the time.
+
+        Args:
+            look: is given what it shows, and raises where waiting on is in vain.
         """
         timeout_s = self._call_s if timeout_s is None else timeout_s
         method: Any = getattr(self._stub, call)
         try:
             if timeout_s <= self._call_s:
                 return method(request, timeout=timeout_s, metadata=self._metadata)
-            return self._await(call, method.future(request, timeout=timeout_s, metadata=self._metadata))
+            return self._await(call, method.future(request, timeout=timeout_s, metadata=self._metadata), look)
         except grpc.RpcError as error:
             raise self._failure(call, error, timeout_s) from error
         except ValueError as error:  # The channel was closed in another thread.
@@ -479,12 +479,12 @@ class GrpcWorker:
         except CancelledError as error:
             raise self._closed(call) from error
 
-    def _await(self, call: str, answer: Any) -> Any:
+    def _await(self, call: str, answer: Any, look: Callable[[Any], None]) -> Any:
         try:
             while True:
                 with contextlib.suppress(grpc.FutureTimeoutError):
                     return answer.result(timeout=_PROGRESS_S)
-                self._sign_of_life(call)
+                look(self._sign_of_life(call))
         finally:
             answer.cancel()
 
