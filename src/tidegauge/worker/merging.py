@@ -28,6 +28,7 @@ from tidegauge.model.load import (
     worker_name,
 )
 from tidegauge.model.trial import WorkerResult
+from tidegauge.plain import grouped
 from tidegauge.statistics.histograms import merged, summarise
 from tidegauge.worker.sequences import EXAMPLES_MAX, FiguresError, Received, SequenceCounts
 
@@ -134,10 +135,7 @@ class SecondMerger:
         return second
 
     def _subscriptions(self, every: Sequence[SecondFigures]) -> tuple[SubscriptionSecond, ...]:
-        by_name: dict[str, list[SubscriptionSecond]] = {}
-        for figures in every:
-            for sub in figures.subscriptions:
-                by_name.setdefault(sub.name, []).append(sub)
+        by_name = grouped((sub.name, sub) for figures in every for sub in figures.subscriptions)
         return tuple(self._subscription(name, by_name[name]) for name in sorted(by_name, key=_number))
 
     def _subscription(self, name: str, own: Sequence[SubscriptionSecond]) -> SubscriptionSecond:
@@ -203,14 +201,10 @@ def merged_totals(workers: Sequence[WorkerTotals], counts: SequenceCounts | None
     """
     parts = [worker.totals for worker in workers]
     acked = sum(part.acked for part in parts)
-    names = {sub.name for part in parts for sub in part.subscriptions}
+    by_name = grouped((sub.name, sub) for part in parts for sub in part.subscriptions)
+    counted = counts.subscriptions if counts else {}
     subscriptions = tuple(
-        _totals_of_subscription(
-            [sub for part in parts for sub in part.subscriptions if sub.name == name],
-            acked,
-            counts.subscriptions.get(name) if counts else None,
-        )
-        for name in sorted(names, key=_number)
+        _totals_of_subscription(by_name[name], acked, counted.get(name)) for name in sorted(by_name, key=_number)
     )
     return _combined(_TOTALS, parts, subscriptions=subscriptions, errors=_errors(parts), workers=tuple(workers))
 
@@ -307,11 +301,8 @@ _TOTALS = _rules(TotalFigures, window=_window, gc_pause_ns=max, clocks=lambda _f
 
 
 def _errors(parts: Sequence[TotalFigures]) -> tuple[tuple[str, str, int], ...]:
-    found: dict[tuple[str, str], int] = {}
-    for part in parts:
-        for where, message, count in part.errors:
-            found[where, message] = found.get((where, message), 0) + count
-    return tuple((where, message, count) for (where, message), count in found.items())
+    found = grouped(((where, message), count) for part in parts for where, message, count in part.errors)
+    return tuple((where, message, sum(counts)) for (where, message), counts in found.items())
 
 
 def check_counts(before: Sequence[TotalFigures], counts: SequenceCounts, after: Sequence[TotalFigures]) -> None:
