@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from live import await_ready
+from live import await_ready, order_on
 from patience import Patience
 
 from tidegauge.errors import RunFailedError, UserError
@@ -19,7 +19,6 @@ from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
 from tidegauge.systems.api import Deployment, DeployRequest, System
-from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.client import GrpcWorker
 from tidegauge.worker.launch import start_worker
 
@@ -41,19 +40,16 @@ class Cluster:
 
     def prepare(self, topics: Sequence[str], partitions: int, settings: Mapping[str, str] | None = None) -> None:
         """Create topics, with a producer and a consumer each for a moment, and wait until they are complete."""
-        order = LoadOrder(
-            connection=self.deployment.connection,
-            driver=self.system.driver,
-            system=self.system.name,
+        order = order_on(
+            self.deployment,
+            self.system,
+            self.choice,
+            NODES,
             topic_names=tuple(topics),
-            replication_factor=NODES,
-            topic_settings=self.system.topic_settings(self.choice) if settings is None else settings,
-            acks=self.system.client_acks(self.choice, NODES),
             workload=Workload(topics=len(topics), partitions=partitions),
             msgs_per_s=100.0,
             trial_id=len(topics[0]),
-            seed=1,
-            own_lag_tolerance_ms=1.0,
+            **({} if settings is None else {"topic_settings": settings}),
         )
         self.worker.prepare(order)
         self.await_missing("", topics)

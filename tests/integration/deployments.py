@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from live import await_ready
+from live import await_ready, order_on
 from patience import Patience
 
 from tidegauge.attestation.evidence import Read, load_read
@@ -44,19 +44,15 @@ class Ready:
 
     def order(self, topic: str, topic_settings: Mapping[str, str]) -> LoadOrder:
         """A small load on a topic of its own."""
-        return LoadOrder(
-            connection=self.deployment.connection,
-            driver=self.system.driver,
-            system=self.system.name,
+        return order_on(
+            self.deployment,
+            self.system,
+            self.choice,
             topic_names=(topic,),
-            replication_factor=1,
             topic_settings=topic_settings,
-            acks=self.system.client_acks(self.choice, 1),
             workload=Workload(payload=Payload(message_bytes=200)),
             msgs_per_s=MSGS_PER_S,
             trial_id=len(topic),
-            seed=1,
-            own_lag_tolerance_ms=1.0,
         )
 
     def load(self, topic: str, topic_settings: Mapping[str, str]) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from patience import Patience
 
@@ -16,7 +17,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
-from tidegauge.systems.api import Deployment, DeployRequest
+from tidegauge.systems.api import Deployment, DeployRequest, System
 from tidegauge.worker.api import LoadOrder, LoadWorker
 from tidegauge.worker.launch import start_worker
 
@@ -47,24 +48,29 @@ def live_system(name: str, directory: Path, level: int, workload: Workload, msgs
         try:
             worker = start_worker(host, system.driver, logs)
             await_ready(deployment, worker, system.driver)
-            order = LoadOrder(
-                connection=deployment.connection,
-                driver=system.driver,
-                system=name,
-                topic_names=("known-answers",),
-                replication_factor=1,
-                topic_settings=system.topic_settings(choice),
-                acks=system.client_acks(choice, 1),
-                workload=workload,
-                msgs_per_s=msgs_per_s,
-                trial_id=4711,
-                seed=1,
-                own_lag_tolerance_ms=1.0,
-            )
+            known = {"topic_names": ("known-answers",), "trial_id": 4711}
+            order = order_on(deployment, system, choice, workload=workload, msgs_per_s=msgs_per_s, **known)
             yield Live(host, deployment, worker, order)
             worker.close()
         finally:
             deployment.stop()
+
+
+def order_on(deployment: Deployment, system: System, choice: LevelChoice, copies: int = 1, **fields: Any) -> LoadOrder:
+    """A load on a test's servers at a level, with so many copies of each message; `fields` win over what is usual."""
+    usual = {
+        "connection": deployment.connection,
+        "driver": system.driver,
+        "system": system.name,
+        "replication_factor": copies,
+        "topic_settings": system.topic_settings(choice),
+        "acks": system.client_acks(choice, copies),
+        "workload": Workload(),
+        "msgs_per_s": 1000.0,
+        "seed": 1,
+        "own_lag_tolerance_ms": 1.0,
+    }
+    return LoadOrder(**{**usual, **fields})
 
 
 def await_ready(deployment: Deployment, worker: LoadWorker, driver: str) -> None:

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 from deployments import Ready
+from live import order_on
 from patience import Patience
 
 from tidegauge.model.load import TotalFigures
@@ -20,19 +21,14 @@ def order_for(
     ready: Ready, name: str, workload: Workload, msgs_per_s: float = 1000.0, schedule: RateSchedule | None = None
 ) -> LoadOrder:
     """A load on topics of its own, or on those that the workload says exist."""
-    return LoadOrder(
-        connection=ready.deployment.connection,
-        driver=ready.system.driver,
-        system=ready.system.name,
+    return order_on(
+        ready.deployment,
+        ready.system,
+        ready.choice,
         topic_names=workload.existing_topics or tuple(f"{name}-{index}" for index in range(workload.topics)),
-        replication_factor=1,
-        topic_settings=ready.system.topic_settings(ready.choice),
-        acks=ready.system.client_acks(ready.choice, 1),
         workload=workload,
         msgs_per_s=msgs_per_s,
         trial_id=abs(hash((name, time.time_ns()))) >> 2,
-        seed=1,
-        own_lag_tolerance_ms=1.0,
         consumers_start_paused=not workload.producers,
         schedule=schedule,
     )

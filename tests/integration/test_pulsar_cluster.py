@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 from deployments import LOAD_S, Ready, listening_addresses
-from live import await_ready
+from live import await_ready, order_on
 from patience import Patience
 
 from tidegauge.errors import RunFailedError, StartFailedError
@@ -28,7 +28,6 @@ from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.pulsar.bookie import is_writable
 from tidegauge.systems.pulsar.deployment import PulsarDeployment
-from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.launch import start_worker
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -82,20 +81,9 @@ def level_1(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
 
 def load(pulsar: Ready, topic: str) -> list[Setting]:
     """Produce and consume on a new topic, check every message, and return the settings read back meanwhile."""
-    order = LoadOrder(
-        connection=pulsar.deployment.connection,
-        driver="pulsar",
-        system="pulsar",
-        topic_names=(topic,),
-        replication_factor=NODES,
-        topic_settings={},
-        acks="all",
-        workload=Workload(partitions=PARTITIONS, producers=2, subscriptions=2, consumers=2, payload=Payload(1024)),
-        msgs_per_s=1000.0,
-        trial_id=len(topic),
-        seed=1,
-        own_lag_tolerance_ms=1.0,
-    )
+    workload = Workload(partitions=PARTITIONS, producers=2, subscriptions=2, consumers=2, payload=Payload(1024))
+    own = {"topic_names": (topic,), "topic_settings": {}, "acks": "all", "trial_id": len(topic)}
+    order = order_on(pulsar.deployment, pulsar.system, pulsar.choice, NODES, workload=workload, **own)
     pulsar.worker.prepare(order)
     pulsar.worker.start()
     time.sleep(LOAD_S)

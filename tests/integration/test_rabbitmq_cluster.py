@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from deployments import LOAD_S, Ready
+from live import order_on
 from patience import Patience
 from test_rabbitmq_deployment import LOOPBACK, OLD_VERSION, distribution_of, listening, processes_of, rabbitmq
 
@@ -30,20 +31,9 @@ PARTITIONS = 6
 
 
 def order_for(rabbit: Ready, topic: str, choice: LevelChoice) -> LoadOrder:
-    return LoadOrder(
-        connection=rabbit.deployment.connection,
-        driver="rabbitmq",
-        system="rabbitmq",
-        topic_names=(topic,),
-        replication_factor=NODES,
-        topic_settings=rabbit.system.topic_settings(choice),
-        acks="all",
-        workload=Workload(partitions=PARTITIONS, producers=2, subscriptions=2, consumers=2, payload=Payload(1024)),
-        msgs_per_s=1000.0,
-        trial_id=len(topic),
-        seed=1,
-        own_lag_tolerance_ms=1.0,
-    )
+    workload = Workload(partitions=PARTITIONS, producers=2, subscriptions=2, consumers=2, payload=Payload(1024))
+    own = {"topic_names": (topic,), "acks": "all", "trial_id": len(topic)}
+    return order_on(rabbit.deployment, rabbit.system, choice, NODES, workload=workload, **own)
 
 
 def drained(rabbit: Ready) -> TotalFigures:

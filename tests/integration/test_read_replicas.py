@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from clusters import NODES, Cluster, cluster
+from live import order_on
 
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.data_files import Message, find_copies
@@ -42,22 +42,19 @@ HEADER_SEQUENCE, BODY = 24, 60
 
 def loaded(running: Cluster, directory: Path) -> LoadOrder:
     """A topic with messages, all acknowledged, that nobody reads any more."""
-    order = LoadOrder(
-        connection=running.deployment.connection,
-        driver=running.system.driver,
-        system=running.system.name,
+    order = order_on(
+        running.deployment,
+        running.system,
+        running.choice,
+        NODES,
         topic_names=("copied",),
-        replication_factor=NODES,
-        topic_settings=running.system.topic_settings(running.choice),
-        acks=running.system.client_acks(running.choice, NODES),
         workload=LOAD,
         msgs_per_s=800.0,
         trial_id=4712,
-        seed=1,
-        own_lag_tolerance_ms=1.0,
         subscriptions_start_paused=1,
+        history_directory=str(directory),
+        outcome_timeout_s=20.0,
     )
-    order = replace(order, history_directory=str(directory), outcome_timeout_s=20.0)
     running.worker.prepare(order)
     running.await_missing("", order.topic_names)
     running.worker.start()

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from deployments import Ready, ready
+from live import order_on
 
 from tidegauge.campaign.run.session import Session
 from tidegauge.campaign.run.witnessing import MESSAGES, with_witness
@@ -19,8 +20,6 @@ from tidegauge.durability import disagreement
 from tidegauge.hosts.syscalls import watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding, SyncFinding
-from tidegauge.model.workload import Workload
-from tidegauge.worker.api import LoadOrder
 
 
 def why_not() -> str:
@@ -57,22 +56,9 @@ class Watched:
     def witnessed(self, topic: str, claimed: int, topic_settings: Mapping[str, str] | None = None) -> LevelFinding:
         """Look at it on behalf of a level; the topic's settings are those of the level it was started at by default."""
         here = self.ready
-        if topic_settings is None:
-            topic_settings = here.system.topic_settings(here.choice)
-        order = LoadOrder(
-            connection=here.deployment.connection,
-            driver=here.system.driver,
-            system=here.system.name,
-            topic_names=(topic,),
-            replication_factor=1,
-            topic_settings=topic_settings,
-            acks=here.system.client_acks(here.choice, 1),
-            workload=Workload(),
-            msgs_per_s=100.0,
-            trial_id=1,
-            seed=1,
-            own_lag_tolerance_ms=1.0,
-        )
+        own: dict[str, Any] = {} if topic_settings is None else {"topic_settings": topic_settings}
+        own |= {"topic_names": (topic,), "msgs_per_s": 100.0, "trial_id": 1}
+        order = order_on(here.deployment, here.system, here.choice, **own)
         self.kept = Kept()
         resources = SimpleNamespace(host=here.host)
         session = SimpleNamespace(resources=resources, deployment=here.deployment, worker=here.worker, store=self.kept)
