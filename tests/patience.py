@@ -58,6 +58,11 @@ def wait_for(what: Callable[[], Any], seconds_max: float, name: str, check: Call
         time.sleep(POLL_S)
 
 
+def sleep_until(mono_ns: int) -> None:
+    """Wait for an instant of the monotonic clock, however busy the machine is."""
+    time.sleep(max(0.0, (mono_ns - time.monotonic_ns()) / 1e9))
+
+
 @functools.cache
 def slowness() -> float:
     """How much longer than usual a fixed piece of work takes here when it has a CPU for itself; at least 1.

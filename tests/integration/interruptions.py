@@ -19,9 +19,9 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 import psutil
 from command import Place
@@ -126,7 +126,7 @@ def interrupt(root: Path, number: int, seed: int) -> Interruption:
         after_s = chance.uniform(-5.0, -0.5)
     made = Interruption(number, sort.name, way, after_s)
     (root / "tmp").mkdir(parents=True)
-    with _environment(TIDEGAUGE_DATA=str(root / "data"), TMPDIR=str(root / "tmp")):
+    with mock.patch.dict(os.environ, TIDEGAUGE_DATA=str(root / "data"), TMPDIR=str(root / "tmp")):
         arguments = sort.arguments or ("run", str(place.write(sort.campaign)))
         with (root / "shown").open("w") as shown:
             command = subprocess.Popen(
@@ -223,20 +223,6 @@ def _lives(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
-
-
-@contextlib.contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def main() -> int:

@@ -87,11 +87,6 @@ def await_ready(deployment: Deployment, worker: LoadWorker, driver: str) -> None
             time.sleep(0.2)
 
 
-def sleep_until(mono_ns: int) -> None:
-    """Wait for an instant of the monotonic clock."""
-    time.sleep(max(0.0, (mono_ns - time.monotonic_ns()) / 1e9))
-
-
 def drained(worker: LoadWorker, seconds_max: float = 20.0) -> TotalFigures:
     """Stop producing and wait until every subscription has everything."""
     worker.stop_producers(10.0)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from patience import Patience, wait_for
+from patience import Patience, sleep_until, wait_for
 
 from tidegauge.distribution.java import find_java
 from tidegauge.model.load import SecondFigures, TotalFigures
@@ -60,10 +60,6 @@ def null_server(directory: Path) -> Iterator[str]:
             yield f"127.0.0.1:{port_file.read_text().strip()}"
         finally:
             server.kill()
-
-
-def sleep_until(mono_ns: int) -> None:
-    time.sleep(max(0.0, (mono_ns - time.monotonic_ns()) / 1e9))
 
 
 def run_trial(worker: LoadWorker, load: LoadOrder, measure_s: float = 2.0, lead_s: float = 1.0) -> TotalFigures:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from live import SECOND_NS, Live, drained, live_system, sleep_until, with_trial_id
+from live import SECOND_NS, Live, drained, live_system, with_trial_id
+from patience import sleep_until
 
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import ClientSettings, Payload, Workload

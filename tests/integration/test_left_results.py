@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from command import PATIENCE_S, Done, Place, valid_unless_starved, wait_for
-from null_worker import BUILT, null_server, sleep_until
+from null_worker import BUILT, null_server
+from patience import sleep_until
 
 from tidegauge.campaign.run.collecting import COLLECTED
 

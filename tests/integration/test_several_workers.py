@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from null_worker import BUILT, WORKLOAD, drained, null_server, order, run_trial, sleep_until
-from patience import wait_for
+from null_worker import BUILT, WORKLOAD, drained, null_server, order, run_trial
+from patience import sleep_until, wait_for
 
 from tidegauge.campaign.run.result import Measuring, Observed, make_result
 from tidegauge.errors import GeneratorFailedError, RunFailedError

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 from deployments import Ready, ready
-from live import SECOND_NS, sleep_until
+from live import SECOND_NS
 from loads import DRAIN_S_MAX, SMALL, order_for
-from patience import Patience
+from patience import Patience, sleep_until
 
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.load import TotalFigures

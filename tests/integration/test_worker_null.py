@@ -10,7 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from null_worker import BUILT, WORKLOAD, drained, order, run_trial, sleep_until, watch_all
+from null_worker import BUILT, WORKLOAD, drained, order, run_trial, watch_all
+from patience import sleep_until
 
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.local import LocalHost
