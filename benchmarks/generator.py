@@ -27,9 +27,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from side_by_side import table
-from side_by_side.contenders import check_built, clear_topics, machine_cpus, measure
+from side_by_side.contenders import check_built, clear_topics, measure
 from side_by_side.rows import BARE, BY_NAME, KAFKA_TOOLS, ROWS, TIDEGAUGE, Row, turns
-from side_by_side.stage import Stage, Timing, open_stage
+from side_by_side.stage import Stage, Timing, available_cpus, open_stage
 from side_by_side.table import Measured, RowResult
 
 from tidegauge.cli.ending import interruptible
@@ -152,7 +152,7 @@ def about(options: argparse.Namespace) -> dict[str, str]:
     facts = host_facts([options.directory])
     return {
         "measured": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "machine": f"{machine_cpus()} CPUs, {facts.cpu_model or platform.machine()}, "
+        "machine": f"{available_cpus()} CPUs, {facts.cpu_model or platform.machine()}, "
         f"{facts.memory_bytes / 2**30:.0f} GiB, {facts.clock_source or 'unknown'} clock",
         "rounds": f"{options.rounds}, by turns; {options.timing.warmup_s:g} s warm-up, "
         f"{options.timing.measure_s:g} s measured; medians (lowest to highest)",
@@ -161,7 +161,7 @@ def about(options: argparse.Namespace) -> dict[str, str]:
 
 def show(options: argparse.Namespace, measured: Sequence[Measured], interrupted: bool) -> None:
     """Print the tables and write the files."""
-    results = results_of(options.rows, measured, machine_cpus())
+    results = results_of(options.rows, measured, available_cpus())
     if not results:
         return
     facts = about(options)

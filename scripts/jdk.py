@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tidegauge.errors import UserError
 
-PACKAGES = {"21": "openjdk-21", "17": "openjdk-17"}
+VERSIONS = ("21", "17")
+"""Of those that Debian has, the best first."""
 VERSION_MIN = 17
 NEEDED = "Building the worker needs a JDK 17 or newer (with javac); this machine has none"
 REMEDY = "Install one (Debian: sudo apt-get install openjdk-17-jdk-headless)"
@@ -30,9 +31,9 @@ def find_or_fetch_jdk(tools: Path) -> Path:
         raise UserError(f"{NEEDED}.", f"{REMEDY}, then run make again.")
     print(f"No JDK on this machine: fetching Debian's (260 MB unpacked) into {tools / 'jdk'} ...", flush=True)
     failures = []
-    for version, package in PACKAGES.items():
+    for version in VERSIONS:
         try:
-            return _fetch_debian_jdk(version, package, tools / "jdk")
+            return _fetch_debian_jdk(version, tools / "jdk")
         except (AptError, OSError) as error:
             failures.append(str(error))
     raise UserError(
@@ -70,9 +71,9 @@ def _javac_version(home: Path) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def _fetch_debian_jdk(version: str, package: str, target: Path) -> Path:
+def _fetch_debian_jdk(version: str, target: Path) -> Path:
     """Unpack Debian's JDK as `target`, which appears only complete. Raises `AptError` or `OSError`."""
-    names = [f"{package}-jdk-headless", f"{package}-jre-headless"]
+    names = [f"openjdk-{version}-jdk-headless", f"openjdk-{version}-jre-headless"]
     part = target.parent / f"{target.name}.part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from side_by_side import perf_tools
 from side_by_side.perf_tools import Mark
 from side_by_side.rows import BARE, KAFKA_TOOLS, TIDEGAUGE, Row, engine_threads
-from side_by_side.stage import Product, Stage, Timing, available_cpus, ensure_product, order_for, product_of
+from side_by_side.stage import Product, Stage, Timing, ensure_product, order_for, product_of
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.hosts import procfs
@@ -337,8 +336,3 @@ def _tools_figures(
         # Percentiles of several producers can't be merged: the slowest stands for them.
         found |= {f"service_ms_{key}": max(one[key] for one in percentiles) for key in PERCENTILES}
     return found
-
-
-def machine_cpus() -> int:
-    """CPUs for everything that is measured."""
-    return available_cpus() or os.cpu_count() or 1

@@ -259,7 +259,8 @@ def open_stage(directory: Path, kafka: bool, version: str, report: Report) -> It
         system = registry.get("kafka")
         wanted = recipe(version or system.default_version)
         server = system.provision(wanted.version, report)
-        tools = provision(replace(wanted, system="kafka-tools", root=_tools(wanted.version)), report)
+        root = Coordinate(GROUP, "kafka-tools", wanted.version)
+        tools = provision(replace(wanted, system="kafka-tools", root=root), report)
         report(f"Starting Kafka {server.version} ...")
         usual_ms = usual_latency(data)
         choice = SystemChoice("kafka")
@@ -270,10 +271,6 @@ def open_stage(directory: Path, kafka: bool, version: str, report: Report) -> It
             yield Stage(host, logs, data, tools, deployment, usual_ms)
         finally:
             deployment.stop()
-
-
-def _tools(version: str) -> Coordinate:
-    return Coordinate(GROUP, "kafka-tools", version)
 
 
 def _await_ready(host: LocalHost, deployment: Deployment, logs: Path) -> None:
