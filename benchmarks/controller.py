@@ -18,7 +18,6 @@ import os
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict, fields
@@ -167,10 +166,9 @@ class NoHost:
 def control(ports: list[int], seconds: int) -> dict[str, float]:
     """One trial of the controller; what it cost."""
     count = len(ports)
-    directory = Path(tempfile.mkdtemp(prefix="controller-"))
     measured: dict[str, float] = {"workers": count, "memory_before_mb": resident_mb()}
     with timed(measured, "connect"):
-        members = [GrpcWorker(process_of(number, port, directory)) for number, port in enumerate(ports)]
+        members = [GrpcWorker(process_of(number, port)) for number, port in enumerate(ports)]
     group = WorkerGroup(members)
     with timed(measured, "prepare"):
         group.prepare(order_for(count))
@@ -202,12 +200,13 @@ def control(ports: list[int], seconds: int) -> dict[str, float]:
     return measured
 
 
-def process_of(number: int, port: int, directory: Path) -> WorkerProcess:
-    """As `start_worker` makes it."""
+def process_of(number: int, port: int) -> WorkerProcess:
+    """As `start_worker` makes it, but that it has no files."""
     name = f"worker-{number + 1}"
     host: Any = NoHost()
-    site = Site(host, Installed(JavaRuntime(Path("/"), "", 0), (), directory, directory))
-    return WorkerProcess(host, site, name, port, "secret", directory / f"{name}.log", directory / name)
+    nowhere = Path("/nonexistent")
+    site = Site(host, Installed(JavaRuntime(Path("/"), "", 0), (), nowhere, nowhere))
+    return WorkerProcess(host, site, name, port, "secret", nowhere / f"{name}.log", nowhere / name)
 
 
 def order_for(count: int) -> LoadOrder:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from null_worker import ROOT
@@ -13,10 +15,12 @@ pytestmark = pytest.mark.integration
 COMMAND = (sys.executable, str(ROOT / "benchmarks" / "controller.py"))
 
 
-def test_a_few_workers_are_played_and_measured() -> None:
-    options = ("--workers", "3", "--seconds", "2", "--messages", "10")
-    done = subprocess.run([*COMMAND, *options], capture_output=True, text=True, timeout=240, check=False)
+def test_a_few_workers_are_played_and_measured(tmp_path: Path) -> None:
+    command = (*COMMAND, "--workers", "3", "--seconds", "2", "--messages", "10")
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
     assert done.returncode == 0, done.stderr
+    assert list(tmp_path.iterdir()) == []
     *_, row = done.stdout.splitlines()
     assert row.startswith("| 3 | 0.")
     found = json.loads(done.stderr.splitlines()[-1])
