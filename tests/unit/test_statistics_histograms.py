@@ -26,7 +26,6 @@ from tidegauge.statistics.histograms import (
     latency_summary,
     live_ms,
     merged,
-    percentile_ms,
     summarise,
 )
 
@@ -128,11 +127,14 @@ def test_a_truncated_number_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("percentile", "samples_min"),
-    [(50.0, 20), (75.0, 40), (90.0, 100), (95.0, 200), (99.0, 1000), (99.9, 10_000), (99.99, 100_000)],
+    [
+        *(("p50", 20), ("p75", 40), ("p90", 100), ("p95", 200)),
+        *(("p99", 1000), ("p99.9", 10_000), ("p99.99", 100_000)),
+    ],
 )
-def test_a_percentile_needs_ten_samples_beyond_it(percentile: float, samples_min: int) -> None:
-    assert percentile_ms(decode(encoded([1000] * (samples_min - 1))), percentile) is None
-    assert percentile_ms(decode(encoded([1000] * samples_min)), percentile) is not None
+def test_a_percentile_needs_ten_samples_beyond_it(percentile: str, samples_min: int) -> None:
+    assert latency_summary(decode(encoded([1000], times=samples_min - 1))).at(percentile) is None
+    assert latency_summary(decode(encoded([1000], times=samples_min))).at(percentile) == 0.001
 
 
 def test_summary_of_known_values() -> None:

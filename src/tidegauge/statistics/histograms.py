@@ -330,19 +330,16 @@ SAMPLES_MIN = {
 
 
 def latency_summary(histogram: Histogram) -> Latency:
-    """Count, mean, percentiles and maximum; times in ms."""
+    """Count, mean, percentiles (None with fewer samples than `SAMPLES_MIN` wants) and maximum; times in ms."""
     count = histogram.count
     if not count:
         return NO_LATENCY
-    percentiles = {field: percentile_ms(histogram, percentile) for field, percentile in PERCENTILES.items()}
-    return Latency(count=count, mean_ms=histogram.mean_ns() / 1e6, max_ms=histogram.max_ns() / 1e6, **percentiles)
-
-
-def percentile_ms(histogram: Histogram, percentile: float) -> float | None:
-    """A percentile in ms; None with fewer samples than `SAMPLES_MIN` wants. KeyError for one not listed there."""
-    if histogram.count < SAMPLES_MIN[percentile]:
-        return None
-    return histogram.percentile_ns(percentile) / 1e6
+    *each_ns, max_ns = histogram.percentiles_ns(*PERCENTILES.values(), 100.0)
+    percentiles = {
+        field: own_ns / 1e6 if count >= SAMPLES_MIN[percentile] else None
+        for (field, percentile), own_ns in zip(PERCENTILES.items(), each_ns, strict=True)
+    }
+    return Latency(count=count, mean_ms=histogram.mean_ns() / 1e6, max_ms=max_ns / 1e6, **percentiles)
 
 
 def live_ms(encoded: bytes) -> tuple[float | None, float | None]:
