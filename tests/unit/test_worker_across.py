@@ -92,6 +92,12 @@ def test_what_no_bound_explains_is_counted() -> None:
     assert found.negative_latency == 10, "received 0.9 ms before they were intended"
 
 
+def test_what_may_have_been_in_time_is_not_counted_though_its_bucket_reaches_below_zero() -> None:
+    """The estimate is 50 ms too far, and a bucket there is 33 us wide."""
+    found = bounded(0, list(range(1, 40_000, 997)), 50_000_000, [], low=0, high=0)
+    assert found.negative_latency == 0
+
+
 def test_on_one_clock_nothing_changes() -> None:
     each = [totals(subscriptions=(sub_totals(end_to_end=encode(of(MS))),))]
     found = across_clocks(each[0], each, {}, [0])

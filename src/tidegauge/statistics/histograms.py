@@ -103,6 +103,11 @@ class Histogram:
         low, _ = _buckets(used)
         return float(self.counts[used][low > value_ns].sum() / self.counts.sum())
 
+    def count_below(self, value_ns: int) -> int:
+        """How many samples are in buckets that lie wholly below a value."""
+        used = np.flatnonzero(self.counts)
+        return int(self.counts[used][self.highest_ns(used) < value_ns].sum())
+
 
 EMPTY = Histogram(np.zeros(0, dtype=np.int64))
 

@@ -94,10 +94,10 @@ def _moved(after: Histogram, before: Histogram, by_ns: float, *, least: bool = F
 
 
 def _below_zero(after: Histogram, before: Histogram, by_ns: float) -> int:
-    """How many are still received before they were intended when all are later by so much."""
+    """How many were surely received before they were intended though all are later by so much."""
     if by_ns >= 0:
         return round(before.share_above(math.ceil(by_ns)) * before.count)
-    return before.count + after.count - round(after.share_above(math.floor(-by_ns)) * after.count)
+    return before.count + after.count_below(math.ceil(-by_ns))
 
 
 def end_to_end_times(sub: SubscriptionTotals) -> dict[str, Latency]:
