@@ -179,7 +179,8 @@ class Witness:
 
     Attributes:
         cut: which cut it was acknowledged before, from 0, by the instants given to `classify`; -1 without a cut.
-        before_cut_s: how long before that cut its acknowledgement had arrived; 0 without a cut.
+        before_cut_s: how long before that cut its acknowledgement had arrived; 0 without a cut, or if it arrived while
+            all nodes were down.
         previous: the last message of its stream before it that is left, where the first read found it.
         following: the first one after it that is left.
         instead: another message that was found at the position it was acknowledged at.
