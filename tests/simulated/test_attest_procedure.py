@@ -20,6 +20,7 @@ from wrong_servers import (
 )
 
 from tidegauge.attestation.data_files import Copy, Message
+from tidegauge.attestation.evidence import History
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import attest_cycle, session
 from tidegauge.campaign.run.attesting import run_attestation
@@ -212,12 +213,17 @@ def test_a_rolling_cycle_cuts_each_node_on_its_own_disk(stage: Stage) -> None:
     assert all(cut.serve_s is not None for cut in found.cuts)
 
 
-def test_a_second_cut_comes_before_the_servers_serve(stage: Stage) -> None:
+def test_a_second_cut_comes_before_the_servers_serve(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    after_ns: list[int] = []
+    monkeypatch.setattr(History, "last_positions", lambda _, at_ns: after_ns.append(at_ns) or {})
+    monkeypatch.setattr(History, "first_acknowledged_after", lambda _, at_ns: after_ns.append(at_ns) or at_ns + 10**9)
     (found,) = outcome_of(stage.run(all_at(again_after_s=0.05))).cycles
     assert stage.world.journal.entries.count("cut kafka-1 on disk-1") == 2
     (cut,) = found.cuts
     assert cut.cuts == 2
     assert cut.frozen_mono_ns == stage.world.frozen_ns[0], "what was acknowledged is at risk in the first of the two"
+    assert after_ns == [stage.world.frozen_ns[1]] * 2, "what was published between the two may be gone"
+    assert found.first_publish_s == 1.0
 
 
 @pytest.fixture

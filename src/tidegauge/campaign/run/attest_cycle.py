@@ -53,7 +53,7 @@ _COPIES_NAMED = 5
 
 @dataclass
 class Watch:
-    """What a cycle saw while it went. `held` are the nodes held back; `mounted_ns` is of the last cut.
+    """What a cycle saw while it went. `held` are the nodes held back; `frozen_ns` and `mounted_ns` are of the last cut.
 
     `back_ns`: of each cut, until when what arrives had been acknowledged before it. Only where no node had power is
     that later than the freeze: else it may come from one that goes on.
@@ -61,6 +61,7 @@ class Watch:
 
     cuts: list[CutOutcome] = field(default_factory=list)
     back_ns: list[int] = field(default_factory=list)
+    frozen_ns: int = 0
     mounted_ns: int = 0
     held: set[int] = field(default_factory=set)
     unavailable: str = ""
@@ -143,12 +144,19 @@ def run_cycle(session: Session[AttestSpec], cycle: Cycle, prepared: Prepared) ->
     if watch.unavailable:
         outcome = replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts, served=False)
         return _not_served(session, outcome, history, watch.back_ns, order.trial_id)
-    last = history.last_positions(watch.cuts[-1].frozen_mono_ns if watch.cuts else 0)
+    last = history.last_positions(watch.frozen_ns)
     reads = [_read_once(session, order, name, last) for name in ("first read", "second read")]
     pairs = [] if before is None else [(before, session.worker.committed_positions(order))]
     reads += _read_replicas(session, order, reads)
     anomalies = classify(history, reads, pairs, [cut.frozen_mono_ns for cut in cuts], watch.back_ns)
+    outcome = replace(outcome, first_publish_s=_first_publish_s(history, watch.frozen_ns))
     return _with_anomalies(session, outcome, history, anomalies, order.trial_id)
+
+
+def _first_publish_s(history: History, frozen_ns: int) -> float | None:
+    """From the last freeze, 0 if there was none."""
+    first_ns = history.first_acknowledged_after(frozen_ns) if frozen_ns else -1
+    return (first_ns - frozen_ns) / 1e9 if first_ns > 0 else None
 
 
 def _not_served(
@@ -245,7 +253,7 @@ def _cut(session: Session[AttestSpec], nodes: Sequence[int], watch: Watch) -> No
         checks = {
             Path(disk.place).name: CLEAN if disk.is_clean else disk.report or "not clean" for disk in report.disks
         }
-    watch.mounted_ns = mounted_ns
+    watch.frozen_ns, watch.mounted_ns = frozen_ns, mounted_ns
     watch.back_ns.append(mounted_ns if len(nodes) == len(deployment.nodes) else frozen_ns)
     # It was cut, whether or not the servers can be started again.
     watch.cuts.append(
@@ -302,8 +310,6 @@ def _with_anomalies(
     session: Session, outcome: CycleOutcome, history: History, anomalies: Anomalies, trial_id: int
 ) -> CycleOutcome:
     """The cycle with what was found; what is lost was looked for in the servers' data files first."""
-    cut_ns = outcome.cuts[-1].frozen_mono_ns if outcome.cuts else 0
-    first_ns = history.first_acknowledged_after(cut_ns) if cut_ns else -1
     in_files, files = _in_files(session, history, anomalies, trial_id) if anomalies.lost else (None, ())
     return replace(
         outcome,
@@ -314,7 +320,6 @@ def _with_anomalies(
         in_files=in_files,
         files=files,
         doubts=history.doubts,
-        first_publish_s=(first_ns - cut_ns) / 1e9 if first_ns > 0 else None,
     )
 
 
