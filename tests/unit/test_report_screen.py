@@ -75,6 +75,13 @@ def test_a_busy_quick_with_every_warning_fits_one_screen(tmp_path: Path) -> None
     assert last.endswith("Close other programs and run it again: tidegauge quick")
 
 
+def test_an_experiment_listed_at_two_rates_has_the_table_of_each(tmp_path: Path) -> None:
+    slow, fast = spec(number=1), replace(spec(number=2), msgs_per_s=90_000.0)
+    text = screen(stored(tmp_path, result(slow), result(fast)))
+    rows = [line.split()[1] for line in text.splitlines() if line.startswith("Kafka ")]
+    assert rows == ["20,000", "90,000"]
+
+
 def test_nothing_follows_where_the_exit_code_is_0(tmp_path: Path) -> None:
     text = screen(stored(tmp_path, *pair()))
     assert "Exit code" not in text

@@ -14,7 +14,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.attestation.record import CLAIMED_ONLY
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block
 from tidegauge.durability import levels_found
 from tidegauge.model.trial import LoadResult, MeasuredResult, Validity, point_words
 from tidegauge.model.use import Limiting
@@ -26,7 +26,6 @@ from tidegauge.report.findings import finding_table
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, columns, shown_path
 from tidegauge.report.names import SystemNames, names_of
 from tidegauge.report.published import counts
-from tidegauge.report.tables import swept
 from tidegauge.report.terminal import host_words, path_line
 from tidegauge.report.usage import limited_by
 from tidegauge.report.verdicts import ExperimentVerdict, verdicts
@@ -54,11 +53,10 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
     """
     names = names_of(run)
     parts: list[RenderableType] = [*_head(run), *_beyond(run)]
-    tables = {sweep.experiment: sweep.blocks for sweep in swept(blocks(run.results))}
     answers = verdicts(run)
     for verdict in answers[:EXPERIMENTS_MAX]:
         parts += [Text(""), Paragraph(f"{verdict.experiment}: {verdict.sentence}", "bold")]
-        parts += _table(verdict, tables.get(verdict.experiment, ()), run, names)
+        parts += _table(verdict, run, names)
     if len(answers) > EXPERIMENTS_MAX:
         parts.append(Text(f"... {plural(len(answers) - EXPERIMENTS_MAX, 'more experiment')} in `show` and the report"))
     parts += [Text(""), *_advice(run, ended), *_next(run, ended, program)]
@@ -117,14 +115,13 @@ def _beyond(run: StoredRun) -> Iterable[RenderableType]:
         yield Paragraph(f"{run.published.title}: {counts(run.published)}.", "bold")
 
 
-def _table(
-    verdict: ExperimentVerdict, points: Sequence[Block], run: StoredRun, names: SystemNames
-) -> Iterable[RenderableType]:
+def _table(verdict: ExperimentVerdict, run: StoredRun, names: SystemNames) -> Iterable[RenderableType]:
     """One table where it is short; a sweep and a long search have theirs in the report."""
     findings = [finding for finding in run.findings if finding.experiment == verdict.experiment and finding.rows]
-    if len(points) == 1:
-        yield short_table(points[0], names)
-        cut = len(points[0].systems) - SYSTEMS_MAX
+    if len(verdict.blocks) == 1:
+        (block,) = verdict.blocks
+        yield short_table(block, names)
+        cut = len(block.systems) - SYSTEMS_MAX
         if cut > 0:
             yield Text(f"... {plural(cut, 'more system')} in `show` and the report")
     elif findings and sum(len(finding.rows) for finding in findings) <= SYSTEMS_MAX:

@@ -35,10 +35,14 @@ ONE_EACH = "measured once each: no evidence that the order would hold again"
 
 @dataclass(frozen=True)
 class ExperimentVerdict:
-    """One experiment's answer: a complete sentence with its uncertainty, which names systems as `SystemNames` does."""
+    """One experiment's answer: a complete sentence with its uncertainty, which names systems as `SystemNames` does.
+
+    `blocks`: the tables that it is of, by their order; () where all trials were steps towards a finding.
+    """
 
     experiment: str
     sentence: str
+    blocks: tuple[Block, ...] = ()
 
 
 def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
@@ -46,10 +50,22 @@ def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
     case = _Case(run)
     found = by_experiment(run.findings)
     order = dict.fromkeys(spec.experiment for spec in (*run.planned, *(result.spec for result in run.results)))
-    answered = [_of_findings(name, own, case) for name, own in found.items()]
+    tables = swept(blocks(run.results))
+    answered = [
+        ExperimentVerdict(
+            name,
+            _of_findings(own, case),
+            tuple(block for sweep in tables if sweep.experiment == name for block in sweep.blocks),
+        )
+        for name, own in found.items()
+    ]
     by_trials = [
-        _of_block(sweep.blocks[0], case) if len(sweep.blocks) == 1 else _of_sweep(sweep.experiment, sweep.blocks, case)
-        for sweep in swept(blocks(run.results))
+        ExperimentVerdict(
+            sweep.experiment,
+            _of_block(sweep.blocks[0], case) if len(sweep.blocks) == 1 else _of_sweep(sweep.blocks, case),
+            sweep.blocks,
+        )
+        for sweep in tables
         if sweep.experiment not in found
     ]
     all_verdicts = [*by_trials, *answered]
@@ -135,13 +151,13 @@ def _three_digits(value: float) -> float:
     return round(value, 2 - floor(log10(abs(value)))) if value else 0.0
 
 
-def _of_block(block: Block, case: _Case) -> ExperimentVerdict:
+def _of_block(block: Block, case: _Case) -> str:
     question = _trial_question(block)
     ratios = [ratio for ratio in within.ratios(block, case.run.terms.allowed) if ratio.figure == question.figure]
     asked = compare.named(block.experiment, block.point), question.figure
     sayings = [spread for spread in case.within if (spread.experiment, spread.figure) == asked]
     reasons = [_objection(block, case), case.without(block.experiment, block.systems), _damage(block.results, case)]
-    return ExperimentVerdict(block.experiment, _sentence(question, ratios, sayings, [*filter(None, reasons)], case))
+    return _sentence(question, ratios, sayings, [*filter(None, reasons)], case)
 
 
 def _trial_question(block: Block) -> _Question:
@@ -202,7 +218,7 @@ def _damage(results: Sequence[MeasuredResult], case: _Case) -> str:
     return ", ".join(damage)
 
 
-def _of_findings(experiment: str, findings: Sequence[Finding], case: _Case) -> ExperimentVerdict:
+def _of_findings(findings: Sequence[Finding], case: _Case) -> str:
     """Of an experiment that finds more than the figures of trials; at several points, each for itself."""
     compared = within.finding_ratios(findings, case.run.results, case.run.terms.allowed)
     sentences = []
@@ -210,7 +226,7 @@ def _of_findings(experiment: str, findings: Sequence[Finding], case: _Case) -> E
         ratios = [ratio for ratio in compared if point_words(ratio.point) == at]
         sentence = _at_one_point(at_point, ratios, case)
         sentences.append(f"at {at}: {sentence}" if at else sentence)
-    return ExperimentVerdict(experiment, " ".join(sentences))
+    return " ".join(sentences)
 
 
 def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) -> str:
@@ -307,7 +323,7 @@ def _compared(ratio: Ratio, case: _Case, *, first: bool) -> str:
     return f"{case.names.of(ratio.system, at)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
 
 
-def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> ExperimentVerdict:
+def _of_sweep(points: Sequence[Block], case: _Case) -> str:
     """Each system from its lowest to its highest figure, then how often it was better or worse."""
     each = [(block, _trial_question(block)) for block in points]
     question = each[0][1]
@@ -333,7 +349,7 @@ def _of_sweep(experiment: str, points: Sequence[Block], case: _Case) -> Experime
     damage = _damage([result for block in points for result in block.results], case)
     sure = _over_points(ratios, len(points), case)
     parts = [f"{title} over {plural(len(points), 'point')}: {listed(ranges) or 'no figure'}", sure, damage]
-    return ExperimentVerdict(experiment, _finished("; ".join(filter(None, parts)), case))
+    return _finished("; ".join(filter(None, parts)), case)
 
 
 def _over_points(ratios: Sequence[Ratio], points: int, case: _Case) -> str:
