@@ -15,6 +15,7 @@ from tidegauge import store
 from tidegauge.model.trial import LoadResult
 from tidegauge.model.workload import Arrival
 from tidegauge.report.distributions import content, merged, parts, within
+from tidegauge.report.plots.overview import overview
 from tidegauge.statistics.intervals import Method
 from tidegauge.store import details
 from tidegauge.store.details import read_details, response_by_stretch, window_rows
@@ -116,3 +117,16 @@ def test_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     assert list(parts(run)) == []
     (run.trials[0].directory / "result.json").unlink()
     assert window_rows(read_details(run.trials[0])) == []
+
+
+def test_a_trial_has_its_own_interval_where_an_experiment_is_listed_at_two_rates(tmp_path: Path) -> None:
+    run = stored(tmp_path, [result(spec(number=1)), result(replace(spec(number=2), msgs_per_s=90_000.0))])
+    slow, fast = (spread for spread in within(run) if spread.figure == "response p99")
+    far = replace(slow, interval=replace(slow.interval, low=0.001, high=5000.0))
+    picture = overview(run, [far, fast])
+    assert picture is not None
+    assert [(series.x[0], series.high[0]) for series in picture.series] == [
+        (20_000.0, 5000.0),
+        (90_000.0, max(fast.interval.high, 7.8)),
+    ]
+    assert content(run)["within_trial"][0]["trial_id"] == "0001-latency-kafka"

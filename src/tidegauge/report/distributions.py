@@ -40,6 +40,7 @@ class Merged:
 class Within:
     """A figure of a single trial with the interval within it. `unit`: "ms" or "msg/s"."""
 
+    trial_id: str
     experiment: str
     system: str
     figure: str
@@ -81,17 +82,17 @@ def within(run: StoredRun) -> list[Within]:
 
 
 def _within(block: Block, result: MeasuredResult, trial: TrialDetails) -> list[Within]:
-    name, system = named(block.experiment, block.point), result.spec.system
+    whose = (result.spec.trial_id, named(block.experiment, block.point), result.spec.system)
     if block.closed_loop:
         rows = window_rows(trial)
         rates = [row["acked_msgs"] / (row["until_mono_ns"] - row["from_mono_ns"]) * 1e9 for row in rows]
         interval = mean_within(rates)
-        return [Within(name, system, "rate", "msg/s", interval)] if interval else []
+        return [Within(*whose, "rate", "msg/s", interval)] if interval else []
     stretches = response_by_stretch(trial)
     made = []
     for title, percentile in (("p50", 50.0), ("p99", 99.0)):
         interval = percentile_within(stretches, percentile)
-        made += [Within(name, system, f"response {title}", "ms", interval)] if interval else []
+        made += [Within(*whose, f"response {title}", "ms", interval)] if interval else []
     return made
 
 

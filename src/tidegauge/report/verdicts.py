@@ -154,8 +154,8 @@ def _three_digits(value: float) -> float:
 def _of_block(block: Block, case: _Case) -> str:
     question = _trial_question(block)
     ratios = [ratio for ratio in within.ratios(block, case.run.terms.allowed) if ratio.figure == question.figure]
-    asked = compare.named(block.experiment, block.point), question.figure
-    sayings = [spread for spread in case.within if (spread.experiment, spread.figure) == asked]
+    trials = {result.spec.trial_id for result in block.results}
+    sayings = [spread for spread in case.within if spread.trial_id in trials and spread.figure == question.figure]
     reasons = [_objection(block, case), case.without(block.experiment, block.systems), _damage(block.results, case)]
     return _sentence(question, ratios, sayings, [*filter(None, reasons)], case)
 

@@ -8,7 +8,7 @@ from statistics import median
 
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import Validity
+from tidegauge.model.trial import MeasuredResult, Validity
 from tidegauge.numbers import count, ms, percent
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate
@@ -188,7 +188,7 @@ def _dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
             p99_ms = FIGURES["response_ms_p99"].of
             trials = [trial for trial in block.usable(system) or block.of(system) if p99_ms(trial)]
             values = [p99_ms(trial) or 0.0 for trial in trials]
-            known = _known(values, system, block.experiment, "response p99", within)
+            known = _known(values, trials, "response p99", within)
             if known is None or not block.results[0].offered_msgs_per_s:
                 continue
             at = block.results[0].offered_msgs_per_s
@@ -202,15 +202,12 @@ def _dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
 
 
 def _known(
-    values: Sequence[float], system: str, experiment: str, figure: str, within: Sequence[Within]
+    values: Sequence[float], trials: Sequence[MeasuredResult], figure: str, within: Sequence[Within]
 ) -> Estimate | None:
     """Over trials, or for a single one within it."""
     interval = estimate(values)
-    inside = [
-        spread.interval
-        for spread in within
-        if (spread.system, spread.experiment, spread.figure) == (system, experiment, figure)
-    ]
+    trial_ids = {trial.spec.trial_id for trial in trials}
+    inside = [spread.interval for spread in within if spread.trial_id in trial_ids and spread.figure == figure]
     if interval is None or interval.trials > 1 or not inside:
         return interval
     return replace(interval, low=min(interval.value, inside[0].low), high=max(interval.value, inside[0].high))
@@ -231,8 +228,11 @@ def _limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -
     if not known and peaks:
         block = peaks[0]
         label = block.experiment
-        rates = {system: [result.msgs_per_s for result in block.usable(system)] for system in block.systems}
-        known = {system: _known(own, system, label, "rate", within) for system, own in rates.items()}
+        usable = {system: block.usable(system) for system in block.systems}
+        known = {
+            system: _known([trial.msgs_per_s for trial in trials], trials, "rate", within)
+            for system, trials in usable.items()
+        }
     limits = [(system, most) for system, most in known.items() if most is not None]
     return [
         Series(system, label, (most.value,), (None,), Mark.LIMITS, *_ends(most.low, most.high))
