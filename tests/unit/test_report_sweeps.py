@@ -52,6 +52,8 @@ def test_points_are_in_the_order_of_their_quantities() -> None:
         ("1MiB", "a"),
         ("1MiB", "b"),
     ]
+    for words in (["500k", "1M", "1.5M", "2000000"], ["30s", "5m", "2h", "1d"], ["100B", "1KiB", "1MB", "1MiB"]):
+        assert [point["n"] for point in in_order([{"n": word} for word in reversed(words)])] == words
     assert [point["n"] for point in in_order([{"n": "10"}, {"n": "9"}, {"n": "x"}])] == ["10", "9", "x"], "words"
 
 

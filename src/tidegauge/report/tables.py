@@ -332,8 +332,9 @@ SWEPT_LABEL_CHARS_MAX = 56
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z%]*)")
 _UNITS = {
     "": 1.0, "b": 1.0, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "kb": 1e3, "mb": 1e6, "gb": 1e9,
-    "k": 1e3, "m": 60.0, "%": 0.01, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0,
+    "k": 1e3, "M": 1e6, "%": 0.01, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0,
 }  # fmt: skip
+"""Those of `config.units`, in small letters but for the million, which is no minute."""
 
 
 def in_order(points: Sequence[Point]) -> list[Point]:
@@ -356,7 +357,7 @@ def _size(value: str) -> float | None:
     match = _QUANTITY.match(value)
     if match is None:
         return None
-    factor = _UNITS.get(match[2].lower())
+    factor = _UNITS.get(match[2], _UNITS.get(match[2].lower()))
     return None if factor is None else float(match[1]) * factor
 
 
