@@ -154,6 +154,19 @@ class TestFollower:
         monkeypatch.setattr(store, "load_run", lambda path: 1 / 0)
         assert len(follower.state()["trial"]["seconds"]) == 6
 
+    def test_a_trial_that_a_resumed_run_makes_again_is_the_newest(self, going: store.RunStore) -> None:
+        later = going.trial(spec(number=3))
+        later.finish(result(later.spec), totals())
+        for trial in store.load_run(going.path).trials:
+            head = trial.directory / "trial.json"
+            head.write_text(head.read_text().replace(trial.started_at, f"2026-11-21T03:24:0{trial.trial_id[3]}+00:00"))
+        follower = Follower(going.path)
+        assert follower.state()["trial"]["trial_id"] == "0003-latency-kafka"
+        going.trial(spec(system="pulsar@4.2.4", number=2))
+        state = follower.state()
+        assert [trial["status"] for trial in state["trials"]] == ["finished", "running", "finished"]
+        assert (state["trial"]["trial_id"], state["trial"]["phase"]) == ("0002-latency-pulsar", "starting")
+
     def test_several_load_generators_have_their_rates(self, going: store.RunStore) -> None:
         follower = Follower(going.path)
         assert follower.state()["trial"]["workers"] == []

@@ -46,10 +46,12 @@ class Follower:
 
     def _newest_trial(self, run: store.StoredRun) -> dict[str, Any] | None:
         """One that has ended is read once: what is in its place may take long, and is asked for every second."""
-        if self._done is not None or not run.trials:
+        # A resumed run makes trials again whose names come before others.
+        newest = max(run.trials, key=lambda trial: (trial.started_at, trial.trial_id), default=None)
+        if self._done is not None or newest is None:
             return self._done
-        content = _trial(run.trials[-1])
-        if run.trials[-1].status != "running":
+        content = _trial(newest)
+        if newest.status != "running":
             self._done = content
         return content
 
@@ -76,11 +78,10 @@ def _mark(path: Path) -> tuple[object, ...]:
 
     The minute is part of it, since that a run was killed leaves no trace in its files.
     """
-    trials = path / "trials"
-    names = sorted(path.name for path in trials.iterdir()) if trials.is_dir() else []
-    newest = trials / names[-1] if names else path
+    trials = [*(path / "trials").glob("*/")]
+    newest = max(trials, key=lambda trial: _changed(trial / "trial.json"), default=path)
     files = (path / "run.json", path / "plan.json", newest / "trial.json", newest / "result.json")
-    return (len(names), *(_changed(file) for file in files), int(time.monotonic() // 60))
+    return (len(trials), *(_changed(file) for file in files), int(time.monotonic() // 60))
 
 
 def _changed(path: Path) -> int:
