@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from report_samples import interrupted_run
-from run_samples import result, second, spec, totals
+from run_samples import reading, result, second, spec, totals
 from test_telemetry_parts import SAMPLE
 from worker_samples import second_of_several, several, totals_of_several
 
@@ -153,6 +153,12 @@ class TestFollower:
         follower.state()
         monkeypatch.setattr(store, "load_run", lambda path: 1 / 0)
         assert len(follower.state()["trial"]["seconds"]) == 6
+
+    def test_a_trial_that_only_reads_shows_what_it_receives(self, going: store.RunStore) -> None:
+        trial = going.trial(replace(reading().spec, trial_id="0003-read-kafka"))
+        trial.second(replace(second(), acked=0))
+        (shown,) = Follower(going.path).state()["trial"]["seconds"]
+        assert shown["msgs_per_s"] == sum(sub.received for sub in second().subscriptions)
 
     def test_a_trial_that_a_resumed_run_makes_again_is_the_newest(self, going: store.RunStore) -> None:
         later = going.trial(spec(number=3))

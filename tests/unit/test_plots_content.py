@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from report_samples import KAFKA, PULSAR, interrupted_run, sample_run
-from run_samples import encoded, result, spec
+from run_samples import encoded, reading, result, second, spec, totals
 
 from tidegauge import store
 from tidegauge.comparison.blocks import Block, blocks
@@ -134,6 +134,21 @@ class TestTimelines:
         assert rate.spans == ()
         (section,) = sections(run, details)
         assert "interrupted" in section.parts[-1].title
+
+    def test_a_trial_that_only_reads_shows_what_it_received(self, tmp_path: Path) -> None:
+        run = store.create_run(tmp_path, "read", "name: read\n")
+        one, cut = reading(), replace(reading().spec, trial_id="0002-read-kafka")
+        run.plan([one.spec, cut])
+        for trial_spec in (one.spec, cut):
+            trial = run.trial(trial_spec)
+            for number in range(3):
+                trial.second(replace(second(number), acked=0))
+            if trial_spec is one.spec:
+                trial.finish(one, totals())
+        run.finish("interrupted")
+        (section,) = sections(*loaded(run.path))
+        rates = [plot for part in section.parts for plot in part.plots if plot.title == "Rate over time"]
+        assert [series.y for plot in rates for series in plot.series] == [(39_880.0,) * 3] * 2
 
     def test_peaks_survive_thinning(self) -> None:
         y = [1.0] * 1000

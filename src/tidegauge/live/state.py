@@ -10,18 +10,37 @@ from typing import Any
 
 from tidegauge import store
 from tidegauge.experiments.procedure import seconds_left
-from tidegauge.model.trial import LoadResult, MeasuredResult
+from tidegauge.model.trial import LoadResult, MeasuredResult, ReadSpec
 from tidegauge.plain import plain
 from tidegauge.report.html.answer import answer
+from tidegauge.report.plots.timeline import MIB, Column, as_is, per_s
 from tidegauge.report.summary import head
 from tidegauge.store.seconds import WORKER, last_seconds, worker_rows_of
 from tidegauge.store.telemetry import ROWS_MAX, last_hosts, last_use_rows, use_rows
 
 SECONDS_MAX = 240
 """Of the newest trial: what a chart on a page can show."""
-_NS_PER_S = 1e9
-_WORKER_RATES = {"msgs_per_s": "acked", "received_msgs_per_s": "received"}
-_USED = ("host_cpu_percent", "server_cpu_cores", "server_memory_mib", "disk_busy_percent", "disk_written_mb_per_s")
+_RECEIVED = per_s("received_msgs")
+_SECOND: Mapping[str, Column] = {
+    "msgs_per_s": per_s("acked_msgs"),
+    **{
+        name: as_is(name)
+        for name in ("response_p50_ms", "response_p99_ms", "end_to_end_p99_ms", "backlog_msgs", "in_flight_msgs")
+    },
+    "worker_cpu_cores": per_s("worker_cpu_s"),
+}
+_USED: Mapping[str, Column] = {
+    "host_cpu_percent": as_is("host_cpu_percent"),
+    "server_cpu_cores": per_s("server_cpu_s"),
+    "server_memory_mib": as_is("server_resident_bytes", 1 / MIB),
+    "disk_busy_percent": as_is("disk_busy_percent"),
+    "disk_written_mb_per_s": per_s("disk_written_bytes", 1e6),
+}
+_OF_WORKER: Mapping[str, Column] = {
+    "msgs_per_s": per_s("acked_msgs"),
+    "received_msgs_per_s": _RECEIVED,
+    "own_lag_max_ms": as_is("own_lag_max_ms"),
+}
 
 
 class Follower:
@@ -116,11 +135,14 @@ def _trial(trial: store.StoredTrial) -> dict[str, Any]:
     running = trial.status == "running"
     used = last_use_rows(trial.directory) if running else use_rows(trial.directory, ROWS_MAX)
     phase = (str(rows[-1].get("phase") or "load") if rows else "starting") if running else trial.status
+    # What is read counts where nothing is sent.
+    columns = {**_SECOND, "msgs_per_s": _RECEIVED} if isinstance(trial.spec, ReadSpec) else _SECOND
+    seconds = [{"second": row["second"], "phase": row.get("phase") or "", **_figures(columns, row)} for row in rows]
     return {
         "trial_id": trial.trial_id,
         "system": trial.spec.system if trial.spec else "",
         "phase": phase,
-        "seconds": _with_use([_second(row) for row in rows], rows, used),
+        "seconds": _with_use(seconds, rows, used),
         "workers": _workers(trial, rows[-1]["second"] if running and rows else None),
         "hosts": last_hosts(trial.directory) if running else [],
     }
@@ -133,8 +155,7 @@ def _workers(trial: store.StoredTrial, second: int | None) -> list[dict[str, Any
             {
                 "worker": row[WORKER],
                 "offered_msgs_per_s": row["scheduled_msgs_per_s"] or None,
-                **_rates(row),
-                "own_lag_max_ms": row["own_lag_max_ms"],
+                **_figures(_OF_WORKER, row),
             }
             for row in worker_rows_of(trial.directory, second)
         ]
@@ -142,16 +163,16 @@ def _workers(trial: store.StoredTrial, second: int | None) -> list[dict[str, Any
         {
             "worker": own.worker,
             "offered_msgs_per_s": own.offered_msgs_per_s,
-            **{name: getattr(own, name) for name in _WORKER_RATES},
+            "msgs_per_s": own.msgs_per_s,
+            "received_msgs_per_s": own.received_msgs_per_s,
             "own_lag_max_ms": own.own_lag.max_ms,
         }
         for own in (trial.result.workers if isinstance(trial.result, MeasuredResult) else ())
     ]
 
 
-def _rates(row: Mapping[str, Any]) -> dict[str, float]:
-    length_ns: int = row["until_mono_ns"] - row["from_mono_ns"]
-    return {name: row[f"{what}_msgs"] * _NS_PER_S / max(1, length_ns) for name, what in _WORKER_RATES.items()}
+def _figures(columns: Mapping[str, Column], row: Mapping[str, Any]) -> dict[str, float | None]:
+    return {name: column(row) for name, column in columns.items()}
 
 
 def _with_use(
@@ -164,36 +185,5 @@ def _with_use(
         while place < len(used) and used[place]["until_mono_ns"] <= middle_ns:
             place += 1
         found = used[place] if place < len(used) and used[place]["from_mono_ns"] <= middle_ns else None
-        second.update(_used(found))
+        second.update(dict.fromkeys(_USED) if found is None else _figures(_USED, found))
     return seconds
-
-
-def _used(row: Mapping[str, Any] | None) -> dict[str, float | None]:
-    if row is None:
-        return dict.fromkeys(_USED)
-    length_s = max(1e-3, (row["until_mono_ns"] - row["from_mono_ns"]) / _NS_PER_S)
-    cpu_s, resident, written = row["server_cpu_s"], row["server_resident_bytes"], row["disk_written_bytes"]
-    return {
-        "host_cpu_percent": row["host_cpu_percent"],
-        "server_cpu_cores": None if cpu_s is None else cpu_s / length_s,
-        "server_memory_mib": None if resident is None else resident / (1 << 20),
-        "disk_busy_percent": row["disk_busy_percent"],
-        "disk_written_mb_per_s": None if written is None else written / length_s / 1e6,
-    }
-
-
-def _second(row: Mapping[str, Any]) -> dict[str, Any]:
-    length_s = (row["until_mono_ns"] - row["from_mono_ns"]) / _NS_PER_S
-    # The first and the last second of a load are pieces, whose rates would be noise.
-    whole = length_s >= 0.2
-    return {
-        "second": row["second"],
-        "phase": row.get("phase") or "",
-        "msgs_per_s": row["acked_msgs"] / length_s if whole else None,
-        "response_p50_ms": row["response_p50_ms"],
-        "response_p99_ms": row["response_p99_ms"],
-        "end_to_end_p99_ms": row["end_to_end_p99_ms"],
-        "backlog_msgs": row["backlog_msgs"],
-        "in_flight_msgs": row["in_flight_msgs"],
-        "worker_cpu_cores": row["worker_cpu_s"] / length_s if whole else None,
-    }

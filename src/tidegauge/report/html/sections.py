@@ -8,7 +8,7 @@ from math import inf
 
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import MeasuredResult, point_words
+from tidegauge.model.trial import MeasuredResult, ReadSpec, point_words
 from tidegauge.report import usage
 from tidegauge.report.findings import by_experiment, finding_remarks, finding_table
 from tidegauge.report.layout import FigureTable
@@ -16,7 +16,16 @@ from tidegauge.report.names import names_of
 from tidegauge.report.plots.curves import load_plots, percentile_plots, search_plots, sweep_plots
 from tidegauge.report.plots.model import Details, Plot, on_one_scale
 from tidegauge.report.plots.overview import share_bars, sustainable_bars, throughput_bars
-from tidegauge.report.plots.timeline import MAIN, RESOURCES, USED, chase_plots, host_charts, timelines, trial_timelines
+from tidegauge.report.plots.timeline import (
+    MAIN,
+    READING,
+    RESOURCES,
+    USED,
+    chase_plots,
+    host_charts,
+    timelines,
+    trial_timelines,
+)
 from tidegauge.report.tables import Remark, Swept, figure_table, footnotes, remarks, swept, worker_notes
 from tidegauge.report.terminal import further_tables, load_words, table_notes, workload_words
 from tidegauge.store.read import StoredRun
@@ -122,7 +131,7 @@ def _left_out(points: int) -> Part:
 def _part(block: Block, details: Details, prefix: str) -> Part:
     chased = chase_plots(block, details, prefix)
     plots = [*throughput_bars(block, prefix), *chased, *percentile_plots(block, details, prefix)]
-    plots += [] if chased else timelines(block, details, prefix, MAIN)
+    plots += [] if chased else timelines(block, details, prefix, MAIN if block.loads else READING)
     return Part(
         title=load_words(block.results[0]),
         words=workload_words(block.results[0].spec.workload),
@@ -174,7 +183,8 @@ def _unfinished(run: StoredRun, experiment: str, details: Details, prefix: str) 
     for number, trial in enumerate(run.trials, 1):
         if trial.result is not None or trial.spec is None or trial.spec.experiment != experiment:
             continue
-        plots = trial_timelines(details[trial.trial_id], trial.spec.system, f"{prefix}-unfinished-{number}", MAIN)
+        charts = READING if isinstance(trial.spec, ReadSpec) else MAIN
+        plots = trial_timelines(details[trial.trial_id], trial.spec.system, f"{prefix}-unfinished-{number}", charts)
         if plots:
             words = f"{trial.why}. No figure of it is a result."
             parts.append(Part(f"{trial.trial_id}: {trial.status}", words, tuple(plots)))

@@ -25,7 +25,7 @@ TRIALS_MAX = 6
 _APART_S = 1.0
 """Ends of the same fault in two trials that are further apart are marked apart."""
 _NS_PER_S = 1e9
-_MIB = float(1 << 20)
+MIB = float(1 << 20)
 
 Column = Callable[[Mapping[str, Any]], float | None]
 
@@ -41,12 +41,13 @@ class Chart:
     meaning: str
 
 
-def _plain(name: str, factor: float = 1.0) -> Column:
+def as_is(name: str, factor: float = 1.0) -> Column:
+    """A figure of a row as it is, or in another unit."""
     return lambda row: None if row.get(name) is None else float(row[name]) * factor
 
 
-def _rate(name: str, unit: float = 1.0) -> Column:
-    """A count of a row as a rate, since the first and last second of a trial are shorter."""
+def per_s(name: str, unit: float = 1.0) -> Column:
+    """A count of a row as a rate; none of a short piece, as the first and the last second of a trial may be."""
 
     def column(row: Mapping[str, Any]) -> float | None:
         length_s = (row["until_mono_ns"] - row["from_mono_ns"]) / _NS_PER_S
@@ -63,98 +64,105 @@ def _axis(label: str, form: Form = Form.SHORT) -> Axis:
 MAIN = (
     Chart(
         "rate", "Rate over time", _axis("acknowledged, msg/s", Form.COUNT),
-        _rate("acked_msgs"), "Messages acknowledged in each second",
+        per_s("acked_msgs"), "Messages acknowledged in each second",
     ),
     Chart(
         "response", "Response time over time", Axis("response p99 of each second, ms", Scale.LOG, Form.MS),
-        _plain("response_p99_ms"), "p99 of the response time in each second",
+        as_is("response_p99_ms"), "p99 of the response time in each second",
     ),
     Chart(
         "end-to-end", "End-to-end latency over time", Axis("end-to-end p99 of each second, ms", Scale.LOG, Form.MS),
-        _plain("end_to_end_p99_ms"), "p99 of the end-to-end latency in each second, of the slowest subscription",
+        as_is("end_to_end_p99_ms"), "p99 of the end-to-end latency in each second, of the slowest subscription",
     ),
 )  # fmt: skip
+READING = (
+    Chart(
+        "rate", "Rate over time", _axis("received, msg/s", Form.COUNT),
+        per_s("received_msgs"), "Messages received in each second",
+    ),
+)  # fmt: skip
+"""Instead of MAIN where nothing is sent."""
 USED = (
     Chart(
         "server-cpu", "CPU of the servers", _axis("cores, all server processes together"),
-        _rate("server_cpu_s"), "CPU seconds a second that all server processes used together",
+        per_s("server_cpu_s"), "CPU seconds a second that all server processes used together",
     ),
     Chart(
         "host-cpu", "CPU of the host", _axis("% of all CPUs, whoever used them"),
-        _plain("host_cpu_percent"), "Share of all CPUs that were busy, whoever used them",
+        as_is("host_cpu_percent"), "Share of all CPUs that were busy, whoever used them",
     ),
     Chart(
         "server-memory", "Memory of the servers", _axis("MiB resident", Form.COUNT),
-        _plain("server_resident_bytes", 1 / _MIB), "Memory of all server processes together",
+        as_is("server_resident_bytes", 1 / MIB), "Memory of all server processes together",
     ),
     Chart(
         "server-gc", "GC pauses of the servers", _axis("ms in each second", Form.MS),
-        _plain("server_gc_pause_s", 1000.0),
+        as_is("server_gc_pause_s", 1000.0),
         "Time that garbage collection stopped servers in each second, summed over them",
     ),
     Chart(
         "disk-written", "Written to disk", _axis("MB/s"),
-        _rate("disk_written_bytes", 1e6), "Bytes written to the disks that hold the servers' data, whoever wrote them",
+        per_s("disk_written_bytes", 1e6), "Bytes written to the disks that hold the servers' data, whoever wrote them",
     ),
     Chart(
         "disk-read", "Read from disk", _axis("MB/s"),
-        _rate("disk_read_bytes", 1e6), "Bytes read from the disks that hold the servers' data, whoever read them",
+        per_s("disk_read_bytes", 1e6), "Bytes read from the disks that hold the servers' data, whoever read them",
     ),
     Chart(
         "disk-flushes", "Cache flushes of the disks", _axis("flushes/s"),
-        _rate("disk_flushes"), "How often a second the servers' disks emptied their own cache, which a sync asks for",
+        per_s("disk_flushes"), "How often a second the servers' disks emptied their own cache, which a sync asks for",
     ),
     Chart(
-        "disk-busy", "Disk busy", _axis("% of the time"), _plain("disk_busy_percent"),
+        "disk-busy", "Disk busy", _axis("% of the time"), as_is("disk_busy_percent"),
         "Share of the time for which the busiest of the servers' disks had a request under way",
     ),
     Chart(
-        "io-stall", "Waiting for I/O", _axis("% of the time"), _plain("io_stall_percent"),
+        "io-stall", "Waiting for I/O", _axis("% of the time"), as_is("io_stall_percent"),
         "Share of the time in which some task of the host waited for I/O (pressure-stall information)",
     ),
     Chart(
-        "cpu-stall", "Waiting for a CPU", _axis("% of the time"), _plain("cpu_stall_percent"),
+        "cpu-stall", "Waiting for a CPU", _axis("% of the time"), as_is("cpu_stall_percent"),
         "Share of the time in which some task of the host waited for a CPU (pressure-stall information)",
     ),
     Chart(
         "loopback", "Over loopback", _axis("MB/s"),
-        _rate("loopback_bytes", 1e6), "Bytes sent over loopback, whoever sent them",
+        per_s("loopback_bytes", 1e6), "Bytes sent over loopback, whoever sent them",
     ),
     Chart(
         "context-switches", "Context switches of the servers", _axis("a second, all threads", Form.COUNT),
-        _rate("server_context_switches"), "How often a thread of any server was given a CPU, a second",
+        per_s("server_context_switches"), "How often a thread of any server was given a CPU, a second",
     ),
 )  # fmt: skip
 """Drawn from the rows of what was used, instead of the load's seconds."""
 RESOURCES = (
     Chart(
         "backlog", "Backlog", _axis("messages not received yet", Form.COUNT),
-        _plain("backlog_msgs"), "Messages that the slowest subscription had yet to receive at the end of each second",
+        as_is("backlog_msgs"), "Messages that the slowest subscription had yet to receive at the end of each second",
     ),
     Chart(
         "in-flight", "In flight", _axis("messages not acknowledged yet", Form.COUNT),
-        _plain("in_flight_msgs"), "Messages sent and not yet acknowledged at the end of each second",
+        as_is("in_flight_msgs"), "Messages sent and not yet acknowledged at the end of each second",
     ),
     Chart(
         "client-cpu", "CPU of the load generator", _axis("cores"),
-        _rate("worker_cpu_s"), "CPU seconds a second that the load generator used",
+        per_s("worker_cpu_s"), "CPU seconds a second that the load generator used",
     ),
     Chart(
         "client-gc", "GC pauses of the load generator", _axis("ms in each second", Form.MS),
-        _plain("gc_pause_s", 1000.0), "Time that garbage collection stopped the load generator in each second",
+        as_is("gc_pause_s", 1000.0), "Time that garbage collection stopped the load generator in each second",
     ),
     Chart(
         "client-heap", "Heap of the load generator", _axis("MiB used", Form.COUNT),
-        _plain("heap_used_bytes", 1 / _MIB), "Heap that the load generator used",
+        as_is("heap_used_bytes", 1 / MIB), "Heap that the load generator used",
     ),
     Chart(
         "own-lag", "Lag of the load generator itself", _axis("largest in each second, ms", Form.MS),
-        _plain("own_lag_max_ms"),
+        as_is("own_lag_max_ms"),
         "How late the load generator was by itself, not held back by the system; where large, a trial is INVALID",
     ),
     Chart(
         "blocked", "Producers held back", _axis("s in each second"),
-        _plain("blocked_s"), "Time that producers waited for the system",
+        as_is("blocked_s"), "Time that producers waited for the system",
     ),
 )  # fmt: skip
 
@@ -168,7 +176,7 @@ def host_charts(block: Block, details: Details) -> tuple[Chart, ...]:
             f"host-cpu-{column.removeprefix(OF_HOST)}",
             f"CPU of {column.removeprefix(OF_HOST)}",
             _axis("% of all CPUs, whoever used them"),
-            _plain(column),
+            as_is(column),
             "Share of that host's CPUs that were busy, whoever used them",
         )
         for column in columns
@@ -252,7 +260,7 @@ def _lines(system: str, trials: list[str], details: Details, chart: Chart) -> li
 
 
 def _line(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
-    rows = trial.seconds if chart in (*MAIN, *RESOURCES) else trial.use
+    rows = trial.seconds if chart in (*MAIN, *READING, *RESOURCES) else trial.use
     zero_ns = trial.window_ns[0] if trial.window_ns else (rows[0]["from_mono_ns"] if rows else 0)
     return _series(system, label, rows, zero_ns, chart)
 
@@ -277,11 +285,11 @@ def _window(ids: Mapping[str, list[str]], details: Details) -> tuple[Span, ...]:
 CHASE = (
     Chart(
         "backlog", "Backlog while readers catch up", _axis("messages, largest of the late readers", Form.COUNT),
-        _plain("late_backlog_msgs"), "Messages yet to be read",
+        as_is("late_backlog_msgs"), "Messages yet to be read",
     ),
     Chart(
         "reading", "Reading rate of late readers", _axis("received by late readers, msg/s", Form.COUNT),
-        _rate("late_received_msgs"), "Messages read in each second",
+        per_s("late_received_msgs"), "Messages read in each second",
     ),
     *MAIN,
 )  # fmt: skip
