@@ -24,7 +24,7 @@ from tidegauge.config.fields import option_of
 from tidegauge.model.attest import FileSystem
 from tidegauge.model.load import ClockBound
 from tidegauge.model.tilt import Severity, Terms
-from tidegauge.model.trial import LoadResult, Validity
+from tidegauge.model.trial import LoadResult, SubscriptionResult, Validity
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
 from tidegauge.report.html.disclosure import again, settings
@@ -279,6 +279,15 @@ class TestAnswer:
         assert [badge.state for badge in answer(run).badges if "checked" in badge.text] == [GOOD]
         badges = answer(changed(run, subscriptions=lambda result: (replace(result.subscriptions[0], lost=7),))).badges
         assert [(badge.state, "lost 7" in badge.text) for badge in badges if "checked" in badge.text] == [(BAD, True)]
+
+    def test_what_was_not_received_yet_may_be_lost(self, sample: Path) -> None:
+        def behind(result: LoadResult) -> tuple[SubscriptionResult, ...]:
+            return (replace(result.subscriptions[0], backlog=9),)
+
+        run = changed(store.load_run(sample), subscriptions=behind)
+        (badge,) = [badge for badge in answer(run).badges if "checked" in badge.text]
+        assert badge.state == DOUBT
+        assert badge.sentence.endswith("whether messages were lost there is not known.")
 
     def test_what_limited_the_generator_is_a_badge(self, sample: Path) -> None:
         run = store.load_run(sample)

@@ -164,6 +164,12 @@ def test_a_backlog_at_the_windows_end_stands_in_the_table(tmp_path: Path) -> Non
         assert (f"{backlog:,} behind" in text) == answer
 
 
+def test_what_is_left_after_the_drain_is_not_intact(tmp_path: Path) -> None:
+    fast, slow = pair()
+    late = replace(slow, subscriptions=(replace(slow.subscriptions[0], backlog=9),))
+    assert "9 behind" in screen(stored(tmp_path, fast, late))
+
+
 def test_a_system_without_a_result_is_missed(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "", "campaigns/quick.yaml")
     fast, slow = pair()

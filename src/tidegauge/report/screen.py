@@ -173,9 +173,12 @@ def _messages(results: Sequence[MeasuredResult]) -> str:
 
 
 def _behind(result: MeasuredResult) -> int:
-    """Messages that waited for the slowest subscription when the window ended; 0 where that is no more than usual."""
+    """Messages that waited for the slowest subscription when the window ended; 0 where that is no more than usual.
+
+    Where it is, those that were left after the drain, late readers' too: whether they were lost is not known.
+    """
     waited = FIGURES["window_end_backlog"].of(result) or 0.0
-    return int(waited) if waited > BEHIND_S * result.msgs_per_s else 0
+    return int(waited if waited > BEHIND_S * result.msgs_per_s else FIGURES["backlog"].of(result) or 0.0)
 
 
 def _limit(found: Limiting | None) -> str:

@@ -17,6 +17,7 @@ from tidegauge.report.names import names_of
 from tidegauge.report.published import counts
 from tidegauge.report.verdicts import ExperimentVerdict, level_phrase, verdicts
 from tidegauge.statistics.classify import BUSY_CONSUMER, GENERATOR_FIRST, OWN_LAG
+from tidegauge.statistics.figures import FIGURES
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import Outcome
 
@@ -185,11 +186,17 @@ def _message_badge(run: StoredRun) -> Badge:
     }
     found["corrupt"] += sum(subscription.corrupt for read in reads for subscription in read.subscriptions)
     seen = [f"{what} {count(number)}" for what, number in found.items() if number or what in ("lost", "duplicated")]
-    state = BAD if found["lost"] or found["corrupt"] else DOUBT if any(found.values()) else GOOD
+    behind = [load for load in loads if FIGURES["lost"].of(load) is None]
+    state = BAD if found["lost"] or found["corrupt"] else DOUBT if behind or any(found.values()) else GOOD
     outcomes = ", ".join(f"{count(number)} {what}" for what, number in found.items())
+    unknown = (
+        f" In {plural(len(behind), 'trial')} consumers were still behind when the drain ended: whether messages were "
+        "lost there is not known."
+    )
     return Badge(
-        state, f"{_millions(acked)} messages checked: {', '.join(seen)}",
-        f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {outcomes}.",
+        state, f"{_millions(acked)} messages checked: {', '.join(seen)}{', not all received' if behind else ''}",
+        f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {outcomes}."
+        f"{unknown if behind else ''}",
     )  # fmt: skip
 
 
