@@ -11,6 +11,7 @@ from tidegauge import store
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli.main import run_command
+from tidegauge.cli.options import data_places
 from tidegauge.errors import UserError
 from tidegauge.model.trial import LoadSpec
 from tidegauge.report.ending import command_words
@@ -76,6 +77,11 @@ def test_the_option_may_be_repeated_and_the_plan_names_every_disk(
     missing = [*options[:2], "--data-dir", str(tmp_path / "unmounted")]
     assert run_command(["run", "confluent-2020-fsync", "--runs-dir", str(tmp_path / "runs"), *missing]) == 2
     assert "unmounted does not exist" in "".join(capsys.readouterr().err)
+
+
+def test_disks_of_the_command_line_are_found_from_other_directories(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/usr")
+    assert data_places([Path("disk"), Path("~/disk")]) == {"data-directories": ["/usr/disk", "~/disk"]}
 
 
 def test_the_command_to_repeat_a_run_names_every_disk(tmp_path: Path) -> None:

@@ -154,10 +154,14 @@ DEFAULT_RUNS = Path("runs")
 
 
 def data_places(named: list[Path] | None) -> dict[str, Any]:
-    """Where servers keep their data, as values of the campaign file: one place, or several that nodes take by turns."""
-    if not named:
+    """Where servers keep their data, as values of the campaign file: one place, or several that nodes take by turns.
+
+    Absolute, since the run may be resumed from another directory; ~ stays, since each host has homes of its own.
+    """
+    places = [str(place if str(place).startswith("~") else place.absolute()) for place in named or ()]
+    if not places:
         return {}
-    return {"data-directory": str(named[0])} if len(named) == 1 else {"data-directories": [*map(str, named)]}
+    return {"data-directory": places[0]} if len(places) == 1 else {"data-directories": places}
 
 
 def overrides_of(
