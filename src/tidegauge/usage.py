@@ -146,11 +146,6 @@ def shares(result: MeasuredResult, known: RunCeilings) -> tuple[Share, ...]:
     return tuple(share for share in found if share is not None)
 
 
-def largest(found: Sequence[Share]) -> Share | None:
-    """The ceiling that is nearest; None without any."""
-    return max(found, key=lambda share: share.share, default=None)
-
-
 def copies_of(result: MeasuredResult) -> int:
     """How many replicas of each message there are."""
     spec = result.spec

@@ -23,7 +23,6 @@ from tidegauge.usage import (
     connections_of,
     copies_of,
     cost,
-    largest,
     on_each,
     parse_price,
     shares,
@@ -161,9 +160,8 @@ class TestShares:
         assert {share.of for share in shares(moved(), ceilings(data_devices=("8:0",)))} == {Ceiling.LOOPBACK}
 
     def test_the_nearest_ceiling(self) -> None:
-        nearest = largest(shares(moved(50.0), ceilings()))
-        assert nearest is not None and nearest.of is Ceiling.WRITES
-        assert largest(()) is None
+        nearest = max(shares(moved(50.0), ceilings()), key=lambda share: share.share)
+        assert nearest.of is Ceiling.WRITES
 
 
 class TestCost:
