@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from rich.console import RenderableType
 
@@ -32,7 +33,7 @@ def faults_table(block: Block) -> FigureTable | None:
     rows = [
         (f"{system} {number}. {found[0].fault.name}, {_nodes(found)}", found)
         for system in block.systems
-        for number, found in enumerate(_by_number(block.loads_of(system)), 1)
+        for number, found in enumerate(faults_by_number(block.loads_of(system)), 1)
     ]
     if not rows:
         return None
@@ -77,10 +78,9 @@ def planned_faults(trials: Sequence[TrialSpec]) -> list[str]:
     ]
 
 
-def _by_number(trials: Sequence[LoadResult]) -> list[list[FaultResult]]:
+def faults_by_number(trials: Sequence[LoadResult]) -> list[list[FaultResult]]:
     """The first faults of all trials, the second ones, and so on."""
-    most = max((len(trial.faults) for trial in trials), default=0)
-    return [[trial.faults[place] for trial in trials if place < len(trial.faults)] for place in range(most)]
+    return [[fault for fault in alike if fault] for alike in zip_longest(*(trial.faults for trial in trials))]
 
 
 def _nodes(found: Sequence[FaultResult]) -> str:

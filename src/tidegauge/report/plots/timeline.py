@@ -12,8 +12,10 @@ from statistics import median
 from typing import Any
 
 from tidegauge.comparison.blocks import Block
+from tidegauge.model.faults import FaultResult
 from tidegauge.model.workload import BEFORE, DURING, PHASES, late_names
 from tidegauge.numbers import count, ms, short
+from tidegauge.report.findings import faults_by_number
 from tidegauge.report.plots.model import Axis, Details, Form, Plot, Scale, Series, Span, thinned
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.telemetry import OF_HOST
@@ -236,13 +238,11 @@ def _faults(block: Block) -> tuple[Span, ...]:
     to be started again differs: then each end that is later by a second or more has a mark of its own, without a label,
     so that the shade is the darker the more systems still had the fault.
     """
-    most = max((len(load.faults) for load in block.loads), default=0)
-    return tuple(span for place in range(most) for span in _marks(block, place))
+    return tuple(span for made in faults_by_number(block.loads) for span in _marks(made))
 
 
-def _marks(block: Block, place: int) -> list[Span]:
-    """Of the faults with this number in all trials, ordered by their ends."""
-    made = [load.faults[place] for load in block.loads if place < len(load.faults)]
+def _marks(made: Sequence[FaultResult]) -> list[Span]:
+    """Of the faults with one number in all trials, ordered by their ends."""
     begin = min(fault.from_s for fault in made)
     found: list[Span] = []
     for fault in sorted(made, key=lambda fault: fault.until_s):
