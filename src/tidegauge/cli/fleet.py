@@ -18,8 +18,6 @@ from tidegauge.errors import UserError
 if TYPE_CHECKING:
     from tidegauge.fleet.ray_launcher import RayLauncher
 
-DOWN_SCHEMA = "tidegauge.fleetdown/1"
-
 app = typer.Typer(
     name="fleet",
     help="Make many hosts a fleet, and check it. Every verb runs on a host of it.",
@@ -149,7 +147,7 @@ def down(*, as_json: Json = False) -> int:
     text = "\n".join(left) or (
         "Nothing ran here." if node is None else f"This host is no longer in the fleet of {node.head}."
     )
-    Output(as_json).show(text, {"schema": DOWN_SCHEMA, "was_running": node is not None, "left": left})
+    Output(as_json).show(text, {"schema": "tidegauge.fleetdown/1", "was_running": node is not None, "left": left})
     return EXIT_FAILED if left else EXIT_GOOD
 
 

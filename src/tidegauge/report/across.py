@@ -78,7 +78,7 @@ def _differences(found: Sequence[Difference]) -> Iterable[RenderableType]:
 
 
 def _title(pair: Pair, comparison: RunComparison) -> str:
-    mark = f"{fairness.MARK}: " if comparison.unequal else ""
+    mark = fairness.mark(comparison.unequal)
     where = f" ({pair.where})" if pair.where else ""
     system, baseline = with_form(pair.system, pair.forms[0]), with_form(pair.baseline, pair.forms[1])
     same = "" if system == baseline else f" against {baseline}"
@@ -87,7 +87,7 @@ def _title(pair: Pair, comparison: RunComparison) -> str:
 
 def _pair(pair: Pair, comparison: RunComparison) -> Iterable[RenderableType]:
     yield heading(_title(pair, comparison))
-    mark = f"{fairness.MARK}: " if comparison.unequal else ""
+    mark = fairness.mark(comparison.unequal)
     for ratio in pair.ratios:
         yield bullet(f"{mark}{claim_across(ratio)}", _style(ratio.comparison.verdict))
     if not pair.ratios:
@@ -151,8 +151,7 @@ def _content(pair: Pair) -> dict[str, Any]:
 
 def markdown(comparison: RunComparison) -> str:
     """GitHub-flavoured Markdown: runs, a table of verdicts, and what differs behind a fold."""
-    mark = f"{fairness.MARK}: " if comparison.unequal else ""
-    lines = [f"## {mark}Tidegauge: runs compared", ""]
+    lines = [f"## {fairness.mark(comparison.unequal)}Tidegauge: runs compared", ""]
     lines += [f"- {escaped(_run(letter, comparison))}" for letter, _ in comparison.runs]
     lines += ["", f"**{escaped(_UNEQUAL)}** {escaped('; '.join(comparison.unequal))}"] if comparison.unequal else []
     rows = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -14,6 +14,11 @@ from tidegauge.report.layout import Paragraph, bullet
 
 MARK = "UNEQUAL"
 """Stands wherever figures of an unequal comparison are shown."""
+
+
+def mark(unequal: Sequence[object]) -> str:
+    """What stands before a sentence with such figures; "" where nothing is unequal."""
+    return f"{MARK}: " if unequal else ""
 
 
 def headline(terms: Terms) -> str:

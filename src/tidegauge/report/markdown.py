@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.numbers import MISSING, in_unit
-from tidegauge.published.verdict import ClaimOutcome
 from tidegauge.report import compare, fairness, levels, thresholds, usage
 from tidegauge.report.compare import estimate
 from tidegauge.report.findings import by_experiment, finding_remarks
 from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import names_of
-from tidegauge.report.published import counts, verdict_marks
+from tidegauge.report.published import CONTRADICTS, counts, verdict_marks
 from tidegauge.report.tables import worker_notes, workers_table
 from tidegauge.report.terminal import host_words, load_words, workload_words
 from tidegauge.statistics.figures import Figure, Kind, Shown, figures_shown
@@ -43,8 +42,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def run_markdown(run: StoredRun) -> str:
     """A run: state, thresholds, durability, a table for each experiment, comparisons."""
-    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
-    lines = [f"## {mark}Tidegauge: {escaped(run.name)}, {escaped(run.status)}", ""]
+    lines = [f"## {fairness.mark(run.terms.unequal)}Tidegauge: {escaped(run.name)}, {escaped(run.status)}", ""]
     lines += [f"**{escaped(fairness.headline(run.terms))}**", ""] if run.terms.unequal else []
     lines += _bullets(tilt.paragraph() for tilt in run.terms.unequal)
     lines += [f"Reason: {escaped(run.reason)}", ""] if run.reason else []
@@ -119,15 +117,11 @@ def _validity(block: Block, system: str) -> str:
 
 
 def _comparisons(run: StoredRun) -> list[str]:
-    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
+    mark = fairness.mark(run.terms.unequal)
     ratios = compare.ratios_of(run)
     if not ratios:
         return []
     return ["### Compared", "", *_bullets(f"{mark}{compare.sentence(ratio)}" for ratio in ratios)]
-
-
-def _contradiction(claim: ClaimOutcome) -> str:
-    return f"; the report contradicts itself here: {claim.contradiction}" if claim.contradiction else ""
 
 
 def _published(run: StoredRun) -> list[str]:
@@ -136,7 +130,8 @@ def _published(run: StoredRun) -> list[str]:
         return []
     marks = verdict_marks(run.published, bool(run.terms.unequal))
     claims = [
-        f"{claim.verdict.value.upper()}{marks}: {claim.text}: {claim.reason}{_contradiction(claim)}"
+        f"{claim.verdict.value.upper()}{marks}: {claim.text}: {claim.reason}"
+        + (f"; {CONTRADICTS}: {claim.contradiction}" if claim.contradiction else "")
         for claim in run.published.claims
     ]
     heading, theirs = f"### Published: {escaped(run.published.title)}", f"Theirs: {escaped(run.published.hardware)}"

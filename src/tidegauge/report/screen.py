@@ -70,7 +70,7 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
 def _head(run: StoredRun) -> Iterable[RenderableType]:
     trials = f"{len(run.results)} of {run.trials_expected} trials finished"
     spoilt = Counter(result.validity for result in run.results if result.validity is not Validity.VALID)
-    trials += "".join(f", {number} {validity.value.upper()}" for validity, number in spoilt.items())
+    trials += "".join(f", {number} {validity.shown}" for validity, number in spoilt.items())
     state = "" if run.status == "finished" else f", {run.status}"
     host = host_words(run).removeprefix("Host: ")
     yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_short(host)}", "bold")
@@ -190,10 +190,9 @@ def _limit(found: Limiting | None) -> str:
 
 def _validity(results: Sequence[MeasuredResult]) -> str:
     worst = max((result.validity for result in results), key=list(Validity).index)
-    if worst is Validity.VALID:
-        return worst.value
-    number = sum(result.validity is worst for result in results)
-    return worst.value.upper() if len(results) == 1 else f"{number} of {len(results)} {worst.value.upper()}"
+    if worst is Validity.VALID or len(results) == 1:
+        return worst.shown
+    return f"{sum(result.validity is worst for result in results)} of {len(results)} {worst.shown}"
 
 
 def _advice(run: StoredRun, ended: Ending) -> Iterable[RenderableType]:

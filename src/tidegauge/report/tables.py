@@ -93,7 +93,7 @@ def remarks(block: Block) -> Iterable[Remark]:
         alone = len(block.of(result.spec.system)) == 1 and not block.point
         who = result.spec.system if alone else result.spec.trial_id
         for reason in result.reasons:
-            yield Remark(f"{who} is {result.validity.value.upper()}: {reason}", result.validity)
+            yield Remark(f"{who} is {result.validity.shown}: {reason}", result.validity)
         for warning in result.warnings:
             yield Remark(f"{who}: {warning}")
         for where, message, times in result.errors:

@@ -217,7 +217,7 @@ def workload_words(workload: Workload) -> str:
 def _comparison(run: StoredRun) -> Iterable[RenderableType]:
     objections = (compare.objection(block, run.terms.allowed) for block in blocks(run.results))
     ratios = compare.ratios_of(run)
-    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
+    mark = fairness.mark(run.terms.unequal)
     lines = [*filter(None, objections), *(f"{mark}{compare.sentence(ratio)}" for ratio in ratios)]
     if not lines:
         return

@@ -86,8 +86,8 @@ def run_parts(run: StoredRun) -> Iterable[RenderableType]:
     all_rulings = rulings(run)
     if not all_rulings:
         return
-    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
-    yield Paragraph(f"{mark}{headline(all_rulings)}", style=f"bold {_STYLES[all_rulings[0].outcome]}".strip())
+    said = f"{fairness.mark(run.terms.unequal)}{headline(all_rulings)}"
+    yield Paragraph(said, style=f"bold {_STYLES[all_rulings[0].outcome]}".strip())
     yield from (bullet(sentence(ruling), _STYLES[ruling.outcome]) for ruling in all_rulings)
     if any(ruling.interval for ruling in all_rulings):
         yield Text("With 3 blocks or more the whole 95% interval must hold, with fewer every trial.", style="dim")

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 from tidegauge.durability import levels_found
 from tidegauge.model.attest import Attestation
-from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, ReadSubscription, TrialResult, Validity
+from tidegauge.model.trial import (
+    AnyResult,
+    LoadResult,
+    MeasuredResult,
+    ReadResult,
+    ReadSubscription,
+    TrialResult,
+    Validity,
+)
 from tidegauge.model.use import Resource
 from tidegauge.numbers import count, duration, plural, rounded
 from tidegauge.published.verdict import ClaimOutcome, PublishedOutcome, Verdict
@@ -65,7 +73,7 @@ def answer(run: StoredRun) -> Answer:
     """The first screen of a run, whatever state it is in."""
     found = tuple(verdicts(run)) if run.results else ()
     warning = fairness.headline(run.terms).removesuffix(":")
-    mark = f"{fairness.MARK}: " if run.terms.unequal else ""
+    mark = fairness.mark(run.terms.unequal)
     first = f"{mark}{_published(run.published)}" if run.published is not None else found[0].sentence if found else ""
     return Answer(
         headline=first or "No trial has finished, so there is no answer",
@@ -171,9 +179,14 @@ def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
     return Badge(state, f"REFUTED in {text}" if state == BAD else text, "", "durability")
 
 
+def _asked(run: StoredRun) -> list[AnyResult]:
+    """All trials but the steps of searches, whose losses are answers to the question asked; without others these."""
+    return [result for result in run.results if not result.spec.exploratory] or list(run.results)
+
+
 def _message_badge(run: StoredRun) -> Badge:
-    """Over all trials but the steps of searches, whose losses are answers to the question asked."""
-    results = [result for result in run.results if not result.spec.exploratory] or list(run.results)
+    """Over all trials that were asked for."""
+    results = _asked(run)
     loads = [result for result in results if isinstance(result, LoadResult)]
     reads = [result for result in results if isinstance(result, ReadResult)]
     acked = sum(load.acked for load in loads)
@@ -275,7 +288,7 @@ def _clock_badge(results: Sequence[TrialResult]) -> Badge:
 
 
 def _validity_badge(run: StoredRun) -> Badge:
-    measured = [result for result in run.results if not result.spec.exploratory] or list(run.results)
+    measured = _asked(run)
     numbers = {kind: sum(result.validity is kind for result in measured) for kind in Validity}
     bad = numbers[Validity.INVALID] > 0
     state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] else GOOD
@@ -288,7 +301,7 @@ def _validity_badge(run: StoredRun) -> Badge:
 
 def _unsaid(run: StoredRun) -> tuple[str, ...]:
     """What a reader might take from the figures though they do not show it: of their order, and of their setting."""
-    measured = [result for result in run.results if not result.spec.exploratory] or list(run.results)
+    measured = _asked(run)
     if not measured:
         return ()
     most = max(Counter((result.spec.experiment, result.spec.system) for result in measured).values())
