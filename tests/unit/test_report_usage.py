@@ -154,6 +154,8 @@ def test_a_finding_of_a_trial_that_is_not_valid_is_shown(run: StoredRun) -> None
     first = ", ".join(result.spec.trial_id for result in run.results[:3])
     assert f"Near a limit also in {first} and {len(run.results) - 3} more: {THREAD}." in text
     assert text.count("thread load-0") == 1
+    alone = replace(invalid, findings=(), ceilings=None, price=None)
+    assert all("Near a limit also in" in words for words in (shown(alone), run_markdown(alone)))
 
 
 def test_what_a_row_shows_is_not_reported_again_of_its_repeated_trials(run: StoredRun) -> None:

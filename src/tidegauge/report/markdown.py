@@ -141,10 +141,10 @@ def _published(run: StoredRun) -> list[str]:
 def _usage(run: StoredRun) -> list[str]:
     """Shares of the machine's ceilings, and what results cost."""
     found = usage.rows(run)[: usage.ROWS_MAX]
-    made = usage.usage_table(found)
-    if made is None:
+    made, notes = usage.usage_table(found), usage.notes(run, found)
+    if made is None and not notes:
         return []
-    return [f"### {usage.title(found)}", "", *_figure_table(made), "", *_bullets(usage.notes(run, found))]
+    return [f"### {usage.title(found)}", "", *([] if made is None else [*_figure_table(made), ""]), *_bullets(notes)]
 
 
 def _figure_table(made: FigureTable) -> list[str]:
