@@ -64,7 +64,7 @@ def report_page(run: StoredRun, details: Details) -> str:
         words=WORDS,
         host=host_words(run),
         levels=levels,
-        witnesses=_witnesses(run, details),
+        witnesses=_witnesses(run),
         mark=fairness.MARK,
         published=published,
         brief_words=BRIEF_WORDS if run.published and run.published.scale == Scale.BRIEF else "",
@@ -117,12 +117,12 @@ def index_row(run: StoredRun, href: str) -> dict[str, Any]:
     }
 
 
-def _witnesses(run: StoredRun, details: Details) -> list[tuple[str, str, str]]:
+def _witnesses(run: StoredRun) -> list[tuple[str, str, str]]:
     """Trial, system, and what was seen of its syncs, for each trial in which anybody looked."""
     return [
         (result.spec.trial_id, result.spec.system, f"{syncs.agreement.value}: {syncs.words}")
         for result in run.results
-        if (syncs := result.level.syncs) is not None and result.spec.trial_id in details
+        if (syncs := result.level.syncs) is not None
     ]
 
 

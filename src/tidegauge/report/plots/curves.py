@@ -67,8 +67,7 @@ def _merged(results: Sequence[LoadResult], details: Details, kind: str) -> list[
     for result in results:
         prompt = {reader.name for reader in prompt_readers(result)}
         late = {reader.name for reader in result.subscriptions} - prompt
-        trial = details.get(result.spec.trial_id)
-        for tag, histogram in trial.histograms.items() if trial is not None else ():
+        for tag, histogram in details[result.spec.trial_id].histograms.items():
             series, _, subscription = tag.partition("/")
             if series == kind and subscription not in late:
                 whole[tag] = add(whole.get(tag, EMPTY), histogram)

@@ -171,7 +171,7 @@ RESOURCES = (
 
 def host_charts(block: Block, details: Details) -> tuple[Chart, ...]:
     """A chart for each of a fleet's other hosts that was followed; () without."""
-    trials = [details[load.spec.trial_id] for load in block.loads if load.spec.trial_id in details]
+    trials = [details[load.spec.trial_id] for load in block.loads]
     columns = sorted({column for trial in trials for row in trial.use for column in row if column.startswith(OF_HOST)})
     return tuple(
         Chart(
@@ -254,9 +254,11 @@ def _marks(made: Sequence[FaultResult]) -> list[Span]:
 
 
 def _lines(system: str, trials: list[str], details: Details, chart: Chart) -> list[Series]:
-    known = [details[name] for name in trials if name in details][:TRIALS_MAX]
     several = len(trials) > 1
-    return [_line(system, f"trial {number}" if several else "", trial, chart) for number, trial in enumerate(known, 1)]
+    return [
+        _line(system, f"trial {number}" if several else "", details[name], chart)
+        for number, name in enumerate(trials[:TRIALS_MAX], 1)
+    ]
 
 
 def _line(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
@@ -278,7 +280,7 @@ def _span(trial: TrialDetails) -> Span | None:
 
 def _window(ids: Mapping[str, list[str]], details: Details) -> tuple[Span, ...]:
     """The measured window; trials of one block are measured equally long."""
-    spans = (_span(details[name]) for trials in ids.values() for name in trials if name in details)
+    spans = (_span(details[name]) for trials in ids.values() for name in trials)
     return tuple(filter(None, spans))[:1]
 
 
@@ -317,9 +319,9 @@ def chase_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
 def _chase_lines(block: Block, system: str, details: Details, chart: Chart) -> Iterator[Series]:
     results = block.loads_of(system)
     for number, result in enumerate(results[:TRIALS_MAX], 1):
-        trial = details.get(result.spec.trial_id)
-        zero_ns = None if trial is None else began_ns(trial)
-        if trial is None or zero_ns is None:
+        trial = details[result.spec.trial_id]
+        zero_ns = began_ns(trial)
+        if zero_ns is None:
             continue
         names = frozenset(late_names(len(result.subscriptions), result.spec.late))
         rows = [_with_late(row, names) for row in trial.seconds]
@@ -345,9 +347,9 @@ def _chase_phases(block: Block, details: Details) -> tuple[Span, ...]:
     """Of a single trial all phases; of several, which catch up at different speeds, only where the readers begin."""
     if len(block.results) > 1:
         return (Span(0.0, 0.0, "late readers begin"),)
-    trial = details.get(block.results[0].spec.trial_id)
-    zero_ns = None if trial is None else began_ns(trial)
-    if trial is None or zero_ns is None:
+    trial = details[block.results[0].spec.trial_id]
+    zero_ns = began_ns(trial)
+    if zero_ns is None:
         return ()
     spans = []
     for phase, rows in groupby(trial.seconds, key=lambda row: row.get("phase")):
