@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import zip_longest
 
 from rich.console import RenderableType
@@ -16,9 +17,7 @@ from tidegauge.numbers import MISSING, count, ms, short
 from tidegauge.plain import grouped
 from tidegauge.report.layout import ColumnGroup, FigureTable, apart, columns, heading
 from tidegauge.report.names import SystemNames
-from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Form, Remark, in_order, labelled, reduced_group
-
-Figure = Callable[[FaultResult], float | None]
+from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Remark, in_order, labelled, reduced_group
 
 NOTE = (
     "Faults: seconds without any acknowledgement, and without a message for some subscription, by whole seconds; the "
@@ -37,12 +36,8 @@ def faults_table(block: Block) -> FigureTable | None:
     ]
     if not rows:
         return None
-
     by_row = [found for _, found in rows]
-
-    def group(head: str, form: Form, figures: Mapping[str, Figure]) -> ColumnGroup:
-        return reduced_group(head, by_row, form, figures)
-
+    group = partial(reduced_group, by_row)
     failed, *others = group(
         "", count, {"failed": lambda r: r.failed, "twice": lambda r: r.duplicated, "disordered": lambda r: r.reordered}
     ).columns

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from statistics import median
 from typing import TypeVar
@@ -50,10 +51,7 @@ def records_table(block: Block) -> FigureTable | None:
     ]
     if not rows:
         return None
-
-    def group(head: str, form: Form, figures: Mapping[str, RecordFigure]) -> ColumnGroup:
-        return reduced_group(head, [records for _, records in rows], form, figures)
-
+    group = partial(reduced_group, [records for _, records in rows])
     times: Mapping[str, RecordFigure] = {
         "p50": lambda r: r.response.p50_ms,
         "p99": lambda r: r.response.p99_ms,
@@ -135,8 +133,8 @@ def reduced(items: Iterable[T], figure: Callable[[T], float | None], reduce: Red
 
 
 def reduced_group(
-    head: str,
     rows: Sequence[Sequence[T]],
+    head: str,
     form: Form,
     figures: Mapping[str, Callable[[T], float | None]],
     reduce: Reduce = median,
@@ -244,10 +242,7 @@ def workers_table(block: Block) -> FigureTable | None:
     ]
     if not rows:
         return None
-
-    def group(head: str, form: Form, figures: Mapping[str, WorkerFigure], reduce: Reduce = median) -> ColumnGroup:
-        return reduced_group(head, [own for _, own in rows], form, figures, reduce)
-
+    group = partial(reduced_group, [own for _, own in rows])
     rates: Mapping[str, WorkerFigure] = {
         "offered": lambda w: w.offered_msgs_per_s,
         "achieved": lambda w: w.msgs_per_s,
