@@ -336,6 +336,8 @@ class TestAnswer:
         first = tuple(trial for trial in run.trials if trial.spec is not None and trial.spec.block == 0)
         assert answer(run).unsaid[0].startswith("Repeated within one run")
         assert answer(replace(run, trials=first)).unsaid[0].startswith("One trial each")
+        listed_twice = changed(run, every=True, spec=lambda result: replace(result.spec, block=0))
+        assert answer(listed_twice).unsaid[0].startswith("One trial each"), "points and rates are no repeats"
 
 
 def changed(run: StoredRun, every: bool = False, **how: Callable[[LoadResult], object]) -> StoredRun:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -304,13 +303,13 @@ def _unsaid(run: StoredRun) -> tuple[str, ...]:
     measured = _asked(run)
     if not measured:
         return ()
-    most = max(Counter((result.spec.experiment, result.spec.system) for result in measured).values())
+    repeats = len({result.spec.block for result in measured})
     length = duration(max(result.measured_s for result in measured))
     cut = any(finding.attestations for finding in run.findings)
     what = "this order" if len({result.spec.system for result in measured}) > 1 else "these figures"
     if cut:
         order = "Cuts that lost nothing are no proof that none ever will, nor one for other settings."
-    elif most < 2:
+    elif repeats < 2:
         order = f"One trial each, of at most {length}: another trial, hour or machine may not give {what}."
     else:
         order = f"Repeated within one run: another day, machine or load may not give {what}."
