@@ -117,7 +117,10 @@ class TestChase:
 
     def test_a_single_trial_shows_its_phases(self) -> None:
         one = self.trial(KAFKA)
-        backlog, *_ = chase_plots(Block("catch-up", (one,)), {one.spec.trial_id: self.details(one, 4)}, "01")
+        backlog, _, _, response, _ = chase_plots(
+            Block("catch-up", (one,)), {one.spec.trial_id: self.details(one, 4)}, "01"
+        )
+        assert response.description.endswith(f"{KAFKA}: largest 5.00, at the end 5.00."), "ms have their fractions"
         assert [(span.label, span.begin) for span in backlog.spans] == [("", -2.0), ("during", 0.0), ("after", 3.0)]
 
     def test_readers_that_never_began_and_trials_without_them_have_none(self) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.workload import BEFORE, DURING, PHASES, late_names
-from tidegauge.numbers import count, ms, short
 from tidegauge.report.findings import faults_by_number
 from tidegauge.report.plots.model import Axis, Details, Form, Plot, Scale, Series, Span, thinned
 from tidegauge.store.details import TrialDetails
@@ -214,8 +213,8 @@ def _plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[Span, .
     for line in series:
         known = [value for value in line.y if value is not None]
         if known:
-            form = {Form.MS: ms, Form.SHORT: short}.get(chart.axis.form, count)
-            parts.append(f"{line.name}: median {form(median(known))}, largest {form(max(known))}")
+            middle, largest = (chart.axis.text(reduce(known)) for reduce in (median, max))
+            parts.append(f"{line.name}: median {middle}, largest {largest}")
     description = f"{chart.meaning}. {'; '.join(parts)}.{_fault_words(spans)}"
     return Plot(plot_id, chart.title, description, x, chart.axis, tuple(series), spans)
 
@@ -307,7 +306,7 @@ def chase_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
             line for system in block.systems for line in _chase_lines(block, system, details, chart) if any(line.y)
         ]
         if series:
-            description = f"{chart.meaning}; 0 is when the late readers begin. {'; '.join(map(_chase_end, series))}."
+            description = f"{chart.meaning}; 0 is when the late readers begin. {_chase_ends(series, chart.axis)}."
             x = Axis("seconds since late readers began", form=Form.SECOND)
             spans = _chase_phases(block, details)
             found.append(
@@ -363,6 +362,6 @@ def _chase_phases(block: Block, details: Details) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def _chase_end(series: Series) -> str:
-    known = [value for value in series.y if value is not None]
-    return f"{series.name}: largest {max(known):,.0f}, at the end {known[-1]:,.0f}"
+def _chase_ends(series: Sequence[Series], axis: Axis) -> str:
+    known = [(line.name, [value for value in line.y if value is not None]) for line in series]
+    return "; ".join(f"{name}: largest {axis.text(max(y))}, at the end {axis.text(y[-1])}" for name, y in known)
