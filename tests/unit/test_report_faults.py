@@ -17,6 +17,7 @@ from tidegauge.plain import plain, typed
 from tidegauge.report.findings import NOTE, fault_notes, faults_table, planned_faults
 from tidegauge.report.html.sections import sections
 from tidegauge.report.plots.draw import page_drawing
+from tidegauge.report.plots.model import Details
 from tidegauge.report.plots.timeline import MAIN, timelines
 from tidegauge.report.terminal import load_words
 from tidegauge.statistics.classify import Evidence, classify
@@ -109,11 +110,31 @@ def test_plots_mark_them(tmp_path: Path) -> None:
     plot = timelines(Block("latency", tuple(slow[:2])), details, "x", MAIN)[0]
     assert [(span.label, span.end) for span in plot.spans if span.inner] == [("pause", 3.6), ("", 8.6)]
     assert plot.description.endswith("Faults: pause from 2.0 to 3.6 s, elsewhere to 8.6 s.")
+    assert any("system and fault" in tables for tables in _tables(run, details))
+
+
+def test_each_point_of_a_sweep_has_its_faults(tmp_path: Path) -> None:
+    run = store.load_run(sample_run(tmp_path, trials=1))
+    swept = tuple(_at(trial, str(place % 2)) for place, trial in enumerate(run.trials))
+    parts = _tables(replace(run, trials=swept, findings=()), store.details_of(run))
+    assert (
+        sum("system and fault" in tables for tables in parts) == sum("partitions  system" in part for part in parts) * 2
+    )
+
+
+def _tables(run: store.StoredRun, details: Details) -> list[list[str]]:
+    """The heads of the tables of each part of the page, if all trials had a fault."""
     faulty = replace(run, trials=tuple(_with_fault(trial) for trial in run.trials))
-    tables = [
-        table.label_head for section in sections(faulty, details) for part in section.parts for table in part.tables
+    return [
+        [table.label_head for table in part.tables] for section in sections(faulty, details) for part in section.parts
     ]
-    assert "system and fault" in tables
+
+
+def _at(trial: store.StoredTrial, partitions: str) -> store.StoredTrial:
+    assert trial.result is not None
+    return replace(
+        trial, result=replace(trial.result, spec=replace(trial.result.spec, point={"partitions": partitions}))
+    )
 
 
 def _with_fault(trial: store.StoredTrial) -> store.StoredTrial:

@@ -26,7 +26,7 @@ from tidegauge.report.plots.timeline import (
     timelines,
     trial_timelines,
 )
-from tidegauge.report.tables import Remark, Swept, figure_table, footnotes, remarks, swept, worker_notes
+from tidegauge.report.tables import Remark, Swept, figure_table, remarks, swept
 from tidegauge.report.terminal import further_tables, load_words, table_notes, workload_words
 from tidegauge.store.read import StoredRun
 
@@ -106,19 +106,17 @@ def _parts(sweep: Swept, details: Details, prefix: str) -> list[Part]:
         words=load_words(sweep.blocks[0].results[0]),
         plots=on_one_scale(sweep_plots(sweep, prefix)),
         tables=_split(sweep.table()),
-        notes=(
-            *dict.fromkeys(note for block in sweep.blocks for note in footnotes(block)),
-            *worker_notes(sweep.blocks),
-        ),
+        notes=tuple(table_notes(sweep.blocks)),
     )
     points = [_point_part(block, details, f"{prefix}-{place}") for place, block in enumerate(sweep.blocks, 1)]
     return [overview, *points[:POINTS_MAX], *([_left_out(len(points))] if len(points) > POINTS_MAX else [])]
 
 
 def _point_part(block: Block, details: Details, prefix: str) -> Part:
-    """A point of a sweep: its plots on demand, since the overview has the answer."""
+    """A point of a sweep: its plots on demand, since the overview has the answer, and what is in no table of that."""
     whole = _part(block, details, prefix)
-    return Part(point_words(block.point), "", (), more=whole.plots, remarks=whole.remarks)
+    tables = tuple(further_tables(block))
+    return Part(point_words(block.point), "", (), more=whole.plots, tables=tables, remarks=whole.remarks)
 
 
 def _left_out(points: int) -> Part:
