@@ -107,6 +107,10 @@ final class Description {
 
   private void readTopic(String topic) throws DriverException {
     Set<String> names = management.queuesOf(topic);
+    if (names.isEmpty() && !management.queue(topic).isEmpty()) {
+      // A queue or stream of others has no exchange of its own.
+      names = Set.of(topic);
+    }
     String scope = "topic " + topic;
     found.add(scope, "queues", names.size());
     Object mode = management.exchangeArguments(topic).get(Topology.DELIVERY_MODE);

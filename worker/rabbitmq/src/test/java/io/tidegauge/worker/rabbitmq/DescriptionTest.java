@@ -124,6 +124,15 @@ class DescriptionTest {
   }
 
   @Test
+  void aQueueOfOthersIsATopicByItself() throws Exception {
+    answers.put("/api/queues/%2F/t", QUORUM);
+    assertThat(read())
+        .contains(setting("topic t", "queues", "1"))
+        .contains(setting("topic t", "queue.type", "quorum"))
+        .contains(setting("topic t", "queue.leaders.by.queue", "t=a"));
+  }
+
+  @Test
   void aWrongPasswordIsNamed() {
     answers.put("/api/overview", "{'error':'not_authorized','reason':'Login failed'}");
     assertThatThrownBy(this::read)
