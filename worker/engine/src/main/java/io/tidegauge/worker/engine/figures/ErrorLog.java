@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine.figures;
 
+import io.tidegauge.worker.api.Secrets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -41,7 +42,7 @@ public final class ErrorLog {
     return all;
   }
 
-  /** One line: the type and message of an error and of its root cause. */
+  /** One line without secrets: the type and message of an error and of its root cause. */
   public static String describe(Throwable cause) {
     if (cause == null) {
       return "unknown cause";
@@ -54,6 +55,7 @@ public final class ErrorLog {
     if (root != cause) {
       text += ", caused by " + oneLine(root);
     }
+    text = Secrets.hide(text);
     return text.length() > MESSAGE_CHARS_MAX ? text.substring(0, MESSAGE_CHARS_MAX) + "..." : text;
   }
 

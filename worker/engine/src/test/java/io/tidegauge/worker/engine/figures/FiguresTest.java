@@ -2,6 +2,8 @@ package io.tidegauge.worker.engine.figures;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.tidegauge.worker.api.Secrets;
+import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -54,6 +56,16 @@ class FiguresTest {
     assertThat(closed.epoch()).isEqualTo(first.epoch());
     assertThat(closed.contains(2_000)).isFalse();
     assertThat(closed.next(1_500, 0).epoch()).isNotEqualTo(closed.epoch());
+  }
+
+  @Test
+  void anErrorTellsNoSecret() {
+    Secrets.remember("sesame-street-7");
+    ErrorLog log = new ErrorLog();
+    log.add("send", new IOException("x".repeat(372) + " token sesame-street-7 refused"));
+    assertThat(log.all())
+        .singleElement()
+        .satisfies(error -> assertThat(error.message()).endsWith("token (hidden)..."));
   }
 
   @Test
