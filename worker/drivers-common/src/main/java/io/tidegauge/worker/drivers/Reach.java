@@ -38,14 +38,17 @@ public final class Reach {
 
   /** An address. {@code host} without brackets. */
   public record Address(String host, int port) {
+    private static final int PORT_MAX = 65_535;
+
     /** Of the form host:port. */
     public static Address of(String text) throws IOException {
       int colon = text.lastIndexOf(':');
-      if (colon < 1 || !text.substring(colon + 1).matches("\\d{1,5}")) {
+      String port = text.substring(colon + 1);
+      if (colon < 1 || !port.matches("\\d{1,5}") || Integer.parseInt(port) > PORT_MAX) {
         throw new IOException("not of the form host:port");
       }
       String host = text.substring(0, colon).replaceFirst("^.*://", "").replaceAll("[\\[\\]]", "");
-      return new Address(host, Integer.parseInt(text.substring(colon + 1)));
+      return new Address(host, Integer.parseInt(port));
     }
 
     @Override

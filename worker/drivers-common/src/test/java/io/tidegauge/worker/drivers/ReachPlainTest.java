@@ -61,6 +61,12 @@ class ReachPlainTest {
   }
 
   @Test
+  void aPortThatThereCantBeIsNamed() {
+    assertThatThrownBy(() -> refusing(0).check(List.of("127.0.0.1:70000")))
+        .hasMessage("No Kafka broker reachable at 127.0.0.1:70000 (not of the form host:port)");
+  }
+
+  @Test
   void noAnswerIsWaitedForWithoutEnd() throws IOException {
     try (Socket socket = Reach.connected(Reach.Address.of(address(0)))) {
       assertThat(socket.getSoTimeout()).isPositive();
