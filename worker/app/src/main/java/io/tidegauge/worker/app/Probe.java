@@ -37,24 +37,11 @@ final class Probe implements MessageSink {
       throws DriverException, InterruptedException {
     long began = System.nanoTime();
     Probe probe = new Probe();
-    driver.createTopics(List.of(new TopicSpec(topic, 1, 1, Map.of())));
-    try {
+    List<TopicSpec> topics = List.of(new TopicSpec(topic, 1, 1, Map.of()));
+    try (PassingTopics unused = PassingTopics.create(driver, topics)) {
       probe.sendAndReceive(driver, topic, timeoutMs);
-    } catch (DriverException | RuntimeException e) {
-      deleteAfter(e, driver, topic);
-      throw e;
     }
-    driver.deleteTopics(List.of(topic));
     return System.nanoTime() - began;
-  }
-
-  /** Whoever may not write may often not delete either: the first failure is the one to report. */
-  private static void deleteAfter(Exception failure, Driver driver, String topic) {
-    try {
-      driver.deleteTopics(List.of(topic));
-    } catch (DriverException | RuntimeException e) {
-      failure.addSuppressed(e);
-    }
   }
 
   private void sendAndReceive(Driver driver, String topic, long timeoutMs)

@@ -17,7 +17,6 @@ import io.tidegauge.worker.proto.WitnessReply;
 import io.tidegauge.worker.proto.WitnessRequest;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
-import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -50,13 +49,8 @@ final class Witness {
     if (plan.topics().size() != 1) {
       throw new IllegalArgumentException("a witness needs exactly one topic");
     }
-    Witness witness = new Witness(plan, request);
-    List<TopicSpec> topics = plan.topics();
-    driver.createTopics(topics);
-    try {
-      return witness.sendAll(driver);
-    } finally {
-      driver.deleteTopics(List.of(witness.topic.name()));
+    try (PassingTopics unused = PassingTopics.create(driver, plan.topics())) {
+      return new Witness(plan, request).sendAll(driver);
     }
   }
 

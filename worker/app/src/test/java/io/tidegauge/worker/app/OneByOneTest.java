@@ -55,6 +55,22 @@ class OneByOneTest {
         .hasMessageContaining("read only");
   }
 
+  /** Whoever may not write may often not delete either. */
+  @Test
+  void theFirstFailureIsReportedNotThatOfTheDeletionAfterIt() {
+    driver.failure = new IOException("read only");
+    driver.undeletable = new DriverException("no right to delete");
+    WitnessRequest request = WitnessRequest.newBuilder().setTimeoutMs(60_000).build();
+    assertThatThrownBy(() -> Witness.run(driver, plan(), request))
+        .hasMessageContaining("was not acknowledged: IOException: read only")
+        .hasSuppressedException(driver.undeletable);
+    assertThatThrownBy(() -> Probe.run(driver, "probe", 60_000))
+        .hasMessageContaining("read only")
+        .hasSuppressedException(driver.undeletable);
+    driver.failure = null;
+    assertThatThrownBy(() -> Witness.run(driver, plan(), request)).isSameAs(driver.undeletable);
+  }
+
   @Test
   void positionsAreReportedUnderTheirSubscriptionsName() throws Exception {
     assertThat(ReadBack.positions(driver, plan()).getPositionsList())
@@ -66,6 +82,7 @@ class OneByOneTest {
   private static final class Answering implements Driver, MessageProducer, MessageConsumer {
     final List<Long> sentNs = new ArrayList<>();
     Throwable failure;
+    DriverException undeletable;
 
     @Override
     public void send(InFlight message) {
@@ -101,7 +118,11 @@ class OneByOneTest {
     public void createTopics(List<TopicSpec> topics) {}
 
     @Override
-    public void deleteTopics(List<String> names) {}
+    public void deleteTopics(List<String> names) throws DriverException {
+      if (undeletable != null) {
+        throw undeletable;
+      }
+    }
 
     @Override
     public List<EffectiveSetting> describe(List<String> topics) {
