@@ -28,8 +28,7 @@ final class Bundles {
     this.boundaries = boundaries;
   }
 
-  static Bundles of(AdminRest rest, Connection connection) throws DriverException {
-    String namespace = connection.namespace();
+  static Bundles of(AdminRest rest, String namespace) throws DriverException {
     String answer =
         rest.require("list the bundles of " + namespace, "GET", path(namespace) + "bundles", null);
     List<Long> boundaries = new ArrayList<>();

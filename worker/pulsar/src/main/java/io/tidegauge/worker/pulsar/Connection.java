@@ -92,8 +92,18 @@ record Connection(
     return "persistent://" + placed(topic);
   }
 
+  /** Where the admin API has a topic. */
+  String path(String topic) {
+    return "persistent/" + placed(topic);
+  }
+
+  String namespaceOf(String topic) {
+    String placed = placed(topic);
+    return placed.substring(0, placed.lastIndexOf('/'));
+  }
+
   /** Tenant, namespace and name: a topic of others may be in another namespace than ours. */
-  String placed(String topic) {
+  private String placed(String topic) {
     String bare = topic.replaceFirst("^persistent://", "");
     return bare.contains("/") ? bare : namespace + "/" + bare;
   }

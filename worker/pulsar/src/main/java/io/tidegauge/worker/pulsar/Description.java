@@ -65,7 +65,7 @@ final class Description {
           namespace,
           "partition.owners",
           "which broker serves which topic",
-          () -> readOwners(brokers, partitions));
+          () -> readOwners(brokers, topics, partitions));
     }
     return found.all();
   }
@@ -75,11 +75,18 @@ final class Description {
     add("cluster", "brokers", brokers.size());
   }
 
-  private void readOwners(List<String> brokers, Map<String, Integer> partitions)
+  private void readOwners(
+      List<String> brokers, List<String> topics, Map<String, Integer> partitions)
       throws DriverException {
-    Bundles bundles = Bundles.of(rest, connection);
-    Optional<Map<String, String>> owners = bundles.owners(brokers);
-    owners.ifPresent(known -> partitions.forEach((t, n) -> addOwners(t, n, bundles, known)));
+    Map<String, Map<String, Integer>> byNamespace = new TreeMap<>();
+    topics.forEach(topic -> byNamespace.put(connection.namespaceOf(topic), new LinkedHashMap<>()));
+    partitions.forEach((t, n) -> byNamespace.get(connection.namespaceOf(t)).put(t, n));
+    for (Map.Entry<String, Map<String, Integer>> namespace : byNamespace.entrySet()) {
+      Bundles bundles = Bundles.of(rest, namespace.getKey());
+      Optional<Map<String, String>> owners = bundles.owners(brokers);
+      owners.ifPresent(
+          known -> namespace.getValue().forEach((t, n) -> addOwners(t, n, bundles, known)));
+    }
   }
 
   private void readBroker(String broker, String scope) throws DriverException {
@@ -104,7 +111,7 @@ final class Description {
   /** Returns how many partitions the topic has, 0 if it is not partitioned. */
   private int readTopic(String topic) throws DriverException {
     String scope = "topic " + topic;
-    String path = "persistent/" + connection.namespace() + "/" + topic;
+    String path = connection.path(topic);
     Object partitions =
         Json.readMap(rest.require("describe " + scope, "GET", path + "/partitions", null))
             .get("partitions");
@@ -123,7 +130,7 @@ final class Description {
    */
   private void readLedgers(String topic, int partitions) throws DriverException {
     String scope = "topic " + topic;
-    String path = "persistent/" + connection.namespace() + "/" + topic;
+    String path = connection.path(topic);
     String first = partitions == 0 ? path : path + "-partition-0";
     String ledgers =
         rest.require(

@@ -45,7 +45,7 @@ final class Placement {
       return;
     }
     List<String> brokers = rest.brokers();
-    Bundles bundles = Bundles.of(rest, connection);
+    Bundles bundles = Bundles.of(rest, connection.namespace());
     Map<String, String> owners = bundles.owners(brokers).orElseGet(HashMap::new);
     for (Map.Entry<String, String> move :
         moves(partitions, bundles::of, owners, brokers).entrySet()) {

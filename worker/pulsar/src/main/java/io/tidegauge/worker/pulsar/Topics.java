@@ -77,14 +77,16 @@ final class Topics {
   private void createOne(TopicSpec spec) throws DriverException {
     String what = "create topic " + spec.name();
     if (spec.partitions() == 1) {
-      rest.require(what, "PUT", path(spec.name()), null);
+      rest.require(what, "PUT", connection.path(spec.name()), null);
       return;
     }
     int partitions = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
-    rest.require(what, "PUT", path(spec.name()) + "/partitions", Integer.toString(partitions));
+    rest.require(
+        what, "PUT", connection.path(spec.name()) + "/partitions", Integer.toString(partitions));
     while (partitions < spec.partitions()) {
       partitions = Math.min(spec.partitions(), partitions + PARTITIONS_PER_REQUEST);
-      rest.require(what, "POST", path(spec.name()) + "/partitions", Integer.toString(partitions));
+      rest.require(
+          what, "POST", connection.path(spec.name()) + "/partitions", Integer.toString(partitions));
     }
   }
 
@@ -111,7 +113,7 @@ final class Topics {
     for (String name : names) {
       int partitions = partitions(name);
       if (partitions == 0) {
-        rest.require("find topic " + name, "GET", path(name) + "/subscriptions", null);
+        rest.require("find topic " + name, "GET", connection.path(name) + "/subscriptions", null);
       }
       found.add(Math.max(1, partitions));
     }
@@ -119,14 +121,15 @@ final class Topics {
   }
 
   private int partitions(String name) throws DriverException {
-    String answer = rest.require("find topic " + name, "GET", path(name) + "/partitions", null);
+    String answer =
+        rest.require("find topic " + name, "GET", connection.path(name) + "/partitions", null);
     return Json.readMap(answer).get("partitions") instanceof Number number ? number.intValue() : 0;
   }
 
   /** Removes the subscriptions that begin so, also those with a consumer whose process died. */
   void unsubscribe(String name, String prefix) throws DriverException {
     String what = "remove our subscriptions of topic " + name;
-    HttpApi.Answer listed = rest.call("GET", path(name) + "/subscriptions", null);
+    HttpApi.Answer listed = rest.call("GET", connection.path(name) + "/subscriptions", null);
     if (listed.status() == HttpApi.NOT_FOUND) {
       return;
     }
@@ -135,7 +138,8 @@ final class Topics {
     }
     for (String known : AdminRest.names(listed.body())) {
       if (known.startsWith(prefix)) {
-        rest.require(what, "DELETE", path(name) + "/subscription/" + known + "?force=true", null);
+        rest.require(
+            what, "DELETE", connection.path(name) + "/subscription/" + known + "?force=true", null);
       }
     }
   }
@@ -143,18 +147,15 @@ final class Topics {
   /** Deletes topics with their subscriptions. What does not exist is no error. */
   void delete(List<String> names) throws DriverException {
     for (String name : names) {
-      HttpApi.Answer partitioned = rest.call("DELETE", path(name) + "/partitions?force=true", null);
+      HttpApi.Answer partitioned =
+          rest.call("DELETE", connection.path(name) + "/partitions?force=true", null);
       if (partitioned.isGood()) {
         continue;
       }
-      HttpApi.Answer plain = rest.call("DELETE", path(name) + "?force=true", null);
+      HttpApi.Answer plain = rest.call("DELETE", connection.path(name) + "?force=true", null);
       if (!plain.isGood() && plain.status() != HttpApi.NOT_FOUND) {
         throw AdminRest.refusal("delete topic " + name, plain);
       }
     }
-  }
-
-  private String path(String name) {
-    return "persistent/" + connection.placed(name);
   }
 }

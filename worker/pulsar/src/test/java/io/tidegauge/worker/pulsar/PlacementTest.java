@@ -99,7 +99,7 @@ class PlacementTest {
     answers.put(
         "namespaces/public/default/bundles",
         "{\"boundaries\":[\"0x00000000\",\"0x80000000\",\"0xffffffff\"],\"numBundles\":2}");
-    Bundles bundles = Bundles.of(rest(), connection(Map.of()));
+    Bundles bundles = Bundles.of(rest(), "public/default");
     // CRC-32 by another implementation (zlib): 0x3da51034 and 0x823cd929.
     assertThat(bundles.of("persistent://public/default/t-partition-0"))
         .isEqualTo("0x00000000_0x80000000");
@@ -110,7 +110,7 @@ class PlacementTest {
   void ownersAreUnknownWithoutTheRightToAsk() throws DriverException {
     answers.put(
         "namespaces/public/default/bundles", "{\"boundaries\":[\"0x00000000\",\"0xffffffff\"]}");
-    Bundles bundles = Bundles.of(rest(), connection(Map.of()));
+    Bundles bundles = Bundles.of(rest(), "public/default");
     String broker = "127.0.0.1:" + server.getAddress().getPort();
     assertThat(bundles.owners(List.of(broker))).isEmpty();
     answers.put(

@@ -1,0 +1,86 @@
+package io.tidegauge.worker.pulsar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.sun.net.httpserver.HttpServer;
+import io.tidegauge.worker.api.EffectiveSetting;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What is asked of the admin API, and what is made of its answers. */
+class AdminApiTest {
+  private static final String OWN = "/admin/v2/persistent/public/default/";
+  private static final String OTHERS = "/admin/v2/persistent/sales/europe/";
+
+  /** By method, path and query; whatever else is asked for is not there. */
+  private final Map<String, String> answers = new HashMap<>();
+
+  private HttpServer server;
+  private Connection connection;
+
+  @BeforeEach
+  void serve() throws Exception {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          String call = exchange.getRequestMethod() + " " + exchange.getRequestURI();
+          boolean known = answers.containsKey(call);
+          byte[] body =
+              answers
+                  .getOrDefault(call, "{'reason':'no luck with it'}")
+                  .replace('\'', '"')
+                  .getBytes(StandardCharsets.UTF_8);
+          int status = known ? 200 : 404;
+          exchange.sendResponseHeaders(status, body.length);
+          exchange.getResponseBody().write(body);
+          exchange.close();
+        });
+    server.start();
+    String url = "http://127.0.0.1:" + server.getAddress().getPort();
+    connection = Connection.of(Map.of("serviceUrl", "pulsar://127.0.0.1:1", "adminUrl", url));
+  }
+
+  @AfterEach
+  void stop() throws IOException {
+    server.stop(0);
+  }
+
+  @Test
+  void aTopicOfOthersIsDescribedWhereItIs() throws Exception {
+    answers.put("GET /admin/v2/brokers", "['b:8080']");
+    answers.put("GET /admin/v2/brokers/configuration/runtime", "{}");
+    answers.put("GET /admin/v2/namespaces/public/default", "{}");
+    answers.put("GET " + OWN + "mine/partitions", "{'partitions':0}");
+    answers.put("GET " + OWN + "mine/internalStats?metadata=true", "{'ledgers':[]}");
+    answers.put("GET " + OTHERS + "orders/partitions", "{'partitions':2}");
+    answers.put(
+        "GET " + OTHERS + "orders-partition-0/internalStats?metadata=true",
+        "{'ledgers':[{'metadata':'ensembleSize=3, ackQuorumSize=2'}]}");
+    String bounds = "{'boundaries':['0x00000000','0xffffffff']}";
+    answers.put("GET /admin/v2/namespaces/public/default/bundles", bounds);
+    answers.put("GET /admin/v2/namespaces/sales/europe/bundles", bounds);
+    answers.put(
+        "GET /admin/v2/brokers/any/b:8080/ownedNamespaces",
+        "{'sales/europe/0x00000000_0xffffffff':{}}");
+    assertThat(
+            new Description(new AdminRest(connection), connection)
+                .read(List.of("mine", "sales/europe/orders")))
+        .contains(setting("topic sales/europe/orders", "partitions", "2"))
+        .contains(setting("topic sales/europe/orders", "ledger.ackQuorumSize", "2"))
+        .contains(setting("topic sales/europe/orders", "partition.owners", "{\"b:8080\":2}"))
+        .contains(setting("topic mine", "partitions.unowned", "1"));
+  }
+
+  private static EffectiveSetting setting(String scope, String name, String value) {
+    return new EffectiveSetting(scope, name, value, null);
+  }
+}
