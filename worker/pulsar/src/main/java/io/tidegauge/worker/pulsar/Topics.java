@@ -153,8 +153,10 @@ final class Topics {
         continue;
       }
       HttpApi.Answer plain = rest.call("DELETE", connection.path(name) + "?force=true", null);
-      if (!plain.isGood() && plain.status() != HttpApi.NOT_FOUND) {
-        throw AdminRest.refusal("delete topic " + name, plain);
+      // Without a plain topic of that name, what hindered the deletion of a partitioned one counts.
+      HttpApi.Answer answer = plain.status() == HttpApi.NOT_FOUND ? partitioned : plain;
+      if (!answer.isGood() && answer.status() != HttpApi.NOT_FOUND) {
+        throw AdminRest.refusal("delete topic " + name, answer);
       }
     }
   }

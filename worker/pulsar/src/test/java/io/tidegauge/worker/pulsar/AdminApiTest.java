@@ -1,9 +1,11 @@
 package io.tidegauge.worker.pulsar;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpServer;
 import io.tidegauge.worker.api.EffectiveSetting;
+import io.tidegauge.worker.api.Progress;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -23,6 +25,7 @@ class AdminApiTest {
   /** By method, path and query; whatever else is asked for is not there. */
   private final Map<String, String> answers = new HashMap<>();
 
+  private final Map<String, Integer> refusals = new HashMap<>();
   private HttpServer server;
   private Connection connection;
 
@@ -39,7 +42,7 @@ class AdminApiTest {
                   .getOrDefault(call, "{'reason':'no luck with it'}")
                   .replace('\'', '"')
                   .getBytes(StandardCharsets.UTF_8);
-          int status = known ? 200 : 404;
+          int status = known ? 200 : refusals.getOrDefault(call, 404);
           exchange.sendResponseHeaders(status, body.length);
           exchange.getResponseBody().write(body);
           exchange.close();
@@ -78,6 +81,25 @@ class AdminApiTest {
         .contains(setting("topic sales/europe/orders", "ledger.ackQuorumSize", "2"))
         .contains(setting("topic sales/europe/orders", "partition.owners", "{\"b:8080\":2}"))
         .contains(setting("topic mine", "partitions.unowned", "1"));
+  }
+
+  @Test
+  void aPartitionedTopicThatCantBeDeletedIsNoTopicThatIsGone() {
+    refusals.put("DELETE " + OWN + "t/partitions?force=true", 500);
+    assertThatThrownBy(() -> delete("t"))
+        .hasMessage("Pulsar could not delete topic t: no luck with it (HTTP 500)");
+  }
+
+  @Test
+  void whatIsNotPartitionedOrNotThereIsDeletedAllTheSame() throws Exception {
+    // So newer brokers answer about a topic that is not partitioned.
+    refusals.put("DELETE " + OWN + "plain/partitions?force=true", 409);
+    answers.put("DELETE " + OWN + "plain?force=true", "");
+    delete("plain", "gone");
+  }
+
+  private void delete(String... topics) throws Exception {
+    new Topics(new AdminRest(connection), connection, Progress.NONE).delete(List.of(topics));
   }
 
   private static EffectiveSetting setting(String scope, String name, String value) {
