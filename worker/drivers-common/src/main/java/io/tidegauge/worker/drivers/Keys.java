@@ -37,6 +37,27 @@ public final class Keys {
     }
   }
 
+  /**
+   * The same of settings that a user gives for a client.
+   *
+   * @param reserved those that the driver chooses: giving them would break it
+   */
+  public static void checkOverrides(
+      String system,
+      String what,
+      Collection<String> given,
+      Collection<String> valid,
+      Collection<String> reserved)
+      throws DriverException {
+    check(system, what, given, valid);
+    for (String key : given) {
+      if (reserved.contains(key)) {
+        throw new DriverException(
+            system + "'s " + what + " \"" + key + "\" is set by Tidegauge and can't be overridden");
+      }
+    }
+  }
+
   /** Reads the value of a setting that is true or false. */
   public static boolean truth(String system, String key, String value) throws DriverException {
     return switch (value.trim()) {

@@ -178,13 +178,7 @@ final class ClientSettings {
 
   private static void checkOverrides(String what, Map<String, String> overrides, Set<String> valid)
       throws DriverException {
-    Keys.check("Kafka", what, overrides.keySet(), valid);
-    for (String key : overrides.keySet()) {
-      if (RESERVED.contains(key)) {
-        throw new DriverException(
-            "Kafka's " + what + " \"" + key + "\" is set by Tidegauge and can't be overridden");
-      }
-    }
+    Keys.checkOverrides(Connection.SYSTEM, what, overrides.keySet(), valid, RESERVED);
   }
 
   private static String acks(String acks) throws DriverException {

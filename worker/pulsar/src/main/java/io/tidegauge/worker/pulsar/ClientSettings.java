@@ -143,13 +143,8 @@ final class ClientSettings {
 
   private static void checkOverrides(String what, Map<String, String> overrides, Object defaults)
       throws DriverException {
-    Keys.check("Pulsar", what, overrides.keySet(), EffectiveSettings.settingsOf(defaults).keySet());
-    for (String key : overrides.keySet()) {
-      if (RESERVED.contains(key)) {
-        throw new DriverException(
-            "Pulsar's " + what + " \"" + key + "\" is set by Tidegauge and can't be overridden");
-      }
-    }
+    Set<String> valid = EffectiveSettings.settingsOf(defaults).keySet();
+    Keys.checkOverrides(Connection.SYSTEM, what, overrides.keySet(), valid, RESERVED);
   }
 
   /** The client's own configuration object with these settings, as its builder makes it. */
