@@ -33,10 +33,11 @@ public abstract class ClientFailures {
 
   /** {@code what} completes "Kafka could not ...". */
   public final DriverException explain(String what, Throwable failure) {
+    String begin = system + " could not " + what + ": ";
     if (failure instanceof InterruptedException) {
       Thread.currentThread().interrupt();
+      return new DriverException(begin + "interrupted", failure);
     }
-    String begin = system + " could not " + what + ": ";
     String tls = TlsFailure.words(failure);
     if (tls != null) {
       return new AccessException(begin + "TLS failed: " + tls, failure);
@@ -59,14 +60,20 @@ public abstract class ClientFailures {
   public final <T> T awaited(Future<T> answer, String what, long timeoutMs) throws DriverException {
     try {
       return answer.get(timeoutMs, TimeUnit.MILLISECONDS);
-    } catch (ExecutionException e) {
+    } catch (ExecutionException | InterruptedException e) {
       throw explain(what, e);
     } catch (TimeoutException e) {
       throw new DriverException(
           system + " could not " + what + ": no answer within " + timeoutMs + " ms", e);
+    }
+  }
+
+  /** Waits a little for {@code what} to become possible. */
+  public final void sleep(long ms, String what) throws DriverException {
+    try {
+      Thread.sleep(ms);
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new DriverException(system + " could not " + what + ": interrupted", e);
+      throw explain(what, e);
     }
   }
 

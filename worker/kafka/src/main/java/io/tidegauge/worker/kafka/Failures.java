@@ -51,6 +51,11 @@ final class Failures extends ClientFailures {
     return KAFKA.keepsOut(failure);
   }
 
+  /** Waits a little for {@code what} to become possible. */
+  static void pause(long ms, String what) throws DriverException {
+    KAFKA.sleep(ms, what);
+  }
+
   @Override
   protected Refusal refusal(Throwable failure) {
     Throwable cause = root(failure);

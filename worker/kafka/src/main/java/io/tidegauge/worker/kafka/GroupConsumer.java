@@ -61,9 +61,7 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
         return;
       }
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new DriverException(
-          "Kafka could not subscribe to " + spec.topic() + ": interrupted", e);
+      throw Failures.describe("subscribe to " + spec.topic(), e);
     }
     Throwable cause = firstError;
     if (cause != null) {

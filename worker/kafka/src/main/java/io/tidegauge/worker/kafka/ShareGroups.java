@@ -82,12 +82,7 @@ final class ShareGroups {
                 + timeoutMs
                 + " ms");
       }
-      try {
-        Thread.sleep(POLL_INTERVAL_MS);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new DriverException("interrupted while waiting for share group " + group, e);
-      }
+      Failures.pause(POLL_INTERVAL_MS, "wait for share group " + group);
     }
   }
 

@@ -175,7 +175,7 @@ final class Topics {
                 + open.iterator().next()
                 + " among them");
       }
-      pause();
+      Failures.pause(POLL_INTERVAL_MS, "wait for partition leaders");
     }
   }
 
@@ -248,14 +248,5 @@ final class Topics {
     return topics.size() == 1
         ? "topic " + topics.get(0).name()
         : topics.size() + " topics from " + topics.get(0).name();
-  }
-
-  private static void pause() throws DriverException {
-    try {
-      Thread.sleep(POLL_INTERVAL_MS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new DriverException("interrupted while waiting for Kafka's partition leaders", e);
-    }
   }
 }

@@ -133,20 +133,12 @@ final class Description {
     for (String name : names) {
       Map<String, Object> queue = management.queue(name);
       while (!QueueFacts.isComplete(queue) && System.nanoTime() < statisticsUntilNs) {
-        pause();
+        Failures.pause(POLL_MS, "be described");
         queue = management.queue(name);
       }
       found.put(name, queue);
     }
     return found;
-  }
-
-  private static void pause() throws DriverException {
-    try {
-      Thread.sleep(POLL_MS);
-    } catch (InterruptedException e) {
-      throw Failures.describe("be described", e);
-    }
   }
 
   /** Each fact as most of the topic's queues have it; then, by name, the queues that differ. */

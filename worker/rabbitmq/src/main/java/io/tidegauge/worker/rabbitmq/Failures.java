@@ -31,6 +31,11 @@ final class Failures extends ClientFailures {
     return RABBITMQ.reason(failure);
   }
 
+  /** Waits a little for {@code what} to become possible. */
+  static void pause(long ms, String what) throws DriverException {
+    RABBITMQ.sleep(ms, what);
+  }
+
   @Override
   protected Refusal refusal(Throwable failure) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {

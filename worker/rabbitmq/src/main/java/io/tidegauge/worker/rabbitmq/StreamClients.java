@@ -94,11 +94,7 @@ final class StreamClients implements AutoCloseable {
       } catch (RuntimeException e) {
         throw Failures.describe(what, e);
       }
-      try {
-        Thread.sleep(RETRY_MS);
-      } catch (InterruptedException e) {
-        throw Failures.describe(what, e);
-      }
+      Failures.pause(RETRY_MS, what);
     }
   }
 

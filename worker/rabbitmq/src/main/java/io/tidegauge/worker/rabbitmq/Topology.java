@@ -196,11 +196,7 @@ final class Topology {
                 + connection.timeoutMs()
                 + " ms");
       }
-      try {
-        Thread.sleep(POLL_MS);
-      } catch (InterruptedException e) {
-        throw Failures.describe("create the copies of " + queue, e);
-      }
+      Failures.pause(POLL_MS, "create the copies of " + queue);
     }
   }
 
