@@ -37,8 +37,6 @@ public final class ReceiveRecorder extends Recorder {
   /** Of workers on other hosts, by their numbers; null until their first message. */
   private volatile ApartRecorder[] apart = {};
 
-  private volatile Records records = Records.of(Window.NONE, 0, 0);
-
   ReceiveRecorder(ReceivingThreads threads) {
     handovers = new Handovers(threads);
   }
@@ -125,16 +123,12 @@ public final class ReceiveRecorder extends Recorder {
     records = Records.of(next, 0, 1);
   }
 
-  /** End to end of the window's schedule. */
-  public Records records() {
-    return records;
-  }
-
   /** Which threads handed the messages over. */
   public Handovers handovers() {
     return handovers;
   }
 
+  @Override
   public long get(int counter) {
     return counters.get(counter);
   }

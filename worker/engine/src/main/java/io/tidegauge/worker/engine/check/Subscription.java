@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine.check;
 
+import io.tidegauge.worker.engine.figures.Recorder;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
@@ -56,20 +57,12 @@ public final class Subscription {
 
   /** Sum of a counter over the consumers. */
   public long sum(int counter) {
-    long n = 0;
-    for (ReceiveRecorder r : recorders) {
-      n += r.get(counter);
-    }
-    return n;
+    return Recorder.sum(recorders, counter);
   }
 
   /** Sum of {@link ReceiveRecorder#WINDOW_RECEIVED} over the consumers that know the window. */
   public long windowReceived(int epoch) {
-    long n = 0;
-    for (ReceiveRecorder r : recorders) {
-      n += r.hasEpoch(epoch) ? r.get(ReceiveRecorder.WINDOW_RECEIVED) : 0;
-    }
-    return n;
+    return Recorder.sum(recorders, ReceiveRecorder.WINDOW_RECEIVED, epoch);
   }
 
   /** Frees the memory of what is complete. */

@@ -9,7 +9,7 @@ import java.util.List;
  * first message of a record, never for each message.
  */
 public final class Records {
-  private static final Records NONE = new Records(null, 0, 0);
+  static final Records NONE = new Records(null, 0, 0);
 
   private final Window window;
   private final int counters;
@@ -36,11 +36,6 @@ public final class Records {
     return window.records() == 0 ? NONE : new Records(window, counters, series);
   }
 
-  /** Whether nothing is sorted; then none of the following may be called. */
-  public boolean isNone() {
-    return window == null;
-  }
-
   /** The record of an instant of the window. */
   public int at(long ns) {
     return window.recordAt(ns);
@@ -55,12 +50,12 @@ public final class Records {
   }
 
   public long get(int record, int counter) {
-    return isNone() ? 0 : counts.get(record * counters + counter);
+    return window == null ? 0 : counts.get(record * counters + counter);
   }
 
   /** Adds a record's latencies to a list of histograms to be summed. */
   public void addTo(int record, int series, List<LatencyHistogram> to) {
-    if (!isNone()) {
+    if (window != null) {
       to.add(latencies[series][record]);
     }
   }

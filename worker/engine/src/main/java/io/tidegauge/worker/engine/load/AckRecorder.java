@@ -33,7 +33,6 @@ public final class AckRecorder extends Recorder {
   private final Counters counters = new Counters(SIZE);
   private final WindowedHistogram response = new WindowedHistogram();
   private final WindowedHistogram service = new WindowedHistogram();
-  private volatile Records records = Records.of(Window.NONE, 0, 0);
 
   void acked(Window latest, long intendedNs, long sentNs, long nowNs) {
     Window window = adopt(latest);
@@ -86,13 +85,9 @@ public final class AckRecorder extends Recorder {
     records = Records.of(next, RECORD_SIZE, 2);
   }
 
+  @Override
   public long get(int counter) {
     return counters.get(counter);
-  }
-
-  /** Of the window's schedule. */
-  public Records records() {
-    return records;
   }
 
   public WindowedHistogram response() {

@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine.load;
 
+import io.tidegauge.worker.engine.figures.Recorder;
 import java.util.Collection;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -23,19 +24,11 @@ public final class AckRecorders {
 
   /** Sum of a counter over all threads. */
   public long sum(int counter) {
-    long n = 0;
-    for (AckRecorder r : byThread.values()) {
-      n += r.get(counter);
-    }
-    return n;
+    return Recorder.sum(all(), counter);
   }
 
   /** Sum of a counter of the window over the threads that know the window. */
   public long sum(int counter, int epoch) {
-    long n = 0;
-    for (AckRecorder r : byThread.values()) {
-      n += r.hasEpoch(epoch) ? r.get(counter) : 0;
-    }
-    return n;
+    return Recorder.sum(all(), counter, epoch);
   }
 }

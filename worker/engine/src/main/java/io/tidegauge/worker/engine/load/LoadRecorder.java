@@ -28,7 +28,6 @@ public final class LoadRecorder extends Recorder {
   private final WindowedHistogram delay = new WindowedHistogram();
   private final WindowedHistogram ownLag = new WindowedHistogram();
   private final long toleranceNs;
-  private volatile Records records = Records.of(Window.NONE, 0, 0);
   private volatile long startNs;
   private long second;
   private long secondEndNs = Long.MAX_VALUE;
@@ -100,6 +99,7 @@ public final class LoadRecorder extends Recorder {
     records = Records.of(next, 1, 1);
   }
 
+  @Override
   public long get(int counter) {
     return counters.get(counter);
   }
@@ -121,11 +121,6 @@ public final class LoadRecorder extends Recorder {
 
   private long wholeSeconds(long ns) {
     return Math.max(0, ns - startNs + SECOND_NS / 2) / SECOND_NS;
-  }
-
-  /** Of the window's schedule. */
-  public Records records() {
-    return records;
   }
 
   public WindowedHistogram delay() {

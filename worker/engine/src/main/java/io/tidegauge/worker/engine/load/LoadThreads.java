@@ -1,5 +1,6 @@
 package io.tidegauge.worker.engine.load;
 
+import io.tidegauge.worker.engine.figures.Recorder;
 import io.tidegauge.worker.engine.os.Heartbeat;
 import java.util.ArrayList;
 import java.util.List;
@@ -120,11 +121,7 @@ public final class LoadThreads {
 
   /** Time for which load threads were runnable but had no CPU, summed. */
   public long cpuWaitNs() {
-    long n = 0;
-    for (LoadThread t : threads) {
-      n += t.cpuWaitNs();
-    }
-    return n;
+    return threads.stream().mapToLong(LoadThread::cpuWaitNs).sum();
   }
 
   public List<LoadRecorder> recorders() {
@@ -133,19 +130,11 @@ public final class LoadThreads {
 
   /** Sum of a counter over all threads. */
   public long sum(int counter) {
-    long n = 0;
-    for (LoadThread t : threads) {
-      n += t.recorder().get(counter);
-    }
-    return n;
+    return Recorder.sum(recorders(), counter);
   }
 
   /** Sum of a counter of the window over the threads that know the window. */
   public long sum(int counter, int epoch) {
-    long n = 0;
-    for (LoadThread t : threads) {
-      n += t.recorder().hasEpoch(epoch) ? t.recorder().get(counter) : 0;
-    }
-    return n;
+    return Recorder.sum(recorders(), counter, epoch);
   }
 }
