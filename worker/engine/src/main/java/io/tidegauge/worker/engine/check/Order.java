@@ -20,14 +20,8 @@ public interface Order {
   /** Each producer's messages in order within each partition. */
   static Order byPartition(int producers, int partitions) {
     long[][] highest = new long[producers][];
-    return (producer, partition, sequence) -> {
-      long[] row = highest[producer];
-      if (row == null) {
-        row = newRow(partitions);
-        highest[producer] = row;
-      }
-      return raise(row, partition, sequence);
-    };
+    return (producer, partition, sequence) ->
+        raise(highest, producer, partitions, partition, sequence);
   }
 
   /**
@@ -38,22 +32,19 @@ public interface Order {
   static Order byKey(int producersFrom, int producers, Keys.Rule keys) {
     long[][] highest = new long[producers][];
     return (producer, partition, sequence) -> {
-      long[] row = highest[producer];
-      if (row == null) {
-        row = newRow(keys.count());
-        highest[producer] = row;
-      }
-      return raise(row, keys.indexOf(producersFrom + producer, sequence), sequence);
+      int key = keys.indexOf(producersFrom + producer, sequence);
+      return raise(highest, producer, keys.count(), key, sequence);
     };
   }
 
-  private static long[] newRow(int cells) {
-    long[] row = new long[PAD + cells + PAD];
-    Arrays.fill(row, -1);
-    return row;
-  }
-
-  private static boolean raise(long[] row, int cell, long sequence) {
+  /** Whether it is the highest of the producer's cell so far, which it then becomes. */
+  private static boolean raise(long[][] highest, int producer, int cells, int cell, long sequence) {
+    long[] row = highest[producer];
+    if (row == null) {
+      row = new long[PAD + cells + PAD];
+      Arrays.fill(row, -1);
+      highest[producer] = row;
+    }
     if (sequence < row[PAD + cell]) {
       return false;
     }
