@@ -5,7 +5,6 @@ import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.ReadBackSpec;
 import io.tidegauge.worker.api.TopicSpec;
-import io.tidegauge.worker.engine.Trial;
 import io.tidegauge.worker.engine.TrialPlan;
 import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.history.ReadLog;
@@ -55,7 +54,7 @@ final class ReadBack {
                 t,
                 topic.partitions(),
                 topic.settings(),
-                fullName(plan, number),
+                plan.subscriptionName(number),
                 number == 0,
                 last(request, t),
                 deadline);
@@ -84,11 +83,11 @@ final class ReadBack {
   /** How far each subscription of the plan has come. */
   static CommittedPositionsReply positions(Driver driver, TrialPlan plan) throws DriverException {
     List<String> names = subscriptions(plan);
-    List<String> full = IntStream.range(0, names.size()).mapToObj(s -> fullName(plan, s)).toList();
     CommittedPositionsReply.Builder reply =
         CommittedPositionsReply.newBuilder().setAskedMonoNs(System.nanoTime());
     for (int t = 0; t < plan.topics().size(); t++) {
-      for (CommittedPosition reported : driver.committedPositions(plan.topics().get(t), full)) {
+      for (CommittedPosition reported :
+          driver.committedPositions(plan.topics().get(t), plan.subscriptionNames())) {
         reply.addPositions(
             io.tidegauge.worker.proto.CommittedPosition.newBuilder()
                 .setSubscription(names.get(reported.subscription()))
@@ -102,10 +101,6 @@ final class ReadBack {
 
   private static List<String> subscriptions(TrialPlan plan) {
     return IntStream.range(0, plan.subscriptionsPerTopic()).mapToObj(s -> "sub-" + s).toList();
-  }
-
-  private static String fullName(TrialPlan plan, int subscription) {
-    return Trial.subscriptionPrefix(plan.trialId()) + "sub-" + subscription;
   }
 
   private static PartitionRead toProto(io.tidegauge.worker.api.PartitionRead read) {

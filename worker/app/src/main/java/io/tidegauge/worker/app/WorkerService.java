@@ -6,6 +6,7 @@ import io.grpc.stub.StreamObserver;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.engine.Trial;
+import io.tidegauge.worker.engine.TrialPlan;
 import io.tidegauge.worker.engine.figures.SecondsLog;
 import io.tidegauge.worker.proto.*;
 import java.util.function.Consumer;
@@ -273,7 +274,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
             driver.deleteTopics(request.getTopicsList());
           }
           if (request.getKeptTopicsCount() > 0) {
-            String prefix = Trial.subscriptionPrefix(request.getTrialId());
+            String prefix = TrialPlan.subscriptionPrefix(request.getTrialId());
             driver.removeSubscriptions(request.getKeptTopicsList(), prefix);
           }
           return DeleteTopicsReply.getDefaultInstance();

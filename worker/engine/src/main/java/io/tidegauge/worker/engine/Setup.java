@@ -118,7 +118,7 @@ final class Setup implements AutoCloseable {
       driver.report(progress);
       setup.makeTopics();
       if (plan.isShared()) {
-        driver.shareTopics(setup.topics, setup.subscriptionNames());
+        driver.shareTopics(setup.topics, plan.subscriptionNames());
       }
       driver.expect(
           setup.producerNumbers().size(), setup.consumersHere(), plan.subscriptionsPerTopic());
@@ -198,25 +198,10 @@ final class Setup implements AutoCloseable {
       return;
     }
     if (plan.variant().existingTopics()) {
-      driver.removeSubscriptions(topicNames(), subscriptionPrefix(plan.trialId()));
+      driver.removeSubscriptions(topicNames(), TrialPlan.subscriptionPrefix(plan.trialId()));
     } else if (delete) {
       driver.deleteTopics(topicNames());
     }
-  }
-
-  /** What the names of a trial's subscriptions begin with. */
-  static String subscriptionPrefix(long trialId) {
-    return "tg-" + Long.toHexString(trialId) + "-";
-  }
-
-  private String subscriptionName(int subscription) {
-    return subscriptionPrefix(plan.trialId()) + "sub-" + subscription;
-  }
-
-  private List<String> subscriptionNames() {
-    return IntStream.range(0, plan.subscriptionsPerTopic())
-        .mapToObj(this::subscriptionName)
-        .toList();
   }
 
   private List<String> topicNames() {
@@ -269,7 +254,7 @@ final class Setup implements AutoCloseable {
         topic.name(),
         t,
         topic.partitions(),
-        subscriptionName(subscription),
+        plan.subscriptionName(subscription),
         "tg-consumer-" + t + "-" + subscription + "-" + member,
         plan.startsPaused(subscription),
         options,

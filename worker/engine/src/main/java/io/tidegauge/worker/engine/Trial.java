@@ -110,11 +110,6 @@ public final class Trial {
     return setup.partitions();
   }
 
-  /** What the names begin with that a trial gives to its subscriptions. */
-  public static String subscriptionPrefix(long trialId) {
-    return Setup.subscriptionPrefix(trialId);
-  }
-
   /** What the clients were really given. */
   public List<EffectiveSetting> clientSettings() {
     return setup.settings(loadThreads());

@@ -7,6 +7,7 @@ import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.message.MessageHeader;
 import io.tidegauge.worker.engine.schedule.RateSchedule;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * What a trial is to do. Producers and consumers are counted per topic and per subscription of a
@@ -149,6 +150,20 @@ public record TrialPlan(
   /** A consumer's number in the order in which they are dealt out. */
   public int consumer(int subscription, int topic, int ofTopic) {
     return (subscription * topics.size() + topic) * consumersPerSubscription + ofTopic;
+  }
+
+  /** What the names begin with that a trial gives to its subscriptions. */
+  public static String subscriptionPrefix(long trialId) {
+    return "tg-" + Long.toHexString(trialId) + "-";
+  }
+
+  /** A subscription's name in the system, by its number from 0. */
+  public String subscriptionName(int subscription) {
+    return subscriptionPrefix(trialId) + "sub-" + subscription;
+  }
+
+  public List<String> subscriptionNames() {
+    return IntStream.range(0, subscriptionsPerTopic).mapToObj(this::subscriptionName).toList();
   }
 
   /** What this worker does of the trial. */
