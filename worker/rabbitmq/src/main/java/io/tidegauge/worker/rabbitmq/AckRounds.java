@@ -31,6 +31,6 @@ final class AckRounds {
   }
 
   void leave(int ms, Runnable flush) {
-    byInterval.getOrDefault(ms, Set.of()).remove(flush);
+    byInterval.get(ms).remove(flush);
   }
 }

@@ -58,9 +58,8 @@ public final class ProcessUse {
       }
     } catch (IOException | DirectoryIteratorException e) {
       // What was known stays.
-      return sum(JIT_NS);
     }
-    return sum(JIT_NS);
+    return JIT_NS.values().stream().mapToLong(Long::longValue).sum();
   }
 
   private static void lookAt(Path task, String tid) {
@@ -75,12 +74,7 @@ public final class ProcessUse {
       }
     } catch (IOException | NumberFormatException e) {
       // It has ended, or the kernel keeps no account.
-      return;
     }
-  }
-
-  private static long sum(Map<String, Long> times) {
-    return times.values().stream().mapToLong(Long::longValue).sum();
   }
 
   public static long heapUsedBytes() {

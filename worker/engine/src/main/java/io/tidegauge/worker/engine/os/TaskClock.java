@@ -81,7 +81,6 @@ public final class TaskClock {
       }
     } catch (IOException e) {
       // The thread or its account is gone: what was known last stays.
-      return;
     }
   }
 
@@ -104,7 +103,6 @@ public final class TaskClock {
         schedstat.close();
       } catch (IOException e) {
         // Nothing is left to be read, and what was known stays.
-        return;
       }
     }
   }
