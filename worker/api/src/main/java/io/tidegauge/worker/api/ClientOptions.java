@@ -33,32 +33,6 @@ public record ClientOptions(
     Map<String, String> consumerOverrides,
     int outcomeTimeoutMs) {
 
-  /** Options of a client that gives messages up when it does by itself. */
-  public ClientOptions(
-      int batchBytesMax,
-      long batchDelayUsMax,
-      String compression,
-      int inFlightMessagesMax,
-      int receiveQueueMessages,
-      int connectionsPerBroker,
-      String acks,
-      int messageBytes,
-      Map<String, String> producerOverrides,
-      Map<String, String> consumerOverrides) {
-    this(
-        batchBytesMax,
-        batchDelayUsMax,
-        compression,
-        inFlightMessagesMax,
-        receiveQueueMessages,
-        connectionsPerBroker,
-        acks,
-        messageBytes,
-        producerOverrides,
-        consumerOverrides,
-        0);
-  }
-
   /** The same options with bounds that fit the memory there is. */
   public ClientOptions within(int inFlightMessages, int receiveQueue) {
     return new ClientOptions(

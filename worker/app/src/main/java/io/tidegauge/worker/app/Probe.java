@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 final class Probe implements MessageSink {
   private static final int BYTES = 100;
   private static final ClientOptions OPTIONS =
-      new ClientOptions(0, 0, "none", 1, 10, 1, "all", BYTES, Map.of(), Map.of());
+      new ClientOptions(0, 0, "none", 1, 10, 1, "all", BYTES, Map.of(), Map.of(), 0);
 
   private final byte[] value = new byte[BYTES];
   private final CountDownLatch arrived = new CountDownLatch(1);

@@ -53,6 +53,7 @@ final class Options {
         text("acks", "all"),
         number("bytes", 1_024),
         Map.of(),
-        Map.of());
+        Map.of(),
+        0);
   }
 }

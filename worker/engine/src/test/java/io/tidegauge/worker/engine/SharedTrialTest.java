@@ -64,7 +64,7 @@ class SharedTrialTest {
 
   private TrialPlan plan(Arrival arrival, int topics, int producersPerTopic, Share share) {
     ClientOptions client =
-        new ClientOptions(0, 0, "none", 1_000, 10, 1, "all", 100, Map.of(), Map.of());
+        new ClientOptions(0, 0, "none", 1_000, 10, 1, "all", 100, Map.of(), Map.of(), 0);
     TrialPlan.Variant none = TrialPlan.Variant.NONE;
     return new TrialPlan(
         9,

@@ -44,7 +44,7 @@ class TrialFiguresTest {
 
   private static TrialPlan plan(Arrival arrival) {
     ClientOptions client =
-        new ClientOptions(0, 0, "none", IN_FLIGHT_MAX, 10, 1, "all", BYTES, Map.of(), Map.of());
+        new ClientOptions(0, 0, "none", IN_FLIGHT_MAX, 10, 1, "all", BYTES, Map.of(), Map.of(), 0);
     return new TrialPlan(
         9,
         1,

@@ -49,7 +49,7 @@ class WindowTest {
 
   private static TrialPlan plan(int inFlight, int producers, Share share) {
     ClientOptions client =
-        new ClientOptions(0, 0, "none", inFlight, 10, 1, "all", KIB, Map.of(), Map.of());
+        new ClientOptions(0, 0, "none", inFlight, 10, 1, "all", KIB, Map.of(), Map.of(), 0);
     return new TrialPlan(
         9,
         1,

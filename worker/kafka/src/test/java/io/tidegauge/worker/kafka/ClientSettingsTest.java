@@ -218,6 +218,7 @@ class ClientSettingsTest {
         acks,
         messageBytes,
         producerOverrides,
-        consumerOverrides);
+        consumerOverrides,
+        0);
   }
 }

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 class ReadingTest {
   private static final TopicPartition PARTITION = new TopicPartition("topic", 0);
   private static final ClientOptions OPTIONS =
-      new ClientOptions(0, 0, "none", 10, 10, 1, "all", 100, Map.of(), Map.of());
+      new ClientOptions(0, 0, "none", 10, 10, 1, "all", 100, Map.of(), Map.of(), 0);
 
   private static boolean isBehind(long end, long last) {
     Map<Integer, Long> known = last < 0 ? Map.of() : Map.of(0, last);

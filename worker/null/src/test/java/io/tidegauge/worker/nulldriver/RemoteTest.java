@@ -34,7 +34,7 @@ class RemoteTest {
   private static final int BYTES = 64;
   private static final int PARTITIONS = 3;
   private static final ClientOptions OPTIONS =
-      new ClientOptions(0, 0, "none", 1_000, 10, 1, "all", BYTES, Map.of(), Map.of());
+      new ClientOptions(0, 0, "none", 1_000, 10, 1, "all", BYTES, Map.of(), Map.of(), 0);
 
   private final NullDriverFactory factory = new NullDriverFactory();
   private final List<Driver> drivers = new ArrayList<>();

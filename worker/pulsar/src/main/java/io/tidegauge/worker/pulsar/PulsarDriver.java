@@ -43,7 +43,7 @@ import org.apache.pulsar.client.impl.conf.ProducerConfigurationData;
 final class PulsarDriver implements Driver {
   private static final long CLOSE_TIMEOUT_MS = 5_000;
   private static final ClientOptions ADMIN_OPTIONS =
-      new ClientOptions(0, 0, "none", 1, 1, 1, "all", 1, Map.of(), Map.of());
+      new ClientOptions(0, 0, "none", 1, 1, 1, "all", 1, Map.of(), Map.of(), 0);
 
   private final Connection connection;
   private final AdminRest rest;

@@ -47,7 +47,7 @@ class ClientSettingsTest {
   @Test
   void onlyTheBytesLimitABatch() throws DriverException {
     ClientOptions small =
-        new ClientOptions(131_072, 1_000, "none", 5000, 5000, 1, "all", 48, Map.of(), Map.of());
+        new ClientOptions(131_072, 1_000, "none", 5000, 5000, 1, "all", 48, Map.of(), Map.of(), 0);
     ProducerConfigurationData producer =
         load(ClientSettings.producer(new ProducerSpec("topic", 0, 1, "producer-0", small)));
     assertThat(producer.getBatchingMaxMessages()).isGreaterThan(131_072 / 48);
@@ -234,6 +234,7 @@ class ClientSettingsTest {
         "all",
         1024,
         producerOverrides,
-        consumerOverrides);
+        consumerOverrides,
+        0);
   }
 }

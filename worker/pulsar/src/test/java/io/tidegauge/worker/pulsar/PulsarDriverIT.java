@@ -69,7 +69,7 @@ class PulsarDriverIT extends DriverOnServer {
   void messagesAreSentAtOnceWithoutBatching() throws Exception {
     createTopic(1);
     checkMessagesArrive(
-        500, new ClientOptions(0, 0, "none", 100, 100, 1, "all", 1000, Map.of(), Map.of()));
+        500, new ClientOptions(0, 0, "none", 100, 100, 1, "all", 1000, Map.of(), Map.of(), 0));
   }
 
   @Test

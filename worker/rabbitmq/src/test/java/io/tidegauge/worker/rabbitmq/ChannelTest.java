@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 /** What producers and consumers ask of their channel, and what they make of its answers. */
 class ChannelTest {
   private static final ClientOptions OPTIONS =
-      new ClientOptions(0, 0, "none", 10, 100, 1, "all", 100, Map.of(), Map.of());
+      new ClientOptions(0, 0, "none", 10, 100, 1, "all", 100, Map.of(), Map.of(), 0);
   private static final Map<String, String> NOBODY = Map.of("uri", "amqp://127.0.0.1:1");
   private static final int HOUR_MS = 3_600_000;
 

@@ -273,6 +273,6 @@ class MappingTest {
   private static ClientOptions options(
       String compression, String acks, Map<String, String> producer, Map<String, String> consumer) {
     return new ClientOptions(
-        131_072, 1_000, compression, 1000, 5000, 1, acks, 1024, producer, consumer);
+        131_072, 1_000, compression, 1000, 5000, 1, acks, 1024, producer, consumer, 0);
   }
 }

@@ -77,7 +77,8 @@ public abstract class DriverOnServer {
         acks,
         messageBytes,
         Map.of(),
-        consumerOverrides);
+        consumerOverrides,
+        0);
   }
 
   protected static ClientOptions options(
