@@ -75,16 +75,13 @@ record Connection(
                 security, "streamUri", streamUris, "rabbitmq-stream", Access.STREAM_TLS)
             | Access.secured(
                 security, "managementUrl", managementUrls, "http", Access.MANAGEMENT_TLS);
-    int timeoutMs =
-        Values.wholeNumber(
-            "timeoutMs", settings.getOrDefault("timeoutMs", "" + TIMEOUT_MS_DEFAULT), 1);
     return new Connection(
         uris,
         streamUris.stream().map(URI::toString).toList(),
         managementUrls,
         QueueType.of(settings.getOrDefault("queueType", "classic")),
-        Values.wholeNumber("nodes", settings.getOrDefault("nodes", "1"), 1),
-        timeoutMs,
+        Values.wholeNumber(settings, "nodes", 1, 1),
+        Values.wholeNumber(settings, "timeoutMs", TIMEOUT_MS_DEFAULT, 1),
         security,
         anyTls ? TlsContext.of(security) : null);
   }

@@ -39,11 +39,10 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs, boole
         "consumer setting",
         overrides.keySet(),
         List.of(PREFETCH, ACK_EVERY, ACK_INTERVAL, AUTO_ACK));
-    String queue = Integer.toString(Math.max(1, options.receiveQueueMessages()));
     return new ConsumerOptions(
-        Values.wholeNumber(PREFETCH, overrides.getOrDefault(PREFETCH, queue), 1),
-        Values.wholeNumber(ACK_EVERY, overrides.getOrDefault(ACK_EVERY, "0"), 0),
-        Values.wholeNumber(ACK_INTERVAL, overrides.getOrDefault(ACK_INTERVAL, "50"), 1),
+        Values.wholeNumber(overrides, PREFETCH, Math.max(1, options.receiveQueueMessages()), 1),
+        Values.wholeNumber(overrides, ACK_EVERY, 0, 0),
+        Values.wholeNumber(overrides, ACK_INTERVAL, 50, 1),
         Keys.truth(Connection.SYSTEM, AUTO_ACK, overrides.getOrDefault(AUTO_ACK, "false")));
   }
 

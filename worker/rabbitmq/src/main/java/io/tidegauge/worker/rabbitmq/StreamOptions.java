@@ -67,30 +67,27 @@ record StreamOptions(
     ProducerOptions.checkAcks(options.acks());
     Compression compression = compression(options.compression());
     int fit = Math.max(1, options.batchBytesMax() / Math.max(1, options.messageBytes()));
-    int batch = number(producer, "batchSize", Math.min(fit, BATCH_MESSAGES_MAX));
+    int batch = Values.wholeNumber(producer, "batchSize", Math.min(fit, BATCH_MESSAGES_MAX), 1);
     int delayMs = (int) Math.max(1, (options.batchDelayUsMax() + 999) / 1000);
     return new StreamOptions(
         batch,
         Keys.truth(
             Connection.SYSTEM, "dynamicBatch", producer.getOrDefault("dynamicBatch", "true")),
-        number(producer, "batchPublishingDelayMs", delayMs),
+        Values.wholeNumber(producer, "batchPublishingDelayMs", delayMs, 1),
         // One more than the engine allows, so that it is never the client that blocks.
-        number(producer, "maxUnconfirmedMessages", options.inFlightMessagesMax() + 1),
-        number(
+        Values.wholeNumber(
+            producer, "maxUnconfirmedMessages", options.inFlightMessagesMax() + 1, 1),
+        Values.wholeNumber(
             producer,
             "subEntrySize",
-            compression == null ? 1 : Math.min(batch, SUB_ENTRY_MESSAGES_MAX)),
+            compression == null ? 1 : Math.min(batch, SUB_ENTRY_MESSAGES_MAX),
+            1),
         compression,
         // The client takes no less than a second.
         options.outcomeTimeoutMs() > 0
             ? Math.max(1_000, options.outcomeTimeoutMs())
             : CONFIRM_TIMEOUT_MS_DEFAULT,
-        number(consumer, "initialCredits", INITIAL_CREDITS_DEFAULT));
-  }
-
-  private static int number(Map<String, String> given, String key, int byDefault)
-      throws DriverException {
-    return Values.wholeNumber(key, given.getOrDefault(key, Integer.toString(byDefault)), 1);
+        Values.wholeNumber(consumer, "initialCredits", INITIAL_CREDITS_DEFAULT, 1));
   }
 
   private static Compression compression(String name) throws DriverException {

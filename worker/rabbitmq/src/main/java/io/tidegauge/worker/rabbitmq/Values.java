@@ -1,10 +1,17 @@
 package io.tidegauge.worker.rabbitmq;
 
 import io.tidegauge.worker.api.DriverException;
+import java.util.Map;
 
 /** Reads values of settings. */
 final class Values {
   private Values() {}
+
+  /** The value of a setting that may have been given. */
+  static int wholeNumber(Map<String, String> given, String name, int byDefault, int least)
+      throws DriverException {
+    return wholeNumber(name, given.getOrDefault(name, Integer.toString(byDefault)), least);
+  }
 
   static int wholeNumber(String name, String value, int least) throws DriverException {
     try {
