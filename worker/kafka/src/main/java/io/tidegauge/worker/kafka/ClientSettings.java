@@ -64,12 +64,7 @@ final class ClientSettings {
 
   private ClientSettings() {}
 
-  static Map<String, Object> producer(Connection connection, ProducerSpec spec)
-      throws DriverException {
-    return producer(connection, spec, 1);
-  }
-
-  /** The same of a client that so many producers send with. */
+  /** Of a client that so many producers send with. */
   static Map<String, Object> producer(Connection connection, ProducerSpec spec, int users)
       throws DriverException {
     ClientOptions options = spec.options();

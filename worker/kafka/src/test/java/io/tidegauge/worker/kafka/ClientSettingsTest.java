@@ -190,7 +190,7 @@ class ClientSettingsTest {
   private static Map<String, Object> producer(int partitions, ClientOptions options)
       throws DriverException {
     return ClientSettings.producer(
-        Connection.of(SERVERS), new ProducerSpec("topic", 0, partitions, "producer-0", options));
+        Connection.of(SERVERS), new ProducerSpec("topic", 0, partitions, "producer-0", options), 1);
   }
 
   private static Map<String, Object> consumer(int partitions, ClientOptions options)
