@@ -27,9 +27,13 @@ final class BusiestConsumer {
 
   /** What one thread did in a second, and for how many consumers it ever worked. */
   private static final class ThreadSecond {
-    long busyNs;
+    final long busyNs;
     long received;
     int consumers;
+
+    ThreadSecond(long busyNs) {
+      this.busyNs = busyNs;
+    }
   }
 
   private final List<Subscription> subscriptions;
@@ -67,22 +71,17 @@ final class BusiestConsumer {
       for (ReceiveRecorder r : s.recorders()) {
         for (Handovers.Part part : r.handovers().parts()) {
           long now = r.handovers().received(part, r.get(ReceiveRecorder.RECEIVED));
-          Long before = past.put(part, now);
-          received.put(part, Math.max(0, now - (before == null ? 0 : before)));
+          long before = past.getOrDefault(part, 0L);
+          past.put(part, now);
+          received.put(part, Math.max(0, now - before));
           ThreadSecond thread =
-              threads.computeIfAbsent(part.thread(), t -> second(t.busyNs(lengthNs)));
+              threads.computeIfAbsent(part.thread(), t -> new ThreadSecond(t.busyNs(lengthNs)));
           thread.received += received.get(part);
           thread.consumers++;
         }
       }
     }
     return choose(received, threads, lengthNs, backlogs);
-  }
-
-  private static ThreadSecond second(long busyNs) {
-    ThreadSecond second = new ThreadSecond();
-    second.busyNs = busyNs;
-    return second;
   }
 
   private Found choose(

@@ -126,7 +126,7 @@ final class Setup implements AutoCloseable {
       setup.createClients();
       return setup;
     } catch (DriverException | RuntimeException e) {
-      setup.closeClients();
+      setup.close();
       throw e;
     }
   }
@@ -387,7 +387,9 @@ final class Setup implements AutoCloseable {
     return new EffectiveSetting("engine", name, String.valueOf(value), null);
   }
 
-  private void closeClients() {
+  /** Closes producers and consumers; the driver stays open. */
+  @Override
+  public void close() {
     for (List<MessageConsumer> ofSubscription : consumers) {
       ofSubscription.forEach(this::closeQuietly);
     }
@@ -403,11 +405,5 @@ final class Setup implements AutoCloseable {
     } catch (Exception e) {
       errors.add("engine", e);
     }
-  }
-
-  /** Closes producers and consumers; the driver stays open. */
-  @Override
-  public void close() {
-    closeClients();
   }
 }
