@@ -9,14 +9,14 @@ each report has its own unit for them, in which both are shown (`units`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, member_of
+from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, member_of, one_of
 from tidegauge.config.fields import Settings as OwnNames
 from tidegauge.model.trial import MeasuredResult, TrialSpec, family
 from tidegauge.statistics.figures import PERCENTILES, SUSTAINABLE, of_trial
@@ -255,16 +255,7 @@ class Test(Fields):
     systems: dict[str, Settings] = Field(default_factory=dict)
 
 
-def _one_of(names: Collection[str]) -> AfterValidator:
-    def check(name: str) -> str:
-        if name not in names:
-            raise ValueError(f"must be one of {', '.join(names)}")
-        return name
-
-    return AfterValidator(check)
-
-
-FigureName = Annotated[str, _one_of(FIGURES)]
+FigureName = Annotated[str, one_of(list(FIGURES))]
 
 
 class Place(Fields):
@@ -447,7 +438,7 @@ class Report(Fields):
     versions: dict[str, str]
     hardware: Words
     setup: list[Words]
-    units: dict[FigureName, Annotated[str, _one_of(BYTE_UNITS)]] = Field(default_factory=dict)
+    units: dict[FigureName, Annotated[str, one_of(list(BYTE_UNITS))]] = Field(default_factory=dict)
     units_source: Words = ""
     settings: Settings = Settings()
     systems: dict[str, Settings] = Field(default_factory=dict)

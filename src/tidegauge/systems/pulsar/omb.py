@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
+from tidegauge.config.fields import one_of
 from tidegauge.config.source import Source, validate
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, SubscriptionType
@@ -15,15 +16,6 @@ from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFie
 from tidegauge.systems.pulsar.level import COPIES_MAX, MAJORITY_OF_3
 
 _TOKEN_PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"
-
-
-def _one_of(*allowed: str) -> BeforeValidator:
-    def check(value: object) -> object:
-        if value not in allowed:
-            raise ValueError(f"must be one of {', '.join(allowed)}")
-        return value
-
-    return BeforeValidator(check)
 
 
 class _Persistence(OmbFields):
@@ -47,7 +39,7 @@ class _Client(OmbFields):
     max_concurrent_lookup_requests: int | None = None
     namespace_prefix: str = ""
     cluster_name: str = ""
-    topic_type: Annotated[str, _one_of("persistent", "non-persistent", "non_persistent")] = "persistent"
+    topic_type: Annotated[str, one_of(["persistent", "non-persistent", "non_persistent"])] = "persistent"
     persistence: _Persistence = Field(default_factory=_Persistence)
     tls_allow_insecure_connection: bool = False
     tls_enable_hostname_verification: bool = False
@@ -65,7 +57,7 @@ class _Producer(OmbFields):
 
 class _Consumer(OmbFields):
     receiver_queue_size: Annotated[int, Field(ge=0)] = 10_000
-    subscription_type: Annotated[str, _one_of("Exclusive", "Failover", "Shared", "Key_Shared")] = "Failover"
+    subscription_type: Annotated[str, one_of(["Exclusive", "Failover", "Shared", "Key_Shared"])] = "Failover"
 
 
 class _File(DriverFields):
