@@ -295,7 +295,7 @@ def test_what_never_arrives_is_lost(scene: Scene) -> None:
     result = scene.run()
     assert result.status == "failed check"
     assert result.validity is Validity.DOUBTFUL
-    assert result.reasons == ("3 acknowledged messages were lost (sub-0)",)
+    assert result.reasons == ("3 acknowledged messages got lost (sub-0)",)
 
 
 def test_what_is_missing_though_counts_do_not_show_it_is_lost(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +304,7 @@ def test_what_is_missing_though_counts_do_not_show_it_is_lost(scene: Scene, monk
     monkeypatch.setattr(scene.worker, "counts", lambda: totals_of(figures, subscription()))
     scene.worker.totals_script = [totals_of(figures, subscription(backlog=2, lost=2, duplicated=2))]
     result = scene.run()
-    assert result.reasons == ("2 acknowledged messages were lost (sub-0)",)
+    assert result.reasons == ("2 acknowledged messages got lost (sub-0)",)
     # Once when counts say that all is there, and for the end: nothing came in between.
     assert scene.journal.entries.count("totals") == 2
 

@@ -157,12 +157,12 @@ def test_too_few_samples_are_a_dash_with_a_footnote(tmp_path: Path) -> None:
 def test_reasons_warnings_and_errors_stand_below(tmp_path: Path) -> None:
     bad = pair(
         validity=Validity.DOUBTFUL,
-        reasons=("3 acknowledged messages were lost (sub-0)",),
+        reasons=("3 acknowledged messages got lost (sub-0)",),
         warnings=("load threads waited for a CPU",),
         errors=(("send", "TimeoutException", 4),),
     )
     text = rendered(run_report(stored(tmp_path, *bad)))
-    assert "kafka@4.3.1 is DOUBTFUL: 3 acknowledged messages were lost (sub-0)" in text
+    assert "kafka@4.3.1 is DOUBTFUL: 3 acknowledged messages got lost (sub-0)" in text
     assert "kafka@4.3.1: load threads waited for a CPU" in text
     assert "4 errors in send: TimeoutException" in text
     assert "Some of these figures are doubtful" in text

@@ -334,7 +334,7 @@ def test_invalid_and_doubtful_reasons_are_all_kept() -> None:
         ({"jit_cpus": 0.05, "cold": "its delay falls"}, "the load generator never became warm: its delay falls"),
         ({"subscriptions": (subscription(duplicated=3),)}, "3 messages arrived more than once (sub-0)"),
         ({"subscriptions": (subscription(reordered=3),)}, "3 messages arrived out of order (sub-0)"),
-        ({"subscriptions": (subscription(foreign=3),)}, "3 messages were not of this trial (sub-0)"),
+        ({"subscriptions": (subscription(foreign=3),)}, "3 messages did not belong to this trial (sub-0)"),
         ({"subscriptions": (subscription(negative_latency=3),)}, "the clock is in doubt"),
     ],
 )

@@ -27,7 +27,7 @@ from enum import StrEnum
 from itertools import chain
 
 from tidegauge.model.trial import Latency, LoadResult, Validity
-from tidegauge.numbers import rounded
+from tidegauge.numbers import plural, rounded
 from tidegauge.statistics.classify import NO_OUTCOME_SHARE, RATE_SHORTFALL
 
 BACKLOG_GROWTH_SHARE = 0.01
@@ -103,9 +103,9 @@ def judge(goal: Goal, result: LoadResult) -> Verdict:
 def _integrity(result: LoadResult) -> Iterator[Verdict]:
     for sub in result.subscriptions:
         if sub.lost:
-            yield _broken("loss", f"{sub.lost:,} acknowledged messages were lost on {sub.name}", True)
+            yield _broken("loss", f"{plural(sub.lost, 'acknowledged message')} got lost on {sub.name}", True)
         if sub.corrupt:
-            yield _broken("damage", f"{sub.corrupt:,} messages arrived damaged on {sub.name}", True)
+            yield _broken("damage", f"{plural(sub.corrupt, 'message')} arrived damaged on {sub.name}", True)
     if result.failed >= NO_OUTCOME_SHARE * max(1, result.sent):
         yield _broken("failed sends", f"{result.failed:,} of {result.sent:,} messages failed to be sent", False)
 

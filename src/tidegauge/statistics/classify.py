@@ -286,9 +286,9 @@ def _integrity(evidence: Evidence) -> list[str]:
     found = []
     for sub in evidence.subscriptions:
         if sub.lost and evidence.drain_end != "limit":
-            found.append(f"{sub.lost} acknowledged messages were lost ({sub.name})")
+            found.append(f"{plural(sub.lost, 'acknowledged message')} got lost ({sub.name})")
         if sub.corrupt:
-            found.append(f"{sub.corrupt} messages arrived damaged ({sub.name})")
+            found.append(f"{plural(sub.corrupt, 'message')} arrived damaged ({sub.name})")
     return found
 
 
@@ -376,10 +376,10 @@ def _message_warnings(evidence: Evidence) -> list[str]:
         counts = (
             (sub.duplicated, "arrived more than once"),
             (sub.reordered, "arrived out of order"),
-            (sub.foreign, "were not of this trial"),
-            (sub.negative_latency, "arrived before they were intended: the clock is in doubt"),
+            (sub.foreign, "did not belong to this trial"),
+            (sub.negative_latency, "arrived before the intended time: the clock is in doubt"),
         )
-        found += [f"{count} messages {text} ({sub.name})" for count, text in counts if count]
+        found += [f"{plural(count, 'message')} {text} ({sub.name})" for count, text in counts if count]
     return found
 
 

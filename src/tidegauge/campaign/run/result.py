@@ -37,7 +37,7 @@ from tidegauge.model.trial import (
 )
 from tidegauge.model.use import Limiting, Seen
 from tidegauge.model.workload import Arrival, RateSchedule
-from tidegauge.numbers import rounded
+from tidegauge.numbers import plural, rounded
 from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
 from tidegauge.statistics.figures import largest_times
 from tidegauge.statistics.histograms import summarise
@@ -426,7 +426,7 @@ def read_result(
     read_s = max(1e-3, (last_ns - first_ns) / 1e9)
     received = sum(sub.window_received for sub in subs)
     read_bytes = sum(sub.received_bytes for sub in subs)
-    corrupt = [f"{sub.corrupt} messages arrived damaged ({sub.name})" for sub in subs if sub.corrupt]
+    corrupt = [f"{plural(sub.corrupt, 'message')} arrived damaged ({sub.name})" for sub in subs if sub.corrupt]
     brief = f"everything was read within {read_s * 1e3:.0f} ms, too short for a rate that would hold for longer"
     nothing = [] if received else ["no message was received: the topics are empty, or nothing of them is kept for us"]
     validity = Validity.INVALID if nothing else Validity.DOUBTFUL if corrupt else Validity.VALID
