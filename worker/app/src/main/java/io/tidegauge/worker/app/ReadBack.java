@@ -4,6 +4,7 @@ import io.tidegauge.worker.api.CommittedPosition;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.ReadBackSpec;
+import io.tidegauge.worker.api.Secrets;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.TrialPlan;
 import io.tidegauge.worker.engine.figures.ErrorLog;
@@ -109,7 +110,7 @@ final class ReadBack {
         .setPartition(read.partition())
         .setMessages(read.messages())
         .setComplete(read.complete())
-        .setWhy(read.why())
+        .setWhy(Secrets.hide(read.why()))
         .setFirst(read.first())
         .setEnd(read.end())
         .build();
