@@ -345,5 +345,5 @@ def refuse_impossible(system: System, choice: LevelChoice, version: str, nodes: 
         why = f": {shape} no majority to replicate to, and level {wanted.number} means that {wanted.meaning}"
     raise UserError(
         f"{system.name} on {nodes} node{'s' if nodes > 1 else ''} can't give level {choice.level}{form}{why}.",
-        f"Possible here: {offers}.",
+        f"Possible here: {offers or 'nothing'}.",
     )

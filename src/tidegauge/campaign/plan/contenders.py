@@ -159,7 +159,7 @@ def _level(campaign: Campaign, system: SystemChoice, known: System) -> LevelChoi
         levels = ", ".join(str(level) for level in sorted({choice.level for choice in possible}))
         raise ImpossibleError(
             f"{campaign.source_path}: durability: {known.title} on {_nodes(nodes)} can't give level "
-            f"{wanted.level}; it can give {levels}.",
+            f"{wanted.level}; it can give {levels or 'none'}.",
             "Levels 1 and 2 need copies on several nodes; choose a level that every system can give.",
         )
     fitting = [choice for choice in ways if not wanted.form or choice.form == wanted.form]
