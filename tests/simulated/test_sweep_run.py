@@ -16,7 +16,6 @@ from tidegauge.campaign.run import execute as execute_module
 from tidegauge.campaign.run import trial
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.procedure import Experiment, Lab
-from tidegauge.hosts.memory import CacheDrop
 from tidegauge.model.events import TrialEnded
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
@@ -62,7 +61,7 @@ def test_a_system_that_can_have_no_point_is_not_fetched(scene: Scene, monkeypatc
 def test_load_generators_are_alike_by_the_systems_of_all_points(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.systems["pulsar"].driver = "pulsar"
     monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
-    monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: CacheDrop(True))
+    monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: "")
     asked: list[WorkerOptions] = []
 
     def start(host: Any, driver: str, log_directory: Path, options: WorkerOptions, _count: int, **_: Any) -> Any:

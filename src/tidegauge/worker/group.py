@@ -322,12 +322,13 @@ class WorkerGroup:
 
         What the others had meanwhile waits for it, and is handed over before the error.
         """
-        if time.monotonic_ns() < self._begin_ns:
+        if not silent_s or time.monotonic_ns() < self._begin_ns:
             return None
         for number, before_s in silent_s.items():
             silent_s[number] = before_s + min(passed_s, _STALL_S)
-        too_long = (number for number, for_s in silent_s.items() if for_s > SILENCE_S_MAX)
-        return next(too_long, None) if all_read else None
+        # Where the machine is so busy that several are, it is the one that was so for longest.
+        longest = max(silent_s, key=silent_s.__getitem__)
+        return longest if all_read and silent_s[longest] > SILENCE_S_MAX else None
 
     def totals(self) -> TotalFigures:
         """See `LoadWorker.totals`. What was lost or repeated comes from the workers' sets of sequences."""
