@@ -202,27 +202,12 @@ class Deployment:
         """End all processes and wait for them. Never raises."""
 
 
-@runtime_checkable
-class System(Protocol):
-    """A messaging system. Derive from this class: what is not abstract has a default. Any thread may call.
-
-    What it can do beyond starting servers and giving a level, it says by overriding: the defaults promise nothing.
-    """
+class Deploys(Protocol):
+    """How a system is fetched and started, and what its nodes need."""
 
     name: str
     title: str
-    driver: str
-    """The worker's driver that speaks with it: its own, or that of a system whose protocol it speaks."""
     default_version: str
-    metrics: tuple[Metric, ...] = ()
-    """Figures that its servers report of themselves and that matter; the same for each of its processes."""
-    host_needs: tuple[Probe, ...] = ()
-    """What it takes of a host beyond what every system does; `tidegauge doctor` tries it."""
-    attach_rules: AttachRules | None = None
-    """What a campaign may say of a cluster of it that others run; None if there is no such thing."""
-
-    # How it is fetched and started, and what its nodes need.
-
     server_defaults: Mapping[str, str] = MappingProxyType({})
     """Settings of its servers that Tidegauge gives where a campaign doesn't, and that follow from no deployment."""
     spaces_in_paths: bool = False
@@ -268,7 +253,9 @@ class System(Protocol):
         """About how many files and memory maps one server process has with so many partitions on it. Pure."""
         return Handles(0, 0)
 
-    # Which durability levels it gives, by which settings, and how they are recognized.
+
+class GivesLevels(Protocol):
+    """Which durability levels a system gives, by which settings, and how they are recognized."""
 
     @abstractmethod
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
@@ -290,7 +277,11 @@ class System(Protocol):
         """Pure: what replicas are still missing of the topics read back; "" once replication is complete."""
         return ""
 
-    # How clients may read its topics, and reach clusters of it that others run.
+
+class IsRead(Protocol):
+    """How clients may read its topics."""
+
+    title: str
 
     def subscription_problem(self, kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
         """Why this system has no subscriptions of a kind (never the usual one), or "" if it has. Pure.
@@ -313,11 +304,21 @@ class System(Protocol):
         """
         return False
 
+
+class Attaches(Protocol):
+    """How clusters of it that others run are reached."""
+
+    title: str
+    attach_rules: AttachRules | None = None
+    """What a campaign may say of such a cluster; None if there is no such thing."""
+
     def attach(self, request: AttachRequest) -> AttachedCluster:
         """A cluster that others run as a deployment. Asks nothing of it yet; called only where there are rules."""
         raise UserError(f"{self.title} can't be attached to.", "Leave out 'attach': Tidegauge starts it.")
 
-    # What decides whether a comparison with others is on equal terms.
+
+class IsCompared(Protocol):
+    """What decides whether a comparison with others is on equal terms."""
 
     def client_facts(self, case: Case) -> ClientFacts:
         """Pure: what this system's clients do, in words that can be compared with other systems'.
@@ -329,6 +330,21 @@ class System(Protocol):
     def hazards(self, case: Case) -> list[Hazard]:
         """Pure: settings that tilt a comparison whatever the others do, and what only this system does."""
         return []
+
+
+@runtime_checkable
+class System(Deploys, GivesLevels, IsRead, Attaches, IsCompared, Protocol):
+    """A messaging system. Derive from this class: what is not abstract has a default. Any thread may call.
+
+    What it can do beyond starting servers and giving a level, it says by overriding: the defaults promise nothing.
+    """
+
+    driver: str
+    """The worker's driver that speaks with it: its own, or that of a system whose protocol it speaks."""
+    metrics: tuple[Metric, ...] = ()
+    """Figures that its servers report of themselves and that matter; the same for each of its processes."""
+    host_needs: tuple[Probe, ...] = ()
+    """What it takes of a host beyond what every system does; `tidegauge doctor` tries it."""
 
 
 def refuse_impossible(system: System, choice: LevelChoice, version: str, nodes: int) -> None:
