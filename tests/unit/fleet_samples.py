@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from patience import wait_for
@@ -26,6 +28,17 @@ def spec(tmp_path: Path, script: str, name: str = "p", grace_s: float = 20.0, **
         stop_grace_s=grace_s,
         **more,  # type: ignore[arg-type]
     )
+
+
+@contextlib.contextmanager
+def slow_to_read(directory: Path, seconds: float) -> Iterator[Path]:
+    """An empty file that takes so long to read: whoever opens it waits for somebody who writes."""
+    pipe = directory / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Timer(seconds, lambda: os.close(os.open(pipe, os.O_WRONLY)))
+    writer.start()
+    yield pipe
+    writer.join()
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:

@@ -7,12 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import pytest
-from fleet_samples import controller, read_number, runs, spec, wait_until
+from fleet_samples import controller, read_number, runs, slow_to_read, spec, wait_until
 
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import registry
@@ -137,15 +136,10 @@ def test_controller_that_renews_keeps_its_lease(state: Path, tmp_path: Path) -> 
 
 
 def test_a_lease_lasts_while_the_agent_does_what_takes_long(state: Path, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
     with LocalHost.open(lease_s=0.5) as host:
         host.start(spec(tmp_path, "exec sleep 1000"))
-        # Whoever opens it to read waits for somebody who writes.
-        writer = threading.Timer(1.5, lambda: os.close(os.open(pipe, os.O_WRONLY)))
-        writer.start()
-        assert host.read_end(pipe, 100) == ""
-        writer.join()
+        with slow_to_read(tmp_path, 1.5) as pipe:
+            assert host.read_end(pipe, 100) == ""
         assert host.status("p").running
 
 

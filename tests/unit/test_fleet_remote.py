@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 import pytest
-from fleet_samples import runs, spec, wait_until
+from fleet_samples import runs, slow_to_read, spec, wait_until
 
 from tidegauge.attestation.data_files import Copy
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
@@ -156,15 +156,10 @@ def test_an_agent_that_does_what_takes_long_is_not_lost(
 ) -> None:
     """Nor does its lease run out meanwhile, though it reads no renewals."""
     monkeypatch.setattr(remote, "_UNHEARD_S_MAX", 0.2)
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
     with agents_on(HOSTS[:1], Direct(), said.append, lease_s=1.0) as (agent,):
         agent.start(spec(tmp_path, "sleep 1000"))
-        # Whoever opens it to read waits for somebody who writes.
-        writer = threading.Timer(2.5, lambda: os.close(os.open(pipe, os.O_WRONLY)))
-        writer.start()
-        assert agent.read_end(pipe, 100) == ""
-        writer.join()
+        with slow_to_read(tmp_path, 2.5) as pipe:
+            assert agent.read_end(pipe, 100) == ""
         assert agent.status("p").running
     assert said == []
 
