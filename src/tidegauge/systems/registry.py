@@ -70,21 +70,21 @@ def omb_drivers() -> dict[str, OmbDriver]:
     """By the value of `driverClass`, the systems that read their driver files of the OpenMessaging Benchmark."""
     all_systems()  # Whose packages can't be used is said there.
     found: dict[str, OmbDriver] = {}
-    for package in filter(_reads_omb, _own_packages()):
-        driver: OmbDriver = import_module(f"{package}.omb").OMB
-        found[driver.driver_class] = driver
+    for package in _own_packages():
+        found |= _omb_driver(package)
     for point in extensions().values():
         try:
-            if _reads_omb(point.module):
-                driver = import_module(f"{point.module}.omb").OMB
-                found[driver.driver_class] = driver
+            found |= _omb_driver(point.module)
         except Exception as error:
             raise _unusable(point, f"its module omb: {type(error).__name__}: {error}") from error
     return found
 
 
-def _reads_omb(package: str) -> bool:
-    return find_spec(f"{package}.omb") is not None
+def _omb_driver(package: str) -> dict[str, OmbDriver]:
+    if find_spec(f"{package}.omb") is None:
+        return {}
+    driver: OmbDriver = import_module(f"{package}.omb").OMB
+    return {driver.driver_class: driver}
 
 
 def get(name: str) -> System:
