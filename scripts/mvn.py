@@ -43,7 +43,10 @@ def main() -> int:
         "MAVEN_OPTS": f"-XX:TieredStopAtLevel=1 {os.environ.get('MAVEN_OPTS', '')}",
     }
     with tempfile.TemporaryDirectory(prefix="tidegauge-maven-") as scratch:
-        code, tail = run([str(maven), "--threads=2", *repository_settings(Path(scratch)), *sys.argv[1:]], environment)
+        code, tail = run(
+            [str(maven), "--threads=2", "--strict-checksums", *repository_settings(Path(scratch)), *sys.argv[1:]],
+            environment,
+        )
     missing = unreached("".join(tail)) if code else ""
     if missing:
         print(

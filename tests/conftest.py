@@ -4,9 +4,10 @@
 some seconds spends most of them compiling, so this halves what starting one costs. What is tested is the same, but for
 speed: tests that judge times are run without it.
 
-`--shuffle SEED`: files of tests in an order drawn from the seed. `--time-limit SECONDS`: no test begins later than
-that after the start; those left are skipped and listed by name. Together they let a long suite be run in parts, a
-different one each time, with the order that led to a failure repeatable.
+`--shuffle SEED`: files of tests in an order drawn from the seed, tests marked `scattered` each by itself.
+`--time-limit SECONDS`: no test begins later than that after the start; those left are skipped and listed by name.
+Together they let a long suite be run in parts, a different one each time, and an order that led to a failure be
+repeated.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # With it nothing is ever left in a buffer when the command ends, as it is for users.
     os.environ.pop("PYTHONUNBUFFERED", None)
+    # Tests share their machine with each other and whatever else runs: what that disturbs is reported, no more.
+    os.environ.setdefault("TIDEGAUGE_DISTURBANCE", "report")
     # A shell's background job ignores it, and so would every command that a test starts and interrupts.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -70,12 +73,13 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--shuffle") is None:
         return
-    files = defaultdict(list)
+    groups = defaultdict(list)
     for item in items:
-        files[item.path].append(item)
-    order = sorted(files)
+        scattered = item.get_closest_marker("scattered") is not None
+        groups[item.nodeid if scattered else str(item.path)].append(item)
+    order = sorted(groups)
     random.Random(config.getoption("--shuffle")).shuffle(order)
-    items[:] = [item for path in order for item in files[path]]
+    items[:] = [item for name in order for item in groups[name]]
 
 
 @pytest.hookimpl(tryfirst=True)  # before any fixture is set up

@@ -17,12 +17,13 @@ systems measured here does.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tidegauge.errors import UserError
-from tidegauge.model.level import Agreement, LevelChoice, LevelFinding, SyncFinding
+from tidegauge.model.level import Agreement, LevelChoice, LevelFinding, SettingChange, SyncFinding
 from tidegauge.model.load import AckedMessage
+from tidegauge.model.server import OF_THE_LOAD, Setting
 from tidegauge.model.trial import TrialResult, point_words
 
 NODES_FOR_REPLICATION = 3
@@ -67,18 +68,217 @@ def levels_for_nodes(nodes: int) -> list[int]:
     return [level.number for level in LEVELS if nodes >= NODES_FOR_REPLICATION or not level.replication_sync]
 
 
-def finding_of(
-    level: int, choice: LevelChoice, reasoning: Sequence[str], culprits: Sequence[str], form_problem: str = ""
+@dataclass(frozen=True)
+class Part:
+    """Whether one topic, queue or server keeps to one half of a level: replication, or the local disk.
+
+    Attributes:
+        scope: what it is said of: "topic orders".
+        holds: None where it can't be known: a setting that decides was not reported, or means something else there.
+        reason: the settings that say so and what follows, as a clause.
+        cause: the setting at fault; "" = `reason`.
+    """
+
+    scope: str
+    holds: bool | None
+    reason: str
+    cause: str = ""
+
+
+def is_majority(awaited: int, copies: int) -> bool:
+    """Whether those that have a message when it is acknowledged are several, and more than half of its real copies."""
+    return awaited > 1 and 2 * awaited > copies
+
+
+def weakest(parts: Sequence[Part]) -> bool | None:
+    """What all together keep: what the weakest keeps; None where that can't be known, or nothing was reported."""
+    if any(part.holds is False for part in parts):
+        return False
+    return True if parts and all(part.holds for part in parts) else None
+
+
+def find_level(
+    choice: LevelChoice,
+    replication: Sequence[Part],
+    local: Sequence[Part],
+    *,
+    caveats: Sequence[str] = (),
+    form_problem: str = "",
 ) -> LevelFinding:
-    """A finding, with problems if the level is not the one asked for. `culprits` are the settings at fault."""
-    problems: list[str] = []
-    if level != choice.level:
-        named = "; ".join(culprits) or "the settings above"
-        direction = "less" if level > choice.level else "more"
-        problems.append(f"level {choice.level} was asked for, level {level} ({direction} durable) is in force: {named}")
+    """The level that both halves give, with problems if it is not the one asked for.
+
+    What was not reported is unknown, never a default: then the level is, too. It is a problem only where no value of
+    what is unknown would give the level that was asked for.
+    """
+    wanted = level_named(choice.level)
+    replicated, synced = weakest(replication), weakest(local)
+    possible = [
+        level for level in LEVELS if replicated in (None, level.replication_sync) and synced in (None, level.local_sync)
+    ]
+    reasoning = tuple(grouped((part.scope, part.reason) for part in (*local, *replication)))
+    culprits = [
+        *(_culprits(local, synced) if synced not in (None, wanted.local_sync) else ()),
+        *(_culprits(replication, replicated) if replicated not in (None, wanted.replication_sync) else ()),
+    ]
+    problems: tuple[str, ...] = ()
+    if wanted not in possible:
+        problems = (f"level {choice.level} was asked for, {_in_force(possible, wanted)}: {'; '.join(culprits)}",)
     elif form_problem:
-        problems.append(form_problem)
-    return LevelFinding(level, tuple(reasoning), tuple(problems))
+        problems = (form_problem,)
+    if len(possible) == 1:
+        return LevelFinding(possible[0].number, reasoning, problems, caveats=tuple(caveats))
+    unknown = grouped((part.scope, part.reason) for part in (*local, *replication) if part.holds is None)
+    return LevelFinding(None, reasoning, problems, undecided=tuple(unknown), caveats=tuple(caveats))
+
+
+def no_level(*undecided: str) -> LevelFinding:
+    """The finding where nothing that decides was reported, with the reasons."""
+    return LevelFinding(None, (), (), undecided=undecided)
+
+
+def _culprits(parts: Sequence[Part], kept: bool | None) -> list[str]:
+    return grouped((part.scope, part.cause or part.reason) for part in parts if part.holds is kept)
+
+
+def _in_force(possible: Sequence[Level], wanted: Level) -> str:
+    """ "level 4 (less durable) is in force". Levels 2 and 3 are in no order: each survives what the other does not."""
+    numbers = " or ".join(str(level.number) for level in possible)
+    properties = [(level.replication_sync, level.local_sync) for level in possible]
+    asked = (wanted.replication_sync, wanted.local_sync)
+    if all(given <= wish for pair in properties for given, wish in zip(pair, asked, strict=True)):
+        order = "less durable"
+    elif all(given >= wish for pair in properties for given, wish in zip(pair, asked, strict=True)):
+        order = "more durable"
+    else:
+        # Of several that are possible one may be in an order.
+        unordered = "neither more nor less durable: " if len(possible) == 1 else ""
+        order = unordered + " or ".join(level.name for level in possible)
+    return f"level {numbers} ({order}) is in force"
+
+
+def grouped(said: Iterable[tuple[str, str]]) -> list[str]:
+    """Clauses with the scopes of which they are said: "topic a: ..."; of many that are alike "topic a and 9 more"."""
+    scopes: dict[str, dict[str, None]] = {}
+    for scope, words in said:
+        scopes.setdefault(words, {})[scope] = None
+    return [f"{_named(list(own))}: {words}" for words, own in scopes.items()]
+
+
+_SCOPES_NAMED = 3
+
+
+def _named(scopes: Sequence[str]) -> str:
+    return ", ".join(scopes) if len(scopes) <= _SCOPES_NAMED else f"{scopes[0]} and {len(scopes) - 1} more"
+
+
+def doubts_of(choice: LevelChoice, finding: LevelFinding) -> list[str]:
+    """What makes a trial doubtful because of its level: it is unknown, or settings changed meanwhile."""
+    doubts = doubts_of_change(finding)
+    if finding.level is None and not finding.changes:
+        why = "; ".join(finding.undecided or finding.reasoning)
+        declared = f"{'expected' if choice.as_found else 'declared'} {choice.level}"
+        doubts.append(f"the durability level is unknown, {declared}, and so is what an acknowledgement means ({why})")
+    return doubts
+
+
+def doubts_of_change(finding: LevelFinding) -> list[str]:
+    """What makes a trial doubtful because settings changed while it ran, or may have; also one that only reads."""
+    doubts = []
+    if finding.changes:
+        levels = f" ({finding.undecided[0]})" if finding.level is None and finding.undecided else ""
+        doubts.append(f"settings changed while it was measured: {changed_words(finding)}{levels}")
+    if finding.end_problem:
+        doubts.append(
+            f"settings could not be read back at its end, so nobody knows whether they stayed: {finding.end_problem}"
+        )
+    return doubts
+
+
+_OF_A_MOMENT = OF_THE_LOAD | {
+    "brokers",
+    "brokers.started",
+    "bundles",
+    "disk_free_alarm",
+    "leaders.by.partition",
+    "mem_alarm",
+    "nodes",
+    "partition.owners.by.partition",
+    "queue.leaders.by.queue",
+    "running",
+    "state.readOnly",
+    "state.running",
+}
+"""What servers report beside settings, and what changes as they work: who leads, who takes part."""
+_COUNTED = "so far"
+_LATE = ("ledger.", "queue.policy", "queue.storage_version")
+"""What some servers report a few seconds after a topic was made: not to have been reported is no other value."""
+_NO_SERVER = ("topic ", "policy ", "namespace ")
+"""Scopes of more than one word are those of one server of several, but for these."""
+_UNKNOWN = "unknown: "
+
+
+def setting_changes(before: Sequence[Setting], after: Sequence[Setting]) -> tuple[SettingChange, ...]:
+    """What servers reported otherwise at the end of a trial than at its start, without what changes as they work."""
+    first, last = _settings_by_scope(before), _settings_by_scope(after)
+    changes: list[SettingChange] = []
+    for scope in {**first, **last}:
+        one_server = " " in scope and not scope.startswith(_NO_SERVER)
+        # One that is missing has no other settings.
+        if one_server and not (scope in first and scope in last):
+            continue
+        old, new = first.get(scope, {}), last.get(scope, {})
+        refused = {name: value for name, value in new.items() if value.startswith(_UNKNOWN) and name not in old}
+        for name in refused or {**old, **new}:
+            was, is_now = old.get(name, ""), new.get(name, "")
+            # What was never said of a server that was there is said late, such as the limits of a node that just began.
+            late = name.startswith(_LATE) and not (was and is_now)
+            late = late or (one_server and name not in old)
+            if was != is_now and not late:
+                changes.append(SettingChange(scope, name, was, is_now))
+    return tuple(changes)
+
+
+def _settings_by_scope(settings: Sequence[Setting]) -> dict[str, dict[str, str]]:
+    scopes: dict[str, dict[str, str]] = {}
+    for setting in settings:
+        own = scopes.setdefault(setting.scope, {})
+        if setting.name not in _OF_A_MOMENT and not setting.name.endswith(_COUNTED):
+            own[setting.name] = setting.value
+    return scopes
+
+
+_CHANGES_NAMED = 8
+
+
+def changed_words(finding: LevelFinding) -> str:
+    """Each setting that changed, with both values."""
+    changes = (
+        (change.scope, f"{change.name} was {_reported(change.before)}, is {_reported(change.after)}")
+        for change in finding.changes
+    )
+    words = grouped(changes)
+    more = [f"and {len(words) - _CHANGES_NAMED} more"] if len(words) > _CHANGES_NAMED else []
+    return "; ".join([*words[:_CHANGES_NAMED], *more])
+
+
+def _reported(value: str) -> str:
+    return value or "not reported"
+
+
+def changed_level(before: LevelFinding, after: LevelFinding, changes: Sequence[SettingChange]) -> LevelFinding:
+    """What is to be said of a trial's level whose settings were other ones at its end.
+
+    Where they give another level then, it had none: nobody knows for which messages which one held.
+    """
+    if not changes:
+        return before
+    changed = replace(before, changes=tuple(changes))
+    if after.level == before.level:
+        return changed
+    begin, end = (f"level {found.level}" if found.level else "unknown" for found in (before, after))
+    held = f"{begin} until then, {end} after"
+    reasons = (f"settings changed while it was measured, {held}: {changed_words(changed)}",)
+    return replace(changed, level=None, reasoning=(*reasons, *after.reasoning), undecided=(held,), attested="")
 
 
 def describe_choice(choice: LevelChoice) -> str:

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+_COMPARED_CHARS_MAX = 200
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor (CSI)
     r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # titles, links, the clipboard (OSC and its like)
@@ -20,6 +21,8 @@ _SEQUENCES = re.compile(
 )
 # Control characters, and those that reverse the direction of what follows.
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class TidegaugeError(Exception):
@@ -68,10 +71,25 @@ class AccessRefusedError(RunFailedError):
 
 def nearest(value: str, allowed: list[str]) -> str:
     """The allowed name closest to `value`, as a phrase to append (" (did you mean 'x'?)"), or ""."""
-    close = get_close_matches(value, allowed, n=1, cutoff=0.5)
+    # What is many times as long resembles nothing, and comparing it would take long.
+    close = get_close_matches(value, allowed, n=1, cutoff=0.5) if len(value) <= _COMPARED_CHARS_MAX else ()
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
+_HALVES = re.compile(r"[\ud800-\udfff]")
+"""Of characters: what bytes that are no UTF-8 become in names of files, and what JSON may have."""
+
+
 def printable(line: str) -> str:
-    """A line without escape sequences and control characters. Tabs become spaces. Pure."""
-    return _CONTROLS.sub("", _SEQUENCES.sub("", line)).replace("\t", " ")
+    """A line without escape sequences and control characters, which can be encoded. Tabs become spaces. Pure."""
+    return _HALVES.sub("\ufffd", _CONTROLS.sub("", _SEQUENCES.sub("", line))).replace("\t", " ")
+
+
+def printable_lines(text: str) -> str:
+    """The same of a text of several lines. Pure."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def printable_json(text: str) -> str:
+    """A JSON text with what a terminal would obey, and what can't be encoded, written as escapes. Pure."""
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tidegauge.model.level import LevelChoice
+from tidegauge.model.sending import Sending
 from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Severity, Stage, Tilt
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Workload
@@ -129,6 +130,16 @@ class Case:
         """How many scopes with this beginning were read back."""
         return len({setting.scope for setting in self.in_force or () if setting.scope.startswith(beginning)})
 
+    def server_remedy(self, name: str, value: str) -> str:
+        """How a setting of servers gets its usual value: where the campaign set none, a cluster of others has it."""
+        if self.is_of_others(name):
+            return f"set {name} to {value} on the cluster"
+        return f"remove {name} from the system's `settings`: Tidegauge sets {value}"
+
+    def is_of_others(self, name: str) -> bool:
+        """Whether a setting of servers that was read back is not the campaign's own."""
+        return self.in_force is not None and name not in self.settings
+
     def number_fact(self, kind: str, name: str, otherwise: Fact, scale: float = 1.0) -> Fact:
         """A fact from a client's setting that is a number, in units of `scale`; `otherwise` if there is none."""
         text = self.client(kind, name)
@@ -178,6 +189,31 @@ def neutral_facts(workload: Workload) -> dict[Property, Fact]:
         Property.RECEIVE_QUEUE: Fact(queue, f"receive-queue={queue}"),
         Property.CONNECTIONS: Fact(1, "one connection from a client to a server"),
     }
+
+
+def sending_of(case: Case, facts: Mapping[Property, Fact], library: str = "") -> Sending | None:
+    """How the producers of a case send, by what its system says of its clients; None where nothing is sent."""
+    if not case.workload.producers:
+        return None
+    asked = neutral_facts(case.workload)
+    size, delay, codec = (
+        facts.get(name, asked[name]) for name in (Property.BATCH_SIZE, Property.BATCH_DELAY, Property.COMPRESSION)
+    )
+    in_flight = facts.get(Property.IN_FLIGHT, asked[Property.IN_FLIGHT]).value
+    return Sending(
+        batch_bytes=_amount(size),
+        batch_delay_ms=_amount(delay),
+        compression=str(codec.value or "none"),
+        in_flight_messages=in_flight if isinstance(in_flight, float | int) else case.workload.in_flight_messages(),
+        instead=next((fact.words for fact in (size, delay) if fact.value is None and fact.words), ""),
+        library=library,
+        # A fact that is still the neutral block's was not reported by anybody.
+        read_back=case.in_force is not None and not {size, delay, codec} & set(asked.values()),
+    )
+
+
+def _amount(fact: Fact) -> float | None:
+    return fact.value if isinstance(fact.value, float | int) else None
 
 
 def engine_in_flight(case: Case, neutral: Mapping[Property, Fact]) -> Fact:
@@ -457,7 +493,10 @@ def _own_settings(contenders: Sequence[Contender]) -> list[Tilt]:
     """Settings given to one system of which nobody can say here what they do to the comparison."""
     clients = [contender.client_settings for contender in contenders]
     severity = Severity.ADVICE if all(clients) else Severity.UNEQUAL
-    others = "and so were the others', with settings of their own" if all(clients) else "the others' were not"
+    if all(clients):
+        others = "and so were the others', with settings of their own"
+    else:
+        others = "the others' were not" if sum(map(bool, clients)) == 1 else "and not all of the others'"
     servers = [contender.server_settings for contender in contenders]
     return [
         *_tuned(contenders, clients, OWN_CLIENT_SETTINGS, severity, f"its clients were tuned, {others}"),

@@ -25,8 +25,12 @@ def ms(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """A count or a rate: 1,234."""
-    return MISSING if value is None or not math.isfinite(value) else f"{value:,.0f}"
+    """A count or a rate: 1,234; of small rates that are not whole three digits: 0.5, 2.33."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if abs(value) < 9.95 and abs(value - round(value)) >= 0.005:
+        return f"{value:.3g}"
+    return f"{value:,.0f}"
 
 
 def short(value: float | None) -> str:
@@ -96,9 +100,9 @@ def listed(words: Sequence[str]) -> str:
 
 
 def local_time(iso: str) -> str:
-    """A UTC time of a run file in this machine's time zone: "2026-11-21 03:24:36"; "" for none."""
+    """A UTC time of a run file in this machine's time zone: "2026-11-21 03:24:36 UTC"; "" for none."""
     try:
-        return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
     except ValueError:
         return iso
 

@@ -76,6 +76,15 @@ def typed(kind: type[T], content: object) -> T:
     return result
 
 
+def is_unicode(text: str) -> bool:
+    """Whether it can be written: half of a character, as JSON and names of files may have it, can't."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 Parts = Sequence[tuple[str, Any]]
 
 

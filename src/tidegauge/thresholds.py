@@ -170,6 +170,8 @@ def parse_threshold(text: object, known: Known | None = None) -> Threshold:
         system=scope.get("of", ""),
         point=_point(scope.get("at", "")),
     )
+    if made.limit < 0 or (made.limit == 0 and sign == "<"):
+        raise ValueError(f"'{text}': no figure is below 0, so this is the same whatever is measured")
     if made.is_ratio and made.system:
         raise ValueError(f"'{text}': a ratio names its two systems already, so 'of {made.system}' has no meaning")
     if known is not None:
@@ -180,7 +182,9 @@ def parse_threshold(text: object, known: Known | None = None) -> Threshold:
 def _figure(name: str, ratio: bool) -> str:
     names = known_names()
     if name not in names:
-        raise ValueError(f"unknown figure '{name}'{nearest(name, names)}; known: {', '.join(names)}")
+        # "p99" is short for one of many, of which the first is the one that reports lead with.
+        longer = next((f" (did you mean '{each}'?)" for each in names if name.lower() in each.split("_")), "")
+        raise ValueError(f"unknown figure '{name}'{nearest(name, names) or longer}; known: {', '.join(names)}")
     if ratio and name in FIGURES and FIGURES[name].kind is Kind.COUNTED:
         raise ValueError(f"'{name}' is a count, often 0, so a ratio of it says nothing; ask it of each system")
     return name
@@ -197,7 +201,8 @@ def _operator(sign: str, name: str) -> str:
 
 def _limit(text: str) -> float:
     try:
-        limit = float(text)
+        # Python takes an underscore between digits, which nobody means.
+        limit = math.nan if "_" in text else float(text)
     except ValueError:
         limit = math.nan
     if not math.isfinite(limit):
@@ -363,7 +368,7 @@ def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) ->
     values = [figure.of(result) for result in asked.results if result.spec.system == system]
     known = [value for value in values if value is not None]
     missing = [value for value in known if not threshold.holds(value)]
-    worst = max(missing or known, default=None)
+    worst = _worst(threshold, missing or known)
     open_ = len(known) < len(values) or not values
     outcome = Outcome.MISSED if missing else Outcome.INCONCLUSIVE if open_ else Outcome.MET
     trials = plural(len(values), "trial")
@@ -373,8 +378,18 @@ def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) ->
     elif open_:
         why = f"{figure.title}: not known for {len(values) - len(known)} of {trials}"
     else:
-        why = f"{seen}{' at most' if several else ''}, {trials}"
+        most = " at least" if threshold.operator in (">", ">=") else " at most"
+        why = f"{seen}{most if several else ''}, {trials}"
     return Ruling(threshold.text, asked.experiment, system, asked.where, outcome, worst, None, len(values), why)
+
+
+def _worst(threshold: Threshold, values: Sequence[float]) -> float | None:
+    """The value that is furthest from what is asked, or nearest to missing it; None without any."""
+    if threshold.operator in (">", ">="):
+        return min(values, default=None)
+    if threshold.operator == "==":
+        return max(values, key=lambda value: abs(value - threshold.limit), default=None)
+    return max(values, default=None)
 
 
 def _ruling(threshold: Threshold, asked: Asked, subject: str, own: _Own, interval: Interval | None) -> Ruling:
@@ -406,3 +421,14 @@ def _ruling(threshold: Threshold, asked: Asked, subject: str, own: _Own, interva
         outcome = Outcome.INCONCLUSIVE if outcome is Outcome.MET else outcome
         why += f"; {plural(own.without, 'block')} {'has' if own.without == 1 else 'have'} no {kind.title}"
     return Ruling(*where, outcome, value, interval, len(values), why)
+
+
+def repeats_may_decide(ruling: Ruling) -> bool:
+    """Whether more repeats may decide a threshold that is open.
+
+    Not where there is no figure, nor where a trial does not know what it counts: repeats take nothing of that away.
+    """
+    if ruling.outcome is not Outcome.INCONCLUSIVE or ruling.value is None:
+        return False
+    figure = FIGURES.get(parse_threshold(ruling.threshold).figure)
+    return figure is None or figure.kind is not Kind.COUNTED

@@ -15,7 +15,8 @@ import psutil
 import pyarrow.parquet
 from patience import Patience, starved_us, wait_for
 
-from tidegauge.store.telemetry import ROWS_MAX, use_rows
+from tidegauge.store.tables import ROWS_MAX
+from tidegauge.store.telemetry import use_rows
 
 PATIENCE_S = 90.0
 """How long tests wait for a step of a short run, on a calm machine of usual speed."""

@@ -54,6 +54,11 @@ class Namespace:
     def json(self, *arguments: str) -> Any:
         return json.loads(self.tidegauge(*arguments, "--json").stdout)
 
+    def python(self, program: str) -> str:
+        """What a program prints there."""
+        line = ["ip", "netns", "exec", self.name, sys.executable, "-c", program]
+        return subprocess.run(line, check=True, capture_output=True, text=True).stdout.strip()
+
     @property
     def processes(self) -> list[psutil.Process]:
         """Those in the host's network."""

@@ -1,6 +1,8 @@
-"""What a test's Kafka has: topics and groups, asked by a program of its own with the server's jars."""
+"""What a test's Kafka has: topics, groups and records, asked by programs of their own with the server's jars."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from java_source import run_java_source
 
@@ -9,8 +11,16 @@ from tidegauge.systems import registry
 
 def broker_names(servers: str, *create: str) -> list[tuple[str, str]]:
     """Every ("topic", name) and ("group", name) that is not Kafka's own, after creating some topics."""
-    kafka = registry.get("kafka")
-    jars = kafka.provision(kafka.default_version, lambda _: None).directory
-    said = run_java_source("KafkaNames.java", jars, servers, *create)
+    said = run_java_source("KafkaNames.java", _jars(), servers, *create)
     lines = [line.partition(" ") for line in said.splitlines()]
     return [(kind, name) for kind, _, name in lines if not name.startswith("__")]
+
+
+def delete_records(servers: str, topic: str) -> int:
+    """Delete what the topic's one partition has now. Returns how many records it has ever had until then."""
+    return int(run_java_source("KafkaDelete.java", _jars(), servers, topic))
+
+
+def _jars() -> Path:
+    kafka = registry.get("kafka")
+    return kafka.provision(kafka.default_version, lambda _: None).directory

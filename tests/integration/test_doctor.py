@@ -88,7 +88,7 @@ def test_a_run_takes_its_figures_and_tells_shares_and_costs(measured: tuple[Plac
     stored = json.loads((place.only_run() / "ceilings.json").read_text())
     jsonschema.validate(stored, schema_named("ceilings"))
     shown = place.run("show", "last").stdout
-    assert ("Of what this machine can do" in shown and "cost, USD" in shown) == valid
+    assert ("Of what its host can do" in shown and "cost, USD" in shown) == valid
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])

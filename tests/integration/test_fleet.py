@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,8 @@ def test_two_hosts_become_a_fleet_and_leave_nothing(hosts: list[Namespace], tmp_
         ("10.213.7.2", "load", True),
     ]
     check(head, tmp_path)
+    assert all(entered_by_nobody(host) == "" for host in hosts)
+    assert not listens(head, METRICS_OF_HEAD)
     if shutil.which("nft"):
         assert "Ray is reached at 10.213.7.1 only" in " ".join(begun.stdout.split())
         assert reaches(other, "10.213.7.1")
@@ -72,6 +75,41 @@ def test_two_hosts_become_a_fleet_and_leave_nothing(hosts: list[Namespace], tmp_
         if shutil.which("nft"):
             line = ["ip", "netns", "exec", host.name, "nft", "list", "tables"]
             assert subprocess.run(line, check=True, capture_output=True, text=True).stdout == ""
+
+
+METRICS_OF_HEAD = 7008
+"""Ray's own figures, for which it wants no token."""
+ENTERS = """
+import os, sys
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+for path in sys.argv[1:]:
+    try:
+        os.stat(path)
+    except PermissionError:
+        continue
+    print(path)
+"""
+
+
+def entered_by_nobody(host: Namespace) -> str:
+    """Of Ray's sockets, its session and logs on a host those that another user gets at. It opens them to everybody."""
+    line = ["ip", "netns", "exec", host.name, "cat", "/proc/net/unix"]
+    listed = subprocess.run(line, check=True, capture_output=True, text=True).stdout.splitlines()
+    sockets = {path for entry in listed if "tidegauge-ray-" in (path := entry.split()[-1])}
+    assert sockets, "Ray has sockets"
+    directory = Path(json.loads((host.state / "fleet/node.json").read_text())["directory"])
+    files = [*directory.rglob("*.log"), *directory.rglob("*.err")]
+    assert files, "Ray has logs"
+    line = [sys.executable, "-c", ENTERS, *map(str, (*sockets, *files, directory / "r"))]
+    return subprocess.run(line, check=True, capture_output=True, text=True).stdout
+
+
+def listens(host: Namespace, port: int) -> bool:
+    asks = f"import socket; socket.create_connection(('{host.address}', {port}), 5)"
+    line = ["ip", "netns", "exec", host.name, sys.executable, "-c", asks]
+    return subprocess.run(line, check=False, capture_output=True).returncode == 0
 
 
 def reaches(host: Namespace, address: str) -> bool:

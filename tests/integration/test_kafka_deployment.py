@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from command import KAFKA_CAMPAIGN, Place
 from deployments import failure_of, listening_addresses, ready, taken_port
 from patience import Patience
 
@@ -86,3 +87,12 @@ def test_a_wrong_value_names_the_setting(tmp_path: Path) -> None:
 
 def test_too_little_heap_is_reported(tmp_path: Path) -> None:
     assert "ran out of memory" in failure_of("kafka", tmp_path, {}, heap_mb=12).message
+
+
+def test_a_version_that_nobody_has_leaves_no_run(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    done = place.run("run", str(place.write(KAFKA_CAMPAIGN)), "--systems", "kafka@9.9.9")
+    assert done.returncode == 2, done.printed
+    assert "Nearest that do" in done.printed
+    assert "--resume" not in done.printed
+    assert not list(place.runs.iterdir())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 
 from chromium import MARKS, PHONE, Seen, browser, seen
-from report_samples import HOSTILE
+from report_samples import HOSTILE, interrupted_run, sample_run
 from run_samples import result, second, spec, totals
 from worker_samples import second_of_several
 
@@ -21,6 +22,39 @@ from tidegauge.live.server import LiveServer
 
 __all__ = ["browser", "seen"]
 pytestmark = MARKS
+
+
+def test_a_report_from_elsewhere_reads_nothing_else(seen: Seen, tmp_path: Path) -> None:
+    secret = interrupted_run(tmp_path, "secret")
+    theirs = interrupted_run(tmp_path, "theirs")
+    script = """fetch("/report/NAME").then(answer => answer.text()).then(
+        text => { document.body.innerText = "STOLEN " + text.length }, () => { document.body.innerText = "refused" });
+        document.title = "ran"; """
+    (theirs / "report.html").write_text(f"<body><script>{script.replace('NAME', secret.name)}</script>")
+    server = LiveServer(tmp_path, "127.0.0.1", 0)
+    server.start()
+    try:
+        page = seen.opened(server.url(f"/report/{theirs.name}"))
+        page.wait_for_function("document.body.innerText != ''")
+        assert (page.title(), page.inner_text("body")) == ("ran", "refused")
+    finally:
+        server.close()
+
+
+def test_our_own_report_works_in_its_sandbox(seen: Seen, tmp_path: Path) -> None:
+    run = sample_run(tmp_path, trials=1)
+    server = LiveServer(tmp_path, "127.0.0.1", 0)
+    server.start()
+    try:
+        page = seen.opened(server.url(f"/report/{run.name}"))
+        folded = page.locator("details:not([open])").count()
+        assert folded > 0
+        page.locator("#unfold").click()
+        assert page.locator("details:not([open])").count() < folded, "its script works"
+        assert page.locator(".canvas svg").count() > 3
+        assert not seen.complaints
+    finally:
+        server.close()
 
 
 @pytest.fixture
@@ -60,7 +94,7 @@ def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.
     text_is(page, "#trial", "0003-latency-kafka: measure")
     page.wait_for_function("() => /^About \\d+ (s|min) left$/.test(document.querySelector('#left').textContent)")
     text_is(page, "#charts .now", "19,990")
-    line = "document.querySelector('#charts polyline').getAttribute('points').split(' ').length"
+    line = "document.querySelector('#charts path').getAttribute('d').split(' ').length"
     assert page.evaluate(line) == 5
     trial.second(second(5), "drain")
     page.wait_for_function(f"() => {line} === 6")
@@ -72,6 +106,26 @@ def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.
     assert "Tidegauge report" in page.title()
     assert {address.split("/")[2] for address in seen.requests} == {f"127.0.0.1:{server.port}"}
     assert [complaint for complaint in seen.complaints if "favicon" not in complaint] == []
+
+
+def test_a_chart_has_gaps_where_nothing_is_known_and_begins_at_0(
+    seen: Seen, server: LiveServer, run: store.RunStore
+) -> None:
+    page = seen.opened(server.live_url(run.path))
+    trial = run.trial(spec(number=3))
+    for number in (0, 1, 2, 6, 8, 9):
+        trial.second(replace(second(number), in_flight=0), "measure")
+    text_is(page, "#charts .now", "19,990")
+    drawn = "document.querySelector('#charts path').getAttribute('d')"
+    pieces = f"{drawn}.split('M').slice(1).map(one => one.split('L').length)"
+    page.wait_for_function(f"() => {pieces}.join() === '3,1,2'")
+    assert "NaN" not in page.locator("#charts path").first.get_attribute("d")
+    in_flight = page.locator("#charts figure", has_text="In flight")
+    assert "0 to 0" in in_flight.text_content()
+    used = page.locator("#charts figure", has_text="Disk busy")
+    assert used.locator("path").get_attribute("d") == "", "nobody looked"
+    assert used.locator(".now").inner_text() == "-"
+    run.finish("finished")
 
 
 def test_hostile_words_run_nothing_and_a_phone_suffices(seen: Seen, server: LiveServer, run: store.RunStore) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from command import Place, valid_unless_starved
 from deployments import ready
+from ruamel.yaml import YAML
 
 from tidegauge.model.level import LevelChoice
 from tidegauge.store.seconds import read_seconds
@@ -101,6 +102,13 @@ def test_the_rate_is_measured_at_the_level_of_the_files_settings(steady: dict[st
     assert result["level"]["level"] == 4
     assert len(result["subscriptions"]) == 2
     assert all(one["received"] == result["acked"] > 0 and one["lost"] == 0 for one in result["subscriptions"])
+    sent = result["sending"]
+    assert (sent["batch_bytes"], sent["batch_delay_ms"], sent["compression"]) == (131_072, 1, "none")
+    assert sent["read_back"] is True
+    assert sent["library"].startswith("kafka-clients 4.")
+    kept = json.loads(trial_file(steady, result["spec"]["trial_id"]).with_name("settings.json").read_text())["client"]
+    (linger,) = (one for one in kept if (one["scope"], one["name"]) == ("producer", "linger.ms"))
+    assert (linger["is_default"], linger["default_value"]) == (False, "5"), "as the client's library defines it"
 
 
 def test_the_json_has_the_same_figures_as_the_run(steady: dict[str, Any], place: Place) -> None:
@@ -123,8 +131,9 @@ def test_the_json_has_the_same_figures_as_the_run(steady: dict[str, Any], place:
 
 def test_the_run_keeps_the_files_and_tells_what_differs(steady: dict[str, Any], place: Place, driver: Path) -> None:
     run = Path(steady["report"]["run"]["path"])
-    assert (run / "omb/driver-driver.yaml").read_text() == driver.read_text()
-    assert (run / "omb/workload-steady.yaml").read_text() == (place.root / "steady.yaml").read_text()
+    yaml = YAML(typ="safe")
+    for kept, given in (("driver-driver.yaml", driver), ("workload-steady.yaml", place.root / "steady.yaml")):
+        assert yaml.load(run / "omb" / kept) == yaml.load(given)
     notes = " ".join(steady["report"]["run"]["notes"])
     for word in ("enable.auto.commit", "level 4", "--time-scale", "publishLatency"):
         assert word in notes
@@ -192,3 +201,39 @@ def test_a_cluster_that_is_not_there_is_reported_and_the_next_driver_goes_on(pla
     assert first["omb_results"] == []
     assert "Kafka" in first["error"]["message"] or "kafka" in first["error"]["message"]
     assert second["omb_results"]
+
+
+RABBITMQ = """\
+name: secret-{name}
+driverClass: io.openmessaging.benchmark.driver.rabbitmq.RabbitMqBenchmarkDriver
+amqpUris: [{uri}]
+queueType: QUORUM
+messagePersistence: true
+"""
+NEEDLE = "hunter2canary"
+
+
+@pytest.mark.slow
+def test_no_password_of_a_driver_file_is_in_a_run(tmp_path: Path) -> None:
+    place = Place(tmp_path, reports=True)
+    uris = {
+        "escaped": f'"amqp:\\/\\/bench:{NEEDLE}@127.0.0.1:1"',
+        "at": f"amqp://bench:x@{NEEDLE}@127.0.0.1:1 # {NEEDLE}",
+    }
+    drivers = [place.write(RABBITMQ.format(name=name, uri=uri + "\n"), f"{name}.yaml") for name, uri in uris.items()]
+    comment = f'client.id=x\n  #sasl.jaas.config=a.Module required username="u" password="{NEEDLE}";'
+    commented = DRIVER.format(address=f"127.0.0.1:9\n  {comment}").replace("name:", f"# {NEEDLE}\nname:")
+    drivers.append(place.write(commented, "commented.yaml"))
+    workload = workload_file(place.root, "closed-port")
+    done = place.run(
+        *("omb", str(workload), "--time-scale", "0.05"),
+        *(word for driver in drivers for word in ("--driver", str(driver))),
+    )
+    assert done.returncode == 1, done.printed
+    assert NEEDLE not in done.printed
+    runs = list(place.runs.iterdir())
+    assert len(runs) == len(drivers)
+    for run in runs:
+        assert {"campaign.yaml", "omb", "report.html", "run.json"} <= {path.name for path in run.iterdir()}
+    written = [path for top in (place.runs, place.state) for path in top.rglob("*") if path.is_file()]
+    assert [path for path in written if NEEDLE.encode() in path.read_bytes()] == []

@@ -16,6 +16,7 @@ from report_samples import HOSTILE, interrupted_run, sample_run
 
 from tidegauge import store
 from tidegauge.cli.main import run_command
+from tidegauge.report.html.page import index_page, index_row
 
 __all__ = ["browser", "seen"]
 pytestmark = MARKS
@@ -119,11 +120,13 @@ def test_a_link_opens_the_part_that_it_leads_to(seen: Seen, report: Path) -> Non
     assert seen.complaints == []
 
 
-def test_on_paper_everything_is_open(seen: Seen, report: Path) -> None:
+def test_on_paper_every_part_is_open_and_what_pictures_show_already_is_not_listed(seen: Seen, report: Path) -> None:
     page = seen.opened(report.as_uri())
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("#trials table").is_visible()
+    assert page.locator(".plot .canvas").first.is_visible()
+    assert page.locator(".plot details:visible").count() == 0
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("#trials").get_attribute("open") is None
 
@@ -167,6 +170,36 @@ def test_a_phone_needs_no_scrolling_sideways(seen: Seen, report: Path) -> None:
     height = page.eval_on_selector(".canvas svg text", "one => one.getBoundingClientRect().height * 1")
     assert height >= 9
     assert seen.complaints == []
+
+
+def test_a_list_of_runs_with_long_names_needs_no_scrolling_sideways(seen: Seen, runs: Path, tmp_path: Path) -> None:
+    rows = [index_row(store.load_run(run.path), "") for run in store.list_runs(runs)]
+    address = tmp_path / "index.html"
+    address.write_text(index_page([{**row, "name": f"{row['name']}-of-a-very-long-campaign"} for row in rows]))
+    page = seen.opened(address.as_uri())
+    wide = page.eval_on_selector(".scroll", "one => [one.scrollWidth, one.clientWidth]")
+    assert wide[0] <= wide[1]
+
+
+def test_on_a_phone_no_first_column_hides_the_others(seen: Seen, runs: Path, report: Path) -> None:
+    for address, table in (((runs / "index.html").as_uri(), ".sortable"), (report.as_uri(), "#trials table")):
+        page = seen.opened(address)
+        page.set_viewport_size(PHONE)
+        page.evaluate("for (const one of document.querySelectorAll('details.fold')) one.open = true")
+        widths = page.eval_on_selector_all(
+            f"{table} tbody th", "all => all.map(one => one.getBoundingClientRect().width)"
+        )
+        assert max(widths) <= PHONE["width"] / 2
+
+
+def test_paper_has_names_of_systems_and_whole_lines(seen: Seen, report: Path) -> None:
+    page = seen.opened(report.as_uri())
+    assert page.locator(".paper:visible").count() == 0
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".paper:visible").count() == page.locator(".plots:visible").count() > 2
+    wide = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+    assert page.eval_on_selector_all("pre", wide) == 0
 
 
 def test_labels_do_not_stand_on_each_other_nor_outside(seen: Seen, report: Path) -> None:

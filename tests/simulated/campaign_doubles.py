@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
+from pyroaring import BitMap64
 
 from tidegauge.attestation.data_files import Message
 from tidegauge.campaign.run.result import Measuring, Observed, make_result
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fairness import Case, ClientFacts, Fact, Hazard, Property, neutral_facts
-from tidegauge.fleet.api import ProcessSpec, ProcessStatus
+from tidegauge.fleet.api import ProcessSpec, ProcessStatus, ServersSeen
 from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.storage import free_space
 from tidegauge.hosts.tracefs import NoTraceError
@@ -37,13 +38,15 @@ from tidegauge.model.load import (
     WindowFigures,
     WorkerFacts,
 )
+from tidegauge.model.message import PartitionRead
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import LoadResult, LoadSpec, TrialResult, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest
-from tidegauge.worker.api import LeftResults, LoadOrder, OnProgress, Share, ignore_progress
+from tidegauge.worker.api import LeftResults, LoadOrder, OnProgress, Share, Trace, ignore_progress
+from tidegauge.worker.sequences import Missing
 
 SECOND_S = 0.02
 
@@ -137,6 +140,12 @@ class FakeWorker:
     processes: tuple[str, ...] = ("worker",)
     pids: tuple[int, ...] = ()
     left: Sequence[LeftResults] = ()
+    present: list[Sequence[int]] = field(default_factory=list)
+    """What a fresh reader finds, pass by pass; then nothing."""
+    unread: str = ""
+    """What keeps it from the end."""
+    untraceable: str = ""
+    """Why it can't begin."""
 
     def __post_init__(self) -> None:
         self.window = (0, 0)
@@ -209,6 +218,20 @@ class FakeWorker:
             gc_pause_ns=0,
             heap_used_bytes=10**7,
         )
+
+    def close_consumers(self, subscriptions: list[str]) -> None:
+        self.journal.note(f"close consumers of {', '.join(subscriptions)}")
+
+    def missing(self, subscriptions: Sequence[str]) -> Mapping[str, Missing]:
+        lost = {sub.name: sub.lost for sub in self._figures().subscriptions}
+        return {name: {0: BitMap64(range(lost[name]))} for name in subscriptions}
+
+    def trace(self, order: LoadOrder, subscription: str, timeout_s: float, *, whole: bool) -> Trace:
+        self.journal.note(f"trace {subscription} {'from the beginning' if whole else 'from its position'}")
+        if self.untraceable:
+            raise RunFailedError(self.untraceable)
+        seen = self.present.pop(0) if self.present else ()
+        return Trace({0: BitMap64(seen)}, (PartitionRead(0, 0, len(seen), not self.unread, self.unread),))
 
     def stop_producers(self, grace_s: float) -> int:
         self.journal.note("stop producers")
@@ -408,6 +431,9 @@ class FakeHost:
     def agent_cpu_s(self) -> float:
         self.agent_s += 0.25
         return self.agent_s
+
+    def follow_servers(self, clients: Sequence[str]) -> ServersSeen:
+        return ServersSeen.ALL
 
     def samples(self, after: int) -> list[Any]:
         return []

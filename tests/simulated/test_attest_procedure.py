@@ -46,6 +46,11 @@ class Stage:
 
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    return staged(tmp_path, monkeypatch)
+
+
+def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """Servers in memory, with a trial's directory."""
     monkeypatch.setattr(attest_cycle, "_SETTLE_S", 0.02)
     world = World(Journal(), Honest())
 

@@ -225,7 +225,7 @@ def test_mixed_adds_a_late_subscription_and_keeps_the_others_apart() -> None:
     assert planned.late.subscriptions == 1
     summary = lab.findings[0].summary
     assert "publish response p99: 2 ms before, 8 ms during, 3 ms after" in summary
-    assert "end-to-end of readers that keep up p99: 5 ms before, 20 ms during, 6 ms after" in summary
+    assert "end-to-end of readers from the start p99: 5 ms before, 20 ms during, 6 ms after" in summary
     assert lab.findings[0].details["phases"]["during"]["tailing_end_to_end_p99_ms"] == pytest.approx(20, rel=0.01)
 
 

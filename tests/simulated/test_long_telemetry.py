@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import tracemalloc
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tidegauge.limiting.window_use import Tally
-from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample, ThreadUse
+from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, ProgramUse, Sample, ThreadUse
 from tidegauge.store.telemetry import HOST, PROCESSES, MetricRow, TelemetryLog, read_telemetry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +32,8 @@ def looks(seconds: int, processes: int) -> Iterator[Sample]:
         share = 0.5 + (second * 7919 % 1000) / 2001
         host = HostUse(
             64, share * 64, share * 7, share, share / 3, 1 << 38, (1 << 37) + second, 10**9 + second, 10**9, 10**8,
-            10**8, 10**6, 10**3, 10**6, share, share, share, share, share,
+            10**8, 10**6, 10**3, 10**6, share, share, share, share, share, share, share, share, -share / 9,
+            10**7 + second, 10**7 + second, 10**9 + second,
         )  # fmt: skip
         use = ProcessUse(
             name="pulsar-bookie-1",
@@ -47,11 +49,13 @@ def looks(seconds: int, processes: int) -> Iterator[Sample]:
             cpus_allowed=64.0,
             gc_pause_s=share / 100,
             gc_pause_max_s=share / 200,
+            waiting=(ThreadUse(second * 3, "bookie-io-1-0", share, share / 9),),
         )
+        programs = [ProgramUse(f"cc1plus-{n}", "session-3.scope", 3, share, 10**7, 10**7, 10**9) for n in range(3)]
         device = DeviceUse("254:0", "vda", 10**4, 10**8, 10**4, 10**8, share, share, 10**3, share)
         begun_ns = 10**15 + second * 10**9
         cluster = tuple(replace(use, name=f"pulsar-bookie-{number}") for number in range(1, processes + 1))
-        yield Sample(second + 1, begun_ns, begun_ns + 10**9, host, cluster, (device,), 0.01)
+        yield Sample(second + 1, begun_ns, begun_ns + 10**9, host, cluster, (device,), 0.01, programs=tuple(programs))
 
 
 def follow(log: TelemetryLog, tally: Tally, samples: Iterator[Sample]) -> None:
@@ -88,6 +92,7 @@ def test_memory_does_not_grow_with_time(tmp_path: Path) -> None:
     try:
         before, _ = tracemalloc.get_traced_memory()
         follow(log, tally, looks(WARM_S, 4))
+        gc.collect()  # What is only not yet collected is no growth.
         after, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -177,8 +177,8 @@ def test_drift_over_the_window_is_put_in_words() -> None:
     [
         (1000.0, ""),
         (970.0, ""),
-        (900.0, "the system is behind the schedule: 900 instead of 1,000 msg/s over the last 6 s"),
-        (1100.0, "the system is still catching up: 1,100 instead of 1,000 msg/s over the last 6 s"),
+        (900.0, "the load is behind its schedule: 900 instead of 1,000 msg/s over the last 6 s"),
+        (1100.0, "the load is still catching up: 1,100 instead of 1,000 msg/s over the last 6 s"),
     ],
 )
 def test_an_open_loop_is_steady_only_on_schedule(rate: float, says: str) -> None:
@@ -302,7 +302,7 @@ def test_what_consumers_found_queued_at_their_start_is_worked_off_first(rate: fl
     """0.3 s of messages wait, and 0.015 s of them fewer each second: below 2 % of what is sent, and all the latency."""
     queued = points(LIMIT, rate=lambda _s: rate, backlog=lambda s: rate * max(0.004, 0.3 - 0.015 * s))
     assert unsteady_because(queued[:10]) == (
-        "consumers are still catching up with what was queued at the start: about 0.18 s behind"
+        "consumers are still catching up with what was queued before: about 0.18 s behind"
     )
     ended = ended_at(queued, None)
     assert ended is not None
@@ -331,7 +331,7 @@ def test_the_debt_of_the_start_may_outlast_the_warm_up() -> None:
     """Then the warm-up's limit ends it, and the trial says why it was not steady."""
     seen, _ = served(30, lambda s: 300.0 if s == 0 else 1005.0)
     assert ended_at(seen, 1000.0) is None
-    assert unsteady_because(seen, 1000.0).startswith("sending is still catching up with what was queued at the start")
+    assert unsteady_because(seen, 1000.0).startswith("sending is still catching up with what was queued before")
 
 
 def receiving(

@@ -21,7 +21,7 @@ from tidegauge.campaign.run.trial import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
 from tidegauge.model.events import Note
-from tidegauge.model.level import LevelFinding
+from tidegauge.model.level import LevelFinding, SettingChange
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
@@ -194,28 +194,104 @@ def test_a_topic_that_was_refused_does_not_remain(scene: AttachedScene, monkeypa
     monkeypatch.setattr(session, "ATTACHED_READY_S_MAX", 0.3)
     monkeypatch.setattr(scene.worker, "probe", refuse("Kafka could not create topic bench.probe: not authorized"))
     monkeypatch.setattr(scene.worker, "delete_topics", refuse("not authorized either"))
-    with pytest.raises(StartFailedError, match="could not create topic"):
+    with pytest.raises(StartFailedError, match="could not create topic") as caught:
         scene.run_attached()
+    # It was reached, and let us in.
+    assert "see what it allows (settings, copies, names, rights)" in caught.value.hint
+    assert "TLS" not in caught.value.hint
     assert scene.notes() == ""
     assert state_files() == []
 
 
 def test_a_known_level_that_is_not_the_one_asked_for_stops_the_run(scene: AttachedScene) -> None:
     scene.system.finding = LevelFinding(4, ("flush.messages is the default",), ("level 3 was asked for, level 4",))
-    with pytest.raises(LevelMismatchError, match="level 3 was asked for, level 4"):
+    with pytest.raises(LevelMismatchError, match="level 3 was asked for, level 4") as caught:
         scene.run_attached()
+    # Nothing of the campaign changed it.
+    assert "Ask for the level that the cluster gives" in caught.value.hint
+    assert "campaign, or" not in caught.value.hint
     assert state_files() == []
+
+
+def test_what_others_do_not_report_leaves_the_level_unknown_and_is_measured(scene: AttachedScene) -> None:
+    scene.system.finding = LevelFinding(None, ("topic a: x",), undecided=("topic a: flush.messages is not reported",))
+    result = scene.run_attached()
+    assert (result.level.level, result.validity) == (None, Validity.DOUBTFUL)
+    assert result.reasons == (
+        "the durability level is unknown, declared 3, and so is what an acknowledgement means "
+        "(topic a: flush.messages is not reported)",
+    )
 
 
 def test_a_level_that_may_not_be_read_is_unknown_and_makes_the_figures_doubtful(scene: AttachedScene) -> None:
     scene.described.append(Setting("topic bench.x", "configuration", "unknown: no right to read the configuration"))
     scene.system.finding = LevelFinding(4, ("guessed",), ("level 3 was asked for",))
     result = scene.run_attached()
-    assert result.level == LevelFinding(
-        None, ("topic bench.x: configuration is unknown: no right to read the configuration",)
-    )
+    why = ("topic bench.x: configuration is unknown: no right to read the configuration",)
+    assert result.level == LevelFinding(None, why, undecided=why)
     assert result.validity is Validity.DOUBTFUL
-    assert "the durability level is unknown" in result.reasons[0]
+    assert "the durability level is unknown, declared 3" in result.reasons[0]
+
+
+class TestSettingsThatChangeMeanwhile:
+    """What servers report is read back again when everything was received, and compared."""
+
+    def changing(self, scene: AttachedScene, monkeypatch: pytest.MonkeyPatch, *after: Setting) -> None:
+        """The topic's flush.messages is 1 until consumers have everything."""
+        topic = Setting("topic bench.x", "flush.messages", "1")
+        scene.described.append(topic)
+
+        def derive(settings: list[Setting], *_: Any) -> LevelFinding:
+            return LevelFinding(3 if topic in settings else 4, ("by flush.messages",))
+
+        stop = scene.worker.stop_producers
+
+        def stopping(grace_s: float) -> int:
+            scene.described = [setting for setting in scene.described if setting != topic] + list(after)
+            return stop(grace_s)
+
+        monkeypatch.setattr(scene.system, "derive_level", derive)
+        monkeypatch.setattr(scene.worker, "stop_producers", stopping)
+
+    def test_another_level_at_the_end_is_none(self, scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.changing(scene, monkeypatch, Setting("topic bench.x", "flush.messages", "100"))
+        result = scene.run_attached()
+        assert (result.level.level, result.validity) == (None, Validity.DOUBTFUL)
+        assert result.level.changes == (SettingChange("topic bench.x", "flush.messages", "1", "100"),)
+        assert result.reasons == (
+            "settings changed while it was measured: topic bench.x: flush.messages was 1, is 100 "
+            "(level 3 until then, level 4 after)",
+        )
+
+    def test_a_change_that_leaves_the_level_is_a_doubt(
+        self, scene: AttachedScene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        same = Setting("topic bench.x", "flush.messages", "1")
+        self.changing(scene, monkeypatch, same, Setting("topic bench.x", "retention.ms", "5"))
+        result = scene.run_attached()
+        assert (result.level.level, result.validity) == (3, Validity.DOUBTFUL)
+        assert result.reasons == (
+            "settings changed while it was measured: topic bench.x: retention.ms was not reported, is 5",
+        )
+
+    def test_what_can_not_be_asked_again_is_a_doubt(
+        self, scene: AttachedScene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        stop = scene.worker.stop_producers
+
+        def stopping(grace_s: float) -> int:
+            monkeypatch.setattr(scene.worker, "describe", refuse("Kafka could not describe topic x: timed out."))
+            return stop(grace_s)
+
+        monkeypatch.setattr(scene.worker, "stop_producers", stopping)
+        result = scene.run_attached()
+        assert (result.level.level, result.validity) == (3, Validity.DOUBTFUL)
+        assert "could not be read back at its end" in result.reasons[0]
+        assert "timed out" in result.reasons[0]
+
+    def test_secrets_are_in_no_change(self, scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.changing(scene, monkeypatch, Setting("topic bench.x", "flush.messages", f"x{SECRET}"))
+        assert SECRET not in str(scene.run_attached())
 
 
 def test_a_setting_that_decides_nothing_may_be_unknown(scene: AttachedScene) -> None:

@@ -90,7 +90,17 @@ def test_nothing_is_prepared_before_all_nodes_take_part(scene: Scene, monkeypatc
     answers(scene, monkeypatch, "2 of 3 brokers have joined", "", "topic t: 2 of 3 replicas are in sync")
     scene.run(THREE)
     entries = [entry for entry in scene.journal.entries if entry in ("probe", "read back", "prepare", "load")]
-    assert entries == ["probe", "read back", "probe", "read back", "prepare", "read back", "read back", "load"]
+    assert entries == [
+        "probe",
+        "read back",
+        "probe",
+        "read back",
+        "prepare",
+        "read back",
+        "read back",
+        "load",
+        "read back",
+    ]
 
 
 def test_a_server_that_ended_is_reported_before_who_could_not_ask_it(

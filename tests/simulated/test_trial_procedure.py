@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from campaign_doubles import (
+    SECOND_S,
     FakeHost,
     FakeSystem,
     FakeTrialStore,
@@ -24,8 +25,8 @@ from campaign_doubles import (
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import figures as run_figures
-from tidegauge.campaign.run import session, trial
-from tidegauge.campaign.run.figures import SecondHistory, TimedPoint
+from tidegauge.campaign.run import session, tracing, trial
+from tidegauge.campaign.run.figures import SECOND_NS, SecondHistory, TimedPoint
 from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.campaign.run.trial import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
@@ -38,6 +39,7 @@ from tidegauge.model.load import SecondFigures
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival, Workload
+from tidegauge.statistics.figures import FIGURES
 from tidegauge.statistics.steady import SecondPoint, too_short_to_judge
 from tidegauge.worker import group
 from tidegauge.worker.api import WorkerLostError
@@ -108,6 +110,7 @@ class Scene:
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(trial, "_IDLE_S", 0.2)
+    monkeypatch.setattr(tracing, "SETTLE_S", 0.0)
     monkeypatch.setattr(group, "_LEAD_S", 0.05)
     return Scene(tmp_path)
 
@@ -127,6 +130,7 @@ def test_the_steps_come_in_order_and_are_undone_in_reverse(scene: Scene) -> None
         "load",
         "window",
         "stop producers",
+        "read back",
         "finish",
         "result stored",
         "left results removed",
@@ -195,6 +199,16 @@ def test_what_keeps_the_right_settings_from_their_effect_ends_the_trial_too(scen
     scene.system.finding = LevelFinding(3, ("flush.messages=1",), ("2 of 3 members are online",))
     with pytest.raises(LevelMismatchError, match="2 of 3 members are online"):
         scene.run()
+    assert "load" not in scene.journal.entries
+
+
+def test_servers_of_our_own_must_report_what_decides_the_level(scene: Scene) -> None:
+    scene.system.finding = LevelFinding(None, (), undecided=("topic t: flush.messages is not reported",))
+    with pytest.raises(
+        LevelMismatchError, match=r"does not report .* level 3: topic t: flush\.messages is not"
+    ) as caught:
+        scene.run()
+    assert "choose a version that reports it" in caught.value.hint
     assert "load" not in scene.journal.entries
 
 
@@ -296,6 +310,70 @@ def test_what_never_arrives_is_lost(scene: Scene) -> None:
     assert result.status == "failed check"
     assert result.validity is Validity.DOUBTFUL
     assert result.reasons == ("3 acknowledged messages got lost (sub-0)",)
+    assert result.subscriptions[0].lost_examples == tuple(f"producer 0 sequence {n}" for n in range(3))
+    searched = [entry for entry in scene.journal.entries if entry.startswith(("close consumers", "trace", "finish"))]
+    assert searched == [
+        "close consumers of sub-0",
+        "trace sub-0 from its position",
+        "trace sub-0 from the beginning",
+        "trace sub-0 from its position",
+        "finish",
+    ], "looked for everywhere, while the topics are there, before it is called lost"
+
+
+def missing(scene: Scene, count: int, **changes: Any) -> LoadResult:
+    """A trial of which so many messages are missing when consumers receive nothing more."""
+    totals = totals_of(window(0, 10**9, 1000), subscription(backlog=count, lost=count))
+    scene.worker.totals_script = [replace(totals, **changes)]
+    return scene.run()
+
+
+def test_what_a_fresh_reader_finds_is_late_and_nobody_is_accused(scene: Scene) -> None:
+    scene.worker.present = [range(595)]
+    result = missing(scene, 595, errors=(("receive", "Record is corrupt", 112), ("send", "no", 1)))
+    sub = result.subscriptions[0]
+    assert (sub.lost, sub.late, sub.untraced, sub.backlog) == (0, 595, 0, 595)
+    assert (result.status, result.validity) == ("ok", Validity.DOUBTFUL)
+    assert result.reasons == (
+        "595 acknowledged messages not delivered in time (sub-0), but are in the topic; its consumers met 112 errors: "
+        "Record is corrupt",
+    )
+    assert FIGURES["lost"].of(result) == 0
+    traces = [entry for entry in scene.journal.entries if entry.startswith("trace")]
+    assert traces == ["trace sub-0 from its position"], "all is found: nothing else is read"
+
+
+def test_what_is_partly_found_is_partly_lost(scene: Scene) -> None:
+    scene.worker.present = [range(2), range(1, 3), range(2, 4)]
+    sub = missing(scene, 6).subscriptions[0]
+    assert (sub.lost, sub.late, sub.untraced) == (2, 4, 0), "what shows only later is there"
+    assert sub.lost_examples == ("producer 0 sequence 4", "producer 0 sequence 5")
+    assert sub.late_examples == tuple(f"producer 0 sequence {n}" for n in range(4))
+
+
+@pytest.mark.parametrize(
+    ("unread", "untraceable"), [("not read to its end in time", ""), ("", "this driver can't read topics back")]
+)
+def test_where_nobody_could_look_loss_is_not_known(scene: Scene, unread: str, untraceable: str) -> None:
+    scene.worker.unread, scene.worker.untraceable = unread, untraceable
+    scene.worker.present = [range(1), range(1)]
+    result = missing(scene, 3)
+    sub = result.subscriptions[0]
+    late = 0 if untraceable else 1
+    assert (sub.lost, sub.late, sub.untraced) == (0, late, 3 - late)
+    assert (result.status, result.validity) == ("ok", Validity.DOUBTFUL)
+    assert result.reasons[-1].endswith(f"whether they are lost is not known: {unread or untraceable}")
+    assert FIGURES["lost"].of(result) is None, "a threshold can't be met by what nobody knows"
+
+
+def test_what_arrives_while_consumers_are_closed_is_not_missing(scene: Scene) -> None:
+    behind = totals_of(window(0, 10**9, 1000), subscription(backlog=3, lost=3))
+    closing: list[str] = []
+    scene.worker.close_consumers = closing.extend  # type: ignore[method-assign]
+    scene.worker._figures = lambda: totals_of(behind.window) if closing else behind  # type: ignore[method-assign]
+    result = scene.run()
+    assert (result.validity, result.subscriptions[0].lost, result.subscriptions[0].backlog) == (Validity.VALID, 0, 0)
+    assert not [entry for entry in scene.journal.entries if entry.startswith("trace")]
 
 
 def test_what_is_missing_though_counts_do_not_show_it_is_lost(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,8 +383,8 @@ def test_what_is_missing_though_counts_do_not_show_it_is_lost(scene: Scene, monk
     scene.worker.totals_script = [totals_of(figures, subscription(backlog=2, lost=2, duplicated=2))]
     result = scene.run()
     assert result.reasons == ("2 acknowledged messages got lost (sub-0)",)
-    # Once when counts say that all is there, and for the end: nothing came in between.
-    assert scene.journal.entries.count("totals") == 2
+    # Once when counts say that all is there, for the end, since nothing came in between, and with consumers closed.
+    assert scene.journal.entries.count("totals") == 3
 
 
 def test_seconds_that_do_not_add_up_fail_the_trial_at_its_end(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -396,7 +474,7 @@ def test_messages_that_were_never_sent_are_missing_from_the_percentiles(scene: S
     scene.worker.totals_script = [totals_of(replace(window(0, 10**9, 1000), intended=1500))]
     result = scene.run()
     assert result.validity is Validity.DOUBTFUL
-    assert "500 messages never had an outcome" in result.reasons[0]
+    assert "500 messages were due and never sent" in result.reasons[0]
 
 
 def test_the_level_is_derived_from_the_clients_too(scene: Scene) -> None:
@@ -433,6 +511,41 @@ def test_what_trickles_in_does_not_put_off_the_end_of_the_drain(scene: Scene) ->
     result = scene.run(replace(SPEC, drain_s_max=0.6))
     assert "when the time to drain ended" in result.reasons[0]
     assert scene.journal.entries.count("totals") < 10
+
+
+@dataclass
+class DriftingWorker(FakeWorker):
+    """Its seconds end a moment before the edges of the window; consumers fall behind when the window is over."""
+
+    def _second(self, second: int) -> SecondFigures:
+        figures = super()._second(second)
+        if not self.window[1]:
+            return figures
+        length_ns = figures.until_mono_ns - figures.from_mono_ns
+        number = (figures.until_mono_ns - self.window[1]) // length_ns
+        until_ns = self.window[1] + number * length_ns - 50_000
+        backlog = 472 if number > 0 else 3
+        behind = tuple(replace(sub, backlog=backlog) for sub in figures.subscriptions)
+        return replace(figures, from_mono_ns=until_ns - length_ns, until_mono_ns=until_ns, subscriptions=behind)
+
+
+def test_the_backlog_at_the_windows_end_is_not_that_of_a_second_later(scene: Scene) -> None:
+    scene.worker = DriftingWorker(scene.journal)
+    result = scene.run(replace(SPEC, measure_s=0.6))
+    assert result.subscriptions[0].window_end_backlog == 3
+    assert scene.store.phases.count("measure") <= round(0.6 / SECOND_S), "no second of what follows is of the window"
+
+
+def _timed(until_ns: int) -> TimedPoint:
+    return TimedPoint(until_ns, SecondPoint(1000.0, 4.0, 0))
+
+
+@pytest.mark.parametrize("drift_ns", [-6_000_000, -1_000, 0, 1_000, 6_000_000])
+def test_a_second_is_of_the_window_whose_edges_drift_against_its_own(drift_ns: int) -> None:
+    history = SecondHistory()
+    for second in range(1, 21):
+        history.append(_timed(second * SECOND_NS + drift_ns))
+    assert len(history.between(5 * SECOND_NS, 13 * SECOND_NS)) == 8
 
 
 class Reader:
@@ -487,7 +600,7 @@ def test_a_warm_up_also_waits_for_the_compiler(
 def test_a_warm_up_at_another_rate_than_offered_is_never_steady() -> None:
     session: Any = SimpleNamespace(spec=replace(SPEC, msgs_per_s=2000.0, warmup_s_min=1.0, warmup_s_max=9.0))
     unsteady, _ = trial._warm_up(session, Reader(), 0)  # type: ignore[arg-type]
-    assert unsteady.startswith("the system is behind the schedule: 1,000 instead of 2,000 msg/s")
+    assert unsteady.startswith("the load is behind its schedule: 1,000 instead of 2,000 msg/s")
 
 
 def test_a_result_is_judged_by_the_seconds_before_the_window_too(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

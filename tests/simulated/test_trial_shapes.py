@@ -17,7 +17,7 @@ from tidegauge.campaign.run.topics import TopicLedger, delete_recorded, remainin
 from tidegauge.campaign.run.trial import Progress, load_order
 from tidegauge.comparison.blocks import blocks
 from tidegauge.model.events import PhaseProgress, PhaseStarted
-from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.level import LevelChoice, LevelFinding, SettingChange
 from tidegauge.model.load import RecordFigures
 from tidegauge.model.trial import ReadSpec, ReadSubscription, Validity
 from tidegauge.model.workload import RatePhase, RateSchedule, SubscriptionType, Workload
@@ -40,6 +40,15 @@ def reader(received: int, **changes: Any) -> Any:
     first, last = 10**9, 3 * 10**9
     figures = {"first_received_mono_ns": first, "last_received_mono_ns": last, "received_bytes": received * 500}
     return subscription(received=received, window_received=received, end_to_end=b"", **{**figures, **changes})
+
+
+def test_reading_while_settings_change_is_doubtful() -> None:
+    changed = replace(LEVEL, changes=(SettingChange("topic orders", "retention.ms", "1000", "60000"),))
+    result = read_result(READING, totals_of(NOTHING, reader(4000)), "", changed)
+    assert result.validity is Validity.DOUBTFUL
+    assert "settings changed while it was measured" in result.reasons[0]
+    # What an acknowledgement means is nothing that a reader asks.
+    assert read_result(READING, totals_of(NOTHING, reader(4000)), "", LevelFinding(None, ())).validity is Validity.VALID
 
 
 def test_the_rate_of_reading_is_that_between_first_and_last_receipt() -> None:

@@ -57,7 +57,7 @@ def test_one_loss_in_many_cuts_refutes() -> None:
     assert judgement.cut is not None
     assert judgement.cut.number == 20
     assert judgement.sentence() == (
-        "REFUTED: 1 acknowledged messages broken in 1 of 20 cuts; cut 20 (all, node 1, 2): message 3 of producer 0 was "
+        "REFUTED: 1 acknowledged message broken in 1 of 20 cuts; cut 20 (all, node 1, 2): message 3 of producer 0 was "
         "acknowledged to partition 0 at position 3, 2 ms before the cut, and is gone: what is left ends with message 2"
     )
 
@@ -114,10 +114,15 @@ def test_a_control_may_lose_in_any_of_its_cuts() -> None:
     [
         (None, POSITIVE, "the negative control (the same without a cut) is missing"),
         (cut(unreadable=True, kept=3).found, POSITIVE, "in the negative control not everything could be read"),
-        (cut(kept=3).found, POSITIVE, "the negative control, without a cut, broke 1 acknowledged messages"),
+        (cut(kept=3).found, POSITIVE, "the negative control, without a cut, broke 1 acknowledged message"),
         (CLEAN, [], "the positive control (the same cut with local sync off) is missing"),
         (CLEAN, [cut(), cut()], "the positive control lost nothing in 2 cuts"),
-        (CLEAN, [cut(unreadable=True)], "the positive control, with local sync off, could not be read after its cut: "),
+        (
+            CLEAN,
+            [cut(unreadable=True)],
+            "the positive control, with local sync off, could not be read whole after its ",
+        ),
+        (CLEAN, [cut(), replace(cut(unreadable=True), number=2)], "could not be read whole after its cut 2: "),
     ],
 )
 def test_controls_that_fail_make_it_inconclusive(

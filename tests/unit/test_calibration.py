@@ -152,6 +152,9 @@ class TestWarning:
     def test_what_was_measured_on_a_busy_machine_says_so(self) -> None:
         (warning,) = sizing_warnings([trial(500_000)], 1, [calibration(load_average=1.0)])
         assert "on this host, measured while other work ran, and" in warning
+        starved = calibration(one=Pace(1, 600_000.0, 0.8, cpu_wait_share=0.4))
+        (warning,) = sizing_warnings([trial(500_000)], 1, [starved])
+        assert "on this host, measured while it lacked CPU, and" in warning
 
     def test_nothing_is_said_of_results_by_what_may_be_too_low(self) -> None:
         starved = Pace(1, 600_000.0, 0.8, cpu_wait_share=0.21)
@@ -296,9 +299,13 @@ class TestRun:
         monkeypatch.setattr(run_module, "calibrate", lambda *_: [starved])
         case.known(trial(100_000))
         assert case.notes == [
-            "On this host one load generator makes and checks 600,000 msg/s of 1 KiB (0.80 CPUs): DOUBTFUL, other work "
-            "ran when that was measured."
+            "On this host one load generator makes and checks 600,000 msg/s of 1 KiB (0.80 CPUs): DOUBTFUL, it lacked "
+            "CPU when that was measured."
         ]
+        monkeypatch.setattr(run_module, "calibrate", lambda *_: [calibration(load_average=99.0)])
+        monkeypatch.setattr(run_module, "known_calibrations", lambda _: [])
+        case.known(trial(100_000))
+        assert case.notes[-1].endswith(": DOUBTFUL, other work ran when that was measured.")
 
     def test_switched_off_nothing_is_measured(self, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(SWITCH, "off")

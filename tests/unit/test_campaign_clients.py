@@ -53,6 +53,12 @@ def refusal(campaign: Campaign, bounds: LoadBounds) -> str:
     return f"{caught.value.message} {caught.value.hint}"
 
 
+def test_a_limit_that_no_load_generator_can_work_with_is_what_has_to_be_raised() -> None:
+    message = refusal(attached("kafka", 1), replace(FREE, files=256))
+    assert "open files, and a process may have 256 here: raise that limit (`ulimit -n`)" in message
+    assert "Not even" not in message
+
+
 def test_a_load_generator_with_too_many_files_is_refused_at_the_edge_with_the_number_that_would_do() -> None:
     # 1,000 clients for 10,000 producers, of six files each; one of seven for each of 10,000 consumers.
     files = 300 + 1_000 * 6 + 10_000 * 7

@@ -65,7 +65,7 @@ systems:
   - kafka@/opt/kafka
   - name: pulsar
     version: "4.2.4"
-    settings: {journalMaxGroupWaitMSec: 1, forceSync: true, ratio: 0.5, text: plain}
+    settings: {journalMaxGroupWaitMSec: 1, journalSyncData: true, numIOThreads: 0.5, superUserRoles: plain}
     producer: {sendTimeoutMs: 0}
     consumer: {ackTimeoutMillis: 0}
     heap: 2GiB
@@ -107,7 +107,12 @@ data-directory: /mnt/disk
         ("pulsar", "4.2.4"),
     ]
     pulsar = campaign.systems[2]
-    assert pulsar.settings == {"journalMaxGroupWaitMSec": "1", "forceSync": "true", "ratio": "0.5", "text": "plain"}
+    assert pulsar.settings == {
+        "journalMaxGroupWaitMSec": "1",
+        "journalSyncData": "true",
+        "numIOThreads": "0.5",
+        "superUserRoles": "plain",
+    }
     assert (pulsar.producer, pulsar.consumer) == ({"sendTimeoutMs": "0"}, {"ackTimeoutMillis": "0"})
     assert (pulsar.heap_mb, pulsar.direct_memory_mb) == (2048, 512)
     assert campaign.durability == LevelChoice(4, "bypass")
@@ -287,7 +292,7 @@ def test_a_binary_file_is_no_campaign(tmp_path: Path) -> None:
 
 def test_a_huge_file_is_no_campaign(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_bytes(b"#" * (2 << 20))
-    with pytest.raises(UserError, match="larger than 1 MiB"):
+    with pytest.raises(UserError, match="larger than 64 KiB"):
         parse_campaign(tmp_path / "c.yaml", {}, KNOWN)
 
 
@@ -355,9 +360,17 @@ def test_the_workers_precision_can_be_chosen(tmp_path: Path, text: str, share: f
     assert parse(tmp_path, GOOD + f"worker: {{precision: {text}}}\n").worker == WorkerChoice(precision=share)
 
 
+@pytest.mark.parametrize(("text", "ns"), [("0us", 0), ("50us", 50_000), ("1ms", 1_000_000)])
+def test_the_workers_grain_can_be_chosen(tmp_path: Path, text: str, ns: int) -> None:
+    assert parse(tmp_path, GOOD).worker.grain_ns is None
+    assert parse(tmp_path, GOOD + f"worker: {{grain: {text}}}\n").worker == WorkerChoice(grain_ns=ns)
+
+
 @pytest.mark.parametrize(
     ("worker", "said"),
     [
+        ("{grain: 2ms}", "must be from 0us to 1ms"),
+        ("{grain: 50}", "must be a duration with its unit"),
         ("{heap: 1MiB}", "must be from 32MiB"),
         ("{haep: 1GiB}", "did you mean 'heap'"),
         ("1GiB", "must be a mapping"),

@@ -13,6 +13,7 @@ from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
 from tidegauge.campaign.plan.plan import Plan, plan_campaign
 from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import experiments, seconds_expected
+from tidegauge.fairness import Case, ClientFacts
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import Arrival, Workload
 
@@ -31,6 +32,9 @@ class Known:
 
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         return f"'{next(iter(shape))}' is no option of layout" if shape else ""
+
+    def client_facts(self, case: Case) -> ClientFacts:
+        return ClientFacts({}, frozenset())
 
 
 SYSTEMS: dict[str, Any] = {

@@ -24,6 +24,7 @@ from tidegauge.errors import RunFailedError
 from tidegauge.experiments.procedure import experiments
 from tidegauge.model.events import Observer, RunStarted, TrialEnded
 from tidegauge.model.trial import LoadResult, Validity
+from tidegauge.report.layout import shown_path
 
 Change = Callable[[LoadResult], LoadResult]
 
@@ -95,7 +96,7 @@ def test_quick_measures_stores_and_reports(
     assert "Note: Ended processes left by an earlier run: kafka-1." in shown
     assert "Kafka" in shown
     (run,) = store.list_runs(tmp_path / "runs")
-    assert not [line for line in shown.splitlines() if len(line) > 100 and str(run.path) not in line]
+    assert not [line for line in shown.splitlines() if len(line) > 100 and shown_path(run.path) not in line]
     assert str(run.path) in shown
     assert run.status == "finished"
     assert run.campaign_text.startswith("#")

@@ -138,7 +138,7 @@ def test_an_allowed_run_is_marked_in_every_output(tmp_path: Path, capsys: pytest
     assert first < ended, "shown while it goes, before any figure"
     assert run_command(["show"]) == 0
     shown = capsys.readouterr().out
-    assert "UNEQUAL comparison (1 setting, allowed with --allow-unequal)." in shown
+    assert "UNEQUAL comparison (1 difference, allowed with --allow-unequal)." in shown
     assert shown.index("UNEQUAL comparison") < shown.index("msg/s")
     assert "  - UNEQUAL: latency: pulsar@4.2.4's" in shown
     assert run_command(["runs"]) == 0

@@ -132,7 +132,7 @@ def app(**_):
     sys.stdout.write("what is left in the buffer")
     raise KeyboardInterrupt
 
-main.app = app
+main._command_tree = lambda: app
 sys.exit(main.run_command(["runs"]))
 """
 

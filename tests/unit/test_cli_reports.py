@@ -15,6 +15,7 @@ from tidegauge.cli import reports
 from tidegauge.cli.main import run_command
 from tidegauge.cli.output import Output
 from tidegauge.errors import RunFailedError
+from tidegauge.report.layout import shown_path
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +29,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_report_is_written_beside_the_run_and_named(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = store.list_runs(runs)[0].path
     assert run_command(["report", run.name, "--runs-dir", str(runs)]) == 0
-    assert str(run / "report.html") in capsys.readouterr().out
+    assert shown_path(run / "report.html") in capsys.readouterr().out
     assert (run / "report.html").read_text().startswith("<!doctype html>")
     assert run_command(["show", run.name, "--runs-dir", str(runs)]) == 0
-    assert str(run / "report.html") in capsys.readouterr().out.splitlines()[-1]
+    assert shown_path(run / "report.html") in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_plots_as_files(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

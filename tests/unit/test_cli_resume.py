@@ -13,12 +13,16 @@ from run_samples import result, second, totals
 
 from tidegauge import store
 from tidegauge.campaign.plan.plan import Plan
+from tidegauge.campaign.read.fingerprint import meaning
+from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, Trial
 from tidegauge.cli import resuming, running
 from tidegauge.cli.main import run_command
+from tidegauge.errors import UserError
 from tidegauge.model.events import Observer
 from tidegauge.model.tilt import Severity, Stage, Tilt
 from tidegauge.report.html.page import report_page
+from tidegauge.systems import registry
 
 TEXT = """name: tiny
 systems: [kafka]
@@ -241,6 +245,15 @@ class TestRefused:
         (self.stored(tmp_path) / "run.json").write_text(json.dumps({**head, "status": "running"}))
         assert "is still in progress" in error_of(capsys, "--resume", "last")
 
+    def test_a_run_that_somebody_else_goes_on_with(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        stored = self.stored(tmp_path)
+        with store.writing(stored):
+            text = error_of(capsys, "--resume", "last")
+            assert f"Run {stored.name} is still in progress: another process writes it." in text
+            assert run_command(["run", "--resume", "last", "--dry-run"]) == 0, "which writes nothing"
+        with store.writing(stored):
+            assert run_json(stored)["status"] == "interrupted", "and nothing was written"
+
     def test_a_run_without_its_meaning(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (self.stored(tmp_path) / "campaign.json").unlink()
         assert "has no record of its campaign's settings" in error_of(capsys, "--resume", "last")
@@ -260,6 +273,10 @@ class TestRefused:
     ) -> None:
         monkeypatch.setattr(resuming, "await_agents", lambda *_: False)
         assert "are still being ended" in error_of(capsys, "--resume", "last")
+
+    def test_a_fleet_for_what_began_here(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        fleet = fleet_file(tmp_path, "one", 3)
+        assert "began on this host, and not on a fleet" in error_of(capsys, "--resume", "last", "--fleet", str(fleet))
 
     def test_a_plan_with_other_steps(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         real = resuming.recorded_of
@@ -299,3 +316,23 @@ def test_a_resumed_run_examines_its_published_claims_with_all_trials(
     kept.unlink()
     assert run_command(["run", "--resume", "last"]) == 0
     assert verdict(capsys).count(",") == 2
+
+
+def fleet_file(directory: Path, name: str, servers: int) -> Path:
+    path = directory / f"{name}.yaml"
+    path.write_text(
+        f"launcher: ray\nroles: {{s: {{label: {{role: server}}, count: {servers}, nodes-per-host: {4 - servers}}}}}\n"
+    )
+    return path
+
+
+def test_a_run_goes_on_with_another_fleet_of_the_same_shape(made: Made, campaign: Path, tmp_path: Path) -> None:
+    assert run_command(["run", str(campaign)]) == 130
+    one, other, smaller = (fleet_file(tmp_path, name, count) for name, count in (("a", 3), ("b", 3), ("c", 2)))
+    stored = store.load_run(store.find_run(tmp_path / "runs", "last"))
+    began = parse_campaign(campaign, {"fleet": str(one)}, sorted(registry.all_systems()))
+    on_one = replace(stored, overrides={"fleet": str(one)}, meaning=meaning(began))
+    assert resuming._same_campaign(on_one, None, "").fleet == str(one)
+    assert resuming._same_campaign(on_one, None, str(other)).fleet == str(other)
+    with pytest.raises(UserError, match="nodes_per_host was 1 and is 2 now"):
+        resuming._same_campaign(on_one, None, str(smaller))

@@ -256,7 +256,7 @@ def test_other_levels_are_refused_unless_allowed_and_then_marked(
     junit, markdown = tmp_path / "x.xml", tmp_path / "x.md"
     files = ("--allow-unequal", "--junit", str(junit), "--markdown", str(markdown))
     text = said(capsys, first, second, *files)
-    assert "UNEQUAL: these figures are not at the same durability level" in text
+    assert "UNEQUAL: these figures are not known to be at the same durability level" in text
     assert "UNEQUAL: response p99: 0.70x" in text
     assert 'name="UNEQUAL"' in junit.read_text()
     assert markdown.read_text().startswith("## UNEQUAL: Tidegauge")

@@ -296,6 +296,7 @@ class TestMirror:
         monkeypatch.setenv("MAVEN_REPO", self.URL)
         _, path = repository_settings(tmp_path)
         assert ET.parse(path).findtext("mirrors/mirror/url") == self.URL
+        assert Path(path).stat().st_mode & 0o777 == 0o600
 
     def test_credentials_are_not_shown(self) -> None:
         text = f"from {self.URL} and https://a.test/x@y and http://b.test"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,3 +109,24 @@ def test_only_what_is_in_the_cache_is_an_entry(entry: Path) -> None:
     files = Distribution("kafka", "4.3.1", entry / "root/bin", None, "", digest(entry), "maven central")
     assert sending.entry_parcel(files) == parcel(entry)
     assert sending.entry_parcel(replace(files, directory=Path("/opt/kafka"))) is None
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/tmp/tidegauge-outside", "link/x", "link"])
+def test_nothing_is_unpacked_outside_of_its_directory(entry: Path, inbox: Inbox, tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    target = outside / "x" if name == "link" else outside
+    name = str(outside / "x") if name.startswith("/") else name
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        link = tarfile.TarInfo("link")
+        link.type, link.linkname = tarfile.SYMTYPE, str(target)
+        archive.addfile(link)
+        member = tarfile.TarInfo(name)
+        member.size = 4
+        archive.addfile(member, io.BytesIO(b"evil"))
+    inbox.take(stream.getvalue())
+    with pytest.raises(UserError, match=r"outside of its directory|arrived damaged"):
+        inbox.keep("distributions/x", digest(entry))
+    assert list(outside.iterdir()) == []
+    assert not (tmp_path / "there/x").exists()

@@ -42,7 +42,7 @@ def read(one: Case, **scopes: Mapping[str, str]) -> Case:
 
 @pytest.mark.parametrize("name", ["log.flush.interval.messages", "log.flush.interval.ms"])
 def test_kafkas_hidden_flush(name: str) -> None:
-    hidden = {name: "10000"}
+    hidden = {name: "10000", "log.flush.scheduler.interval.ms": "500"}
     for level, nodes in ((4, 1), (2, 3)):
         assert severities("kafka", case(level, nodes=nodes, settings=hidden))["hidden-flush"] is UNEQUAL
     for level, nodes in ((3, 1), (1, 3)):
@@ -54,6 +54,37 @@ def test_kafkas_hidden_flush(name: str) -> None:
     assert severities("kafka", read(case(4), broker_1={name: "1"})) == {"hidden-flush": UNEQUAL}
     default = {"flush.messages": NEVER, "flush.ms": NEVER}
     assert severities("kafka", read(case(4), topic_t=default, broker_1={name: ""})) == {}
+
+
+def test_a_flush_by_time_that_no_broker_looks_for_is_none() -> None:
+    looks = "log.flush.scheduler.interval.ms"
+    by_time, by_count = {"flush.messages": NEVER, "flush.ms": "1000"}, {"flush.messages": "10", "flush.ms": NEVER}
+    assert severities("kafka", case(4, settings={"log.flush.interval.ms": "1000"})) == {}
+    assert severities("kafka", case(4, settings={"log.flush.interval.ms": "1000", looks: "500"})) == {
+        "hidden-flush": UNEQUAL
+    }
+    assert severities("kafka", read(case(4), topic_t=by_time, broker_1={looks: NEVER})) == {}
+    assert severities("kafka", read(case(4), topic_t=by_time, broker_1={looks: "500"})) == {"hidden-flush": UNEQUAL}
+    assert severities("kafka", read(case(4), topic_t=by_count, broker_1={looks: NEVER})) == {"hidden-flush": UNEQUAL}
+
+
+def test_kafkas_unclean_election() -> None:
+    name = "unclean.leader.election.enable"
+    for level, nodes, unequal in ((2, 3, True), (1, 3, True), (4, 1, False), (3, 3, False)):
+        assert ("unclean-election" in severities("kafka", case(level, nodes=nodes, settings={name: "true"}))) is unequal
+    assert "unclean-election" not in severities("kafka", case(2, nodes=3, settings={name: "false"}))
+    in_force = severities("kafka", read(case(2, nodes=3), topic_t={name: "true"}))
+    assert in_force["unclean-election"] is UNEQUAL
+
+
+def test_pulsars_copies() -> None:
+    name = "managedLedgerDefaultWriteQuorum"
+    assert severities("pulsar", case(2, nodes=3, settings={name: "2"}))["write-quorum"] is UNEQUAL
+    assert "write-quorum" not in severities("pulsar", case(2, nodes=3, settings={name: "3"}))
+    assert "write-quorum" not in severities("pulsar", read(case(4), broker_1={name: "1"}))
+    # The policy of a topic is in force instead of the broker's default.
+    own = read(case(2, nodes=3), topic_t={"bookkeeperWriteQuorum": "2"}, broker_1={name: "3"})
+    assert severities("pulsar", own)["write-quorum"] is UNEQUAL
 
 
 def test_kafkas_requests_in_flight() -> None:
@@ -190,8 +221,11 @@ def test_rabbitmqs_transient_messages() -> None:
         "transient-messages": UNEQUAL
     }
     assert severities("rabbitmq", case(4, "classic")) == {}
-    assert severities("rabbitmq", read(case(3, "quorum"), producer=transient)) == {"transient-messages": UNEQUAL}
-    assert severities("rabbitmq", read(case(3, "quorum"), producer=QUEUE)) == {}
+    classic = case(3, "classic", version="3.12.14")
+    assert severities("rabbitmq", read(classic, producer=transient)) == {"transient-messages": UNEQUAL}
+    assert severities("rabbitmq", read(classic, producer=QUEUE)) == {}
+    for form in ("quorum", "stream"):
+        assert severities("rabbitmq", read(case(3, form), producer=transient)) == {}, "these write every message"
 
 
 def test_rabbitmqs_queues_and_streams_tell_what_they_can() -> None:

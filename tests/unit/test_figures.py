@@ -217,3 +217,11 @@ def test_loss_that_cannot_be_known_is_no_zero_in_the_table_either() -> None:
     assert lost.cells == ("-",)
     assert any("Whether messages were lost is not known" in note for note in footnotes(block))
     assert not any("lost" in note for note in footnotes(Block("latency", (result(),))))
+
+
+def test_what_nobody_read_is_no_zero() -> None:
+    unread = replace(result(), subscriptions=())
+    checked = ("lost", "late", "untraced", "duplicated", "reordered", "corrupt", "foreign", "backlog")
+    assert [FIGURES[name].of(unread) for name in checked] == [None] * len(checked)
+    assert [FIGURES[name].of(result()) for name in checked] == [0.0] * len(checked)
+    assert not any("behind at the end" in note for note in footnotes(Block("latency", (unread,))))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from tidegauge.cli.output import console
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import probes
 from tidegauge.fleet.check import check, disagreements, judged_clocks, missing, outside, rounds
+from tidegauge.fleet.code import code_version, digest_of, refusal
 from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.probes import Prober
 from tidegauge.model.host import DiskState, FleetCheck, FleetHost, HostState, Joined
@@ -149,12 +152,44 @@ def test_hosts_that_are_lost_missing_or_outside_the_network_are_problems() -> No
     network = ipaddress.IPv4Network("127.0.3.0/31")
     wanted = FleetFile(hosts_of_role={"server": 3, "load": 1}, network=network, drift_ppm=100.0, clock_s_max=2.0)
     found = check(Loopback(hosts), wanted, lambda _: None)
-    assert found.problems[0] == "127.0.3.3 is lost: Ray had it and can't reach it."
+    assert found.problems[0].startswith("127.0.3.3 can't be used: it is lost: Ray had it and can't reach it.")
     assert "needs 3: tidegauge fleet join ADDRESS --role server on 2 more hosts." in found.problems[1]
-    assert "0 hosts of role load" in found.problems[2]
+    assert "0 hosts of role load (127.0.3.3 is left out: it is lost: Ray had it" in found.problems[2]
     assert "127.0.3.2 is not in the fleet's network 127.0.3.0/31" in found.problems[3]
     assert "LOST" in shown(hosts_report(hosts))
     assert not missing(HOSTS, {"server": 1}) and not outside(HOSTS, ipaddress.IPv4Network("127.0.3.0/24"))
+
+
+def test_a_host_of_another_version_is_named_and_asked_for_nothing() -> None:
+    """Not even for what it is: the answer of another version may be of another form."""
+    old = replace(HOSTS[2], refused=refusal("0.1.0-000000000000"))
+    asked = {old.address: {"start": AssertionError("it was asked for something")}}
+    found = check(Loopback((*HOSTS[:2], old), asked), WANTED, lambda _: None)
+    assert found.problems[0].startswith(
+        f"127.0.3.3 can't be used: it has another Tidegauge (0.1.0-000000000000) than this host ({code_version()})."
+    )
+    assert "0 hosts of role load (127.0.3.3 is left out: it has another Tidegauge" in found.problems[1]
+    assert "OTHER VERSION" in shown(hosts_report((*HOSTS[:2], old)))
+    assert {link.from_address for link in found.links} == {"127.0.3.1", "127.0.3.2"}
+
+
+def test_a_version_is_that_of_all_files(tmp_path: Path) -> None:
+    for name in ("a.py", "data/b.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    before = digest_of(tmp_path)
+    for made in ("__pycache__/a.pyc", "_worker/worker.jar"):
+        (tmp_path / made).parent.mkdir()
+        (tmp_path / made).touch()
+    assert digest_of(tmp_path) == before
+    (tmp_path / "data/b.yaml").write_text("c")
+    changed = digest_of(tmp_path)
+    (tmp_path / "data/b.yaml").rename(tmp_path / "data/c.yaml")
+    assert len({before, changed, digest_of(tmp_path)}) == 3
+    assert refusal(code_version()) == ""
+    assert "an older one, which does not say which" in refusal("")
+    # What Ray takes as the value of a label.
+    assert re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?", code_version())
 
 
 def state(java: str = "25.0.3", **versions: str) -> HostState:

@@ -92,6 +92,26 @@ def test_two_may_ask_each_other_at_once() -> None:
     assert any(stamps is not None for stamps in found), "who asks answers meanwhile"
 
 
+def test_an_answer_to_another_host_is_none() -> None:
+    """Recorded on its way and sent again, it would put the two clocks as far apart as it is old."""
+    asking, overheard, answering = (ClockSocket("127.0.0.1", [0], SECRET) for _ in range(3))
+    peer = ("127.0.0.1", answering.port)
+    assert overheard.burst([peer], 1) == asking.burst([peer], 1) == [None]
+    answering.take()
+    recorded = [end._socket.recvfrom(100)[0] for end in (overheard, asking)]
+    assert len(recorded[0]) == len(recorded[1])
+    answering._socket.sendto(recorded[0], ("127.0.0.1", asking.port))
+    asking.take()
+    assert asking.burst([peer], 0) == [None]
+    # Its own is taken: once.
+    for expected in (True, False):
+        answering._socket.sendto(recorded[1], ("127.0.0.1", asking.port))
+        asking.take()
+        assert (asking.burst([peer], 0) != [None]) is expected
+    for end in (asking, overheard, answering):
+        end.close()
+
+
 def test_a_port_that_is_taken_is_passed_over() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))

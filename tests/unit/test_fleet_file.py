@@ -70,6 +70,14 @@ def test_all_but_the_launcher_has_a_default(tmp_path: Path) -> None:
         ),
         ("launcher: ray\nclock: {width-max: 2m}\n", "fleet.yaml:2: clock.width-max: '2m': must be from 10us to 1s"),
         ("", "fleet.yaml:1: the fleet file is empty"),
+        (
+            "launcher: ray\naddress: '10.0.0.1:\u00b2'\n",
+            "fleet.yaml:2: address: '10.0.0.1:\u00b2': must be the head's address",
+        ),
+        (
+            "launcher: ray\naddress: 127.0.0.1:6379\n",
+            "fleet.yaml:2: address: '127.0.0.1:6379': is reached by no other host",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, message: str) -> None:

@@ -12,7 +12,9 @@ import pytest
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.fleet import ray_node
+from tidegauge.fleet.code import code_version
 from tidegauge.fleet.ray_node import Node
+from tidegauge.hosts import network
 
 TOKEN = "0123456789abcdef" * 4
 
@@ -31,10 +33,13 @@ def test_the_head_and_a_joiner_have_fixed_ports_and_nothing_that_ray_would_choos
     assert {"--address=10.0.0.1:6379", "--node-ip-address=10.0.0.2"} <= set(joiner)
     assert [label.partition(",")[0] for label in joiner if label.startswith("--labels")] == ["--labels=role=load"]
     assert "--head" not in joiner
+    assert all(any(part.endswith(f",tidegauge={code_version()}") for part in line) for line in (head, joiner))
     for line in (head, joiner):
         assert {"--block", "--num-cpus=0", "--min-worker-port=7100", "--max-worker-port=7199"} <= set(line)
         assert not any(TOKEN in part for part in line)
-    ports = ["6379", "7001 to 7008", "7100 to 7199", "7200 to 7299", "7201 to 7219/udp"]
+        # In a directory that only its user can enter: Ray lets everybody write to what it is given.
+        assert "--temp-dir=/tmp/x/r" in line
+    ports = ["6379", "7001 to 7007", "7100 to 7199", "7200 to 7999", "7201 to 7219/udp"]
     assert ray_node.firewall(head=True) == ports
     assert "6379" not in ray_node.firewall(head=False)
     settings = ray_node.environment(Node("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x"))
@@ -119,15 +124,30 @@ def test_a_token_that_is_none_or_not_secret_is_refused(tmp_path: Path, text: str
         (["status"], "Error: This host is in no fleet.\n  Begin one: tidegauge fleet head"),
         (["check"], "Error: This host is in no fleet."),
         (["join", "10.0.0.1"], "'10.0.0.1' must be the head's address and port, such as 10.77.0.1:6379."),
-        (["join", "127.0.0.1:6379"], "token: it can't be read: No such file or directory."),
+        (["join", "127.0.0.1:6379"], "'127.0.0.1:6379' is reached by no other host: name the head's address in"),
+        (["join", "0.0.0.0:6379"], "'0.0.0.0:6379' is reached by no other host"),
+        (["join", "1.2.3.4:\u00b2"], "'1.2.3.4:\u00b2' must be the head's address and port, such as 10.77.0.1:6379."),
+        (["join", f"1.2.3.4:{'1' * 5000}"], "must be the head's address and port, such as 10.77.0.1:6379."),
         (["head", "--address", "10.0.0"], "--address 10.0.0: this is no IPv4 address."),
+        (["head", "--address", "127.0.0.1"], "--address 127.0.0.1: no other host reaches it."),
         (
-            ["head", "--address", "10.0.0.1", "--role", "A"],
+            ["head", "--address", "192.0.2.1"],
+            "--address 192.0.2.1: this host has no such address; it has 198.51.100.7.",
+        ),
+        (
+            ["join", "198.51.100.1:6379", "--address", "198.51.100.7"],
+            "token: it can't be read: No such file or directory.",
+        ),
+        (
+            ["head", "--role", "A"],
             "--role A: must begin with a letter and hold only lower-case letters, digits and '-', at most 31.",
         ),
     ],
 )
-def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], line: list[str], message: str) -> None:
+def test_what_is_wrong_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: list[str], message: str
+) -> None:
+    monkeypatch.setattr(ray_node, "own_addresses", lambda: ["198.51.100.7"])
     assert run_command(["fleet", *line]) == 2
     assert message in capsys.readouterr().err
 
@@ -143,3 +163,22 @@ def test_a_host_without_ray_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, 
 def test_nothing_runs_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["fleet", "down"]) == 0
     assert capsys.readouterr().out == "Nothing ran here.\n"
+
+
+def test_only_a_head_that_starts_hosts_has_rays_monitor_whose_figures_anybody_may_read(tmp_path: Path) -> None:
+    head = Node("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x")
+    assert "--no-monitor" in ray_node.arguments(head)
+    assert "--no-monitor" not in ray_node.arguments(head, tmp_path / "autoscaling.yaml")
+    assert "--no-monitor" not in ray_node.arguments(Node("10.0.0.2", "10.0.0.1:6379", "load", "mark", "/tmp/x"))
+
+
+def test_rays_ports_are_reached_at_one_address_and_its_private_ones_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its monitor's 7008 answers without a token, also to hosts of the fleet."""
+    made: list[str] = []
+    monkeypatch.setattr(network.commands, "refusal", lambda *_: "")
+    monkeypatch.setattr(network, "drop", made.append)
+    assert network.keep_to("rays", "10.0.0.1", ray_node._GUARDED_PORTS, ray_node._PRIVATE_PORTS) == ""
+    (rules,) = made
+    lines = rules.splitlines()
+    assert "tcp dport { 6379, 7001-7007, 7100-7199 } ip daddr != 10.0.0.1 drop" in lines
+    assert lines.index('iifname "lo" accept') < lines.index("tcp dport { 7008, 7009 } drop")

@@ -25,7 +25,7 @@ from tidegauge.attestation.data_files import Copy
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.fleet import registry, remote
 from tidegauge.fleet.authority import Authority, agent_context, make_request
-from tidegauge.fleet.listening import AGENT_PORTS, AgentStarter, connected, interface_of
+from tidegauge.fleet.listening import _ARRIVALS_MAX, AGENT_PORTS, AgentStarter, connected, interface_of
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
 from tidegauge.hosts.tracefs import NoTraceError
@@ -144,11 +144,41 @@ def test_a_stopped_agent_is_lost_too(monkeypatch: pytest.MonkeyPatch, said: list
             wait_until(lambda: bool(said), "it is said")
         finally:
             os.kill(pid, signal.SIGCONT)
-        with pytest.raises(RunFailedError, match="is lost"):
+        with pytest.raises(RunFailedError, match="is lost") as raised:
             agent.status("p")
+        assert "ends all that it started when it goes on, and is ended with it 2 s after it was" in raised.value.hint
         # Its lease has run out, and its controller is gone.
         wait_until(lambda: not runs(pid), "it has ended")
-    assert set(said) == {"The host 127.0.0.2 is lost: its agent can't be reached any more.", f"127.0.0.2: {said[0]}"}
+    lost = "The host 127.0.0.2 is lost: its agent does not answer any more. What it started may still run there: p."
+    assert set(said) == {lost, f"127.0.0.2: {lost}"}
+
+
+def test_an_agent_that_stays_stopped_is_ended_with_all_that_it_started(
+    monkeypatch: pytest.MonkeyPatch, said: list[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(remote, "_UNHEARD_S_MAX", 1.0)
+    state = Path(f"{os.environ['TIDEGAUGE_STATE']}-{HOSTS[0].address}")
+    with agents_on(HOSTS[:1], Direct(), said.append, lease_s=1.0) as (agent,):
+        agent.write(tmp_path / "data/file", "of a server")
+        agent.track_directory(tmp_path / "data")
+        agent.start(spec(tmp_path, "sleep 1000 & exec sleep 1000"))
+        pid, server = agent_pid(agent), agent.status("p").pid
+        beside = [child.pid for child in psutil.Process(server).children()]
+        os.kill(pid, signal.SIGSTOP)
+        wait_until(lambda: not runs(pid) and not any(map(runs, (server, *beside))), "all has ended")
+        wait_until(lambda: not (tmp_path / "data").exists(), "its data is removed")
+        wait_until(lambda: not list((state / "agents").glob("*.json")), "and its record")
+
+
+def test_a_watchdog_ends_with_its_agent(said: list[str]) -> None:
+    def dogs() -> list[int]:
+        lines = [(process.pid, process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
+        return [number for number, line in lines if "tidegauge.fleet.watchdog" in line and str(pid) in line]
+
+    with agents_on(HOSTS[:1], Direct(), said.append) as (agent,):
+        pid = agent_pid(agent)
+        wait_until(dogs, "it watches")
+    wait_until(lambda: not dogs(), "it has ended")
 
 
 def test_an_agent_that_does_what_takes_long_is_not_lost(
@@ -200,6 +230,21 @@ def test_nobody_else_is_let_in(tmp_path: Path) -> None:
     )
     assert agent.agent_cpu_s() > 0
     assert agent.close() == []
+
+
+def test_who_connects_and_says_nothing_keeps_nobody_waiting() -> None:
+    """One after the other, each with its time for a handshake, they would outlast the agent's patience."""
+    authority, starter = Authority(), AgentStarter()
+    address = HOSTS[0].address
+    certificate = authority.sign(starter.request(), address)
+    listening = starter.start(certificate, authority.certificate_pem, 30.0, address)
+    with ExitStack() as closing:
+        for _ in range(_ARRIVALS_MAX + 6):
+            closing.enter_context(socket.create_connection((address, listening.port), timeout=30))
+        link = connected(address, listening.port, authority.controller_context(), 30.0)
+        agent = RemoteHost(HOSTS[0], listening, link, 30.0, print)
+        assert agent.agent_cpu_s() > 0
+        assert agent.close() == []
 
 
 def test_an_agent_that_nobody_asks_for_anything_ends(tmp_path: Path) -> None:
@@ -325,7 +370,7 @@ def test_ports_that_not_all_hosts_have_are_given_back(
     many: ManyHosts, agents: list[RemoteHost], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agents[1], "hold_ports", lambda ports: ports[:1])
-    with pytest.raises(StartFailedError, match="No 5 TCP ports are free on all hosts"):
+    with pytest.raises(StartFailedError, match="No 5 TCP ports from 7300 to 7999 are free on all hosts"):
         many.free_ports(5)
     state = os.environ["TIDEGAUGE_STATE"]
     for place in (state, *(f"{state}-{host.address}" for host in HOSTS)):
@@ -363,6 +408,11 @@ def test_too_few_hosts_are_refused() -> None:
     assert chosen([*HOSTS, lost, load], "server", 2, not_on="127.0.0.5") == HOSTS
     with pytest.raises(UserError, match=r"needs 3 hosts for its servers, and the fleet has 2 of role server"):
         chosen([*HOSTS, lost, load], "server", 3)
+    other = FleetHost("127.0.0.6", "server", "e", refused="it has another Tidegauge")
+    with pytest.raises(
+        UserError, match=r"of role server \(127\.0\.0\.4 is left out: it is lost: .*; 127\.0\.0\.6 is left"
+    ):
+        chosen([*HOSTS, lost, other], "server", 3)
     with pytest.raises(UserError, match="has 1 of role server beside this one"):
         chosen(HOSTS, "server", 2, not_on="127.0.0.2")
     with pytest.raises(UserError, match=r"has 0 of role server beside this one in 10\.0\.0\.0/8"):

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
 from http.client import HTTPConnection, HTTPResponse
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import jsonschema
 import pytest
@@ -20,6 +26,8 @@ from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.procedure import seconds_expected
+from tidegauge.live import server as live_server
+from tidegauge.live import state as live_state
 from tidegauge.live.server import Access, LiveServer, is_loopback
 from tidegauge.live.state import Follower, run_seconds_left
 from tidegauge.model.use import OtherHostUse
@@ -108,7 +116,63 @@ class TestServer:
         assert f'data-state="/state/{name}"' in live
         assert "connect-src 'self'" in live
         (going.path / "report.html").write_text("written before")
-        assert ask(server, f"/report/{name}")[1] == "written before"
+        answer, text = ask(server, f"/report/{name}")
+        assert text == "written before"
+        assert answer.headers["Content-Security-Policy"].startswith("sandbox allow-scripts; default-src 'none'; ")
+
+    def test_a_report_that_is_a_link_is_not_followed(
+        self, server: LiveServer, going: store.RunStore, tmp_path: Path
+    ) -> None:
+        (tmp_path / "secret").write_text("nobody else's")
+        (going.path / "report.html").symlink_to(tmp_path / "secret")
+        answer, text = ask(server, f"/report/{going.path.name}")
+        assert answer.status == 200
+        assert "nobody else's" not in text
+        assert "sandbox" in answer.headers["Content-Security-Policy"]
+
+    def test_a_page_that_fails_is_an_answer(
+        self, server: LiveServer, going: store.RunStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(_run: object) -> None:
+            raise ZeroDivisionError("nobody foresaw it")
+
+        monkeypatch.setattr(store, "load_run", fail)
+        answer, text = ask(server, f"/report/{going.path.name}")
+        assert answer.status == 500
+        assert "This page can't be made" in text
+        assert "nobody foresaw it" in text
+
+    def test_who_says_nothing_keeps_nobody_out(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(live_server, "THREADS_MAX", 2)
+        monkeypatch.setattr(live_server, "REQUEST_S_MAX", 0.1)
+        server = LiveServer(tmp_path, "127.0.0.1", 0)
+        server.start()
+        silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(5)]
+        try:
+            assert ask(server, "/")[0].status == 200
+        finally:
+            for connection in silent:
+                connection.close()
+            server.close()
+
+    def test_addresses_of_the_other_kind(self, tmp_path: Path) -> None:
+        try:
+            server = LiveServer(tmp_path, "::1", 0)
+        except RunFailedError:
+            pytest.skip("no IPv6 here")
+        server.start()
+        try:
+            assert server.url() == f"http://[::1]:{server.port}/"
+            with urlopen(server.url(), timeout=20) as answer:
+                assert answer.status == 200
+        finally:
+            server.close()
+
+    @pytest.mark.parametrize("address", ["", "0.0.0.0", "::"])
+    def test_the_address_of_every_one_is_none_to_go_to(self, address: str) -> None:
+        named = live_server.named(address)
+        assert ip_address(named.strip("[]")) not in (ip_address("0.0.0.0"), ip_address("::"))
+        assert named.startswith("[") is (":" in address)
 
     @pytest.mark.parametrize(
         "path", ["/state/none", "/report/..%2F..%2Fetc", "/../../etc/passwd", "/live", "/runs/x/y", "/state/."]
@@ -142,6 +206,25 @@ class TestServer:
 
 
 class TestFollower:
+    def test_those_who_ask_at_once_get_whole_answers(
+        self, going: store.RunStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        follower, real = Follower(going.path), live_state._run_content
+        reading, others = threading.Event(), threading.Event()
+
+        def slowly(run: store.StoredRun) -> dict[str, Any]:
+            reading.set()
+            others.wait(0.2)
+            return real(run)
+
+        monkeypatch.setattr(live_state, "_run_content", slowly)
+        with ThreadPoolExecutor(2) as pool:
+            first = pool.submit(follower.state)
+            reading.wait(20)
+            second_one = pool.submit(follower.state)
+            assert {"run", "trials"} <= set(second_one.result(60))
+            assert {"run", "trials"} <= set(first.result(60))
+
     def test_new_seconds_are_seen_without_reading_the_run_again(
         self, going: store.RunStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -255,7 +338,8 @@ class TestFollower:
     def test_of_a_long_trial_only_the_end_is_read(self, tmp_path: Path) -> None:
         with (tmp_path / "seconds.jsonl").open("w") as file:
             for number in range(5000):
-                file.write(json.dumps({"second": number, "filler": "x" * 200}) + "\n")
+                edges = {"second": number, "from_mono_ns": number, "until_mono_ns": number + 1}
+                file.write(json.dumps({**edges, "filler": "x" * 200}) + "\n")
             file.write('{"second": 5000, "cut')
         rows = last_seconds(tmp_path, 100)
         assert [row["second"] for row in rows] == list(range(4900, 5000))

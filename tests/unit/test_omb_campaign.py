@@ -117,7 +117,7 @@ class TestChosen:
         (tmp_path / "d.yaml").write_text(DRIVER.replace("acks=all", "acks=1"))
         read, _ = read_driver(tmp_path / "d.yaml", managed=True)
         assert read is not None
-        assert read.terms.of_level == ("acks", "min.insync.replicas")
+        assert read.terms.of_level == ("acks", "min.insync.replicas", "flush.messages", "flush.ms")
         both = {"waits": "1", "acks": "1"}
         own = replace(read, terms=replace(read.terms, producer=both, settings=both, of_level=("waits",)))
         at_level = translate._at_level(own, Chosen(level=1)).terms

@@ -73,6 +73,7 @@ def test_an_unknown_key_is_refused_with_its_line_and_the_nearest(tmp_path: Path)
         ({"consumerBacklogSizeGB": 100, "producerRate": 0}, ["producerRate: '0'", "consumerBacklogSizeGB"]),
         ({"consumerBacklogSizeGB": 100, "producerRate": 10_000_000}, ["producerRate: '10000000'"]),
         ({"consumerBacklogSizeGB": 1, "backlogDrainRatio": 0.001}, ["backlogDrainRatio: '0.001'", "at least 0.01"]),
+        ({"consumerBacklogSizeGB": 10**30}, ["consumerBacklogSizeGB: '1000000000", "at most 1,000,000"]),
         ({"testDurationMinutes": 0}, ["testDurationMinutes: '0'", "never ends"]),
         ({"messageSize": 10}, ["messageSize: '10'", "48"]),
         ({"keyDistributor": "KEY_ROUNDROBIN"}, ["keyDistributor", "did you mean 'KEY_ROUND_ROBIN'?"]),

@@ -12,9 +12,10 @@ from run_samples import encoded, reading, result, second, spec, totals
 from tidegauge import store
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import Validity
+from tidegauge.model.trial import Validity, point_words
 from tidegauge.model.workload import Arrival, LateReaders
 from tidegauge.report.html.sections import sections
+from tidegauge.report.names import SystemNames
 from tidegauge.report.plots.curves import curve, load_plots, percentile_plots, search_plots, state
 from tidegauge.report.plots.model import Axis, Details, Form, Mark, Plot, Series, data_table, thinned
 from tidegauge.report.plots.overview import sustainable_bars, throughput_bars
@@ -150,22 +151,66 @@ class TestTimelines:
         rates = [plot for part in section.parts for plot in part.plots if plot.title == "Rate over time"]
         assert [series.y for plot in rates for series in plot.series] == [(39_880.0,) * 3] * 2
 
-    def test_peaks_survive_thinning(self) -> None:
-        y = [1.0] * 1000
-        y[777] = 99.0
+    def test_peaks_dips_and_gaps_survive_thinning(self) -> None:
+        y: list[float | None] = [1.0] * 1000
+        y[777], y[333] = 99.0, 0.0
         kept_x, kept_y = thinned(list(map(float, range(1000))), y, 100)
         assert len(kept_x) <= 100
-        assert kept_y[kept_x.index(777.0)] == 99.0
+        assert list(kept_x) == sorted(set(kept_x))
+        assert (kept_y[kept_x.index(777.0)], kept_y[kept_x.index(333.0)]) == (99.0, 0.0)
+        y[500:503] = [None] * 3
+        kept_x, kept_y = thinned(list(map(float, range(1000))), y, 100)
+        assert len(kept_x) <= 100
+        assert kept_y[kept_x.index(500.0)] is None
         assert thinned([1.0, 2.0], [None, 3.0], 5) == ((1.0, 2.0), (None, 3.0))
 
-    def test_a_day_takes_no_more_rows_than_an_hour_and_keeps_its_peaks(self) -> None:
+    def test_figures_in_words_are_of_all_seconds_and_not_of_those_that_are_drawn(self, sample: Loaded) -> None:
+        block = block_of(sample, "latency")
+        (one, *_) = block.loads
+        rates = [10_000, *([100] * 899), 20]
+        rows = [
+            {"from_mono_ns": n * 10**9, "until_mono_ns": (n + 1) * 10**9, "phase": "measure", "acked_msgs": acked}
+            for n, acked in enumerate(rates)
+        ]
+        long = {one.spec.trial_id: replace(sample[1][one.spec.trial_id], seconds=tuple(rows), window_ns=(0, 10**12))}
+        (rate,) = timelines(Block("latency", (one,)), long, "01", MAIN)
+        assert "median 100, largest 10,000 msg/s" in rate.description
+        assert len(rate.series[0].x) <= 300
+        assert rate.reading == "Of each 7 s the least and the largest value."
+        assert min(value for value in rate.series[0].y if value is not None) == 20
+
+    def test_no_line_crosses_seconds_that_are_missing(self, sample: Loaded) -> None:
+        (one, *_) = block_of(sample, "latency").loads
+        trial = sample[1][one.spec.trial_id]
+        cut = {one.spec.trial_id: replace(trial, seconds=(*trial.seconds[:6], *trial.seconds[10:]))}
+        rate, *_ = timelines(Block("latency", (one,)), cut, "01", MAIN)
+        assert [x for x, y in zip(rate.series[0].x, rate.series[0].y, strict=True) if y is None] == [3.5]
+        whole, *_ = timelines(Block("latency", (one,)), sample[1], "01", MAIN)
+        assert None not in whole.series[0].y
+
+    def test_invalid_trials_are_named_where_their_lines_are(self, sample: Loaded) -> None:
+        block = block_of(sample, "latency")
+        first = {system: block.of(system)[0].spec.trial_id for system in block.systems}
+        spoilt = tuple(
+            replace(one, validity=Validity.INVALID)
+            if one.spec.system == PULSAR or one.spec.trial_id == first[KAFKA]
+            else one
+            for one in block.results
+        )
+        rate, *_ = timelines(Block("latency", spoilt), sample[1], "01", MAIN)
+        assert rate.reading == f"One line for each trial. INVALID: {KAFKA} (trial 1), {PULSAR}."
+        percentiles, _ = percentile_plots(Block("latency", spoilt), sample[1], "01")
+        assert percentiles.reading == f"Of each system all trials merged that are not INVALID. INVALID: {PULSAR}."
+
+    def test_a_day_takes_no_more_rows_than_an_hour_and_keeps_its_peaks_and_dips(self) -> None:
         row = {"second": 0, "from_mono_ns": 0, "until_mono_ns": 1, "phase": "measure", "response_p99_ms": 1.0}
         day = [{**row, "second": number, "subscriptions": []} for number in range(86_400)]
         day[50_000] = {**day[50_000], "response_p99_ms": 900.0}
+        day[60_000] = {**day[60_000], "response_p99_ms": 0.1}
         day[7] = {**day[7], "response_p99_ms": None}
         kept = condensed(day, 3600)
         assert len(kept) == 3600
-        assert max(row["response_p99_ms"] for row in kept) == 900.0
+        assert [reduce(row["response_p99_ms"] for row in kept) for reduce in (min, max)] == [0.1, 900.0]
         assert [row["second"] for row in kept[:3]] == [0, 24, 48]
         assert condensed(day[:3600], 3600) == day[:3600]
 
@@ -196,14 +241,101 @@ class TestBars:
             {"goal": "quick", "sustainable_msgs_per_s": None},
         ]
         finding = Finding("0001-max-throughput-kafka", "max-throughput", KAFKA, 0, True, (), (), {"goals": goals})
-        (plot,) = sustainable_bars([finding], "01")
+        (plot,) = sustainable_bars([finding], [], "01", SystemNames((KAFKA,)))
         assert (plot.series[0].low, plot.series[0].y, plot.series[0].high) == ((48.0,), (50.0,), (55.0,))
+        assert plot.reading == "Bar: the confirmed rate; whisker: the bracket in which the search ended."
+
+    def test_those_of_a_sweep_stand_at_their_points_and_are_never_merged_over_them(self) -> None:
+        """The figures are those of a published table, whose bars were once all 307,200."""
+        rates = {"1": (280_000.0, 605_000.0), "100": (605_000.0, 605_000.0), "2000": (40_000.0, 300_000.0)}
+        findings = [
+            found(system, rate, partitions=partitions, durability="2 bypass")
+            for partitions, both in rates.items()
+            for system, rate in zip((KAFKA, PULSAR), both, strict=True)
+        ]
+        names = SystemNames((KAFKA, PULSAR), {PULSAR: dict.fromkeys(map(point_of, findings), "bypass")})
+        (plot,) = sustainable_bars(findings, [], "01", names)
+        assert plot.x.names == ("1", "100", "2000")
+        assert [(series.name, series.y) for series in plot.series] == [
+            (KAFKA, (280_000.0, 605_000.0, 40_000.0)),
+            (f"{PULSAR}, bypass", (605_000.0, 605_000.0, 300_000.0)),
+        ]
+        assert plot.title == "Sustainable rate by partitions, durability=2 bypass; goal: no limit"
+        assert len({x for series in plot.series for x in series.x}) == 6
+
+    def test_each_point_of_the_other_axes_has_its_own(self) -> None:
+        findings = [found(KAFKA, 100.0 * int(n), partitions=n, durability=level) for n in "12" for level in "24"]
+        plots = sustainable_bars(findings, [], "01", SystemNames((KAFKA,)))
+        assert [plot.title.partition(" by ")[2] for plot in plots] == [
+            "partitions, durability=2; goal: no limit",
+            "partitions, durability=4; goal: no limit",
+        ]
+        assert [plot.series[0].y for plot in plots] == [(100.0, 200.0)] * 2
+
+    def test_over_several_blocks_they_are_what_the_verdict_says_and_say_so(self) -> None:
+        findings = [found(KAFKA, rate) for rate in (100.0, 400.0)]
+        (plot,) = sustainable_bars(findings, [], "01", SystemNames((KAFKA,)))
+        (bar,) = plot.series
+        assert (*bar.low, *bar.y, *bar.high) == pytest.approx((100.0, 200.0, 400.0))
+        assert plot.reading.startswith(
+            "Bar: the confirmed rate, geometric mean of the blocks; whisker: its 95% interval"
+        )
+
+    def test_what_was_never_confirmed_has_no_bar_and_is_told(self) -> None:
+        findings = [found(KAFKA, 100.0, partitions="1"), found(KAFKA, None, partitions="2")]
+        (plot,) = sustainable_bars(findings, [], "01", SystemNames((KAFKA,)))
+        assert plot.reading.endswith("No bar: no rate was confirmed.")
+        assert sustainable_bars(findings[1:], [], "01", SystemNames((KAFKA,))) == []
+
+    def test_over_several_blocks_no_whisker_is_a_bracket(self) -> None:
+        """One picture has one kind of whisker: a system that was searched once only has none."""
+        rate = {"sustainable_msgs_per_s": 50.0, "lower_msgs_per_s": 48.0, "upper_msgs_per_s": 55.0}
+        bracket = {"goal": "no limit", **rate}
+        once = replace(found(PULSAR, 50.0), details={"goals": [bracket]})
+        (plot,) = sustainable_bars([*(found(KAFKA, rate) for rate in (100.0, 400.0)), once], [], "01", BOTH)
+        assert [series.low for series in plot.series] == [(pytest.approx(100.0),), ()]
+
+    def test_who_has_no_rate_is_named(self) -> None:
+        (plot,) = sustainable_bars([found(KAFKA, 100.0), found(PULSAR, None)], [], "01", BOTH)
+        assert plot.reading.endswith(f" No rate was confirmed of {PULSAR}.")
+
+    def test_a_point_without_any_rate_keeps_its_place(self) -> None:
+        rates = {"1": 100.0, "10": None, "100": 50.0}
+        findings = [found(KAFKA, rate, partitions=partitions) for partitions, rate in rates.items()]
+        (plot,) = sustainable_bars(findings, [], "01", BOTH)
+        assert plot.x.names == ("1", "10", "100")
+        assert plot.series[0].y == (100.0, None, 50.0)
+        assert data_table(plot).rows[1] == ("10", "-")
+
+    def test_a_system_that_moved_nothing_stands_beside_one_that_did(self) -> None:
+        rates = ((KAFKA, 9.0), (PULSAR, 0.0))
+        made = [replace(result(spec(system, "peak")), msgs_per_s=rate) for system, rate in rates]
+        looped = [
+            replace(one, spec=replace(one.spec, workload=replace(one.spec.workload, arrival=Arrival.CLOSED_LOOP)))
+            for one in made
+        ]
+        (plot,) = throughput_bars(Block("peak", tuple(looped)), "01")
+        assert [series.y for series in plot.series] == [(9.0,), (0.0,)]
+        assert throughput_bars(Block("peak", tuple(looped[1:])), "01") == []
+
+
+BOTH = SystemNames((KAFKA, PULSAR))
+
+
+def found(system: str, rate: float | None, **point: str) -> Finding:
+    """A search that ended with this rate, or without any."""
+    goals = [{"goal": "no limit", "sustainable_msgs_per_s": rate}]
+    return Finding("x", "max-throughput", system, 0, True, (), (), {"goals": goals}, point=point)
+
+
+def point_of(finding: Finding) -> str:
+    return point_words(finding.point)
 
 
 class TestLoad:
     def test_loads_that_were_not_sustained_are_hollow(self, sample: Loaded) -> None:
         curves = [finding for finding in sample[0].findings if finding.experiment == "curve"]
-        _, p99, _ = load_plots(curves, "01")
+        _, p99, _ = load_plots(curves, sample[0].results, "01")
         assert p99.series[0].hollow == (False,) * 10 + (True,)
         assert p99.series[0].notes[-1] == "not sustained (backlog)"
 
@@ -245,6 +377,16 @@ class TestDataTable:
         table = data_table(replace(self.PLOT, series=(many,)))
         assert len(table.rows) <= 60
         assert table.left_out == 1000 - len(table.rows)
+
+    def test_what_stands_at_one_place_is_listed_there_and_limits_have_theirs(self) -> None:
+        trials = Series("a", "each trial", (5.0, 5.0), (1.0, 2.0), Mark.POINTS, minor=True)
+        limit = Series("a", "peak", (9.0,), (None,), Mark.LIMITS, (8.0,), (10.0,))
+        plot = replace(self.PLOT, x=Axis("msg/s", form=Form.COUNT), series=(trials, limit))
+        assert data_table(plot).rows == (("5", "1.00, 2.00", "-"), ("9", "-", "9 (8 to 10)"))
+
+    def test_seconds_of_trials_that_do_not_begin_at_one_instant_share_rows(self) -> None:
+        pair = tuple(Series(name, "", (shift, 1 + shift), (1.0, 2.0)) for name, shift in (("a", 0.0), ("b", -0.02)))
+        assert [row[0] for row in data_table(replace(self.PLOT, series=pair)).rows] == ["0 s", "1 s"]
 
     def test_every_plot_of_a_run_has_a_name_of_its_own(self, sample: Loaded) -> None:
         names = [plot.plot_id for section in sections(*sample) for plot in section.plots]

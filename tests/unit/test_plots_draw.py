@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 from report_samples import HOSTILE
 
-from tidegauge.report.plots.draw import HEIGHT_PT, WIDTH_PT, page_drawing, png_file, svg_file
-from tidegauge.report.plots.model import LOOKS, Axis, Form, Line, Mark, Plot, Scale, Series, Span
+from tidegauge.report.plots.draw import HEIGHT_PT, WIDTH_PT, draw_figure, log_ticks, page_drawing, png_file, svg_file
+from tidegauge.report.plots.model import LOOKS, Axis, Form, Line, Mark, Plot, Scale, Series, Span, look
 
 A, B = "kafka@4.3.1", "pulsar@4.2.4"
 PLACES = {A: 0, B: 1}
@@ -48,7 +49,7 @@ def test_an_element_for_a_page_has_no_ids_of_groups_and_no_fixed_colours() -> No
     ElementTree.fromstring(svg.replace("xlink:href", "href"))  # well-formed
     assert svg.startswith(f'<svg viewBox="0 0 {WIDTH_PT:g} {HEIGHT_PT:g}"')
     assert '<g id="' not in svg
-    assert not [look.light for look in LOOKS if look.light in svg]
+    assert not [one.light for one in LOOKS if one.light in svg]
     assert "var(--system-0)" in svg
     assert 'class="system-1"' in svg
     assert "<style" not in svg
@@ -84,6 +85,115 @@ def test_points_are_where_they_are_drawn_and_say_what_they_are() -> None:
     assert all(0 < point.x < WIDTH_PT and 0 < point.y < HEIGHT_PT for point in points)
 
 
+class TestWhatIsInside:
+    """Everything that was measured can be seen: no axis ends before its data do."""
+
+    @pytest.mark.parametrize("mark", [Mark.LINE, Mark.POINTS, Mark.LINE_POINTS])
+    def test_a_line_over_time_is_not_cut_to_the_measured_window(self, mark: Mark) -> None:
+        line = Series(A, "", (-30.0, 0.0, 60.0, 75.0), (1.0, 2.0, 3.0, 4.0), mark)
+        plot = replace(PLOT, series=(line,), spans=(Span(0.0, 60.0, "measured"),), lines=())
+        _, axes = draw_figure(plot, PLACES)
+        assert axes.get_xlim()[0] <= -30.0
+        assert axes.get_xlim()[1] >= 75.0
+
+    def test_an_instant_alone_does_not_decide_how_far_the_axis_goes(self) -> None:
+        chase = Series(A, "", (-70.0, 0.0, 89.0), (1.0, 2.0, 3.0))
+        _, axes = draw_figure(replace(PLOT, series=(chase,), spans=(Span(0.0, 0.0, "late readers begin"),)), PLACES)
+        assert axes.get_xlim()[0] <= -70.0
+        assert axes.get_xlim()[1] >= 89.0
+
+    def test_so_do_the_steps_of_a_search_and_a_span_beyond_all_lines(self) -> None:
+        steps = Series(A, "", (1.0, 2.0, 3.0, 4.0), (3e4, 6e4, 5e4, 5.2e4), Mark.LINE_POINTS)
+        plot = replace(BARS, x=Axis("trial of the search", form=Form.COUNT), series=(steps,), lines=())
+        (low, high) = draw_figure(plot, PLACES)[1].get_xlim()
+        assert (low < 1.0, 4.0 < high < 5.0) == (True, True)
+        assert draw_figure(replace(plot, spans=(Span(0.0, 9.0, "x"),)), PLACES)[1].get_xlim()[1] >= 9.0
+
+    def test_one_point_alone_has_room_on_both_sides(self) -> None:
+        one = replace(PLOT, series=(Series(A, "", (7.0,), (3.0,)),), spans=(), lines=())
+        (low, high) = draw_figure(one, PLACES)[1].get_xlim()
+        assert low < 7.0 < high
+
+    def test_points_of_several_systems_at_one_quantity_stand_at_it(self) -> None:
+        x = Axis("msg/s", form=Form.COUNT, from_zero=True)
+        both = tuple(Series(system, "", (5_000.0,), (y,), Mark.POINTS) for system, y in ((A, 1.0), (B, 9.0)))
+        plot = replace(PLOT, x=x, series=both, spans=(), lines=())
+        axes = draw_figure(plot, PLACES)[1]
+        at = float(axes.transData.transform((5_000.0, 1.0))[0])
+        assert [point.x for point in page_drawing(plot, PLACES).points] == pytest.approx([at, at], abs=0.1)
+        assert [list(line.get_xdata()) for line in axes.get_lines()] == [[5_000.0], [5_000.0]]
+
+    def test_the_band_of_a_limit_is_not_cut_off(self) -> None:
+        x = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
+        limit = Series(A, "peak", (100.0,), (None,), Mark.LIMITS, (60.0,), (170.0,))
+        dot = Series(A, "", (50.0,), (3.0,), Mark.POINTS)
+        for scale in (Scale.LINEAR, Scale.LOG):
+            plot = replace(PLOT, x=replace(x, scale=scale), series=(dot, limit), spans=(), lines=())
+            low, high = draw_figure(plot, PLACES)[1].get_xlim()
+            assert low <= 50.0
+            assert high >= 170.0
+
+    def test_a_second_between_gaps_is_drawn_though_no_line_reaches_it(self) -> None:
+        series = Series(A, "", (0.0, 1.0, 2.0, 3.0, 4.0), (1.0, None, 5.0, None, 2.0))
+        _, axes = draw_figure(replace(PLOT, series=(series,), spans=(), lines=()), PLACES)
+        (dots,) = [line for line in axes.get_lines() if line.get_marker() == "."]
+        assert [tuple(place) for place in dots.get_xydata()] == [(0.0, 1.0), (2.0, 5.0), (4.0, 2.0)]
+
+
+@pytest.mark.parametrize("label", ["restart", "late readers begin"])
+def test_a_label_at_the_right_end_stays_within_the_picture(label: str) -> None:
+    series = (Series(A, "", (0.0, 100.0), (1.0, 2.0)),)
+    spans = (Span(0.0, 99.0, "measured"), Span(97.0, 99.0, label, True))
+    figure, axes = draw_figure(replace(PLOT, series=series, spans=spans, lines=()), PLACES)
+    figure.draw_without_rendering()
+    (text,) = [text for text in axes.texts if text.get_text() == label]
+    assert text.get_window_extent().x1 <= WIDTH_PT
+    (other,) = [text for text in axes.texts if text.get_text() == "measured"]
+    assert not text.get_window_extent().overlaps(other.get_window_extent())
+
+
+class TestNames:
+    def shown(self, *names: str) -> list[str]:
+        bars = tuple(Series(name, "", (float(place),), (1.0,), Mark.BARS) for place, name in enumerate(names))
+        plot = replace(BARS, x=Axis("system", form=Form.WORDS, names=names), series=bars, lines=())
+        figure, axes = draw_figure(plot, {name: place for place, name in enumerate(names)})
+        figure.draw_without_rendering()
+        labels = axes.get_xticklabels()
+        boxes = [label.get_window_extent() for label in labels]
+        assert all(one.x1 <= other.x0 + 1 for one, other in pairwise(boxes))
+        assert min(box.y0 for box in boxes) >= 0
+        return [label.get_text() for label in labels]
+
+    def test_of_six_systems_none_loses_what_speaks_against_it(self) -> None:
+        names = [f"rabbitmq@4.1.{number} (quorum) INVALID" for number in range(6)]
+        assert [name.replace("\n@", "@").replace("\n", " ") for name in self.shown(*names)] == names
+
+    def test_of_many_they_stand_upright(self) -> None:
+        names = [f"level {number} of many" for number in range(20)]
+        assert self.shown(*names) == names
+
+    def test_what_begins_alike_is_shown_by_its_end(self) -> None:
+        names = [f"a-setting-with-a-very-long-name-{number}" for number in range(5)]
+        assert len(set(self.shown(*names))) == 5
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "words"),
+    [
+        (Axis("response p99, ms", form=Form.MS), 7.8, "7.80 ms"),
+        (Axis("offered, msg/s"), 20_000.0, "20,000 msg/s"),
+        (Axis("cores, all of them", form=Form.SHORT, unit="cores"), 1.5, "1.50 cores"),
+        (Axis("partitions", ticks=((100.0, "100"),)), 100.0, "partitions=100"),
+        (Axis("% of the ceiling", form=Form.SHARE), 12.0, "12%"),
+        (Axis("trial of the search", form=Form.TRIAL), 3.0, "trial 3"),
+        (Axis("system", form=Form.WORDS, names=(A,)), 0.0, A),
+        (Axis("msg/s"), None, "-"),
+    ],
+)
+def test_a_value_alone_has_its_unit(axis: Axis, value: float | None, words: str) -> None:
+    assert axis.with_unit(value) == words
+
+
 def test_gaps_and_zeros_on_a_logarithmic_axis_have_no_point() -> None:
     points = page_drawing(PLOT, PLACES).points
     assert [point.words for point in points] == [f"{A}, 0 s: 1.00 ms", f"{A}, 1 s: 10.0 ms", f"{B}, 0 s: 2.00 ms"]
@@ -113,8 +223,8 @@ def test_the_same_plot_is_drawn_the_same() -> None:
 @pytest.mark.parametrize("page", ["light", "dark"])
 def test_colours_stand_out_from_their_page(page: str) -> None:
     background = "#ffffff" if page == "light" else "#15181c"
-    for look in LOOKS:
-        assert contrast(look.light if page == "light" else look.dark, background) >= 3.0
+    for one in LOOKS:
+        assert contrast(one.light if page == "light" else one.dark, background) >= 3.0
 
 
 def test_a_pale_colour_would_be_noticed() -> None:
@@ -145,3 +255,40 @@ def test_labels_of_faults_that_are_close_stand_one_below_the_other() -> None:
     heights = {label: float(y) for y, label in re.findall(r'<text [^>]* y="([\d.]+)">([^<]*)<', svg)}
     assert heights["measured"] < heights["packet loss"] < heights["rate limit"]
     assert heights["kill"] == heights["packet loss"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (61.0, 133.0, [70.0, 80.0, 90.0, 100.0]),
+        (0.8, 60.0, [1.0, 3.0, 10.0, 30.0]),
+        (5.0, 45.0, [5.0, 10.0, 20.0]),
+        (96.0, 104.0, [96.0, 98.0, 100.0, 102.0, 104.0]),
+        (0.5, 200_000.0, [1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0]),
+    ],
+)
+def test_a_logarithmic_axis_has_round_numbers_and_neither_two_nor_twenty(
+    low: float, high: float, ticks: list[float]
+) -> None:
+    assert log_ticks(low, high) == pytest.approx(ticks)
+
+
+def test_of_a_very_long_one_every_second_power_is_marked() -> None:
+    assert 3 <= len(log_ticks(1e-9, 1e9)) <= 10
+
+
+def test_a_file_names_trials_systems_and_what_its_marks_are() -> None:
+    swept = replace(BARS, x=Axis("durability level", form=Form.WORDS, names=("2", "4")), lines=())
+    plot = replace(swept, context="peak; levels 2 and 4", reading="Bar: one trial.", title="Rate by level " * 6)
+    text = svg_file(plot, PLACES).decode()
+    words = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", text))
+    for each in ("peak; levels 2 and 4", "Bar: one trial.", A, B, "durability level", "Rate by level"):
+        assert each in words
+    systems_named = svg_file(BARS, PLACES).decode()
+    assert systems_named.count("pulsar") == 1, "the axis names the systems: no legend beside it"
+
+
+def test_more_systems_than_colours_differ_in_marks_and_dashes() -> None:
+    looks = [look(place) for place in range(18)]
+    assert looks[: len(LOOKS)] == list(LOOKS)
+    assert len({(one.light, one.marker, one.dash) for one in looks}) == len(looks)

@@ -13,8 +13,8 @@ from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
 from tidegauge.report.compare import estimate
-from tidegauge.report.plots.curves import longest_axis, sweep_plots
-from tidegauge.report.plots.model import Plot
+from tidegauge.report.plots.model import Form, Mark, Plot, Scale
+from tidegauge.report.plots.sweep import longest_axis, points_left_out, sweep_plots
 from tidegauge.report.plots.timeline import began_ns, chase_plots
 from tidegauge.report.tables import swept
 from tidegauge.store.details import TrialDetails
@@ -43,7 +43,9 @@ class TestSweep:
     def test_values_stand_in_order_and_each_point_of_other_axes_has_its_plot(self) -> None:
         plots = self.plots(self.RESULTS)
         first, second = plots["01-sweep-1-p99"], plots["01-sweep-2-p99"]
-        assert first.x.names == ("1", "10", "100")
+        assert first.x.ticks == ((1.0, "1"), (10.0, "10"), (100.0, "100"))
+        assert (first.x.scale, first.series[0].mark) == (Scale.LOG, Mark.LINE_POINTS)
+        assert [series.x for series in first.series] == [(1.0, 10.0, 100.0)] * 2, "both at their quantity"
         assert (first.title, second.title) == (
             "Response p99 by partitions, durability=3",
             "Response p99 by partitions, durability=4",
@@ -52,11 +54,66 @@ class TestSweep:
         assert first.series[0].y == pytest.approx((7.8, 15.6, 23.4))
         assert first.series[1].y == pytest.approx((15.6, 31.2, 46.8))
 
-    def test_invalid_trials_leave_a_gap(self) -> None:
-        first, *rest = self.RESULTS
-        plots = self.plots((replace(first, validity=Validity.INVALID), *rest))
-        assert plots["01-sweep-1-p99"].series[0].x == (0.0, 1.0)
-        assert plots["01-sweep-2-p99"].series[0].x == (0.0, 1.0, 2.0)
+    def test_invalid_trials_leave_a_gap_that_no_line_crosses(self) -> None:
+        def spoilt(result: LoadResult, partitions: str) -> LoadResult:
+            at_point = dict(result.spec.point) == {"partitions": partitions, "durability": "3"}
+            return replace(result, validity=Validity.INVALID) if at_point and result.spec.system == KAFKA else result
+
+        for partitions, y in (("100", (7.8, 15.6, None)), ("10", (7.8, None, 23.4))):
+            plots = self.plots(tuple(spoilt(result, partitions) for result in self.RESULTS))
+            (series, other) = plots["01-sweep-1-p99"].series
+            assert series.x == (1.0, 10.0, 100.0)
+            assert series.y == tuple(value if value is None else pytest.approx(value) for value in y)
+            assert None not in other.y
+            assert plots["01-sweep-1-p99"].reading.endswith("No point: no trial that may be used has the figure.")
+            assert None not in plots["01-sweep-2-p99"].series[0].y
+
+    def test_a_point_of_which_nobody_has_a_figure_keeps_its_place(self) -> None:
+        spoilt = tuple(
+            replace(result, validity=Validity.INVALID) if result.spec.point["partitions"] == "10" else result
+            for result in self.RESULTS
+        )
+        plot = self.plots(spoilt)["01-sweep-1-p99"]
+        assert [value for value, _ in plot.x.ticks] == [1.0, 10.0, 100.0]
+        assert [series.y[1] for series in plot.series] == [None, None]
+
+    @pytest.mark.parametrize(
+        ("values", "label", "form"),
+        [
+            (("10000", "20000"), "rate, msg/s", Form.COUNT),
+            (("50%", "80%"), "rate", Form.COUNT),
+            (("50%", "20000"), "rate", Form.WORDS),
+            (("1KiB", "1024B"), "batch", Form.WORDS),
+        ],
+    )
+    def test_a_share_and_an_amount_have_no_axis_in_common(
+        self, values: tuple[str, ...], label: str, form: Form
+    ) -> None:
+        field = label.partition(",")[0]
+        plot = self.plots(tuple(at(KAFKA, 1.0, **{field: value}) for value in values))["01-sweep-1-p99"]
+        assert (plot.x.label, plot.x.form) == (label, form)
+
+    def test_what_has_no_picture_is_said(self) -> None:
+        points = [{"partitions": str(n), "batch": str(m)} for n in range(1, 13) for m in range(1, 11)]
+        assert points_left_out(points).startswith("Pictures of the first 8 of 10 values")
+        assert points_left_out(points[:20]) == ""
+        assert points_left_out([{}]) == ""
+
+    def test_levels_and_other_words_stand_side_by_side_without_lines_between_them(self) -> None:
+        for values in (("1", "2", "4"), ("2 bypass", "2 journal", "3")):
+            results = tuple(at(system, 1.0, durability=value) for system in (KAFKA, PULSAR) for value in values)
+            plot = self.plots(results)["01-sweep-1-p99"]
+            assert plot.x.form is Form.WORDS
+            assert plot.x.label.startswith("durability level")
+            assert {series.mark for series in plot.series} == {Mark.POINTS}
+            assert len({x for series in plot.series for x in series.x}) == 6, "no point hides another"
+            assert [[round(x) for x in series.x] for series in plot.series] == [[0, 1, 2]] * 2
+        assert plot.x.names == ("2 (bypass)", "2 (journal)", "3")
+
+    def test_a_setting_with_dots_in_its_name_is_called_by_all_of_it(self) -> None:
+        axis = "systems.kafka.producer.linger.ms"
+        plot = self.plots(tuple(at(KAFKA, 1.0, **{axis: value}) for value in ("1", "20")))["01-sweep-1-p99"]
+        assert (plot.x.label, plot.title) == ("linger.ms", "Response p99 by linger.ms")
 
     def test_one_point_is_no_sweep(self) -> None:
         (table,) = swept(blocks((at(KAFKA, 1.0, partitions="1"),)))
@@ -120,8 +177,12 @@ class TestChase:
         backlog, _, _, response, _ = chase_plots(
             Block("catch-up", (one,)), {one.spec.trial_id: self.details(one, 4)}, "01"
         )
-        assert response.description.endswith(f"{KAFKA}: largest 5.00, at the end 5.00."), "ms have their fractions"
-        assert [(span.label, span.begin) for span in backlog.spans] == [("", -2.0), ("during", 0.0), ("after", 3.0)]
+        assert response.description.endswith(f"{KAFKA}: largest 5.00, at the end 5.00 ms."), "ms have their fractions"
+        assert [(span.label, span.begin) for span in backlog.spans] == [
+            ("before", -2.0),
+            ("during", 0.0),
+            ("after", 3.0),
+        ]
 
     def test_readers_that_never_began_and_trials_without_them_have_none(self) -> None:
         one = self.trial(KAFKA)

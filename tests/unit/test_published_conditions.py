@@ -14,10 +14,11 @@ from test_published_campaigns import NAMES, PATHS, SCALES, parsed
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.published import with_differences
+from tidegauge.errors import UserError
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import LoadSpec
 from tidegauge.published.examine import report, report_names
-from tidegauge.published.model import FIGURES, Condition, Planned, Servers
+from tidegauge.published.model import FIGURES, Condition, Placement, Planned, Servers
 
 Holds = Callable[[Campaign, Sequence[LoadSpec]], bool]
 
@@ -41,13 +42,17 @@ def searched(campaign: Campaign, _: Sequence[LoadSpec]) -> bool:
 
 
 def two_disks(campaign: Campaign) -> bool:
-    return len(campaign.data_directories) >= 2 * campaign.nodes
+    """Of each node: on a host of its own it uses all that are named."""
+    return len(campaign.data_directories) >= (2 if campaign.fleet else 2 * campaign.nodes)
 
 
 WHERE: dict[str, Holds] = {
     "Kafka that waits for one copy": measures("kafka", level=3),
     "at levels 2 and 4 Kafka leaves": lambda campaign, trials: (
         measures("kafka", level=2)(campaign, trials) or measures("kafka", level=4)(campaign, trials)
+    ),
+    "Kafka's servers are their own controllers": lambda campaign, trials: (
+        bool(campaign.fleet) and measures("kafka")(campaign, trials)
     ),
     "Kafka's servers have one log directory": lambda campaign, trials: (
         measures("kafka")(campaign, trials) and not two_disks(campaign)
@@ -57,18 +62,19 @@ WHERE: dict[str, Holds] = {
         and not two_disks(campaign)
         and not campaign.journal_directories
     ),
-    "Pulsar's bookies have one journal": lambda campaign, trials: (
-        campaign.starts_servers
-        and any(trial.system.startswith("pulsar@") and trial.choice.form != "bypass" for trial in trials)
+    "Pulsar's bookies have one journal": lambda campaign, trials: any(
+        trial.system.startswith("pulsar@") and trial.choice.form != "bypass" for trial in trials
     ),
     "Pulsar's bookies without a journal": lambda campaign, trials: (
         measures("pulsar", form="bypass")(campaign, trials) and not two_disks(campaign)
     ),
-    "the operating system is as it was found": lambda campaign, _: campaign.starts_servers,
+    "the operating system is as it was found": lambda *_: True,
     "a sustainable rate is searched for": searched,
     "the load generator's garbage collector is G1": lambda *_: True,
-    "the servers' garbage collector is G1": lambda campaign, _: campaign.starts_servers,
-    "tiered adds nodes": lambda _, trials: any("tiered" in trial.point.values() for trial in trials),
+    "the servers' garbage collector is G1": lambda *_: True,
+    "tiered adds nodes": lambda campaign, trials: (
+        not campaign.fleet and any("tiered" in trial.point.values() for trial in trials)
+    ),
 }
 """For which plans each sentence that is written by hand is true, by how it begins."""
 SIX = [f"/tmp/{letter}" for letter in "abcdef"]
@@ -116,18 +122,87 @@ def test_a_sentence_is_shown_only_where_it_holds(path: Path, scale: str, setup: 
         assert (difference.text in shown) is holds(campaign, trials), difference.text
 
 
+FLEETS = {
+    "3+4": "roles: {s: {label: {role: server}, count: 3}, l: {label: {role: load}, count: 4}}",
+    "3+2": "roles: {s: {label: {role: server}, count: 3}, l: {label: {role: load}, count: 2}}",
+    "6+4": "roles: {s: {label: {role: server}, count: 6}, l: {label: {role: load}, count: 4}}",
+}
+
+
+def on_fleet(path: Path, directory: Path, roles: str, disks: int) -> Campaign:
+    file = directory / "fleet.yaml"
+    file.write_text(f"launcher: ray\n{roles}\n")
+    campaign = parsed(path, scale="original", fleet=str(file))
+    named = {"data_directories": tuple(SIX[:disks])}
+    points = tuple(replace(point, campaign=replace(point.campaign, **named)) for point in campaign.points)
+    return replace(campaign, points=points, **named)
+
+
+@pytest.mark.parametrize("disks", [1, 2])
+@pytest.mark.parametrize("fleet", FLEETS)
+@pytest.mark.parametrize("path", PATHS, ids=NAMES)
+def test_on_a_fleet_a_sentence_is_shown_only_where_it_holds(path: Path, fleet: str, disks: int, tmp_path: Path) -> None:
+    """Every node has a host and all the disks that are named, as in the reports."""
+    try:
+        campaign = on_fleet(path, tmp_path, FLEETS[fleet], disks)
+        shown, trials = shown_for(campaign)
+    except UserError as error:
+        # One load generator a client, and no more.
+        assert "clients" in path.stem and "load generator" in str(error)
+        return
+    assert campaign.published is not None
+    whole = report(campaign.published.report)
+    for difference in whole.differs:
+        (holds,) = [holds for begin, holds in WHERE.items() if difference.text.startswith(begin)]
+        assert (difference.text in shown) is holds(campaign, trials), difference.text
+    text = " ".join(shown)
+    assert "one machine" not in text and "comes from one host" not in text and "share a host" not in text
+    assert ("the load comes from 2 hosts; the report's came from 4" in shown) is (
+        fleet == "3+2" and whole.load_hosts == 4
+    )
+    assert ("ZooKeeper shares the host of node 1" in text) is measures("pulsar")(campaign, trials)
+
+
+@pytest.mark.parametrize(
+    ("roles", "wanted", "absent"),
+    [
+        (
+            "{s: {label: {role: server}, count: 3}}",
+            "the load comes from one host; the report's came from 4",
+            "one machine",
+        ),
+        ("{s: {label: {role: server}, count: 2, nodes-per-host: 2}}", "up to 2 nodes share a host", "one machine"),
+        (
+            "{s: {label: {role: server}, count: 3}, k: {label: {role: keeper}, count: 1}}",
+            "the load",
+            "ZooKeeper shares",
+        ),
+    ],
+)
+def test_what_shares_a_host_of_a_fleet_is_said(tmp_path: Path, roles: str, wanted: str, absent: str) -> None:
+    path = PATHS[NAMES.index("confluent-2020-latency")]
+    text = " ".join(shown_for(on_fleet(path, tmp_path, f"roles: {roles}", 2))[0])
+    assert wanted in text and absent not in text
+
+
+def test_nodes_that_share_hosts_share_their_disks(tmp_path: Path) -> None:
+    roles = "roles: {s: {label: {role: server}, count: 2, nodes-per-host: 2}}"
+    shown, _ = shown_for(on_fleet(PATHS[NAMES.index("confluent-2020-latency")], tmp_path, roles, 2))
+    assert [one for one in shown if one.startswith("Kafka's servers have one log directory each")]
+
+
 @pytest.mark.parametrize("setup", SETUPS)
 def test_a_disk_is_shared_unless_every_node_has_its_own(setup: str) -> None:
     campaign = of_setup(PATHS[NAMES.index("confluent-2020-latency")], "original", setup)
     assert campaign is not None
-    (hosts,) = [sentence for sentence in shown_for(campaign)[0] if sentence.startswith("servers (")]
+    (hosts,) = [sentence for sentence in shown_for(campaign)[0] if sentence.startswith("servers ")]
     assert ("CPUs, memory and disk of one machine" in hosts) is (setup != "six disks")
     assert ("CPUs and memory of one machine" in hosts) is (setup == "six disks")
 
 
 def test_an_attached_cluster_has_a_garbage_collector_of_its_own() -> None:
     """Nothing is known of it, but of the load generator's."""
-    attached = Planned([spec("kafka@attached")], {}, starts_servers=False)
+    attached = Planned([spec("kafka@attached")], {}, Placement(one_machine=False))
     held = [one.text for one in report("streamnative-2022").differs if one.where.holds(attached)]
     assert [sentence for sentence in held if "garbage" in sentence] == [
         "the load generator's garbage collector is G1; the report's clients had ZGC"
@@ -144,7 +219,7 @@ def test_a_condition_asks_for_one_trial_that_has_everything() -> None:
     """Not for a system somewhere and its level with another one."""
     kafka = replace(spec("kafka@4.3.1"), choice=LevelChoice(1))
     pulsar = replace(spec("pulsar@4.2.4"), choice=LevelChoice(3, "journal"))
-    planned = Planned([kafka, pulsar], {"kafka": [Servers()]}, starts_servers=True)
+    planned = Planned([kafka, pulsar], {"kafka": [Servers()]})
     assert Condition(system="pulsar", level=[3]).holds(planned)
     assert not Condition(system="kafka", level=[3]).holds(planned)
     assert not Condition(system="pulsar", without_form=["journal"]).holds(planned)
@@ -152,3 +227,11 @@ def test_a_condition_asks_for_one_trial_that_has_everything() -> None:
     assert not Condition(system="pulsar", started=True).holds(planned)
     assert not Condition(system="kafka", journal_apart=True).holds(planned)
     assert not Condition(system="rabbitmq").holds(planned)
+
+
+def test_kafka_that_has_a_zookeeper_is_not_said_to_have_none() -> None:
+    apart = Placement(one_machine=False)
+    for has_keeper in (False, True):
+        planned = Planned([spec("kafka@3.9.2")], {"kafka": [Servers(has_keeper=has_keeper)]}, apart)
+        held = [one.text for one in report("confluent-2020").differs if one.where.holds(planned)]
+        assert any("their own controllers" in sentence for sentence in held) is not has_keeper

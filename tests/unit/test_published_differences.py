@@ -18,7 +18,7 @@ from tidegauge.campaign.read.published import with_differences
 from tidegauge.model.workload import ClientSettings, LateReaders, Payload, ServerLimits, Workload
 from tidegauge.published.differences import differences
 from tidegauge.published.examine import report
-from tidegauge.published.model import FIGURES, Planned, Report, Servers
+from tidegauge.published.model import FIGURES, Placement, Planned, Report, Servers
 
 
 def differs(path: Path, **overrides: Any) -> tuple[str, ...]:
@@ -32,15 +32,17 @@ def differs(path: Path, **overrides: Any) -> tuple[str, ...]:
 def test_the_original_scale_never_shows_differences_of_another(path: Path) -> None:
     original = differs(path, scale="original")
     assert not [sentence for sentence in original if "% of" in sentence or sentence.startswith("offered rate")]
-    assert any(sentence.startswith("servers (") for sentence in original)
+    assert any(sentence.startswith("servers ") for sentence in original)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=NAMES)
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_window_is_always_reported(path: Path, scale: str) -> None:
     """It bounds the rate where acknowledgements take long, and no report had one."""
-    least = min(trial.workload.in_flight_messages() for trial in plan_campaign(parsed(path, scale=scale)).trials)
-    sentence = f"a producer has at most {least:,} unacknowledged messages; the report's had no such bound"
+    trials = plan_campaign(parsed(path, scale=scale)).trials
+    least, *_, most = [*sorted({trial.workload.in_flight_messages() for trial in trials}) * 2]
+    others = f", in other trials up to {most:,}" if most > least else ""
+    sentence = f"a producer has at most {least:,} unacknowledged messages{others}; the report's had no such bound"
     assert sentence in differs(path, scale=scale)
 
 
@@ -74,7 +76,7 @@ def test_a_dry_run_shows_the_differences_before_anything_runs(capsys: pytest.Cap
     assert "pulsar: heap of a broker: 512 MiB here, 12 GiB in the report" in shown
 
 
-ALWAYS = ("servers (", "a producer has at most", "latencies count from", *WHERE)
+ALWAYS = ("servers ", "a producer has at most", "latencies count from", *WHERE)
 MEMORY = (" of a broker: ", " of a bookie: ", " of a node: ")
 CHECK_DELAY = "pulsar: managedLedgerNewEntriesCheckDelayInMillis: 0 here, 10 in the report"
 SWITCH = "pulsar: batchingPartitionSwitchFrequencyByPublishDelay: the product's default here, 1 in the report"
@@ -239,7 +241,9 @@ def found(
         for system in systems
     ]
     of = {} if attached else {system.partition("@")[0]: [servers] for system in systems}
-    sentences = differences(Report.model_validate(MINE), [test], Planned(trials, of, not attached, figures))
+    sentences = differences(
+        Report.model_validate(MINE), [test], Planned(trials, of, Placement(one_machine=not attached), figures)
+    )
     return tuple(
         sentence
         for sentence in sentences
@@ -265,7 +269,7 @@ def test_memory_that_is_not_decided_yet_is_not_compared() -> None:
 
 def test_memory_that_points_differ_in_is_reported_with_both() -> None:
     points = [Servers({"broker": (size << 20, 0)}, {"num.network.threads": "8"}) for size in (768, 256)]
-    planned = Planned([spec("kafka@4.3.1")], {"kafka": points}, starts_servers=True)
+    planned = Planned([spec("kafka@4.3.1")], {"kafka": points})
     sentences = differences(Report.model_validate(MINE), ["one"], planned)
     assert "heap of a broker: 256 MiB and 768 MiB here, 1 GiB in the report" in sentences
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 from dataclasses import replace
@@ -94,6 +95,24 @@ def test_the_page_names_both_machines_and_the_scale(tmp_path: Path) -> None:
     assert "NOT DECIDED (BRIEF): " in section
 
 
+def test_the_page_marks_what_rests_on_runs_that_differ_and_says_whose_rates_they_are(tmp_path: Path) -> None:
+    stored = store.load_run(stored_run(tmp_path))
+    examined_claims = outcome()
+    side = examined_claims.claims[0].parts[0].sides
+    part = replace(
+        examined_claims.claims[0].parts[0],
+        sides=tuple(replace(one, runs=(letter,)) for one, letter in zip(side, "AB" * len(side), strict=False)),
+    )
+    across = replace(examined_claims.claims[0], parts=(part,))
+    doubted = replace(
+        examined_claims, scale="original", claims=(across, *examined_claims.claims[1:]), doubts=("other CPUs",)
+    )
+    page = report_page(replace(stored, published=doubted), store.details_of(stored))
+    section = page.partition('id="published">')[2].partition('id="behind">')[0]
+    assert section.count("(DOUBTFUL)") == 1
+    assert "Rates and amounts are the report's own" in html.unescape(section)
+
+
 def test_claims_are_the_first_thing_a_report_answers(tmp_path: Path) -> None:
     stored = store.load_run(stored_run(tmp_path))
     open_ones = replace(stored, published=examined(CHOICE, stored))
@@ -106,6 +125,20 @@ def test_claims_are_the_first_thing_a_report_answers(tmp_path: Path) -> None:
     contradicted = answer(replace(stored, published=decided))
     assert contradicted.headline.endswith(f"2 not decided. Contradicted: {claims[0].text.rstrip('.')}.")
     assert contradicted.badges[0].state == BAD
+
+
+def test_many_verdicts_on_claims_are_a_list_below_their_number(tmp_path: Path) -> None:
+    stored = store.load_run(stored_run(tmp_path))
+    three = outcome()
+    decided = replace(three, claims=tuple(replace(claim, verdict=Verdict.CONFIRMED) for claim in three.claims))
+    many = answer(replace(stored, published=decided))
+    assert many.headline.endswith("Of 3 claims 3 confirmed.")
+    assert [words.startswith("Confirmed: ") and words.endswith(".") for words in many.claims] == [True] * 3
+    few = answer(replace(stored, published=three))
+    assert few.claims == ()
+    assert "Confirmed: With 1 subscription" in few.headline
+    page = report_page(replace(stored, published=decided), store.details_of(stored))
+    assert page.count("<li>Confirmed: ") == 3
 
 
 def test_claims_on_unequal_terms_are_marked_in_the_first_line(tmp_path: Path) -> None:

@@ -91,6 +91,9 @@ def test_a_system_that_is_repeated_in_another_run_has_more_blocks() -> None:
     found = judged(PULSAR_BELOW, runs)
     assert found.verdict is CONFIRMED, "three blocks have an interval"
     assert [side.runs for side in found.parts[0].sides] == [("A", "B"), ("C",)]
+    assert "; 3 trials each, 95 % interval)" in found.reason
+    unlike = both(of_system("kafka", 20.0, 5), of_system("pulsar", 10.0, 3))
+    assert "; at least 3 trials each, 95 % interval)" in judged(PULSAR_BELOW, unlike).reason
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,8 @@ class TestLevel:
         assert found([*brokers, *bookies, *topic("1", "1")], level).problems == ()
         weak = found([*brokers, *bookies, *topic("1", "1")], level - 2)
         assert weak.level == level
-        assert "broker 127.0.0.1:8081: managedLedgerDefaultAckQuorum=1" in weak.problems[0]
+        assert "broker 127.0.0.1:8081" in weak.problems[0]
+        assert ": managedLedgerDefaultAckQuorum=1" in weak.problems[0]
 
     def test_one_bookie_that_skips_fsync_is_named(self) -> None:
         finding = found(changed(GOOD, "bookie 2", "journalSyncData", "false"))
@@ -126,10 +127,56 @@ class TestLevel:
         assert finding.level == 1
         assert "managedLedgerDefaultAckQuorum=2" in finding.problems[0]
 
-    def test_fewer_copies_are_a_problem_at_the_same_level(self) -> None:
+    def test_other_quorums_than_usual_are_a_caveat_at_the_same_level(self) -> None:
         finding = found(changed(GOOD, TOPIC, "ledger.writeQuorumSize", "2"))
-        assert finding.level == 1
-        assert f"{TOPIC}: write quorum 2" in finding.problems[0]
+        assert (finding.level, finding.problems) == (1, ())
+        assert finding.caveats[0] == f"{TOPIC}: write quorum 2, where 3 copies are usual on 3 bookies"
+
+    @pytest.mark.parametrize(
+        ("quorums", "bookies", "level", "caveats"),
+        [
+            ((3, 3, 2), 3, 1, ()),
+            ((3, 3, 1), 3, 3, ()),
+            ((2, 2, 2), 3, 1, ("write quorum 2, where 3 copies are usual", "2 of 2 copies are awaited: without")),
+            ((2, 2, 1), 3, 3, ("write quorum 2, where 3 copies are usual",)),
+            ((5, 3, 2), 5, 1, ("ensemble 5: entries are spread over 5 bookies, 3 copies of each",)),
+            ((5, 5, 2), 5, 3, ("write quorum 5, where 3 copies",)),
+            ((5, 5, 3), 5, 1, ("write quorum 5, where 3 copies",)),
+            ((3, 3, 3), 3, 1, ("3 of 3 copies are awaited, which is more than a majority",)),
+            ((4, 4, 2), 4, 3, ("write quorum 4, where 3 copies",)),
+        ],
+    )
+    def test_a_majority_is_more_than_half_of_the_copies(
+        self, quorums: tuple[int, int, int], bookies: int, level: int, caveats: tuple[str, ...]
+    ) -> None:
+        names = ("ledger.ensembleSize", "ledger.writeQuorumSize", "ledger.ackQuorumSize")
+        ledger = [Setting(TOPIC, name, str(value)) for name, value in zip(names, quorums, strict=True)]
+        names = ("bookkeeperEnsemble", "bookkeeperWriteQuorum", "bookkeeperAckQuorum")
+        policy = [Setting(TOPIC, name, str(value)) for name, value in zip(names, quorums, strict=True)]
+        storage = [setting for number in range(1, bookies + 1) for setting in bookie(number)]
+        finding = derive_level([*storage, *policy, *ledger], LevelChoice(level), bookies)
+        assert (finding.level, finding.problems) == (level, ())
+        assert len(finding.caveats) == len(caveats)
+        for words, beginning in zip(finding.caveats, caveats, strict=True):
+            assert words.removeprefix(f"{TOPIC}: ").startswith(beginning)
+
+    @pytest.mark.parametrize("name", ["ledger.ackQuorumSize", "ledger.writeQuorumSize"])
+    def test_a_quorum_that_is_not_reported_is_unknown(self, name: str) -> None:
+        ledger = [s for s in topic() if s.name.startswith("ledger.") and s.name != name]
+        finding = found([*BOOKIES, *ledger])
+        assert (finding.level, finding.problems) == (None, ())
+
+    def test_an_ensemble_that_there_are_too_few_bookies_for(self) -> None:
+        wide = changed(GOOD, TOPIC, "ledger.ensembleSize", "5")
+        assert found(wide).problems == ("3 bookies take writes, where an ensemble of 5 is asked for: there are 3",)
+
+    def test_the_window_of_a_journal_that_is_synced_by_time(self) -> None:
+        unsynced = [replace(s, value="false") if s.name == "journalSyncData" else s for s in GOOD]
+        by_time = [Setting(f"bookie {n}", "journalPageCacheFlushIntervalMSec", "1000") for n in (1, 2, 3)]
+        (caveat,) = found([*unsynced, *by_time], 2).caveats
+        assert caveat.endswith(
+            "journalPageCacheFlushIntervalMSec=1000: about 1000 ms of entries are in the page cache only"
+        )
 
     def test_fewer_writable_bookies_than_copies(self) -> None:
         finding = found(changed(GOOD, "bookie 3", "state.readOnly", "true"))
@@ -142,10 +189,10 @@ class TestLevel:
         assert derive_level(four, LevelChoice(1), 4).problems == ()
         assert incomplete(four, 4) == "bookie 4 is read-only"
 
-    def test_no_ack_quorum_is_not_trusted(self) -> None:
+    def test_without_any_ack_quorum_the_level_is_unknown(self) -> None:
         finding = found(BOOKIES)
-        assert finding.level == 3
-        assert "no ack quorum was read back" in finding.problems[0]
+        assert (finding.level, finding.problems) == (None, ())
+        assert finding.undecided == ("cluster: no ack quorum was read back",)
 
     def test_a_policy_that_is_no_json_is_passed_over(self) -> None:
         assert found([*BROKERS, *BOOKIES, Setting(NAMESPACE, "persistence", "none")]).problems == ()

@@ -13,6 +13,7 @@ from tidegauge.systems.rabbitmq import RabbitmqSystem
 from tidegauge.systems.rabbitmq.level import derive_level, possible_levels, topic_settings
 
 NEW, OLD = "4.3.6", "3.10.8"
+NAMES = {"message_delivery_mode": "message.delivery_mode", "queue_storage_version": "queue.storage_version"}
 
 
 def settings(version: str = NEW, **facts: str) -> list[Setting]:
@@ -25,16 +26,13 @@ def settings(version: str = NEW, **facts: str) -> list[Setting]:
         "queue.members.online": facts.get("queue_members", "1"),
         "message.delivery_mode": "2",
     }
-    usual |= {
-        name.replace("_", ".", 2) if name != "message_delivery_mode" else "message.delivery_mode": value
-        for name, value in facts.items()
-    }
+    usual |= {NAMES.get(name, name.replace("_", ".", 2)): value for name, value in facts.items()}
     rows = [Setting("cluster", "version", version), Setting("node a", "running", "true")]
     return rows + [Setting("topic t", name, value) for name, value in usual.items()]
 
 
 def classic(version: str, **facts: str) -> list[Setting]:
-    return settings(version, queue_type="classic", **facts)
+    return settings(version, **{"queue_type": "classic", "queue_storage_version": "1"} | facts)
 
 
 @pytest.mark.parametrize(
@@ -53,18 +51,52 @@ def classic(version: str, **facts: str) -> list[Setting]:
         (classic("3.13.7", queue_members="3"), 2),
         (classic(OLD, message_delivery_mode="1"), 4),
         (classic(OLD, message_delivery_mode="1", queue_members="3"), 2),
-        (classic(OLD, message_delivery_mode="unknown"), 4),
+        (classic(OLD, message_delivery_mode="unknown", queue_durable="false"), 4),
         (classic(OLD, queue_durable="false"), 4),
         ([*classic(OLD), Setting("topic t", "queue.storage_version", "2")], 4),
-        ([*classic(OLD), Setting("topic t", "queue.arguments", "x-queue-type=classic, x-queue-version=2")], 4),
-        ([*classic(OLD), Setting("topic t", "queue.policy.definition", "queue-version=2")], 4),
-        (settings(queue_type="x-other"), 4),
+        (
+            [
+                *classic(OLD, queue_storage_version=""),
+                Setting("topic t", "queue.arguments", "x-queue-type=classic, x-queue-version=2"),
+            ],
+            4,
+        ),
+        (
+            [*classic(OLD, queue_storage_version=""), Setting("topic t", "queue.policy.definition", "queue-version=2")],
+            4,
+        ),
+        (settings(queue_members="5"), 1),
+        (settings(queue_members="4"), 1),
+        (classic("3.8.9", queue_storage_version=""), 3),
     ],
 )
 def test_level_of_a_topic(found: list[Setting], level: int) -> None:
     finding = derive_level(found, LevelChoice(level), 3)
     assert finding.level == level
     assert any("topic t" in reason for reason in finding.reasoning)
+
+
+@pytest.mark.parametrize(
+    ("found", "unknown"),
+    [
+        (settings(queue_members=""), "queue.members is not reported"),
+        (settings(queue_type="stream", queue_members=""), "queue.members is not reported"),
+        (settings(queue_type=""), "queue.type is not reported"),
+        (settings(queue_type="x-other"), "queue.type=x-other, of which nothing is known"),
+        (classic(OLD, message_delivery_mode="unknown"), "queue.type=classic, message.delivery_mode is not reported"),
+        (classic(OLD, queue_durable=""), "queue.type=classic, queue.durable is not reported"),
+        (classic(OLD, queue_storage_version=""), "queue.type=classic, queue.storage_version is not reported"),
+    ],
+)
+def test_what_is_not_reported_is_unknown_and_no_default(found: list[Setting], unknown: str) -> None:
+    finding = derive_level(found, LevelChoice(3), 3)
+    assert finding.level is None
+    assert f"topic t: {unknown}" in finding.undecided
+
+
+def test_of_five_members_three_confirm() -> None:
+    (reason,) = [each for each in derive_level(settings(queue_members="5"), LevelChoice(1), 5).reasoning if "5" in each]
+    assert reason == "topic t: queue.members=5: 3 of them have it when it is confirmed"
 
 
 @pytest.mark.parametrize("version", ["3.8.9", OLD, "3.13.7", "4.0.5", NEW])
@@ -81,6 +113,7 @@ def test_every_form_that_is_offered_gives_its_level(version: str, nodes: int) ->
             queue_type="classic" if kind == "mirrored" else kind,
             queue_members="1" if kind == "classic" else members,
             message_delivery_mode="1" if wanted.get("message.persistent") == "false" else "2",
+            queue_storage_version="1" if kind in ("classic", "mirrored") else "",
         )
         finding = derive_level(found, choice, nodes)
         assert (finding.level, finding.problems) == (choice.level, ()), choice
@@ -186,7 +219,7 @@ def test_nothing_is_claimed_of_what_was_not_read() -> None:
     without = [Setting("cluster", "version", NEW), Setting("cluster", "queues", "unknown: no managementUrl was given")]
     finding = derive_level(without, LevelChoice(3), 1)
     assert finding.level is None
-    assert "no managementUrl" in finding.problems[0]
+    assert "no managementUrl" in finding.undecided[0]
     gone = [Setting("cluster", "version", NEW), Setting("topic t", "queues", "0")]
     assert derive_level(gone, LevelChoice(3), 1).problems == ("topic t: there is no such queue",)
     absent = [*settings(), Setting("topic t queue t.1", "queue.type", "absent")]

@@ -12,7 +12,8 @@ import pytest
 
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import ray_launcher
-from tidegauge.fleet.ray_launcher import RayRemote, _Part, _watched
+from tidegauge.fleet.code import code_version
+from tidegauge.fleet.ray_launcher import RayLauncher, RayRemote, _Part, _watched
 from tidegauge.model.host import FleetHost
 
 HOST = FleetHost("127.0.0.1", "server", "identifier")
@@ -64,6 +65,27 @@ def test_what_the_work_raises_is_raised(part: tuple[socket.socket, _Part]) -> No
 
     with pytest.raises(ConnectionError, match="refused"):
         _watched(fails, part[1])
+
+
+def test_a_host_says_its_version_before_anything_is_asked_of_it() -> None:
+    def node(number: int, **labels: str) -> dict[str, object]:
+        address = f"10.0.0.{number}"
+        return {
+            "NodeManagerAddress": address,
+            "NodeID": address,
+            "Alive": number != 4,
+            "Labels": {"role": "load", **labels},
+        }
+
+    launcher = RayLauncher.__new__(RayLauncher)
+    launcher._control = _Part("127.0.0.1:1", "", "")
+    nodes = [node(1, tidegauge=code_version()), node(2, tidegauge="0.1.0-0"), node(3), node(4)]
+    launcher._ray = SimpleNamespace(nodes=lambda: nodes)
+    problems = [host.problem for host in launcher.hosts()]
+    assert problems[0] == ""
+    assert problems[1].startswith("it has another Tidegauge (0.1.0-0)")
+    assert problems[2].startswith("it has another Tidegauge (an older one")
+    assert problems[3].startswith("it is lost")
 
 
 def test_ending_does_not_wait_for_a_control_service_that_is_gone(part: tuple[socket.socket, _Part]) -> None:

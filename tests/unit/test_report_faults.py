@@ -68,6 +68,14 @@ def test_a_loss_that_nobody_can_assign_is_not_hidden_by_trials_without_one() -> 
     assert any(" ? " in line for line in shown(block))
 
 
+def test_a_loss_that_nobody_could_look_for_is_not_none() -> None:
+    one = faulted(KAFKA, 1, PAUSED)
+    (sub,) = one.subscriptions
+    for behind, row in ((0, "0 0 5 1"), (7, "0 - 5 1")):
+        left = replace(one, subscriptions=(replace(sub, backlog=behind),))
+        assert any(line.endswith(row) for line in shown(Block("latency", (left,))))
+
+
 def test_without_faults_nothing_is_said() -> None:
     block = Block("latency", (result(spec(KAFKA, "latency", 1, 0), 1.0),))
     assert faults_table(block) is None

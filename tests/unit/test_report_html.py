@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from gallery_samples import search_of_a_sweep, search_of_goals, sweep_of_three
 from markupsafe import escape
 from report_samples import HOSTILE, KAFKA, PULSAR, interrupted_run, sample_run
 from typer.main import get_command
@@ -22,6 +23,7 @@ from tidegauge.cli.options import overrides_of
 from tidegauge.cli.planning import AttestRequest, attest_overrides
 from tidegauge.config.fields import option_of
 from tidegauge.model.attest import FileSystem
+from tidegauge.model.faults import Fault, FaultKind
 from tidegauge.model.load import ClockBound
 from tidegauge.model.tilt import Severity, Terms
 from tidegauge.model.trial import LoadResult, SubscriptionResult, Validity
@@ -98,7 +100,7 @@ def test_the_answer_stands_before_everything_else(page: str) -> None:
     words = " ".join(" ".join(elements(page).text).split())
     order = (
         "52,000 msg/s", "messages checked: lost 0, duplicated 0", "Response time against load",
-        "What this does not say", "tidegauge run campaign.yaml --repeat 2", "Bars are confirmed",
+        "What this does not say", "tidegauge run campaign.yaml --repeat 2", "Bar: the confirmed rate",
         "Every trial, the discarded", "Save this as campaign.yaml",
     )  # fmt: skip
     places = [words.index(word) for word in order]
@@ -209,6 +211,27 @@ def test_every_plot_has_a_title_words_points_and_a_table(page: str) -> None:
     assert all(json.loads(point) for point in points)
 
 
+def test_units_stand_with_the_figures_of_a_picture(page: str) -> None:
+    assert page.count("In columns of systems: ") == page.count("<figure")
+    assert "In columns of systems: response p99, ms." in page
+    assert "cores, all server processes together" not in page, "nobody looked"
+
+
+def test_systems_are_named_beside_all_plots_that_are_printed(page: str) -> None:
+    printed = re.findall(r'<div class="paper">(.*?)</div>\s*<div class="plots">', page, re.DOTALL)
+    assert len(printed) == page.count('<div class="plots">') > 3
+    assert all(KAFKA in keys and PULSAR in keys for keys in printed)
+
+
+def test_a_sweep_of_searches_is_a_sentence_with_a_list(tmp_path: Path) -> None:
+    page = page_of(search_of_a_sweep(tmp_path))
+    listed = re.findall(r'<ul class="each">(.*?)</ul>', page)
+    assert [one.count("<li>At partitions=") for one in listed] == [6]
+    assert "<summary>Each of 6 points</summary>" in page
+    (verdict,) = re.findall(r"<dd>(Sustainable rate over 6 points: [^<]*)<details", page)
+    assert "40,000 (partitions=2000, durability=1) to 605,000 msg/s (partitions=100, durability=2 bypass)" in verdict
+
+
 def test_no_id_stands_twice(page: str) -> None:
     ids = [attributes["id"] for _, attributes in elements(page).found if "id" in attributes]
     assert len(ids) == len(set(ids))
@@ -290,10 +313,10 @@ class TestAnswer:
         assert badge.sentence.endswith("whether messages were lost there is not known.")
 
     def test_what_limited_the_generator_is_a_badge(self, sample: Path) -> None:
-        run = store.load_run(sample)
+        calm = changed(store.load_run(sample), every=True, warnings=lambda _: (), limiting=limited(Resource.OFFERED))
         states = {
             resource: next(
-                badge for badge in answer(changed(run, limiting=limited(resource))).badges if "enerator" in badge.text
+                badge for badge in answer(changed(calm, limiting=limited(resource))).badges if "enerator" in badge.text
             )
             for resource in (Resource.CLIENT_CPU, Resource.HOST_CPU, Resource.DISK)
         }
@@ -331,6 +354,14 @@ class TestAnswer:
             assert words in badge.text
             assert (badge.state == BAD) == ("REFUTED" in attested)
 
+    def test_of_a_search_alone_its_confirmation_counts_and_not_its_steps(self, tmp_path: Path) -> None:
+        badges = [badge.text for badge in answer(store.load_run(search_of_goals(tmp_path))).badges]
+        assert "2 trials: 2 valid" in badges, "steps that were too fast are INVALID, which is what a search looks for"
+
+    def test_a_goal_that_is_open_is_named(self, tmp_path: Path) -> None:
+        (verdict,) = answer(store.load_run(search_of_goals(tmp_path))).verdicts
+        assert verdict.sentence.endswith("not decided for Pulsar (goal: prompt).")
+
     def test_what_it_does_not_say_depends_on_repeats(self, sample: Path) -> None:
         run = store.load_run(sample)
         first = tuple(trial for trial in run.trials if trial.spec is not None and trial.spec.block == 0)
@@ -351,6 +382,17 @@ def changed(run: StoredRun, every: bool = False, **how: Callable[[LoadResult], o
     return replace(run, trials=tuple(trials))
 
 
+def changed_where(run: StoredRun, applies: Callable[[LoadResult], bool], **spec: object) -> StoredRun:
+    """The run with fields of the specs of some of its fixed loads changed."""
+    trials = [
+        replace(one, result=replace(one.result, spec=replace(one.result.spec, **spec)))
+        if isinstance(one.result, LoadResult) and one.result.spec.experiment == "latency" and applies(one.result)
+        else one
+        for one in run.trials
+    ]
+    return replace(run, trials=tuple(trials))
+
+
 def limited(resource: Resource) -> Callable[[LoadResult], Limiting]:
     return lambda _: Limiting(resource, "", 0.97, "busy")
 
@@ -367,9 +409,7 @@ class TestPicture:
             (pale,) = [series for series in own if series.minor]
             assert limit.x == (52_000.0,)
             assert len(pale.y) == 2
-            assert len({series.shift_pt for series in own if series.mark is not Mark.LIMITS}) == 1
-        shifts = {series.system: series.shift_pt for series in picture.series if series.minor}
-        assert shifts[KAFKA] != shifts[PULSAR]
+            assert set(pale.x) == {20_000.0}, "at the rate that was offered, not beside it"
 
     def test_an_invalid_trial_is_hollow_and_named(self, sample: Path) -> None:
         run = store.load_run(sample)
@@ -387,6 +427,24 @@ class TestPicture:
         assert picture is not None
         assert picture.title == "Throughput, closed loop"
         assert overview(replace(run, trials=(), findings=()), []) is None
+
+    def test_trials_in_which_more_went_on_than_load_are_not_among_ordinary_ones(self, sample: Path) -> None:
+        run = store.load_run(sample)
+        fault = Fault(FaultKind.PAUSE, 2.0, "leader", 1.5)
+        second_block = changed_where(run, lambda result: result.spec.block == 1, faults=(fault,))
+        picture = overview(second_block, [])
+        assert picture is not None
+        dots = [series for series in picture.series if series.mark is Mark.POINTS]
+        assert [len(series.y) for series in dots] == [1, 1], "those of the trials without a fault"
+        everyone = changed_where(run, lambda result: True, faults=(fault,))
+        other = overview(replace(everyone, findings=()), [])
+        assert other is not None
+        assert {len(series.y) for series in other.series if series.minor} == {2}
+
+    def test_of_several_pictures_of_one_figure_the_first_says_that_there_are_more(self, tmp_path: Path) -> None:
+        picture = overview(store.load_run(sweep_of_three(tmp_path)), [])
+        assert picture is not None
+        assert picture.reading.endswith("One of 2 such pictures of this run.")
 
     def test_charts_that_are_compared_have_one_scale(self, sample: Path) -> None:
         run = store.load_run(sample)
@@ -417,6 +475,11 @@ class TestIndex:
         page = index_page([index_row(run, "")])
         assert handlers(page) == []
         assert len(scripts(page)) == 1
+
+    def test_one_run_is_no_runs(self, sample: Path) -> None:
+        row = index_row(store.load_run(sample), "")
+        assert "<h1>1 run</h1>" in index_page([row])
+        assert "<h1>2 runs</h1>" in index_page([row, row])
 
     def test_no_runs(self) -> None:
         assert "There are no runs yet." in index_page([])

@@ -7,21 +7,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from attestation_samples import attestation
 from report_samples import sample_run
-from run_samples import result, spec, totals
+from run_samples import reading, result, spec, totals
 from test_report_terminal import pair, peak, rendered, repeated, stored
 
 from tidegauge import store
 from tidegauge.cli.running import CODES
+from tidegauge.model.attest import Means
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.report.ending import End, again_words, ending, worth_acting_on
+from tidegauge.report.html.answer import answer as first_screen
 from tidegauge.report.screen import LINES_MAX, run_screen
 from tidegauge.report.verdicts import level_phrase, verdicts
 from tidegauge.statistics.classify import CPU_WAIT, NOT_KEPT_UP, UNSTEADY, UNSTEADY_WARMUP
-from tidegauge.store.read import StoredRun
+from tidegauge.store.omb import keep_omb_files
+from tidegauge.store.read import StoredRun, StoredTrial
 
 KAFKA, PULSAR, RABBITMQ = "kafka@4.3.1", "pulsar@4.2.4", "rabbitmq@4.3.6"
 BUSY = Limiting(
@@ -170,6 +174,70 @@ def test_what_is_left_after_the_drain_is_not_intact(tmp_path: Path) -> None:
     assert "9 behind" in screen(stored(tmp_path, fast, late))
 
 
+def test_what_nobody_read_is_not_intact(tmp_path: Path) -> None:
+    fast, slow = pair()
+    assert "intact" in screen(stored(tmp_path / "read", fast, slow))
+    text = screen(stored(tmp_path / "unread", replace(fast, subscriptions=()), replace(slow, subscriptions=())))
+    assert "not checked" in text
+    assert "intact" not in text
+
+
+def test_the_worst_of_a_sweeps_levels_is_not_cut(tmp_path: Path) -> None:
+    made = [
+        replace(result(replace(spec(number=number), point={"partitions": at})), **changes)
+        for number, (at, changes) in enumerate((("1", {}), ("9", {}), ("100", {"level": LevelFinding(None, ("x",))})))
+    ]
+    text = " ".join(screen(stored(tmp_path, *made)).split())
+    assert "At partitions=100: Durability is UNKNOWN (kafka@4.3.1, declared 3)" in text
+
+
+def test_messages_of_others_are_not_intact(tmp_path: Path) -> None:
+    run = replace(stored(tmp_path, *pair()), trials=())
+    others = reading()
+    (sub,) = others.subscriptions
+    ours = replace(others, subscriptions=(replace(sub, verified=sub.received),))
+    for one, checked in ((others, "not checked"), (ours, "intact")):
+        trial = StoredTrial(tmp_path, one.spec.trial_id, "finished", "", one.spec, one, "")
+        (row,) = (line for line in screen(replace(run, trials=(trial,))).splitlines() if line.startswith("Kafka "))
+        assert checked in row
+
+
+def test_what_a_cluster_of_others_decides_was_not_asked_for(tmp_path: Path) -> None:
+    made = [
+        replace(one, spec=replace(one.spec, choice=LevelChoice(4, as_found=as_found)), level=LevelFinding(4, ("x",)))
+        for as_found in (True, False)
+        for one in pair()
+    ]
+    assert "level 4 for every system, as found (one copy" in screen(stored(tmp_path / "found", *made[:2]))
+    assert "level 4 for every system, as asked (one copy" in screen(stored(tmp_path / "asked", *made[2:]))
+
+
+def test_what_is_less_than_a_power_cut_is_said_with_its_verdict(tmp_path: Path) -> None:
+    run = stored(tmp_path, *pair())
+    for means, words in ((Means.CRASH, "(all; process crash, not a power cut)"), (Means.POWER, "(all)")):
+        kept = attestation(means=means)
+        cut = replace(run, findings=(found(attestations=(kept,)),))
+        assert f"Kafka: not refuted at level 1 in 20 cuts {words}." in sentence(cut, "attest")
+        badges = [badge.text for badge in first_screen(cut).badges if " cuts" in badge.text]
+        assert any("process crash" in text for text in badges) is (means is Means.CRASH)
+
+
+def test_messages_without_an_outcome_did_not_fail(tmp_path: Path) -> None:
+    fast, slow = pair()
+    text = screen(stored(tmp_path, fast, replace(slow, unresolved=7)))
+    assert "7 without outcome" in " ".join(text.split())
+    assert "failed" not in text
+
+
+def test_there_is_something_to_act_on_where_the_exit_code_says_so(tmp_path: Path) -> None:
+    fast, slow = pair()
+    run = replace(stored(tmp_path, fast, replace(slow, warnings=("a remark",))), notes=("a note",))
+    assert "Nothing to act on" in screen(run)
+    missed = replace(run, thresholds=("lost > 5",))
+    assert "Exit code 4" in screen(missed)
+    assert "Nothing to act on" not in screen(missed)
+
+
 def test_a_system_without_a_result_is_missed(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "", "campaigns/quick.yaml")
     fast, slow = pair()
@@ -180,8 +248,23 @@ def test_a_system_without_a_result_is_missed(tmp_path: Path) -> None:
     loaded = store.load_run(run.path)
     assert "no result of Kafka" in sentence(loaded, "latency")
     text = " ".join(screen(loaded).split())
-    assert "Kafka's latency failed: kafka-1 ended with exit code 1" in text
     assert "Exit code 1: 1 trial failed, first 0002-latency-kafka (kafka-1 ended with exit code 1)" in text
+    assert text.count("kafka-1 ended with exit code 1") == 1, "once"
+    shown = ending(loaded, reason_shown=True)
+    assert "1 trial failed, first 0002-latency-kafka; 1 of 2 trials are kept" in shown.why
+    assert "ended with exit code" not in rendered(run_screen(loaded, shown, 1)), "it stands above the screen"
+
+
+def test_a_second_trial_that_failed_is_worth_acting_on(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "", "campaigns/quick.yaml")
+    fast, slow = pair()
+    run.plan([fast.spec, slow.spec])
+    run.trial(fast.spec).fail("pulsar-1 was killed", False)
+    run.trial(slow.spec).fail("kafka-1 ended with exit code 1", False)
+    run.finish("failed", "2 of 2 trials failed")
+    text = " ".join(screen(store.load_run(run.path)).split())
+    assert text.count("pulsar-1 was killed") == 1
+    assert "Kafka's latency failed: kafka-1 ended with exit code 1" in text
 
 
 def test_a_sweep_is_one_sentence(tmp_path: Path) -> None:
@@ -198,7 +281,7 @@ def test_a_sweep_is_one_sentence(tmp_path: Path) -> None:
 def test_many_experiments_are_cut_and_say_so(tmp_path: Path) -> None:
     made = [result(spec(KAFKA, f"load-{number}", number)) for number in range(1, 6)]
     text = screen(stored(tmp_path, *made))
-    assert "... 2 more experiments in `show` and the report" in text
+    assert "... 2 more experiments in `show`\n" in text
     assert len(text.splitlines()) <= LINES_MAX
 
 
@@ -234,6 +317,12 @@ def test_a_resumable_run_is_gone_on_with_and_another_started_again(tmp_path: Pat
     run = replace(stored(tmp_path, *pair()), status="interrupted")
     assert ending(run).what == "Start it again: tidegauge quick"
     assert "tidegauge run --resume " in ending(replace(run, meaning={})).what
+
+
+def test_a_run_of_ombs_files_is_started_again_as_one(tmp_path: Path) -> None:
+    run = replace(stored(tmp_path, *pair()), status="failed", campaign_path="omb/w.yaml", path=tmp_path / "run")
+    keep_omb_files(run.path, {"workload-w.yaml": "name: w\n", "driver-k.yaml": "name: k\n"})
+    assert ending(run).what.startswith("Start it again: tidegauge omb omb/w.yaml --driver k.yaml (")
 
 
 def test_the_command_to_run_again_has_every_option_that_was_given(tmp_path: Path) -> None:

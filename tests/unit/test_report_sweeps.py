@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from run_samples import latency, result, spec, totals
+from terminal_scenes import run_of
 
 from tidegauge import store
 from tidegauge.comparison import within
@@ -18,10 +19,12 @@ from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.report import compare, levels
 from tidegauge.report.findings import findings
+from tidegauge.report.html.answer import answer
 from tidegauge.report.names import SystemNames
 from tidegauge.report.summary import run_summary
 from tidegauge.report.tables import in_order, labelled, swept
 from tidegauge.report.terminal import run_report
+from tidegauge.report.verdicts import verdicts
 from tidegauge.statistics.intervals import Verdict
 
 
@@ -167,6 +170,7 @@ def test_a_run_is_reported_by_its_points(tmp_path: Path) -> None:
     assert "At durability=4: Durability: level 4" in text
     assert "durability  system" in text
     assert "NOT" not in text
+    assert answer(stored).title == "Kafka at levels 3 and 4 (settings read back)", "not the last one alone"
     content = run_summary(stored)
     assert content["durability"]["equal"]
     assert [point["where"] for point in content["durability"]["points"]] == ["durability=3", "durability=4"]
@@ -178,3 +182,16 @@ def test_a_percentile_that_only_some_points_have_samples_for_has_a_column_at_all
     (one,) = swept(blocks([few, at(2, partitions="2")]))
     (column,) = [column for group in one.table().groups for column in group.columns if column.head == "p99.99"]
     assert column.cells == ("-", "31.5")
+
+
+def test_the_sentence_of_a_sweep_is_of_the_same_figure_at_all_points() -> None:
+    """The highest percentile that all of them have: a p99 and a p50 make no range."""
+    few, many = (
+        replace(result(replace(spec(number=number), point={"partitions": at})), response=latency(scale, count))
+        for number, (at, scale, count) in enumerate((("1", 1.0, 500), ("100", 3.0, 600_000)))
+    )
+    both = run_of(few, many)
+    (verdict,) = verdicts(both)
+    assert verdict.sentence.startswith(
+        "Response p50 over 2 points: Kafka 1.20 (partitions=1) to 3.60 ms (partitions=100);"
+    )

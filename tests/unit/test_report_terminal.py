@@ -13,14 +13,17 @@ from run_samples import latency, result, spec, totals
 
 from tidegauge import store
 from tidegauge.comparison.blocks import Block
+from tidegauge.model.disturbance import HostAccount
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival
+from tidegauge.report.levels import headline
 from tidegauge.report.lists import ShownPlan, plan_list, runs_list
 from tidegauge.report.summary import run_summary
 from tidegauge.report.tables import figure_table
 from tidegauge.report.terminal import run_report
+from tidegauge.report.verdicts import level_phrase
 from tidegauge.statistics.figures import FINDING_FIGURES
 
 NAME = "sustainable_msgs_per_s"
@@ -72,8 +75,9 @@ not received when the measured window ended (end), and those left after the drai
 bytes of message values a second.
 
 peak: as fast as it goes (closed loop), 30 s measured
-1 KiB messages; 1 topic of 1 partition, each topic with 1 producer and 1 subscription of 1 consumer;
-batches to 128 KiB or 1 ms, compression none, at most 5,000 messages in flight for each producer.
+1 KiB messages; 1 topic of 1 partition, each topic with 1 producer and 1 subscription of 1 consumer.
+Clients, as asked: batches to 128 KiB or 1 ms, compression none, at most 5,000 messages in flight
+for each producer.
 
                rate --------   response time, ms -------------------   service, ms   end-to-end, ms
 system           msg/s  MB/s    p50   p95   p99  p99.9  p99.99   max           p99        p50   p99
@@ -89,8 +93,9 @@ Closed loop: the next message waits for an earlier one, so these times hide wait
 at a fixed rate.
 
 latency: at 20,000 msg/s (50% of lowest peak), open loop, uniform arrivals, 30 s measured
-1 KiB messages; 1 topic of 1 partition, each topic with 1 producer and 1 subscription of 1 consumer;
-batches to 128 KiB or 1 ms, compression none, at most 5,000 messages in flight for each producer.
+1 KiB messages; 1 topic of 1 partition, each topic with 1 producer and 1 subscription of 1 consumer.
+Clients, as asked: batches to 128 KiB or 1 ms, compression none, at most 5,000 messages in flight
+for each producer.
 
                rate -------   response time, ms -------------------   service, ms   end-to-end, ms
 system          msg/s  MB/s    p50   p95   p99  p99.9  p99.99   max           p99        p50   p99
@@ -180,12 +185,22 @@ def test_unequal_levels_are_not_compared(tmp_path: Path) -> None:
     assert "kafka@4.3.1: level 4, asked for level 3: journalSyncData=false" in text
     assert "kafka@4.3.1: differs from what was asked: journalSyncData is false, not true" in text
     assert "x kafka" not in text
-    assert "not compared, since the systems do not give the same durability level" in text
+    assert "not compared, since the systems are not known to give the same durability level" in text
 
 
 def test_a_level_that_could_not_be_read_back_is_unknown(tmp_path: Path) -> None:
     text = rendered(run_report(stored(tmp_path, *pair(level=LevelFinding(None, ("no right to read",))))))
-    assert "kafka@4.3.1 level unknown" in text
+    assert "kafka@4.3.1 level unknown, declared 3" in text
+    assert "kafka@4.3.1: level unknown, declared 3: no right to read" in text
+
+
+def test_what_must_be_read_with_a_level_is_said_with_it(tmp_path: Path) -> None:
+    level = LevelFinding(3, ("flush.messages=1",), caveats=("topic t: unclean.leader.election.enable=true: lost",))
+    run = stored(tmp_path, *pair(level=level))
+    assert headline(run.results).endswith(" But kafka@4.3.1, topic t: unclean.leader.election.enable=true: lost.")
+    assert "kafka@4.3.1: to be read with its level: topic t: unclean.leader" in rendered(run_report(run))
+    assert "with a caveat" in level_phrase(run)
+    assert "with a caveat" not in level_phrase(stored(tmp_path / "other", *pair()))
 
 
 def test_equal_but_not_as_asked_says_so(tmp_path: Path) -> None:
@@ -241,6 +256,12 @@ def test_repeats_give_a_verdict(tmp_path: Path, pulsar: tuple[float, ...], verdi
     assert compared["comparison"]["interval"]["blocks"] == 3
     assert compared["comparison"]["verdict"] in verdict
     assert ("campaigns/quick.yaml --repeat 25" in text) is ("inconclusive" in verdict)
+
+
+def test_the_command_to_repeat_has_the_options_that_were_given(tmp_path: Path) -> None:
+    run = replace(stored(tmp_path, *pair()), overrides={"durability": 4, "systems": ["kafka", "pulsar"]})
+    command = "tidegauge run campaigns/quick.yaml --level 4 --systems kafka --systems pulsar --repeat 5"
+    assert command in rendered(run_report(run))
 
 
 def test_without_a_common_block_each_side_stands_for_itself(tmp_path: Path) -> None:
@@ -312,6 +333,7 @@ def test_a_reason_that_no_trial_gives_is_shown(tmp_path: Path) -> None:
 
 def test_the_host_is_reported(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
+    run.trial(spec())
     disks = {"/x": {"file_system": "ext4"}, "/y": {}}
     host = {"cpus": 2, "cpu_model": "Xeon", "memory_bytes": 24 << 30, "kernel": "Linux 6.1 #1 SMP", "disks": disks}
     run.environment({"host": host})
@@ -323,9 +345,27 @@ def test_the_host_is_reported(tmp_path: Path) -> None:
         ({"apart": True}, "Clients ran on it, servers on other hosts. Between them nothing was encrypted (plaintext"),
         ({"apart": True, "load_hosts": 2}, "Servers and clients ran on the hosts of a fleet. Between them nothing was"),
         ({"attached": True, "load_hosts": 2}, "Clients ran on the hosts of a fleet, servers on others."),
+        ({"attached": True}, "Clients ran on it. Others run the servers; where was not looked up."),
     ):
         run.plan([replace(spec(), **planned)])
         assert words in " ".join(rendered(run_report(store.load_run(run.path))).split())
+
+
+@pytest.mark.parametrize(
+    ("cpus", "words"),
+    [
+        (0.4, "Clients ran on it. Servers that others run were on it, too."),
+        (0.0, "Clients ran on it. Others run the servers; none of their processes was seen on it."),
+    ],
+)
+def test_where_attached_servers_were_is_what_was_seen(tmp_path: Path, cpus: float, words: str) -> None:
+    account = HostAccount("", 2, 1.0, cpus, 0.5, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0)
+    attached = result(replace(spec(), attached=True), accounts=(account,))
+    run = store.create_run(tmp_path, "quick", "")
+    run.environment({"host": {"cpus": 2}})
+    run.plan([attached.spec])
+    run.trial(attached.spec).finish(attached, totals())
+    assert words in " ".join(rendered(run_report(store.load_run(run.path))).split())
 
 
 def test_the_summary_holds_the_same_and_every_figure(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tidegauge.errors import UserError
 from tidegauge.model.host import Joined
 from tidegauge.plain import plain
 from tidegauge.report.fleet import joined_content
+from tidegauge.report.layout import shown_path
 from tidegauge.report.lists import ShownPlan
 from tidegauge.report.schemas import file_name, json_schemas
 from tidegauge.report.summary import plan_summary, run_summary, runs_summary
@@ -59,7 +60,7 @@ def test_one_is_printed(capsys: pytest.CaptureFixture[str], name: str) -> None:
 
 def test_all_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["schema", "--output", str(tmp_path / "new")]) == 0
-    assert str(tmp_path / "new/run-1.json") in capsys.readouterr().out
+    assert shown_path(tmp_path / "new/run-1.json") in capsys.readouterr().out
     written = {path.name: json.loads(path.read_text()) for path in (tmp_path / "new").iterdir()}
     assert written == {file_name(name): schema for name, schema in SCHEMAS.items()}
 

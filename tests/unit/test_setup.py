@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import os
 import shutil
@@ -201,7 +202,7 @@ class TestBootstrap:
         checkout = tmp_path / "a checkout"
         for name in ("scripts", "src/tidegauge/distribution", "src/tidegauge/hosts", "src/tidegauge/model"):
             shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("__init__.py", "errors.py"):
+        for name in ("__init__.py", "errors.py", "places.py"):
             shutil.copy(ROOT / "src/tidegauge" / name, checkout / "src/tidegauge" / name)
         return checkout
 
@@ -334,6 +335,7 @@ class TestMavenBuild:
         folder = tmp_path / "registry/test/parent/1"
         folder.mkdir(parents=True)
         (folder / "parent-1.pom").write_text(self.PARENT)
+        (folder / "parent-1.pom.sha1").write_text(hashlib.sha1(self.PARENT.encode()).hexdigest())
         (tmp_path / "pom.xml").write_text(self.POM)
         command = [sys.executable, ROOT / "scripts/mvn.py", "-q", "-B", "-f", tmp_path / "pom.xml", "validate"]
         (tmp_path / "a home").mkdir()

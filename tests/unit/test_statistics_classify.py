@@ -166,7 +166,8 @@ def test_slow_consumers_of_a_bounded_queue_are_known_by_littles_law(
     verdict = judged(response=response, delay=delay, busy_consumers=(busy(waiting_ms=waiting_ms),), **slow(end_to_end))
     assert verdict.validity is validity
     if validity is Validity.INVALID:
-        assert "messages waited 60 ms for it, of 100 ms from sending to receipt" in verdict.reasons[0]
+        words = "messages waited 60 ms for it in those seconds, where sending to receipt took 100 ms on average"
+        assert words in verdict.reasons[0]
 
 
 def test_messages_that_were_never_received_do_not_make_littles_law_blame_a_consumer() -> None:
@@ -224,11 +225,13 @@ def test_own_lag_counts_at_p95_too() -> None:
 
 
 def test_a_tail_that_is_the_generators_is_said() -> None:
-    lag = replace(latency(0.005, 0.9), p999_ms=30.0)
+    lag = replace(latency(0.005, 0.9), p999_ms=30.0, max_ms=40.0)
     verdict = judged(own_lag=lag)
     assert verdict.validity is Validity.VALID
     assert "p99.9 and the maximum are not the system's" in verdict.warnings[0]
     assert judged(own_lag=replace(lag, p999_ms=5.0)).warnings == ()
+    longer = judged(own_lag=lag, response=replace(latency(), max_ms=500.0))
+    assert longer.warnings[0].startswith("p99.9 is not the system's"), "the longest wait was for the system"
 
 
 def test_a_closed_loop_that_never_waits_has_found_the_generators_limit() -> None:
@@ -296,13 +299,27 @@ def test_loss_fails_the_check_of_a_closed_loop_too() -> None:
     assert verdict.status == FAILED_CHECK
 
 
-def test_loss_known_when_consumers_went_idle_but_not_when_time_ran_out() -> None:
-    missing = (subscription(lost=9, backlog=9),)
-    assert judged(subscriptions=missing, drain_end="idle").status == FAILED_CHECK
-    cut_off = judged(subscriptions=missing, drain_end="limit")
+def test_what_is_missing_when_time_ran_out_was_not_looked_for() -> None:
+    cut_off = judged(subscriptions=(subscription(backlog=9),), drain_end="limit")
     assert cut_off.status == OK
     assert cut_off.validity is Validity.DOUBTFUL
     assert "9 messages behind" in cut_off.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"late": 1}, "1 acknowledged message not delivered in time (sub-0), but is in the topic"),
+        (
+            {"untraced": 2, "untraced_why": "no broker answered"},
+            "2 acknowledged messages not delivered in time (sub-0), and whether they are lost is not known: "
+            "no broker answered",
+        ),
+    ],
+)
+def test_what_is_late_or_untraced_is_a_doubt_and_no_loss(changes: dict[str, Any], words: str) -> None:
+    verdict = judged(subscriptions=(subscription(backlog=2, **changes),), drain_end="idle")
+    assert (verdict.status, verdict.validity, verdict.reasons) == (OK, Validity.DOUBTFUL, (words,))
 
 
 def test_messages_without_an_outcome() -> None:
@@ -324,7 +341,6 @@ def test_invalid_and_doubtful_reasons_are_all_kept() -> None:
     ("changes", "says"),
     [
         ({"achieved_msgs_per_s": 970.0}, "the system did not keep up: 970 of 1,000 msg/s (97%)"),
-        ({"achieved_msgs_per_s": 1200.0}, "1,200 msg/s were acknowledged though 1,000 were due"),
         ({"unsteady": "the rate is rising"}, "the warm-up never became steady: the rate is rising"),
         ({"backlog_grew": True}, "consumers fell ever further behind"),
         ({"drift": "the p99 was rising, by 40%"}, "not steady while measured: the p99 was rising"),
@@ -443,3 +459,18 @@ def test_of_several_late_workers_the_latest_is_named_first_and_the_others_with_i
     verdict = judged(workers=workers)
     words = "of load generator 2 of 3 at p99 is 900 ms of a response of 950 ms; likewise load generator 3 of 3 ("
     assert words in verdict.reasons[0]
+
+
+def test_more_acknowledged_than_due_is_the_debt_of_the_warm_up() -> None:
+    verdict = judged(offered_msgs_per_s=5_000.0, achieved_msgs_per_s=5_572.0, window_intended=40_000)
+    assert verdict.validity is Validity.DOUBTFUL
+    assert "5,572 msg/s were acknowledged though 5,000 were due" in verdict.reasons[0]
+    within = judged(offered_msgs_per_s=5_000.0, achieved_msgs_per_s=5_090.0, window_intended=40_000)
+    assert within.validity is Validity.VALID
+    # Of few messages one more or less is chance.
+    assert judged(offered_msgs_per_s=3.0, achieved_msgs_per_s=3.4, window_intended=30).validity is Validity.VALID
+
+
+def test_what_was_never_sent_is_told_from_what_was_never_answered() -> None:
+    verdict = judged(window_intended=100_000, unresolved=700, never_sent=400, failed=50)
+    assert "50 messages failed, 400 were due and never sent and 300 never had an outcome" in verdict.reasons[0]

@@ -15,6 +15,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidegauge.model.trial import Latency
 from tidegauge.statistics import histograms
 from tidegauge.statistics.histograms import (
     EMPTY,
@@ -27,6 +28,7 @@ from tidegauge.statistics.histograms import (
     live_ms,
     merged,
     summarise,
+    without_unknown_tail,
 )
 
 HOUR_NS = 3600 * 10**9
@@ -204,3 +206,12 @@ def test_what_cannot_be_merged_is_refused() -> None:
         merged([encoded([5000]), encoded([5000], lowest=1024)])
     with pytest.raises(ValueError, match="not an encoded histogram"):
         merged([encoded([5000]), b"rubbish!"])
+
+
+def test_a_tail_that_messages_without_an_outcome_would_decide_is_not_known() -> None:
+    whole = Latency(100_000, 1.0, 1.0, 2.0, 3.0, 4.0, 9.0, p9999_ms=5.0)
+    assert without_unknown_tail(whole, 0) == whole
+    few, more = without_unknown_tail(whole, 9), without_unknown_tail(whole, 11)
+    assert (few.p999_ms, few.p9999_ms) == (4.0, 5.0)
+    assert (more.p99_ms, more.p999_ms, more.p9999_ms) == (3.0, 4.0, None)
+    assert without_unknown_tail(whole, 101).p999_ms is None

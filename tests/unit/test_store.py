@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -19,10 +20,11 @@ from run_samples import result, second, spec, totals
 from tidegauge import store
 from tidegauge.cli.resuming import recorded_of
 from tidegauge.errors import RunFailedError, UserError
+from tidegauge.hosts.procfs import read_stat
 from tidegauge.model.load import WorkerFacts
 from tidegauge.model.server import Distribution, Setting
-from tidegauge.store import files
-from tidegauge.store.files import Writer, boot_id, may_be_alive, this_writer
+from tidegauge.store import files, tables
+from tidegauge.store.files import Writer, may_be_alive, this_writer
 from tidegauge.store.telemetry import METRICS, MetricRow, read_telemetry
 
 
@@ -63,7 +65,7 @@ def test_telemetry_that_can_not_become_parquet_costs_no_result(tmp_path: Path) -
         file.write('[1,2,"kafka-1","log_flush_ms","not a number"]\n')
     trial.finish(result(), totals())
     assert store.load_run(run.path).trials[0].result is not None
-    assert len(list(read_telemetry(trial.directory, METRICS))) == 2
+    assert [row["value"] for row in read_telemetry(trial.directory, METRICS)] == [4.5]
     assert [path.name for path in lines.parent.iterdir()] == ["metrics.jsonl"]
 
 
@@ -192,7 +194,7 @@ def _copies(run_path: Path, to: Path) -> list[Path]:
 def test_a_run_is_readable_after_each_of_its_files(tmp_path: Path) -> None:
     run = _whole_run(tmp_path / "runs")
     head = json.loads((run.path / "run.json").read_text())
-    head |= {"status": "running", "writer": {**head["writer"], "started_s": 1.0}}
+    head |= {"status": "running", "writer": {**head["writer"], "start_ticks": 1}}
     (run.path / "run.json").write_text(json.dumps(head))
     seen = []
     for copy in _copies(run.path, tmp_path / "copies"):
@@ -255,9 +257,20 @@ def test_kill_9_while_writing_leaves_what_was_finished(tmp_path: Path) -> None:
 def test_a_reused_pid_is_not_taken_for_the_writer() -> None:
     me = this_writer()
     assert may_be_alive(me)
-    assert not may_be_alive(Writer(me.pid, me.started_s - 100, me.hostname, boot_id()))
-    assert not may_be_alive(Writer(me.pid, me.started_s, me.hostname, "another boot"))
+    assert me.start_ticks is not None
+    assert not may_be_alive(replace(me, start_ticks=me.start_ticks - 1))
+    assert not may_be_alive(replace(me, boot_id="another boot"))
+    assert not may_be_alive(replace(me, pid=-1))
     assert may_be_alive(Writer(1, 0.0, "another-host", "another boot"))
+    import psutil
+
+    assert abs(me.started_s - psutil.Process().create_time()) < 5
+
+
+def test_a_clock_that_is_set_ends_no_run() -> None:
+    """The time of day at which a process started moves with the clock; the kernel's ticks since the boot don't."""
+    me = this_writer()
+    assert may_be_alive(replace(me, started_s=me.started_s + 3600))
 
 
 def test_a_zombie_writer_counts_as_dead(tmp_path: Path) -> None:
@@ -265,10 +278,10 @@ def test_a_zombie_writer_counts_as_dead(tmp_path: Path) -> None:
     try:
         import psutil
 
-        started = psutil.Process(process.pid).create_time()
+        stat = read_stat(process.pid)
+        assert stat is not None
         wait_for(lambda: psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE, 20, "its end")
-        me = this_writer()
-        assert not may_be_alive(Writer(process.pid, started, me.hostname, me.boot_id))
+        assert not may_be_alive(replace(this_writer(), pid=process.pid, start_ticks=stat.identity.start_ticks))
     finally:
         process.wait()
 
@@ -283,6 +296,18 @@ def test_a_failed_run_keeps_its_reason_and_closes_open_trials(tmp_path: Path) ->
     assert (stored.status, stored.reason, stored.trials[0].status) == ("interrupted", "Ctrl-C", "interrupted")
     assert not trial.data_directory.exists()
     assert len(store.read_seconds(trial.directory)) == 1
+
+
+def test_a_run_of_which_no_trial_began_can_be_removed(tmp_path: Path) -> None:
+    empty = store.create_run(tmp_path, "empty", "")
+    empty.finish("failed", "There is no such version.")
+    assert empty.remove_if_empty()
+    assert not empty.path.exists()
+    begun = store.create_run(tmp_path, "begun", "")
+    begun.trial(spec())
+    begun.finish("failed", "It did not start.")
+    assert not begun.remove_if_empty()
+    assert store.load_run(begun.path).status == "failed"
 
 
 def test_data_can_live_on_another_disk(tmp_path: Path) -> None:
@@ -326,7 +351,8 @@ def test_a_newer_schema_is_refused_with_its_version(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"tidegauge\.run/9") as caught:
         store.load_run(path)
     assert "7.0" in caught.value.hint
-    assert store.list_runs(tmp_path) == []
+    (listed,) = store.list_runs(tmp_path)
+    assert (listed.status, listed.reason) == ("unreadable", caught.value.message)
 
 
 def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,6 +369,36 @@ def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(RunFailedError, match="the disk is full"):
         file.append("a line that is too long")
     assert (tmp_path / "log").read_text() == "first\n"
+
+
+def test_a_disk_without_room_for_parquet_costs_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_rows: object, path: Path, _columns: object) -> None:
+        raise files.write_failed(path, OSError(errno.ENOSPC, "No space left on device"))
+
+    monkeypatch.setattr(tables, "write_parquet", full)
+    run = store.create_run(tmp_path, "quick", "")
+    trial = run.trial(spec())
+    trial.second(second())
+    trial.finish(result(), totals())
+    run.finish("finished")
+    (stored,) = store.load_run(run.path).trials
+    assert stored.result is not None
+    assert [row["second"] for row in store.read_seconds(trial.directory)] == [0]
+
+
+def test_the_reserve_is_for_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = store.create_run(tmp_path, "quick", "")
+    trial = run.trial(spec())
+    real = files.replace_file
+
+    def full(path: Path, content: bytes, durable: bool = False) -> None:
+        if path.name == "result.json" and (run.path / files.RESERVE).exists():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(path, content, durable)
+
+    monkeypatch.setattr(files, "replace_file", full)
+    trial.finish(result(), totals())
+    assert store.load_run(run.path).trials[0].result is not None
 
 
 @pytest.mark.root

@@ -8,9 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tidegauge.store.tables import Table, last_lines, read_lines, read_table
+from tidegauge.store.tables import FLOAT, INT, Table, last_lines, read_lines, read_table
 
 ROWS = [{"second": number, "rate": number / 8} for number in range(50)]
+KINDS = {"second": INT, "rate": FLOAT}
 
 
 def table(directory: Path, columns: tuple[str, ...]) -> Table:
@@ -26,10 +27,10 @@ def growing(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
 
 
 def test_rows_read_alike_while_it_grows_and_when_it_is_finished(growing: Table, tmp_path: Path) -> None:
-    assert list(read_table(tmp_path, "t")) == ROWS
+    assert list(read_table(tmp_path, "t", KINDS)) == ROWS
     growing.finish()
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
-    assert list(read_table(tmp_path, "t")) == ROWS
+    assert list(read_table(tmp_path, "t", KINDS)) == ROWS
 
 
 def test_a_line_cut_short_or_damaged_loses_that_row_only(growing: Table, tmp_path: Path) -> None:
@@ -39,16 +40,16 @@ def test_a_line_cut_short_or_damaged_loses_that_row_only(growing: Table, tmp_pat
     lines[-3] = b"\xff\x00\n"
     path.write_bytes(b"".join(lines)[:-4])
     assert list(read_lines(path)) == [row for row in ROWS if row["second"] not in (47, 49)]
-    assert [row["second"] for row in last_lines(path, 1 << 20)][-2:] == [46, 48]
+    assert [row["second"] for row in last_lines(path, KINDS, 1 << 20)][-2:] == [46, 48]
 
 
 def test_of_a_long_one_only_the_end_is_read(growing: Table, tmp_path: Path) -> None:
     growing.close()
-    newest = list(last_lines(tmp_path / "t.jsonl", 200))
+    newest = list(last_lines(tmp_path / "t.jsonl", KINDS, 200))
     assert 3 < len(newest) < 25
     assert newest == ROWS[-len(newest) :]
-    assert list(last_lines(tmp_path / "t.jsonl", 1 << 20)) == ROWS
-    assert list(last_lines(tmp_path / "t.jsonl", 1 << 20, rows_max=3)) == ROWS[-3:]
+    assert list(last_lines(tmp_path / "t.jsonl", KINDS, 1 << 20)) == ROWS
+    assert list(last_lines(tmp_path / "t.jsonl", KINDS, 1 << 20, rows_max=3)) == ROWS[-3:]
 
 
 def test_a_table_that_goes_on_after_a_kill_keeps_the_rows_before_it(tmp_path: Path) -> None:
@@ -56,7 +57,7 @@ def test_a_table_that_goes_on_after_a_kill_keeps_the_rows_before_it(tmp_path: Pa
         made = table(tmp_path, ("second", "rate"))
         made.append([row])
         made.close()
-    assert list(read_table(tmp_path, "t")) == ROWS[:2], "the line of names stands in it twice"
+    assert list(read_table(tmp_path, "t", KINDS)) == ROWS[:2], "the line of names stands in it twice"
 
 
 def test_objects_are_written_as_they_are_and_arrays_shortened(tmp_path: Path) -> None:

@@ -17,9 +17,10 @@ def test_servers_are_taken_together_and_the_worker_is_none(tmp_path: Path) -> No
     log = TelemetryLog(tmp_path)
     servers = (PROCESS, replace(PROCESS, name="kafka-2", gc_pause_s=None), replace(PROCESS, name="worker"))
     log.sample(replace(SAMPLE, processes=servers, devices=(DEVICE, replace(DEVICE, number="8:0", busy_s=0.9))))
-    log.sample(later(SAMPLE, 1, processes=(), devices=()))
+    log.sample(later(SAMPLE, 1, processes=(), devices=(), host=replace(SAMPLE.host, others_cpu_s=0.5)))
     log.finish()
     first, second = use_rows(tmp_path, 100)
+    assert (first["others_cpu_percent"], second["others_cpu_percent"]) == (None, 25.0)
     assert first["server_cpu_s"] == 1.0
     assert first["server_gc_pause_s"] == 0.004
     assert first["server_context_switches"] == 1800

@@ -13,7 +13,7 @@ from worker_samples import second_of_several, several, totals_of_several, worker
 from tidegauge import store
 from tidegauge.statistics.histograms import decode
 from tidegauge.store.hlog import each_interval
-from tidegauge.store.seconds import WORKER_COLUMNS, WORKERS, worker_rows_of
+from tidegauge.store.seconds import WORKER_COLUMNS, WORKER_KINDS, WORKERS, worker_rows_of
 from tidegauge.store.tables import read_table
 
 REFERENCE = (Path(__file__).resolve().parents[2] / "docs/reference.md").read_text()
@@ -27,9 +27,9 @@ def test_each_second_of_each_is_a_row_with_the_columns_of_the_seconds(tmp_path: 
     trial = trial_of(tmp_path)
     for number in range(2):
         trial.second(second_of_several(number), "measure")
-    growing = list(read_table(trial.directory, WORKERS))
+    growing = list(read_table(trial.directory, WORKERS, WORKER_KINDS))
     trial.finish(several(), totals_of_several())
-    rows = list(read_table(trial.directory, WORKERS))
+    rows = list(read_table(trial.directory, WORKERS, WORKER_KINDS))
     assert [(row["second"], row["worker"]) for row in rows] == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]
     assert [row["acked_msgs"] for row in rows[:3]] == [6_601, 6_602, 6_603]
     assert rows[1] == {
@@ -53,7 +53,7 @@ def test_rows_of_a_trial_that_is_gone_on_with_are_written_anew(tmp_path: Path) -
     again = store.resume_run(run.path).reopen(spec())
     again.second(second_of_several(0))
     again.finish(several(), totals_of_several())
-    assert [row["worker"] for row in read_table(again.directory, WORKERS)] == [1, 2, 3]
+    assert [row["worker"] for row in read_table(again.directory, WORKERS, WORKER_KINDS)] == [1, 2, 3]
 
 
 def test_the_windows_of_each_are_an_interval_log(tmp_path: Path) -> None:
@@ -84,14 +84,14 @@ def test_of_one_alone_nothing_more_is_written(tmp_path: Path) -> None:
     trial.second(second())
     trial.finish(result(), totals())
     assert not list(trial.directory.glob("workers*"))
-    assert list(read_table(trial.directory, WORKERS)) == []
+    assert list(read_table(trial.directory, WORKERS, WORKER_KINDS)) == []
 
 
 def test_a_trial_without_a_result_keeps_them(tmp_path: Path) -> None:
     trial = trial_of(tmp_path)
     trial.second(second_of_several())
     trial.fail("Load generator 2 of 3 was killed by signal 9.", interrupted=False)
-    assert [row["worker"] for row in list(read_table(trial.directory, WORKERS))] == [1, 2, 3]
+    assert [row["worker"] for row in list(read_table(trial.directory, WORKERS, WORKER_KINDS))] == [1, 2, 3]
 
 
 def test_rows_of_the_newest_second_are_read_while_it_goes(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ PURE = (
     "limiting",
 )
 LAYERS = (
-    *("errors", "atomic", "numbers", "plain", "model"),
+    *("errors", "atomic", "regular", "places", "numbers", "plain", "model"),
     *("statistics", "config", "durability", "fairness", "hosts", "distribution", "limiting", "usage", "thresholds"),
     *("search", "attestation", "experiments", "published"),
     *("fleet", "worker", "systems", "store"),

@@ -28,7 +28,17 @@ from tidegauge.model.use import (
 )
 from tidegauge.plain import typed
 from tidegauge.store.tables import read_table
-from tidegauge.store.telemetry import DEVICES, HOST, HOSTS, METRICS, PROCESSES, MetricRow, TelemetryLog, read_telemetry
+from tidegauge.store.telemetry import (
+    COLUMNS,
+    DEVICES,
+    HOST,
+    HOSTS,
+    METRICS,
+    PROCESSES,
+    MetricRow,
+    TelemetryLog,
+    read_telemetry,
+)
 from tidegauge.systems import registry
 from tidegauge.systems.metrics import Combine, Kind, Metric, fetch, figures, read_text
 
@@ -63,7 +73,7 @@ class TestKernel:
         text = "cpu  10 20 30 1000 5 6 7 8 9 9\ncpu0 1 1\ncpu1 1 1\nctxt 77\nbtime 1\n"
         found = sampler.parse_stat(text)
         ticks = {name: round(found[name] * TICKS_PER_S) for name in found if name.endswith("_s")}
-        assert ticks == {"cpu_s": 81, "cpu_system_s": 30, "cpu_iowait_s": 5, "cpu_steal_s": 8}
+        assert ticks == {"cpu_s": 81, "cpu_system_s": 30, "cpu_iowait_s": 5, "cpu_steal_s": 8, "cpu_kernel_s": 13}
         assert (found["cpus"], found["context_switches"]) == (2, 77)
 
     def test_old_kernels_tell_fewer_disk_fields(self) -> None:
@@ -303,7 +313,7 @@ class TestTables:
         assert len(list(read_telemetry(tmp_path, HOST))) == 1
 
     def test_no_table_is_no_row(self, tmp_path: Path) -> None:
-        assert list(read_table(tmp_path, "processes")) == []
+        assert list(read_table(tmp_path, "processes", COLUMNS["processes"])) == []
 
     def test_a_disk_that_is_full_is_reported(self, tmp_path: Path) -> None:
         (tmp_path / "telemetry").mkdir()

@@ -23,7 +23,7 @@ from tidegauge.fleet.local import LocalHost
 from tidegauge.model.load import SecondFigures, SentSequences
 from tidegauge.model.workload import Workload
 from tidegauge.worker import client as client_module
-from tidegauge.worker.api import LoadOrder, NoAnswerError
+from tidegauge.worker.api import LoadOrder, NoAnswerError, WorkerLostError
 from tidegauge.worker.client import GrpcWorker, WorkerProcess
 from tidegauge.worker.site import Installed, Site, Tls
 
@@ -238,6 +238,26 @@ def test_a_worker_that_does_not_answer_is_given_up(connect: Connect, monkeypatch
     with pytest.raises(NoAnswerError, match="did not answer Totals within"):
         worker.totals()
     assert worker.ended("Finish") is None
+
+
+def test_a_worker_whose_host_is_lost_is_not_called_starved(
+    host: LocalHost, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = connect("silent")
+    monkeypatch.setattr(worker, "_call_s", 0.3)
+
+    def lost(_name: str) -> None:
+        raise RunFailedError("The host h2 is lost: its agent does not answer any more.", "Check that host.")
+
+    monkeypatch.setattr(host, "status", lost)
+    with pytest.raises(WorkerLostError) as caught:
+        worker.totals()
+    assert caught.value.message == (
+        "The worker is lost with its host (seen during Totals). "
+        "The host h2 is lost: its agent does not answer any more."
+    )
+    assert caught.value.hint == "Check that host."
+    assert "lost with its host (seen during Finish)" in str(worker.ended("Finish"))
 
 
 def test_a_call_may_take_longer_than_an_answer_while_the_worker_lives(

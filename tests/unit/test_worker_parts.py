@@ -231,10 +231,10 @@ def test_large_messages_in_flight_are_bounded_by_their_bytes() -> None:
 
 
 def test_prepare_request_carries_everything() -> None:
-    request = messages.prepare_request(replace(order(), share=Share(1, 3)), 0.25)
+    request = messages.prepare_request(replace(order(), share=Share(1, 3)), 0.25, 20_000)
     assert (request.share.worker, request.share.workers) == (1, 3)
     assert not messages.prepare_request(order()).HasField("share")
-    assert request.spin_share_max == 0.25
+    assert (request.spin_share_max, request.grain_ns) == (0.25, 20_000)
     assert [(t.name, t.partitions, t.replication_factor, dict(t.settings)) for t in request.topics] == [
         ("t1", 3, 3, {"flush.messages": "1"}),
         ("t2", 3, 3, {"flush.messages": "1"}),
@@ -272,6 +272,11 @@ def test_a_history_and_bounded_outcomes_are_asked_for_only_if_the_order_says_so(
 def test_a_worker_that_was_given_no_precision_keeps_its_own() -> None:
     assert not messages.prepare_request(order()).HasField("spin_share_max")
     assert messages.prepare_request(order(), 0.0).HasField("spin_share_max"), "never spinning is a choice, too"
+
+
+def test_a_worker_that_was_given_no_grain_keeps_its_own() -> None:
+    assert not messages.prepare_request(order()).HasField("grain_ns")
+    assert messages.prepare_request(order(), None, 0).HasField("grain_ns"), "each when it is due is a choice, too"
 
 
 def test_what_was_read_back_and_committed(tmp_path: Path) -> None:

@@ -11,8 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
-from tidegauge.model.load import ReceivedSequences, SentSequences
-from tidegauge.worker.sequences import FiguresError, Part, Received, count_sequences
+from tidegauge.model.load import ReceivedSequences, SentSequences, Traced
+from tidegauge.worker.sequences import (
+    FiguresError,
+    Part,
+    Received,
+    count_sequences,
+    missing_sequences,
+    present_sequences,
+    traced,
+    united,
+)
 
 
 def packed(sequences: Iterable[int]) -> bytes:
@@ -191,3 +200,43 @@ def test_one_set_of_each_worker_is_taken_at_a_time() -> None:
     counts = count_sequences([stream(0), stream(1)], ["sub-0"], 100)
     assert counts.subscriptions["sub-0"] == Received(1000, 0, 0, ())
     assert taken == [100, 100]
+
+
+def test_missing_is_what_was_acknowledged_and_no_worker_received() -> None:
+    one = [sent(0, 6, [5]), received("sub-0", 0, [0, 1]), received("sub-1", 0, [4])]
+    other = [sent(1, 2), received("sub-0", 0, [3]), received("sub-0", 1, [0, 1])]
+    missing = missing_sequences([one, other], ["sub-0", "sub-1"])
+    assert {name: {producer: set(gone) for producer, gone in of.items()} for name, of in missing.items()} == {
+        "sub-0": {0: {2, 4}},
+        "sub-1": {0: {0, 1, 2, 3}, 1: {0, 1}},
+    }
+
+
+def test_what_readers_find_is_united() -> None:
+    parts = [received("sub-0", 0, [1]), received("sub-0", 0, [2]), received("sub-0", 3, [0])]
+    both = united(present_sequences(parts), {0: BitMap64([7]), 1: BitMap64([8])})
+    assert {producer: set(there) for producer, there in both.items()} == {0: {1, 2, 7}, 1: {8}, 3: {0}}
+
+
+@pytest.mark.parametrize(
+    ("present", "unattributed", "why", "counts"),
+    [
+        ([], 0, "", (4, 0, 0)),
+        ([1, 2, 9], 0, "", (2, 2, 0)),
+        ([0, 1, 2, 3], 0, "", (0, 4, 0)),
+        ([1], 0, "too slow", (0, 1, 3)),
+        ([0, 1, 2, 3], 0, "too slow", (0, 4, 0)),
+        ([1, 2], 1, "", (1, 2, 0)),
+        ([1, 2], 3, "", (0, 1, 0)),
+        ([], 9, "", (0, 0, 0)),
+    ],
+)
+def test_nothing_is_lost_that_is_there_or_arrived_without_a_name(
+    present: list[int], unattributed: int, why: str, counts: tuple[int, int, int]
+) -> None:
+    found = traced({5: BitMap64(range(4))}, {5: BitMap64(present)}, unattributed=unattributed, why=why)
+    assert (found.lost, found.late, found.untraced) == counts
+    assert found.why == (why if found.untraced else "")
+    assert len(found.lost_examples) == found.lost
+    assert len(found.late_examples) == found.late
+    assert traced({}, {}, unattributed=0, why="") == Traced()

@@ -16,6 +16,7 @@ sectors and correlated faults are not modelled.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -138,14 +139,14 @@ class Judgement:
         if self.verdict is Verdict.REFUTED and self.witness is not None and self.cut is not None:
             nodes = ", ".join(map(str, self.cut.outcome.nodes))
             return (
-                f"REFUTED: {self.broken:,} acknowledged messages broken in {self.losing_cuts} of "
+                f"REFUTED: {plural(self.broken, 'acknowledged message')} broken in {self.losing_cuts} of "
                 f"{plural(self.cuts, 'cut')}; cut {self.cut.number} ({self.cut.found.scenario.value}, node {nodes}): "
                 f"{self.witness.sentence()}"
             )
         if self.verdict is Verdict.NOT_REFUTED:
             return (
-                f"NOT REFUTED in {plural(self.cuts, 'cut')} with {self.at_risk:,} acknowledged messages at risk: such "
-                f"a cut loses something with a probability below {self.loss_per_cut_max:.1%} "
+                f"NOT REFUTED in {plural(self.cuts, 'cut')} with {plural(self.at_risk, 'acknowledged message')} at "
+                f"risk: such a cut loses something with a probability below {self.loss_per_cut_max:.1%} "
                 f"({CONFIDENCE:.0%} confidence)"
             )
         return f"INCONCLUSIVE: {'; '.join(self.reasons)}"
@@ -179,16 +180,18 @@ def loss_bound(losing: int, cuts: int) -> float:
 def why_not_counted(cut: CutResult, criteria: Criteria) -> str:
     """Why a cut can't show that nothing is lost; "" if it can."""
     stake = cut.outcome
+    if math.isinf(stake.write_age_s):
+        return f"cut {cut.number} came before the first message was sent"
     if stake.write_age_s > criteria.write_age_s_max:
         return (
             f"cut {cut.number} came {stake.write_age_s:,.1f} s after the newest write: after more than "
-            f"{criteria.write_age_s_max:g} s the kernel has written back what nobody synced"
+            f"{criteria.write_age_s_max:g} s the kernel may have written back what nobody synced"
         )
     if stake.at_risk < criteria.at_risk_min:
-        risked = f"{stake.at_risk:,} acknowledged messages at risk"
+        risked = f"{plural(stake.at_risk, 'acknowledged message')} at risk"
         return f"cut {cut.number} had {risked}; at least {criteria.at_risk_min:,} are needed"
     if stake.in_flight < criteria.in_flight_min:
-        flying = f"{stake.in_flight:,} messages in flight"
+        flying = f"{plural(stake.in_flight, 'message')} in flight"
         return f"cut {cut.number} had {flying}; at least {criteria.in_flight_min:,} are needed"
     return _unread(cut)
 
@@ -220,7 +223,7 @@ def judge(
     counted = [cut for cut, why in zip(cuts, why_not, strict=True) if not why]
     losing = [cut for cut in cuts if cut.broken]
     if negative is not None and (broken := negative.figures.get("broken", 0)):
-        why = f"the negative control, without a cut, broke {broken:,} acknowledged messages"
+        why = f"the negative control, without a cut, broke {plural(broken, 'acknowledged message')}"
         return _judgement(Verdict.INCONCLUSIVE, [why, *excluded], counted)
     if losing:
         worst = max(losing, key=lambda cut: cut.found.witness.before_cut_s if cut.found.witness else 0.0)
@@ -245,9 +248,12 @@ def judge(
 
 def _control_lost_nothing(positive: Sequence[CutResult]) -> str:
     """What that means: cuts that show nothing, or a control whose servers did not come back to be read."""
-    unread = next((cut.found.unreadable[0] for cut in positive if cut.found.unreadable), "")
-    if unread:
-        return f"the positive control, with local sync off, could not be read after its cut: {unread}"
+    unread = next((cut for cut in positive if cut.found.unreadable), None)
+    if unread is not None:
+        return (
+            f"the positive control, with local sync off, could not be read whole after its cut {unread.number}: "
+            f"{unread.found.unreadable[0]}"
+        )
     return (
         f"the positive control lost nothing in {plural(len(positive), 'cut')} with local sync off: "
         "these cuts would not show a loss"

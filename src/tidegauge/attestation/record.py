@@ -16,37 +16,23 @@ from collections.abc import Sequence
 from tidegauge.attestation.judging import Judged
 from tidegauge.fairness import normal_settings
 from tidegauge.model.attest import FUSE_LABEL, Attestation, AttestOutcome, FileSystem, Means, Verdict
-from tidegauge.model.server import Setting
+from tidegauge.model.server import OF_THE_LOAD, Setting
 from tidegauge.model.trial import AttestSpec
 from tidegauge.numbers import plural
 
 DIGEST_CHARS = 16
-_OF_THE_LOAD = frozenset(
-    {
-        "partitions",
-        "partitioned",
-        "in.sync.replicas",
-        "leaders.by.broker",
-        "partition.owners",
-        "partitions.unowned",
-        "queues",
-        "queue.leaders",
-        "queue.members.online",
-    }
-)
-"""Settings that describe a topic's own load or a moment. Whole names: parts of them are in settings that decide, such
-as Kafka's unclean.leader.election.enable."""
 
 
 def settings_digest(settings: Sequence[Setting]) -> str:
     """Hex digits over what the servers said to be in force."""
     known = {("server", setting.scope, setting.name): setting.value for setting in settings}
     normal = normal_settings(known)
-    kept = {" ".join(key): value for key, value in normal.items() if key[2] not in _OF_THE_LOAD}
+    kept = {" ".join(key): value for key, value in normal.items() if key[2] not in OF_THE_LOAD}
     return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()[:DIGEST_CHARS]
 
 
-CLAIMED_ONLY = "claimed only"
+CLAIMED_ONLY, REFUTED = "claimed only", "REFUTED"
+"""What `carried` begins with."""
 
 
 def attestation_of(spec: AttestSpec, judged: Judged, outcome: AttestOutcome) -> Attestation:
@@ -92,7 +78,7 @@ def carried(known: Sequence[Attestation]) -> str:
     kept = [attestation for attestation in cut if attestation.verdict is Verdict.NOT_REFUTED]
     broken = [attestation for attestation in lost if attestation.promised]
     if broken:
-        return f"REFUTED: {_summary(broken)}"
+        return f"{REFUTED}: {_summary(broken)}"
     if not kept:
         return f"{CLAIMED_ONLY}{_beyond(lost)}"
     return f"attested: {_summary(kept)}{_beyond(lost)}"
@@ -107,6 +93,10 @@ def _summary(those: Sequence[Attestation]) -> str:
 def _sum(those: Sequence[Attestation], less: str) -> str:
     lost, cuts = sum(attestation.lost for attestation in those), sum(attestation.cuts for attestation in those)
     scenarios = ", ".join(dict.fromkeys(attestation.scenario.value for attestation in those))
+    broken = sum(attestation.losing_cuts for attestation in those)
+    if broken and not lost:
+        # What was acknowledged was there damaged, or in some reads only: nothing is lost, and the promise is broken.
+        return f"damaged or not in every read after {broken} of {plural(cuts, 'cut')} ({scenarios}{less})"
     return f"{lost:,} lost in {plural(cuts, 'cut')} ({scenarios}{less})"
 
 

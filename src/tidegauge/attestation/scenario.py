@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from tidegauge.model.attest import Act, Cycle, Kind, Role, Scenario
+from tidegauge.model.attest import Act, Cycle, Kind, Means, Role, Scenario
 
 MEANINGS = {
     Scenario.NONE: "no cut: the same procedure must lose nothing",
@@ -24,6 +24,16 @@ MEANINGS = {
     ),
 }
 """How each scenario is described to users."""
+
+
+def meaning(scenario: Scenario, means: Means) -> str:
+    """What is done in a scenario; where processes are only killed, nothing loses its power."""
+    words = MEANINGS[scenario]
+    if means is Means.CRASH:
+        words = words.replace("lose their power", "are killed").replace("loses its power", "is killed")
+        words = words.replace("no cut", "nothing is killed")
+    return words
+
 
 NODES_FOR_LAGGING = 3
 CUT_AFTER_S = (1.0, 3.0)

@@ -126,8 +126,11 @@ def attest_outcome(plan: AttestPlan, outcome: AttestOutcome) -> str:
     cuts = sum(len(cycle.cuts) for cycle in outcome.cycles)
     lost = sum(cycle.lost for cycle in outcome.cycles)
     acked = sum(cycle.acked for cycle in outcome.cycles)
+    unread = sum(bool(cycle.unreadable) for cycle in outcome.cycles)
+    more = f"; after {plural(unread, 'cycle')} not everything could be read" if unread else ""
     return (
         f"{plural(cuts, 'cut')}{_named(plan.means, plan.file_system)}, {lost:,} of {acked:,} acknowledged messages lost"
+        f"{more}"
     )
 
 

@@ -27,6 +27,7 @@ class SystemChoice:
     Attributes:
         version: "4.3.1", a directory ("/opt/kafka"), or "" for the default that Tidegauge is tested with.
         settings: the system's own server settings, which win over Tidegauge's.
+        topic: the same of the topics that are made.
         producer, consumer: the client's own settings, which win over the neutral ones of the workload.
         heap_mb, direct_memory_mb: for each node's JVM, MiB; `AUTO` until the machine's memory is looked at.
         shape: the system's own options of layout, such as {"brokers": "1"}.
@@ -50,6 +51,7 @@ class SystemChoice:
     attach: AttachChoice | None = None
     partitions: int = 0
     copies: int = 0
+    topic: Mapping[str, str] = field(default_factory=dict)
 
 
 WORKER_HEAP = ("32MiB", "1024GiB")
@@ -64,6 +66,7 @@ class WorkerChoice:
         heap_mb, direct_memory_mb: memory of its JVM, MiB, as the user wants it; 0 = what the load needs
             (`worker_memory`).
         precision: share of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
+        grain_ns: messages that are due within so much time are sent together; None = as the host's CPUs suggest.
         count: workers that carry out each trial together. Memory is that of each.
         hosts: of a fleet, that the workers are on, the same number on each; 0 = on this host.
     """
@@ -71,6 +74,7 @@ class WorkerChoice:
     heap_mb: int = 0
     direct_memory_mb: int = 0
     precision: float = 0.05
+    grain_ns: int | None = None
     count: int = 1
     hosts: int = 0
 

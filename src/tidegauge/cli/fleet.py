@@ -76,9 +76,10 @@ def head(
     """Begin a fleet on this host, and print how others join it and what a firewall must let through."""
     from tidegauge.fleet import ray_node
 
+    purpose = _role(role)
     own = _address(address) or ray_node.own_address()
     place = f"{own}:{ray_node.HEAD_PORT}"
-    return _started(place, own, _role(role), Output(as_json), token, tls=tls, autoscaling=autoscaling)
+    return _started(place, own, purpose, Output(as_json), token, tls=tls, autoscaling=autoscaling)
 
 
 @app.command(epilog="Example: tidegauge fleet join 10.77.0.1:6379 --token token --role load")
@@ -106,8 +107,9 @@ def join(
         head_address(head)
     except ValueError as error:
         raise UserError(f"'{head}' {error}.", "Use the address that `tidegauge fleet head` printed.") from error
+    purpose = _role(role)
     own = _address(address) or ray_node.own_address(head)
-    return _started(head, own, _role(role), Output(as_json), token or ray_node.token_path(), tls=tls)
+    return _started(head, own, purpose, Output(as_json), token or ray_node.token_path(), tls=tls)
 
 
 @app.command(epilog="Example: tidegauge fleet status --json")
@@ -118,7 +120,7 @@ def status(*, as_json: Json = False) -> int:
     with joined_fleet("") as (launcher, _):
         hosts = launcher.hosts()
     Output(as_json).show(hosts_report(hosts), hosts_content(hosts))
-    return EXIT_GOOD if all(host.alive for host in hosts) else EXIT_FAILED
+    return EXIT_FAILED if any(host.problem for host in hosts) else EXIT_GOOD
 
 
 @app.command(epilog="Example: tidegauge fleet check fleet.yaml")
@@ -203,12 +205,20 @@ def _started(
 def _address(given: str | None) -> str:
     if given is None:
         return ""
+    from tidegauge.fleet.ray_node import own_addresses
+
+    addresses = own_addresses()
+    hint = f"Name this host's own: --address {addresses[0] if addresses else '10.77.0.2'}"
     try:
-        return str(ipaddress.IPv4Address(given))
+        address = ipaddress.IPv4Address(given)
     except ValueError as error:
-        raise UserError(
-            f"--address {given}: this is no IPv4 address.", "Name this host's own: --address 10.77.0.2"
-        ) from error
+        raise UserError(f"--address {given}: this is no IPv4 address.", hint) from error
+    if address.is_loopback:
+        raise UserError(f"--address {given}: no other host reaches it.", hint)
+    if given not in addresses:
+        shown = ", ".join(addresses) or "none but that of loopback"
+        raise UserError(f"--address {given}: this host has no such address; it has {shown}.", hint)
+    return given
 
 
 def _role(given: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,8 +51,9 @@ from tidegauge.cli.options import (
     data_places,
     overrides_of,
     ready_campaign,
+    usable,
 )
-from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Output
+from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Output, accept_all_characters
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.model.attest import FileSystem, Scenario
 from tidegauge.published import Scale
@@ -168,13 +170,13 @@ def run(
 def _resume(name: str, campaign: str | None, overrides: dict[str, Any], options: RunOptions, as_json: bool) -> int:
     from tidegauge.cli.resuming import resume_run
 
-    if overrides or options.allow_unequal:
+    if set(overrides) - {"fleet"} or options.allow_unequal:
         raise UserError(
             "A resumed run keeps its original options: none that changes the campaign can be given with --resume.",
-            "Leave the options out, or start a new run.",
+            "Leave the options out, or start a new run. Only --fleet may name another file.",
         )
     path = campaign_path(campaign) if campaign is not None else None
-    return resume_run(name, path, options, Output(as_json))
+    return resume_run(name, path, options, Output(as_json), fleet=overrides.get("fleet", ""))
 
 
 class ScenarioName(StrEnum):
@@ -245,10 +247,13 @@ def published(
 
 @app.command(epilog="Example: tidegauge omb workloads/1-topic-1-partition-1kb.yaml --driver driver-kafka/kafka.yaml")
 def omb(
-    workloads: Annotated[list[Path], typer.Argument(help="Workload files of the OpenMessaging Benchmark.")],
+    workloads: Annotated[
+        list[Path], typer.Argument(help="Workload files of the OpenMessaging Benchmark.", callback=usable)
+    ],
     *,
     driver: Annotated[
-        list[Path] | None, typer.Option("--driver", "-d", help="Driver files; each workload is run on each of them.")
+        list[Path] | None,
+        typer.Option("--driver", "-d", help="Driver files; each workload is run on each of them.", callback=usable),
     ] = None,
     managed: Annotated[
         bool, typer.Option("--managed", help="Start servers here instead of attaching to those that the files name.")
@@ -257,7 +262,8 @@ def omb(
         float, typer.Option("--time-scale", help="Multiplies the files' minutes: 0.1 for a first look.")
     ] = 1.0,
     output_directory: Annotated[
-        Path | None, typer.Option("--output-directory", help="Where OMB's JSON goes, beside the run's directory.")
+        Path | None,
+        typer.Option("--output-directory", help="Where OMB's JSON goes, beside the run's directory.", callback=usable),
     ] = None,
     level: Level = None,
     form: Annotated[str, typer.Option("--form", help="Form of the level, for systems that have several.")] = "",
@@ -349,10 +355,15 @@ def report(
     run: Annotated[str, typer.Argument(help="A run's name, the beginning of it, its path, or 'last'.")] = "last",
     *,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file to write (default: report.html in the run).")
+        Path | None,
+        typer.Option("--output", "-o", help="The file to write (default: report.html in the run).", callback=usable),
     ] = None,
-    svg: Annotated[Path | None, typer.Option("--svg", help="A directory for every plot as SVG.")] = None,
-    png: Annotated[Path | None, typer.Option("--png", help="A directory for every plot as PNG.")] = None,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", help="A directory for every plot as SVG.", callback=usable)
+    ] = None,
+    png: Annotated[
+        Path | None, typer.Option("--png", help="A directory for every plot as PNG.", callback=usable)
+    ] = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
@@ -366,7 +377,10 @@ def report(
 def index(
     *,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file to write (default: index.html beside the runs).")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The file to write (default: index.html beside the runs).", callback=usable
+        ),
     ] = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
@@ -387,7 +401,10 @@ def schema(
     ] = None,
     *,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Directory for the schema, or for all if NAME is left out.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Directory for the schema, or for all if NAME is left out.", callback=usable
+        ),
     ] = None,
     as_json: Json = False,
 ) -> int:
@@ -418,7 +435,11 @@ def doctor(
     *,
     disk: Annotated[
         list[Path] | None,
-        typer.Option("--disk", help="A directory on a disk to measure; may be repeated (default: where runs go)."),
+        typer.Option(
+            "--disk",
+            help="A directory on a disk to measure; may be repeated (default: where runs go).",
+            callback=usable,
+        ),
     ] = None,
     no_measure: Annotated[
         bool, typer.Option("--no-measure", help="Look at the set-up and what is possible; measure nothing.")
@@ -458,11 +479,18 @@ def _run(path: Path, overrides: dict[str, Any], options: RunOptions, as_json: bo
     return run_campaign(path, overrides, options, Output(as_json))
 
 
+@cache
+def _command_tree() -> Callable[..., Any]:
+    """Of all verbs, which takes longer to build than most of them to answer: once for each process."""
+    return typer.main.get_command(app)
+
+
 def run_command(arguments: Sequence[str]) -> int:
     """Carry out one command line and return its exit code; every error is shown here and nowhere else."""
+    accept_all_characters()
     out = Output("--json" in arguments)
     try:
-        code = app(args=list(arguments), prog_name="tidegauge", standalone_mode=False)
+        code = _command_tree()(args=list(arguments), prog_name="tidegauge", standalone_mode=False)
         return code if isinstance(code, int) else EXIT_GOOD
     except TidegaugeError as error:
         return _shown(error, out)

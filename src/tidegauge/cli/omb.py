@@ -16,12 +16,12 @@ from tidegauge import store
 from tidegauge.campaign.model import WORKER_HEAP
 from tidegauge.campaign.read.overriding import in_mb, parse_direct_memory, parse_heap
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID, Output, error_content
-from tidegauge.cli.planning import Ready, prepare
+from tidegauge.cli.planning import Ready, check_directory, prepare
 from tidegauge.config.fields import between
 from tidegauge.config.units import parse_size_bytes
 from tidegauge.errors import UserError
 from tidegauge.model.events import Note
-from tidegauge.omb.files import without_secrets
+from tidegauge.omb.files import kept_driver, kept_workload
 from tidegauge.omb.translate import Chosen, Translation, translate_all
 from tidegauge.report.layout import bullet, heading
 from tidegauge.report.lists import plan_list
@@ -63,6 +63,7 @@ def run_omb(request: OmbRequest, out: Output) -> int:
     if not request.drivers:
         raise UserError("A driver file is needed.", "Give one or several: --driver driver-kafka/kafka.yaml")
     _check_output(request.output_directory)
+    check_directory("--runs-dir", request.runs_directory)
     chosen = _chosen(request)
     found = translate_all(request.workloads, request.drivers, request.managed, request.time_scale, chosen)
     # Each run has one system, so there is nothing to be unequal to; what is particular about it is marked all the same.
@@ -178,7 +179,7 @@ def _run(translation: Translation, ready: Ready, request: OmbRequest, out: Outpu
     if failure is not None:
         out.error(failure, with_json=False)
         content["error"] = error_content(failure)
-    ended = ending(stored, out.program)
+    ended = ending(stored, out.program, reason_shown=failure is not None)
     code = failure.exit_code if failure is not None else CODES[ended.end]
     if not out.as_json:
         out.show(run_screen(stored, ended, code, out.program), {})
@@ -186,11 +187,10 @@ def _run(translation: Translation, ready: Ready, request: OmbRequest, out: Outpu
 
 
 def _texts(translation: Translation) -> dict[str, str]:
-    """The files' texts by the names under which a run keeps them; a driver's without secrets."""
-    workload, driver = translation.workload.source.path, translation.driver.source.path
+    """The files by the names under which a run keeps them, as they were understood: without secrets and comments."""
     return {
-        f"workload-{workload.name}": workload.read_text(encoding="utf-8"),
-        f"driver-{driver.name}": without_secrets(driver.read_text(encoding="utf-8")),
+        f"workload-{translation.workload.source.path.name}": kept_workload(translation.workload),
+        f"driver-{translation.driver.source.path.name}": kept_driver(translation.driver),
     }
 
 

@@ -13,12 +13,26 @@ import typer
 from typer.core import TyperCommand
 
 import tidegauge
-from tidegauge.errors import UserError, nearest
+from tidegauge.errors import UserError, nearest, printable_lines
 from tidegauge.model.workload import WORKERS_MAX
+from tidegauge.places import check, expanded
 from tidegauge.published import Scale
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
-RunsDir = Annotated[Path, typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.")]
+
+
+def usable(value: Any) -> Any:
+    """The path, or paths, of an option. Raises `UserError` for what no path can be, such as a name too long."""
+    for path in value if isinstance(value, list | tuple) else (value,):
+        if path is not None:
+            check(path)
+    return value
+
+
+RunsDir = Annotated[
+    Path,
+    typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.", callback=usable),
+]
 Level = Annotated[
     int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, whatever a file says.")
 ]
@@ -32,6 +46,7 @@ DataDir = Annotated[
         "--data-dir",
         metavar="PATH",
         help="Disk for the servers' data (default: in the run directory); may be repeated: nodes use them in turn.",
+        callback=usable,
     ),
 ]
 Heap = Annotated[
@@ -124,10 +139,15 @@ AllowUnequal = Annotated[
     ),
 ]
 
-Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML there, for CI.")]
+Junit = Annotated[
+    Path | None,
+    typer.Option("--junit", metavar="FILE", help="Also write JUnit XML there, for CI.", callback=usable),
+]
 Markdown = Annotated[
     Path | None,
-    typer.Option("--markdown", metavar="FILE", help="Also write a GitHub-flavoured Markdown summary there."),
+    typer.Option(
+        "--markdown", metavar="FILE", help="Also write a GitHub-flavoured Markdown summary there.", callback=usable
+    ),
 ]
 
 WorkerHeap = Annotated[
@@ -209,7 +229,7 @@ class WantedFiles:
 
     def write(self, junit: Callable[[], bytes], markdown: Callable[[], str]) -> None:
         """Write those that were asked for. Raises `UserError`."""
-        for path, content in ((self.junit, junit), (self.markdown, lambda: markdown().encode())):
+        for path, content in ((self.junit, junit), (self.markdown, lambda: printable_lines(markdown()).encode())):
             if path is not None:
                 try:
                     path.write_bytes(content())
@@ -255,7 +275,7 @@ def _ready() -> dict[str, Path]:
 
 def campaign_path(wanted: str) -> Path:
     """A campaign by its path, or a ready one by its name. Raises `UserError` if there is neither."""
-    path = Path(wanted).expanduser()
+    path = expanded(wanted)
     if path.is_file():
         return path
     if path.is_dir():

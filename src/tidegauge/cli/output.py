@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidegauge.errors import TidegaugeError
+from tidegauge.errors import TidegaugeError, printable_json, printable_lines
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -60,7 +61,10 @@ class Output:
         """The result: `content` as JSON if that was asked for, else the renderable. A closed pipe is no error."""
         try:
             if self.as_json:
-                sys.stdout.write(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+                # Where the terminal has other characters, JSON's own escapes stand for them.
+                readable = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+                text = json.dumps(content, indent=2, ensure_ascii=not readable, allow_nan=False)
+                sys.stdout.write(printable_json(text) + "\n")
             else:
                 self.results.print(renderable, crop=False)
             sys.stdout.flush()
@@ -97,14 +101,27 @@ class Output:
                 give_up(stream)
 
 
+def accept_all_characters() -> None:
+    """Let the output's streams show what they can't encode in escapes: half a character of a file's name, an arrow."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def console(stream: Any) -> Console:
     """A console on a stream: as wide as its terminal, plain text, nothing coloured by itself.
 
-    Its reader may go away (`| head`, a closed terminal) without that being an error.
+    Its reader may go away (`| head`, a closed terminal) without that being an error. What a terminal would obey is left
+    out of every text: names, notes and reasons may be anybody's.
     """
     from rich.console import Console
+    from rich.segment import Segment
 
     class Quiet(Console):
+        def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else printable_lines(text), style, control)
+
         def on_broken_pipe(self) -> None:
             self.quiet = True
             give_up(self.file)

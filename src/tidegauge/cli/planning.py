@@ -27,6 +27,7 @@ from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.read.published import with_differences
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
+from tidegauge.config.fields import option_of
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
@@ -44,6 +45,8 @@ from tidegauge.model.events import Note
 from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, MemoryPlan
 from tidegauge.model.tilt import Terms
 from tidegauge.numbers import plural
+from tidegauge.places import check as check_path
+from tidegauge.places import expanded
 from tidegauge.published import BRIEF_WORDS, Scale
 from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.summary import plan_summary
@@ -121,7 +124,10 @@ def run_campaign(path: Path, overrides: Mapping[str, Any], options: RunOptions, 
     `overrides` replace the campaign's values, by its keys.
     """
     options.files.check()
+    check_directory("--runs-dir", options.runs_directory)
     campaign = parse_campaign(path, overrides, sorted(registry.all_systems()))
+    for place in (*campaign.data_directories, *([campaign.data_directory] if campaign.data_directory else [])):
+        check_directory(option_of("data-directory"), expanded(place))
     ready = prepare(campaign, options.dry_run, options.allow_unequal)
     if options.dry_run:
         ready.show(out, options.runs_directory)
@@ -131,6 +137,13 @@ def run_campaign(path: Path, overrides: Mapping[str, Any], options: RunOptions, 
     from tidegauge.cli.running import measure_campaign
 
     return measure_campaign(campaign, ready, options, out)
+
+
+def check_directory(option: str, place: Path) -> None:
+    """Raise `UserError` if a place where files are to be is no directory. One that is not there yet may come to be."""
+    check_path(place)
+    if place.exists() and not place.is_dir():
+        raise UserError(f"{option} {place}: this is no directory.", "Name a directory.")
 
 
 @dataclass(frozen=True)
@@ -162,8 +175,8 @@ class Ready:
         """Where servers would keep their data, and their journals; () where a place is not there yet."""
         campaign = self.campaign
         named = campaign.data_directories or ((campaign.data_directory,) if campaign.data_directory else ())
-        data = tuple(Path(directory).expanduser() for directory in named) or (existing(runs_directory),)
-        journals = tuple(Path(journal_directory).expanduser() for journal_directory in campaign.journal_directories)
+        data = tuple(expanded(directory) for directory in named) or (existing(runs_directory),)
+        journals = tuple(expanded(journal_directory) for journal_directory in campaign.journal_directories)
         return (data, journals) if all(place.is_dir() for place in (*data, *journals)) else ((), ())
 
     def show(self, out: Output, runs_directory: Path) -> None:

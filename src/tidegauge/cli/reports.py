@@ -22,6 +22,7 @@ from tidegauge.cli.options import WantedFiles
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.numbers import plural
+from tidegauge.places import check
 from tidegauge.report.layout import shown_path
 from tidegauge.store.details import read_disclosed
 
@@ -118,11 +119,18 @@ def make_report(
     """
     path = store.find_run(runs_directory, name)
     run = store.load_run(path)
-    if output is not None and output.is_dir():
-        raise UserError(f"{output} is a directory.", "Give --output the name of a file.")
+    _check_file(output)
     written = [_write(run, output or path / store.REPORT_NAME), *_plots(run, svg, png)]
     _written(written, out, f"{plural(len(written) - 1, 'plot')} beside it" if len(written) > 1 else "")
     return EXIT_GOOD
+
+
+def _check_file(output: Path | None) -> None:
+    """Raise `UserError` if a file that was asked for is a directory, or can't have such a name."""
+    if output is not None:
+        check(output)
+        if output.is_dir():
+            raise UserError(f"{output} is a directory.", "Give --output the name of a file.")
 
 
 def show_schema(name: str | None, output: Path | None, out: Output) -> int:
@@ -151,6 +159,7 @@ def make_index(runs_directory: Path, output: Path | None, out: Output) -> int:
 
     if not runs_directory.is_dir():
         raise UserError(f"There is no directory {runs_directory}.", "Start a run with `tidegauge quick`.")
+    _check_file(output)
     path = output or runs_directory / store.INDEX_NAME
     runs = list(reversed(store.list_runs(runs_directory)))
     rows = [index_row(run, _link(run.path, path.parent)) for run in runs]

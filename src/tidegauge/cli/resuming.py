@@ -31,14 +31,24 @@ _CUT_SHORT = (store.UNFINISHED, "interrupted")
 """How a trial ended that nothing was wrong with."""
 
 
-def resume_run(name: str, campaign_path: Path | None, options: RunOptions, out: Output) -> int:
+def resume_run(name: str, campaign_path: Path | None, options: RunOptions, out: Output, *, fleet: str = "") -> int:
     """Go on with a run. Returns the exit code. Raises `UserError` with the reason if that can't be.
 
     `campaign_path`: named beside the run, to be sure that it is this one's; else None.
+    `fleet`: the file of a fleet on whose hosts it goes on; "" = those that it began on.
     """
     options.files.check()
-    stored = store.load_run(store.find_run(options.runs_directory, name))
-    campaign = _same_campaign(stored, campaign_path)
+    path = store.find_run(options.runs_directory, name)
+    if options.dry_run:
+        return _resume(path, campaign_path, options, out, fleet)
+    # From before it is looked at until it has ended: two that go on with one run would write over each other.
+    with store.writing(path):
+        return _resume(path, campaign_path, options, out, fleet)
+
+
+def _resume(path: Path, campaign_path: Path | None, options: RunOptions, out: Output, fleet: str) -> int:
+    stored = store.load_run(path)
+    campaign = _same_campaign(stored, campaign_path, fleet)
     ready = prepare(campaign, options.dry_run, stored.terms.allowed)
     recorded = recorded_of(stored)
     recorded.check_plan(ready.plan.trials)
@@ -58,22 +68,30 @@ def resume_run(name: str, campaign_path: Path | None, options: RunOptions, out: 
         )
     data, disks, journals = disks_of(campaign)
     session = len(stored.sessions) + 1
-    notes = (Note(f"Session {session} of this run: {_kept(recorded)}"), *ready.left_out)
+    moved = f" It goes on with the fleet of {fleet}." if fleet else ""
+    notes = (Note(f"Session {session} of this run: {_kept(recorded)}{moved}"), *ready.left_out)
     # A port that is not free is reported before the run goes on.
     with prometheus(options.prometheus, out) as watchers:
         run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
+        if fleet:
+            run.meaning(campaign.overrides, meaning(campaign))
         with live_page(options.live, run.path, out):
             failure = run_prepared(ready, run, out, notes, recorded, watchers=watchers)
     return show_end(ready.campaign, run.path, failure, options.files, out)
 
 
-def _same_campaign(stored: store.StoredRun, named: Path | None) -> Campaign:
-    """The run's campaign, which means what it meant. Raises `UserError` if the run can't be resumed."""
+def _same_campaign(stored: store.StoredRun, named: Path | None, fleet: str) -> Campaign:
+    """The run's campaign, which means what it meant, but for a fleet of the same shape if one is named.
+
+    Raises `UserError` if the run can't be resumed.
+    """
     name = stored.path.name
     if stored.status == "running":
         raise UserError(
             f"Run {name} is still in progress.", "Follow it where it was started, or with `tidegauge show`."
         )
+    if stored.damage:
+        raise UserError(f"The run {name} is damaged, so it can't be resumed: {stored.damage[0]}.", START_ANEW)
     if stored.meaning is None:
         raise UserError(
             f"The run {name} has no record of its campaign's settings, so it can't be resumed.",
@@ -91,9 +109,14 @@ def _same_campaign(stored: store.StoredRun, named: Path | None) -> Campaign:
             f"{named} is not the campaign that the run {name} began with (a copy is {stored.path / 'campaign.yaml'}).",
             f"Leave the campaign out to go on with that copy. {START_ANEW}",
         )
+    if fleet and not stored.overrides.get("fleet"):
+        raise UserError(f"The run {name} began on this host, and not on a fleet.", f"Leave out --fleet. {START_ANEW}")
     path = Path(stored.campaign_path)
-    campaign = parse_campaign(path, stored.overrides, sorted(registry.all_systems()), text.decode("utf-8", "replace"))
-    changed = differences(stored.meaning, meaning(campaign))
+    elsewhere = {"fleet": fleet} if fleet else {}
+    campaign = parse_campaign(
+        path, {**stored.overrides, **elsewhere}, sorted(registry.all_systems()), text.decode("utf-8", "replace")
+    )
+    changed = differences({**stored.meaning, **elsewhere}, meaning(campaign))
     if changed:
         more = f" and {len(changed) - _SHOWN_MAX} more" if len(changed) > _SHOWN_MAX else ""
         raise UserError(

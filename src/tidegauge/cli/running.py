@@ -25,7 +25,7 @@ from tidegauge.campaign.plan.limits import check_faults
 from tidegauge.campaign.read.fingerprint import meaning
 from tidegauge.campaign.read.published import examined
 from tidegauge.campaign.run.ceilings import fleet_ceilings, run_calibrations, run_ceilings
-from tidegauge.campaign.run.execute import execute
+from tidegauge.campaign.run.execute import execute, interruption
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
 from tidegauge.campaign.run.topics import Cleaned, Tools, delete_leftover_topics
 from tidegauge.cli.ending import crashed, interruptible
@@ -51,6 +51,7 @@ from tidegauge.hosts.ceilings_measure import place_for
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.space import chosen_disk, full_speed, room_note
 from tidegauge.model.events import Event, Note, Observer
+from tidegauge.places import expanded
 from tidegauge.report.ending import End, ending
 from tidegauge.report.junit import run_junit
 from tidegauge.report.live import LiveState, advance, lasting, live_view, plain_lines
@@ -181,7 +182,10 @@ def leftover_topics(run: Path | None = None, forget: bool = False) -> Cleaned:
 
 
 def measure_campaign(asked: Campaign, ready: Ready, options: RunOptions, out: Output) -> int:
-    """Run and report what is ready of the campaign asked for. Returns the exit code. Raises `UserError` before."""
+    """Run and report what is ready of the campaign asked for. Returns the exit code.
+
+    Raises `UserError` for what is wrong with it, before a trial begins.
+    """
     text = text_of(asked.source_path)
     unfinished = store.newest_run_of(options.runs_directory, text)
     if unfinished is not None and unfinished.status in ("interrupted", store.UNFINISHED):
@@ -196,6 +200,9 @@ def measure_campaign(asked: Campaign, ready: Ready, options: RunOptions, out: Ou
         run.price = ready.campaign.price
         with live_page(options.live, run.path, out):
             failure = run_prepared(ready, run, out, ready.left_out, watchers=watchers)
+    # A version that nobody has, say, which only the repository could tell.
+    if isinstance(failure, UserError) and run.remove_if_empty():
+        raise failure
     return show_end(ready.campaign, run.path, failure, options.files, out)
 
 
@@ -227,7 +234,7 @@ def _room_notes(ready: Ready, known: RunCeilings | None, places: Sequence[Path])
 
 def show_screen(stored: store.StoredRun, out: Output, failure_code: int | None = None) -> int:
     """Show the verdicts of a run that has ended, last why its exit code is not 0. Returns that code."""
-    ended = ending(stored, out.program)
+    ended = ending(stored, out.program, reason_shown=failure_code is not None)
     code = CODES[ended.end] if failure_code is None else failure_code
     out.show(run_screen(stored, ended, code, out.program), run_summary(stored))
     if out.as_json and ended.end is not End.GOOD:
@@ -284,7 +291,7 @@ def disks_of(campaign: Campaign) -> tuple[Path | None, list[Path], list[Path]]:
 
     Those of a fleet's hosts are looked at there.
     """
-    disk = (lambda directory: Path(directory).expanduser()) if campaign.fleet else chosen_disk
+    disk = expanded if campaign.fleet else chosen_disk
     return (
         disk(campaign.data_directory) if campaign.data_directory else None,
         [disk(directory) for directory in campaign.data_directories],
@@ -334,8 +341,8 @@ def run_prepared(
     except TidegaugeError as error:
         run.finish("failed", error.message)
         return error
-    except KeyboardInterrupt:
-        run.finish("interrupted", "interrupted by the user")
+    except KeyboardInterrupt as error:
+        run.finish("interrupted", interruption(error))
     except Exception as error:
         run.finish("failed", f"{type(error).__name__}: {error}")
         return crashed(error, run.path)

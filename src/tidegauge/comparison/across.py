@@ -8,22 +8,25 @@ from dataclasses import dataclass, replace
 from tidegauge.comparison.blocks import Block, Matched, blocks, match, only_in, paired_systems
 from tidegauge.comparison.differences import (
     LETTERS,
+    NOT_THERE,
     Difference,
     DisclosedRun,
+    Unrecorded,
     differences,
     host_differences,
     settings_digest,
+    unrecorded,
 )
 from tidegauge.comparison.within import Ratio, by_question, ratios_of, rest_on_doubt
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import MeasuredResult, TrialResult, Validity, point_words
-from tidegauge.numbers import count
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words
+from tidegauge.numbers import count, listed, plural
 from tidegauge.published.across import together
 from tidegauge.published.examine import Choice, examine, report
 from tidegauge.published.observe import Measured
 from tidegauge.published.verdict import PublishedOutcome
-from tidegauge.statistics.figures import Shown, compared, figures_found
+from tidegauge.statistics.figures import FIGURES, Shown, compared, figures_found
 from tidegauge.statistics.intervals import NOISE_THRESHOLD
 from tidegauge.store.read import StoredRun
 
@@ -32,9 +35,9 @@ class UnequalRunsError(UserError):
     """Runs at different durability levels, or at one that nobody knows, and nobody has allowed to compare them."""
 
     def __init__(self, unequal: Sequence[str]) -> None:
-        listed = "\n".join(f"  - {sentence}" for sentence in unequal)
+        lines = "\n".join(f"  - {sentence}" for sentence in unequal)
         super().__init__(
-            f"These runs are not known to be at the same durability level:\n{listed}",
+            f"These runs are not known to be at the same durability level:\n{lines}",
             "Compare runs of one level, or allow it with --allow-unequal: every output is then marked UNEQUAL.",
         )
         self.details = {"unequal": list(unequal)}
@@ -83,6 +86,7 @@ class RunComparison:
     noise: float
     settings_digests: tuple[Mapping[str, str], ...]
     unequal: tuple[str, ...] = ()
+    unrecorded: tuple[Unrecorded, ...] = ()
 
 
 def compare_runs(
@@ -104,10 +108,11 @@ def compare_runs(
         for matching in matched:
             pairs += [_pair(matching, names, letters, noise) for names in matching.systems]
         pairs += _found(base, run, letters, noise)
-        unmatched += [*alone, *_found_alone(base, run, letters)]
+        unmatched += [*alone, *_found_alone(base, run, letters), *_undecided(base, run, letters)]
     if not pairs:
+        why = "; ".join(unmatched) or "neither has a figure that is compared"
         raise UserError(
-            f"These runs have nothing in common to compare: {'; '.join(unmatched) or 'no trial has a result'}.",
+            f"These runs have nothing in common to compare: {why}.",
             "Compare runs of the same experiments on the same systems; versions and settings may differ.",
         )
     unequal = (*dict.fromkeys(pair.unequal for pair in pairs if pair.unequal), *_unequal_themselves(runs))
@@ -116,6 +121,7 @@ def compare_runs(
     return RunComparison(
         runs=runs,
         differences=tuple(differences(disclosed)),
+        unrecorded=tuple(unrecorded(disclosed)),
         pairs=tuple(pairs),
         unmatched=tuple(dict.fromkeys(unmatched)),
         unreadable=tuple(f"{letter}: {trial.problem}" for letter, run in runs for trial in run.trials if trial.problem),
@@ -156,7 +162,8 @@ def _shown(system: str, letter: str) -> str:
 def _where(block: Block) -> str:
     result = block.results[0]
     rate, point = result.offered_msgs_per_s, point_words(result.spec.point)
-    parts = ["closed loop" if rate is None else f"{count(rate)} msg/s", point]
+    unscheduled = "closed loop" if block.loads else "reading alone"
+    parts = [unscheduled if rate is None else f"{count(rate)} msg/s", point]
     return ", ".join(part for part in parts if part)
 
 
@@ -174,11 +181,14 @@ def _remarks(
         if ours != theirs and ours is not None and theirs is not None:
             found.append(f"{what} differs: {ours:,.6g} in {letters[0]}, {theirs:,.6g} in {letters[1]}")
     if first.spec.workload.neutral() != second.spec.workload.neutral():
-        found.append("the workload differs (see the campaigns above)")
+        found.append("the workload differs (see what differs of the campaigns)")
     for letter, results in zip(letters, (base, other), strict=True):
         lost = sum(result.lost for result in results)
         invalid = sum(result.validity is Validity.INVALID for result in results)
+        unknown = sum(FIGURES["lost"].of(result) is None for result in results if isinstance(result, LoadResult))
         found += [f"{lost:,} acknowledged messages were lost in {letter}"] if lost else []
+        if unknown:
+            found.append(f"whether messages were lost in {letter} is not known of {plural(unknown, 'trial')}")
         found += [f"{invalid} of {len(results)} trials are INVALID in {letter} and left out"] if invalid else []
     return found
 
@@ -226,11 +236,11 @@ def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: f
 def _found_alone(base: StoredRun, other: StoredRun, letters: tuple[str, str]) -> list[str]:
     """What was found at a point, or of a system, that the other run has nothing of; for tables `match` finds it."""
     specs = [block.results[0].spec for run in (base, other) for block in blocks(run.results)]
-    listed = {(spec.experiment, point_words(spec.point)) for spec in specs}
+    in_tables = {(spec.experiment, point_words(spec.point)) for spec in specs}
     ours, theirs = by_question(base.findings), by_question(other.findings)
     alone = []
     for letter, own, there in ((letters[0], ours, theirs), (letters[1], theirs, ours)):
-        for place in (place for place in own if place not in listed):
+        for place in (place for place in own if place not in in_tables):
             words = " at ".join(part for part in place if part)
             if place in there:
                 _, left, _ = paired_systems(_systems(own[place]), _systems(there[place]))
@@ -238,6 +248,23 @@ def _found_alone(base: StoredRun, other: StoredRun, letters: tuple[str, str]) ->
             else:
                 alone.append(only_in(letter, words))
     return alone
+
+
+def _undecided(base: StoredRun, other: StoredRun, letters: tuple[str, str]) -> list[str]:
+    """What both runs asked and one of them, or neither, could answer."""
+    by_others = by_question(other.findings)
+    words = []
+    for (experiment, point), asked in by_question(base.findings).items():
+        asked_too = by_others.get((experiment, point), [])
+        where = " at ".join(part for part in (experiment, point) if part)
+        for names in paired_systems(_systems(asked), _systems(asked_too))[0]:
+            missing = [
+                letter
+                for letter, findings, name in zip(letters, (asked, asked_too), names, strict=True)
+                if not any(finding.decided for finding in findings if finding.system == name)
+            ]
+            words += [f"{names[0]} in {where}: not decided in {listed(missing)}"] if missing else []
+    return words
 
 
 def _systems(findings: Sequence[Finding]) -> set[str]:
@@ -280,22 +307,25 @@ def examined_together(
 
 def _alike(what: str, runs: Sequence[StoredRun], values: Sequence[str]) -> None:
     if len(set(values)) > 1:
-        listed = "; ".join(f"{run.path.name}: {value}" for run, value in zip(runs, values, strict=True))
-        raise UserError(f"The runs examine different {what}: {listed}.", f"Name runs of one of the {what}.")
+        each = "; ".join(f"{run.path.name}: {value}" for run, value in zip(runs, values, strict=True))
+        raise UserError(f"The runs examine different {what}: {each}.", f"Name runs of one of the {what}.")
 
 
 def _doubts(runs: Sequence[StoredRun]) -> tuple[str, ...]:
     """What is not the same around the runs, in sentences. Raises `UserError` for machines of different kinds."""
     found = []
+    unknown = [letter for letter, run in zip(LETTERS, runs, strict=False) if not run.environment.get("host")]
     for difference in host_differences(runs):
-        if difference.what in SAME_KIND:
+        differs = len({*difference.values} - {NOT_THERE}) > 1
+        if differs and difference.what in SAME_KIND:
             raise UserError(
                 f"The runs were made on machines of different kinds: {difference.words}.",
                 "A ratio between different hosts compares the hosts, not the systems. "
                 "Name runs of the same kind of machine.",
             )
-        found.append(f"the host differs: {difference.words}")
-    unknown = [letter for letter, run in zip(LETTERS, runs, strict=False) if not run.environment.get("host")]
+        # What is not known of a host that was not recorded differs from nothing.
+        if differs or not unknown:
+            found.append(f"the host differs: {difference.words}")
     if unknown:
         found.append(f"the host is not recorded in {', '.join(unknown)}")
     silent = [letter for letter, run in zip(LETTERS, runs, strict=False) if not run.meaning]

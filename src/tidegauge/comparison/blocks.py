@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, TrialSpec, Validity, family, point_words
 from tidegauge.model.workload import Arrival
+from tidegauge.numbers import count
 from tidegauge.plain import grouped
 
 
@@ -158,6 +159,6 @@ def _experiment(table: Block) -> Hashable:
 
 def _shown(table: Block) -> str:
     msgs_per_s = table.results[0].offered_msgs_per_s
-    rate = "" if msgs_per_s is None else f" at {msgs_per_s:,.0f} msg/s"
+    rate = "" if msgs_per_s is None else f" at {count(msgs_per_s)} msg/s"
     point = point_words(table.point)
     return f"{table.experiment}{rate}{f', {point}' if point else ''}"

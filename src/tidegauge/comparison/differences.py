@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from ruamel.yaml.error import YAMLError
 
 from tidegauge.fairness import normal_settings, without_places
 from tidegauge.model.trial import family
-from tidegauge.numbers import rounded, size
+from tidegauge.numbers import plural, rounded, size
 from tidegauge.plain import Parts, differing, flatten, grouped, json_parts
 from tidegauge.store.details import Disclosed
 from tidegauge.store.read import StoredRun
@@ -25,6 +25,7 @@ from tidegauge.store.read import StoredRun
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """What runs are called that are put beside each other, in order."""
 NOT_THERE = "not given"
+NOT_RECORDED = "not recorded"
 
 _HOST = (
     "hostname",
@@ -68,13 +69,69 @@ class DisclosedRun:
 
 
 def differences(runs: Sequence[DisclosedRun]) -> list[Difference]:
-    """Everything that differs: hosts first, then software, settings and campaigns."""
+    """Everything that differs: hosts and what else ran on them first, then software, settings and campaigns."""
     return [
         *host_differences([disclosed.run for disclosed in runs]),
+        *_differing("host", [{"other programs": others_words(disclosed.run)} for disclosed in runs]),
         *_differing("software", [_software(run) for run in runs]),
         *_differing("settings", [_settings(run) for run in runs]),
         *_differing("campaign", [_campaign(disclosed.run) for disclosed in runs]),
     ]
+
+
+@dataclass(frozen=True)
+class Unrecorded:
+    """Something that was not recorded in some runs, so that nobody knows whether it is the same in all.
+
+    `kind`: as in `Difference`; `letters`: of these runs.
+    """
+
+    kind: str
+    what: str
+    letters: tuple[str, ...]
+
+
+def unrecorded(runs: Sequence[DisclosedRun]) -> list[Unrecorded]:
+    """Of all that `differences` looks at. What one run has alone is a difference as well."""
+    looked_at: tuple[tuple[str, str, Callable[[DisclosedRun], bool]], ...] = (
+        ("host", "what it is", lambda each: bool(each.run.facts("host"))),
+        ("host", "what else ran on it", lambda each: others_words(each.run) != NOT_RECORDED),
+        ("software", "which files were run", lambda each: any(files.digest for files in each.disclosed.values())),
+        ("settings", "any of them", lambda each: any(files.settings for files in each.disclosed.values())),
+        ("campaign", "its text", lambda each: bool(each.run.campaign_text)),
+    )
+    missing = (
+        Unrecorded(kind, what, tuple(letter for letter, each in zip(LETTERS, runs, strict=False) if not known(each)))
+        for kind, what, known in looked_at
+    )
+    return [gap for gap in missing if gap.letters]
+
+
+OTHERS_SHARE_MIN = 0.05
+"""Of a host's CPUs: what other programs had below it is the same in all runs."""
+
+
+def others_words(run: StoredRun) -> str:
+    """How much of the CPUs others had in a run's trials, in the one with least and in that with most, and who."""
+    accounts = [account for result in run.measured for account in result.accounts]
+    shares = [
+        ((account.disturbing or 0.0) + account.stolen) / account.cpus
+        for account in accounts
+        if account.disturbing is not None
+    ]
+    if not shares:
+        return NOT_RECORDED
+    what = sorted({disturbance.what.value for result in run.measured for disturbance in result.disturbances})
+    disturbed = f"; disturbed: {', '.join(what)}" if what else ""
+    unseen = sum(all(account.disturbing is None for account in result.accounts) for result in run.measured)
+    disturbed += f"; not recorded in {plural(unseen, 'trial')}" if unseen else ""
+    if max(shares) < OTHERS_SHARE_MIN:
+        return f"under {OTHERS_SHARE_MIN:.0%} of the CPUs{disturbed}"
+    by_name = grouped((program.title, program.cpus) for account in accounts for program in account.programs)
+    worst = sorted(by_name, key=lambda name: -max(by_name[name]))[:3]
+    named = f" ({', '.join(worst)})" if worst else ""
+    low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+    return f"{high if low == high else f'{low} to {high}'} of the CPUs{named}{disturbed}"
 
 
 def host_differences(runs: Sequence[StoredRun]) -> list[Difference]:

@@ -7,25 +7,39 @@ and built from these, because that is the only way to see duplicate keys with th
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer, ComposerError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from tidegauge.config.fields import Fields
 from tidegauge.errors import UserError, nearest
+from tidegauge.places import check, expanded
 
 KeyPath = tuple[str | int, ...]
 
-_FILE_BYTES_MAX = 1 << 20
+FILE_KIB_MAX = 64
+"""Of a file that is read here: ten times what the largest ready campaign has."""
 _DEPTH_MAX = 32
-_NODES_MAX = 20_000
+_NODES_MAX = 5_000
+_INTEGER_MAX = 1 << 127
+_PROBLEMS_MAX = 50
+_DIRECTIONS = "\u202a-\u202e\u2066-\u2069"
+_UNFIT = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f{_DIRECTIONS}\ud800-\udfff]")
+"""What no text of a file may have: a terminal obeys it, no file name can have it, or it is half of a character."""
+_QUOTED = re.compile(r" ?(['\"])(?!<)[^'\"]{2,}\1")
+_USER_INFO = re.compile(r"(://).*@")
 
 
 @dataclass(frozen=True)
@@ -100,6 +114,16 @@ class Source:
         origin = self._origin(key_path)
         return origin[1].path if origin else self.path
 
+    def place_of(self, key_path: KeyPath, name: str) -> Path | None:
+        """The absolute path that a name at a key means, beside the file in which it stands; None after a complaint."""
+        try:
+            path = (self.file_of(key_path).parent / expanded(name)).resolve()
+            check(path)
+        except UserError as error:
+            self.complain(key_path, error.message.rstrip("."))
+            return None
+        return path
+
     def _origin(self, key_path: KeyPath) -> tuple[int, Origin] | None:
         """Where the value comes from if it was put in, and how many parts of the key that is known of."""
         ends = range(len(key_path), 0, -1)
@@ -142,18 +166,7 @@ def read_source(
     """
     text = _read_text(path, what, example) if text is None else text
     hint = f"Write it as 'key: value' lines; {example}."
-    try:
-        root = YAML(typ="safe", pure=True).compose(text)
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        raise UserError(
-            f"{path}:{line}: this is not valid YAML: {error.problem or error.context}.",
-            "Fix that line: most often it is the indentation, a missing ':' or an unclosed quote.",
-        ) from error
-    except YAMLError as error:
-        first_line = str(error).partition("\n")[0]
-        raise UserError(f"{path}:1: this is not valid YAML: {first_line.rstrip('.')}.", "Fix the file.") from error
+    root = _composed(path, text)
     if root is None:
         raise UserError(f"{path}:1: the {what} file is empty.", hint)
     if not isinstance(root, MappingNode):
@@ -164,6 +177,61 @@ def read_source(
     source = Source(path, {}, {})
     source.data = _Builder(source).mapping(root, (), 0)
     return source
+
+
+class _Bounded(Composer):
+    """Makes nodes of a file, of which neither depth nor number may take the program beyond its means.
+
+    They are counted as they are made: a file of few bytes can hold more than is made in a minute.
+    """
+
+    def __init__(self, loader: Any = None) -> None:
+        super().__init__(loader=loader)
+        self._nodes = self._depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """As the library does, which has no bounds, and only warns of an anchor that is given twice."""
+        event = self.parser.peek_event()
+        self._nodes += 1
+        self._depth += 1
+        if self._depth > _DEPTH_MAX or self._nodes > _NODES_MAX:
+            raise ComposerError(problem=_too_much(self._depth), problem_mark=event.start_mark)
+        if not isinstance(event, AliasEvent) and event.anchor in self.anchors:
+            raise ComposerError(problem="an anchor is given twice", problem_mark=event.start_mark)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
+def _too_much(depth: int) -> str:
+    if depth > _DEPTH_MAX:
+        return f"nested more than {_DEPTH_MAX} deep, or something refers to itself"
+    return f"it holds more than {_NODES_MAX:,} keys and values"
+
+
+def _composed(path: Path, text: str) -> Node | None:
+    """The file's nodes; None of an empty file. Raises `UserError`.
+
+    What a message quotes is left out: a password that begins with '*' or '!' is an alias or a tag to YAML.
+    """
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Composer = _Bounded
+    try:
+        root: Node | None = yaml.compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        problem = _QUOTED.sub("", error.problem or error.context or "")
+        starred = " (text that begins with '*', '&' or '!' must be in quotes)" if error.problem != problem else ""
+        raise UserError(
+            f"{path}:{line}: this is not valid YAML: {problem}{starred}.",
+            "Fix that line: most often it is the indentation, a missing ':' or an unclosed quote.",
+        ) from None
+    except (YAMLError, ValueError) as error:
+        # A number of thousands of digits as the version of YAML is a ValueError.
+        first_line = _QUOTED.sub("", str(error).partition("\n")[0]).rstrip(".")
+        raise UserError(f"{path}:1: this is not valid YAML: {first_line}.", "Fix the file.") from None
+    return root
 
 
 def raise_problems(sources: Sequence[Source], what: str, keys_in: str = "docs/reference.md") -> None:
@@ -179,7 +247,10 @@ def raise_problems(sources: Sequence[Source], what: str, keys_in: str = "docs/re
     hint = f"Fix the {what} and start again; {keys_in} lists every key."
     if len(problems) == 1:
         raise UserError(str(problems[0]), hint)
-    listed = "\n".join(f"  {problem}" for problem in problems)
+    shown = [f"  {problem}" for problem in problems[:_PROBLEMS_MAX]]
+    if len(problems) > _PROBLEMS_MAX:
+        shown.append(f"  and {len(problems) - _PROBLEMS_MAX} more")
+    listed = "\n".join(shown)
     raise UserError(f"{len(problems)} problems in the {what}:\n{listed}", hint)
 
 
@@ -196,8 +267,8 @@ class _Builder:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             key = key_node.value if isinstance(key_node.value, str) else ""
-            if not key:
-                self._note(line, at, "a key must be plain text")
+            if not key or _UNFIT.search(key):
+                self._note(line, at, f"a key must be plain text{', without control characters' if key else ''}")
                 continue
             here = (*at, key)
             if key in data:
@@ -211,9 +282,10 @@ class _Builder:
     def value(self, node: Node, at: KeyPath, depth: int) -> Any:
         self._nodes += 1
         if depth > _DEPTH_MAX or self._nodes > _NODES_MAX:
+            # Small as the file is, what it refers to by aliases may be large.
             line = node.start_mark.line + 1
             raise UserError(
-                f"{self._source.path}:{line}: the file is nested too deeply or refers to itself.",
+                f"{self._source.path}:{line}: with what it refers to the file is too large: {_too_much(depth)}.",
                 "Write the values out instead of using anchors (&name, *name).",
             )
         if isinstance(node, MappingNode):
@@ -223,10 +295,18 @@ class _Builder:
                 self._source.lines[(*at, index)] = item.start_mark.line + 1
             return [self.value(item, (*at, index), depth + 1) for index, item in enumerate(node.value)]
         try:
-            return self._yaml.constructor.construct_object(node)
-        except (YAMLError, ValueError):
-            self._note(node.start_mark.line + 1, at, f"'{node.value}' can't be read as a value")
+            value = self._yaml.constructor.construct_object(node)
+        except Exception:
+            # The library's constructors raise whatever they stumble over: IndexError for `!!int ""`, KeyError for
+            # `!!bool x`. The value is not repeated: a password that begins with '!' is a tag to YAML.
+            self._note(
+                node.start_mark.line + 1, at, "can't be read as a value (text that begins with '!' needs quotes)"
+            )
             return None
+        if problem := _unfit(value):
+            self._note(node.start_mark.line + 1, at, problem)
+            return None
+        return value
 
     def _note(self, line: int, at: KeyPath, text: str) -> None:
         shown = show_path(at)
@@ -234,11 +314,28 @@ class _Builder:
         self._source.problems.append(Problem(where, line, f"{shown}: {text}" if shown else text))
 
 
+def _unfit(value: Any) -> str:
+    """Why nothing can be made of a single value; "" if something can."""
+    if isinstance(value, str) and _UNFIT.search(value):
+        return "must have no control characters and no halves of characters"
+    if isinstance(value, int) and abs(value) > _INTEGER_MAX:
+        return "has more digits than any number here may have"
+    return ""
+
+
 def _read_text(path: Path, what: str, example: str) -> str:
     try:
-        if path.stat().st_size > _FILE_BYTES_MAX:
-            raise UserError(f"{path}: larger than 1 MiB, so it is no {what} file.", "Check the path.")
-        return path.read_text(encoding="utf-8")
+        # A FIFO is not waited for, and a device, which may have no end, not read.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISDIR(status.st_mode):
+                raise IsADirectoryError
+            if not stat.S_ISREG(status.st_mode):
+                raise UserError(f"{path}: this is no regular file, so it is no {what} file.", "Check the path.")
+            content = file.read((FILE_KIB_MAX << 10) + 1)
+        if len(content) > FILE_KIB_MAX << 10:
+            raise UserError(f"{path}: larger than {FILE_KIB_MAX} KiB, so it is no {what} file.", "Check the path.")
+        return content.decode("utf-8")
     except FileNotFoundError as error:
         raise UserError(f"{path}: there is no such {what} file.", f"Check the path; {example}.") from error
     except IsADirectoryError as error:
@@ -249,6 +346,8 @@ def _read_text(path: Path, what: str, example: str) -> str:
         raise UserError(f"{path}: not a text file in UTF-8.", "Check the path, or save it as UTF-8.") from error
     except OSError as error:
         raise UserError(f"{path}: can't be read: {error.strerror}.", "Check the path.") from error
+    except ValueError as error:
+        raise UserError(f"{path}: this can't be the name of a file.", "Check the path.") from error
 
 
 _Model = TypeVar("_Model", bound=Fields)
@@ -272,6 +371,7 @@ _LIMITS = {
     "string_pattern_mismatch": ("pattern", "must match {}"),
     "string_too_long": ("max_length", "must have at most {} characters"),
     "string_too_short": ("min_length", "must have at least {} characters"),
+    "too_long": ("max_length", "must have at most {} items"),
 }
 
 
@@ -286,10 +386,27 @@ def validate(model: type[_Model], data: Any, source: Source, at: KeyPath, otherw
     try:
         return model.model_validate(dict(data), by_alias=True, by_name=False)
     except ValidationError as error:
-        for detail in error.errors(include_url=False):
+        for detail in error.errors(include_url=False)[: _PROBLEMS_MAX + 1]:
             where = tuple(part for part in detail["loc"] if isinstance(part, str | int))
-            source.complain((*at, *where), _describe(detail, model))
+            source.complain((*at, *where), _describe(detail, _model_around(model, detail["loc"][:-1])))
         return None
+
+
+def _model_around(model: type[Fields], path: Sequence[str | int]) -> type[Fields]:
+    """Of a model the one whose mapping is at a path below it: the keys that may stand there are its keys."""
+    for part in path:
+        named = next((field for name, field in model.model_fields.items() if part in (field.alias or name, name)), None)
+        # What is no key of the model is a place in a list, or a name that a mapping of such models has.
+        nested = next(_models_in(named.annotation), None) if named is not None else None
+        model = nested or model
+    return model
+
+
+def _models_in(annotation: Any) -> Iterator[type[Fields]]:
+    if isinstance(annotation, type) and issubclass(annotation, Fields):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
 
 
 def keys_of(model: type[Fields]) -> list[str]:
@@ -297,9 +414,20 @@ def keys_of(model: type[Fields]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
+_CALLED_ELSEWHERE = {
+    **dict.fromkeys(("duration", "length", "runtime", "time", "test-duration"), "measure"),
+    **dict.fromkeys(("size", "record-size", "payload-size", "value-size"), "message-size"),
+    **dict.fromkeys(("linger", "linger-ms"), "batch-delay"),
+    **dict.fromkeys(("ramp-up", "warmup", "warm-up"), "warm-up-max"),
+}
+"""Names that other tools have for keys, and that no spelling brings near to them."""
+
+
 def unknown_key(key: str, allowed: list[str]) -> str:
     """The complaint about a key that doesn't exist."""
-    return f"unknown key '{key}'{nearest(key, allowed)}; allowed: {', '.join(allowed)}"
+    other = _CALLED_ELSEWHERE.get(key.lower(), "")
+    meant = f" (did you mean '{other}'?)" if other in allowed else nearest(key, allowed)
+    return f"unknown key '{key}'{meant}; allowed: {', '.join(allowed)}"
 
 
 def unknown_name(what: str, name: str, known: Sequence[str]) -> str:
@@ -331,5 +459,5 @@ def _show(value: object) -> str:
         return "a list"
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = str(value)
+    text = _USER_INFO.sub(r"\1(hidden)@", str(value))
     return f"'{text[:60]}...'" if len(text) > 60 else f"'{text}'"

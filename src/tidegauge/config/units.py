@@ -29,11 +29,13 @@ _SIZE_UNITS_BYTES = {
 }
 _RATE_FACTORS = {"": 1.0, "k": 1e3, "m": 1e6}
 
-_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
-_SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\s*(?:of\s+)?(?:the\s+)?lowest\s+(peak|sustainable)")
-_OF_MEMORY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%\s*(?:of\s+)?(?:the\s+)?server[ -]memory")
+# Longer numbers mean nothing, and the largest of them no float can hold.
+_NUMBER = r"([0-9]{1,18}(?:\.[0-9]{1,18})?)"
+_QUANTITY = re.compile(rf"{_NUMBER}\s*([A-Za-z]*)")
+_SHARE = re.compile(rf"{_NUMBER}\s*%\s*(?:of\s+)?(?:the\s+)?lowest\s+(peak|sustainable)")
+_OF_MEMORY = re.compile(rf"{_NUMBER}\s*%\s*(?:of\s+)?(?:the\s+)?server[ -]memory")
 _MESSAGES = re.compile(r"(.*\S)\s+messages")
-_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
+_PERCENT = re.compile(rf"{_NUMBER}\s*%")
 
 DURATION_HELP = "a duration with its unit, such as 500ms, 30s, 5m, 2h or 2d"
 SIZE_HELP = "a size such as 100B, 1KiB or 1MiB"

@@ -10,8 +10,10 @@ from pydantic import Field
 from tidegauge.config.fields import Duration, Fields, Size, duration_between, member_of, size_between
 from tidegauge.config.source import KeyPath, Source, validate
 from tidegauge.model.workload import (
+    HEADER_BYTES,
     IN_FLIGHT_BYTES_MAX,
     IN_FLIGHT_BYTES_MOST,
+    POOL_BYTES_MAX,
     Arrival,
     ClientSettings,
     Compression,
@@ -20,6 +22,8 @@ from tidegauge.model.workload import (
     SubscriptionType,
     Workload,
 )
+from tidegauge.numbers import size
+from tidegauge.places import is_file
 
 COUNT_MAX = 10_000_000
 """Only catches a slip of the pen: what a load generator and its host can hold decides (`campaign.plan`)."""
@@ -40,7 +44,7 @@ class WorkloadFields(Fields):
     message_size: Annotated[Size, size_between("48B", "1MiB")] = 1024
     random_share: Annotated[float, Field(ge=0, le=1)] = 1.0
     payload_file: str = ""
-    payload_bodies: Annotated[int, Field(ge=1, le=65_536)] = 256
+    payload_bodies: Annotated[int, Field(ge=1, le=65_536)] = 0
     keys: Annotated[Keys, member_of(Keys)] = Keys.NONE
     distinct_keys: Annotated[int, Field(ge=1, le=100_000_000)] = 10_000
     arrival: Annotated[Arrival, member_of(Arrival, frozenset({"closed-loop"}))] = Arrival.UNIFORM
@@ -61,6 +65,7 @@ def parse_workload(data: Mapping[str, Any], source: Source, at: KeyPath) -> Work
         return None
     payload_file = _find_payload(fields.payload_file, source, at)
     before = len(source.problems)
+    _check_bodies(fields, source, at)
     check_roles(fields, data, source, at)
     if payload_file is None or len(source.problems) > before:
         return None
@@ -117,11 +122,28 @@ def _find_payload(name: str, source: Source, at: KeyPath) -> str | None:
     """The payload file's absolute path; "" for none; None after a complaint."""
     if not name:
         return ""
-    path = (source.file_of((*at, "payload-file")).parent / name).resolve()
-    if path.is_file() and path.stat().st_size > 0:
+    path = source.place_of((*at, "payload-file"), name)
+    if path is None:
+        return None
+    if is_file(path) and path.stat().st_size > 0:
         return str(path)
     source.complain((*at, "payload-file"), f"'{name}': there is no such file, or it is empty (looked for {path})")
     return None
+
+
+def bodies_most(message_bytes: int) -> int:
+    """How many different bodies a load generator keeps of messages of this size."""
+    return max(1, POOL_BYTES_MAX // max(1, message_bytes - HEADER_BYTES))
+
+
+def _check_bodies(fields: WorkloadFields, source: Source, at: KeyPath) -> None:
+    most = bodies_most(fields.message_size)
+    if fields.payload_bodies > most:
+        source.complain(
+            (*at, "payload-bodies"),
+            f"'{fields.payload_bodies}': of messages of {size(fields.message_size)} at most {most:,} are kept, which "
+            f"are {size(POOL_BYTES_MAX)}",
+        )
 
 
 _SAME = {"partitions", "producers", "subscriptions", "consumers", "keys", "distinct_keys", "arrival"}

@@ -192,6 +192,9 @@ def repository_settings(directory: Path) -> list[str]:
     if not os.environ.get("MAVEN_REPO"):
         return []
     path = directory / "settings.xml"
+    # The address may hold a password: nobody else may read it, not even for the moment before its rights are set.
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
     path.write_text(
         "<settings><mirrors><mirror><id>tidegauge</id><mirrorOf>*</mirrorOf>"
         f"<url>{escape(repository_url())}</url></mirror></mirrors></settings>\n"

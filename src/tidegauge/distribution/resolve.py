@@ -182,6 +182,18 @@ def provision(recipe: Recipe, report: Report) -> Distribution:
     )
 
 
+def fetched(recipe: Recipe) -> Path | None:
+    """The directory of a recipe's jars; None if they are not in the cache."""
+    jars = cache_directory() / "distributions" / entry_name(recipe) / JARS
+    return jars if jars.is_dir() else None
+
+
+def jars_in(directory: Path) -> Path | None:
+    """Where the jars are of a directory that an archive was unpacked to; None if there are none."""
+    folders = (directory / name for name in JAR_FOLDERS)
+    return next((folder for folder in folders if any(folder.glob("*.jar"))), None)
+
+
 def recipe_digest(recipe: Recipe) -> str:
     """Changes whenever we would ask Maven for something else."""
     return hashlib.sha256(f"{pom_text(recipe)}{recipe.archive}".encode()).hexdigest()

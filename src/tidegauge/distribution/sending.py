@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shutil
 import tarfile
 import tempfile
@@ -94,11 +95,25 @@ class Inbox:
         with cache.locked(entry.parent, entry.name, lambda _text: None), cache.making(entry, place) as part:
             with contextlib.suppress(tarfile.TarError), tarfile.open(fileobj=self._arrived) as archive:
                 for member in archive:
-                    _unpack(archive, member, part / member.name)
+                    _unpack(archive, member, _inside(part, member.name))
             if cache.digest_of(cache.sums_of(part)) != digest:
                 raise UserError(f"{place} arrived damaged.", "Run the same command again.")
         self._arrived.seek(0)
         self._arrived.truncate()
+
+
+def _inside(directory: Path, name: str) -> Path:
+    """Where a member belongs. Raises `UserError` if that is outside of the directory, also by links that came before.
+
+    What came is compared with its digest only when all of it has been unpacked.
+    """
+    path = directory / name
+    inside = path == directory or path.parent.resolve().is_relative_to(directory.resolve())
+    if not inside or ".." in Path(name).parts:
+        raise UserError(
+            f"What arrived holds '{name}', which is outside of its directory.", "Run the same command again."
+        )
+    return path
 
 
 def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
@@ -108,7 +123,9 @@ def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> No
     elif member.issym():
         path.symlink_to(member.linkname)
     elif content := archive.extractfile(member):
-        with path.open("wb") as file:
+        # Not through a link that came under this name before.
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             shutil.copyfileobj(content, file)
         path.chmod(member.mode)
 

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from tidegauge.experiments.chasing import ChaseOptions, chase_experiment, chase_sentence, publish_sentence
 from tidegauge.model.finding import Cell
 from tidegauge.model.trial import CatchUp, LoadSpec, TrialSpec
-from tidegauge.model.workload import PHASES
+from tidegauge.model.workload import PHASES, LateReaders
 
 
 def _plan(options: ChaseOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     return (options.trial(base, base.workload.subscriptions),)
 
 
-def _answer(found: CatchUp) -> tuple[Sequence[str], dict[str, Cell]]:
+def _answer(found: CatchUp, late: LateReaders) -> tuple[Sequence[str], dict[str, Cell]]:
     row: dict[str, Cell] = {
         "backlog, msgs": found.backlog_msgs,
         "drain, msg/s": found.drain_msgs_per_s,
@@ -27,7 +27,7 @@ def _answer(found: CatchUp) -> tuple[Sequence[str], dict[str, Cell]]:
         "chase, s": found.chase_s,
         **{f"p99 {name}, ms": found.phase(name).response.p99_ms for name in PHASES},
     }
-    return [chase_sentence(found), publish_sentence(found)], row
+    return [chase_sentence(found, late.drained_share), publish_sentence(found)], row
 
 
 EXPERIMENT = chase_experiment(

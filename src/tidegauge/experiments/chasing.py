@@ -30,6 +30,8 @@ from tidegauge.numbers import rounded, size
 from tidegauge.statistics.figures import FINDING_FIGURES
 
 _MORE_THAN_ONCE = 1.1
+_AS_GOOD_AS_ALL = 0.99
+"""A backlog of which this share was read counts as gone; of less it is said how much."""
 
 
 def reads_sentence(reads: DeviceReads) -> str:
@@ -51,15 +53,19 @@ def reads_sentence(reads: DeviceReads) -> str:
     )
 
 
-def chase_sentence(found: CatchUp) -> str:
-    """How long the late readers took, and how fast; or that they never got there, with the slope."""
+def chase_sentence(found: CatchUp, drained_share: float) -> str:
+    """How long the late readers took for this share of a backlog, and how fast; or that they never got there."""
     backlog = f"a backlog of {found.backlog_msgs:,} messages ({size(found.backlog_bytes, 3)})"
+    part = "" if drained_share >= _AS_GOOD_AS_ALL else f"{drained_share:.0%} of "
     if found.chase_s is None:
         return (
-            f"never drained in {rounded(found.watched_s)} s: of {backlog} {found.left_msgs:,} are left, {_slope(found)}"
+            f"never drained{f' by {drained_share:.0%}' if part else ''} in {rounded(found.watched_s)} s: of {backlog} "
+            f"{found.left_msgs:,} are left, {_slope(found)}"
         )
+    if found.chase_s == 0:
+        return f"{backlog} is no more than readers that keep up have before them: there was nothing to catch up with"
     return (
-        f"{backlog} was gone {rounded(found.chase_s)} s after its readers began, shrinking by "
+        f"{part}{backlog} was gone {rounded(found.chase_s)} s after its readers began, shrinking by "
         f"{found.drain_msgs_per_s:,.0f} msg/s ({rounded(found.drain_bytes_per_s / 1e6)} MB/s); at most "
         f"{found.peak_read_msgs_per_s:,.0f} msg/s were read"
     )
@@ -67,11 +73,13 @@ def chase_sentence(found: CatchUp) -> str:
 
 def _slope(found: CatchUp) -> str:
     slope = found.slope
-    if slope is None:
+    if slope is None and found.drain_msgs_per_s:
         return f"{'growing' if found.drain_msgs_per_s < 0 else 'shrinking'} by {abs(found.drain_msgs_per_s):,.0f} msg/s"
+    if slope is None or slope.low_per_s == slope.high_per_s == 0:
+        return "as many as before"
     doing = "growing" if slope.per_s > 0 else "shrinking"
     low, high = sorted((abs(slope.low_per_s), abs(slope.high_per_s)))
-    if slope.low_per_s < 0 < slope.high_per_s:
+    if slope.low_per_s <= 0 <= slope.high_per_s:
         return f"changing by {slope.per_s:,.0f} msg/s (95%: {slope.low_per_s:,.0f} to {slope.high_per_s:,.0f})"
     return f"{doing} by {abs(slope.per_s):,.0f} msg/s (95%: {low:,.0f} to {high:,.0f})"
 
@@ -96,9 +104,9 @@ def publish_sentence(found: CatchUp) -> str:
 
 
 def tailing_sentence(found: CatchUp) -> str:
-    """The end-to-end latency of readers that keep up in each phase; "" without any."""
+    """The end-to-end latency of those that read from the start in each phase; "" without any. They may fall behind."""
     tailing = [found.phase(name).tailing_end_to_end for name in PHASES]
-    return phases_sentence("end-to-end of readers that keep up", found, tailing)
+    return phases_sentence("end-to-end of readers from the start", found, tailing)
 
 
 class Disk(StrEnum):
@@ -207,7 +215,7 @@ def chase_experiment(
     name: str,
     summary: str,
     plan: Callable[[ChaseOptions, TrialSpec], tuple[LoadSpec, ...]],
-    answer: Callable[[CatchUp], tuple[Sequence[str], dict[str, Cell]]],
+    answer: Callable[[CatchUp, LateReaders], tuple[Sequence[str], dict[str, Cell]]],
 ) -> Experiment[ChaseOptions, LoadSpec, LoadResult]:
     """An experiment with late readers. `answer` gives sentences and a row of what a trial found of them."""
 
@@ -216,8 +224,8 @@ def chase_experiment(
             rate = resolve_rate(options.rate, trial.system, lab.results, lab.findings)
             result = lab.measure(replace(trial, msgs_per_s=rate))
             found = result.catch_up
-            if found is None:
+            if found is None or trial.late is None:
                 raise ValueError(f"{trial.trial_id} was asked for late readers and reports none")
-            lab.found(_finding(result, found, *answer(found)))
+            lab.found(_finding(result, found, *answer(found, trial.late)))
 
     return Experiment(name, summary, ChaseOptions, plan, run, _objection)

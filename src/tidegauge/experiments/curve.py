@@ -13,6 +13,7 @@ from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, ServersChoice, ShortTrialOptions
 from tidegauge.model.finding import Cell, CurvePoint, Finding, curve_details
 from tidegauge.model.trial import LoadResult, LoadSpec, Servers, TrialSpec, Validity
+from tidegauge.numbers import count
 from tidegauge.search.goals import Goal, Outcome, judge
 from tidegauge.statistics.figures import FIGURES
 
@@ -58,7 +59,7 @@ def _run(options: CurveOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None
     try:
         for number, (share, spec) in enumerate(zip(options.shares, planned, strict=True)):
             results.append(lab.measure(replace(spec, msgs_per_s=full * share)))
-            lab.decided(f"{share:.0%} of {full:,.0f} msg/s: {_state(results[-1])}.", planned[number + 1 :])
+            lab.decided(f"{share:.0%} of {count(full)} msg/s: {_state(results[-1])}.", planned[number + 1 :])
     finally:
         if results:
             step_id = planned[0].trial_id.rsplit("-s", 1)[0]
@@ -80,7 +81,9 @@ def _finding(
     points = [_point(share, result) for share, result in zip(shares, results, strict=False)]
     invalid = [result.spec.trial_id for result in results if result.validity is Validity.INVALID]
     loads = "1 load" if len(results) == 1 else f"{len(results)} loads"
-    summary = f"response (p50, p99) and end-to-end at {loads} up to {shares[len(results) - 1]:.0%} of {full:,.0f} msg/s"
+    summary = (
+        f"response (p50, p99) and end-to-end at {loads} up to {shares[len(results) - 1]:.0%} of {count(full)} msg/s"
+    )
     if len(results) < planned:
         summary += f"; {planned - len(results)} more were not measured"
     if invalid:

@@ -21,6 +21,7 @@ from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, Shor
 from tidegauge.model.finding import Above, Cell, Finding, GoalFound, search_details
 from tidegauge.model.trial import LoadResult, LoadSpec, Servers, TrialSpec, Validity
 from tidegauge.model.workload import Arrival
+from tidegauge.numbers import count
 from tidegauge.search.goals import Goal, GoalOutcome, Limit, bracket, sentence
 from tidegauge.statistics.figures import SUSTAINABLE
 
@@ -151,17 +152,25 @@ def _run(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], lab: Lab)
         if space is None:
             lab.found(_finding(trials, planned[0], [GoalOutcome(goal, problem=problem) for goal in goals]))
             return
-        trials_max = options.trials_max * len(goals) - trials.number
-        search = SustainedSearch(goals, space, trials_max, Callbacks(trials.search, trials.confirm, trials.announce))
+        fresh = planned[-1].servers is Servers.FRESH and not planned[-1].attached
+        callbacks = Callbacks(trials.search, trials.confirm, trials.announce, fresh)
+        search = SustainedSearch(goals, space, options.trials_max * len(goals), callbacks, trials.number)
         outcomes = search.run()
     except BaseException as error:
         # What is known stays known, whatever ended the search.
-        problem = f"{planned[0].system} failed: {error.message}" if isinstance(error, TidegaugeError) else "interrupted"
+        problem = _ended_by(error, planned[0].system)
         known = search.unfinished(problem) if search else [GoalOutcome(goal, problem=problem) for goal in goals]
         with contextlib.suppress(TidegaugeError):
             lab.found(_finding(trials, planned[0], known))
         raise
     lab.found(_finding(trials, planned[0], outcomes))
+
+
+def _ended_by(error: BaseException, system: str) -> str:
+    """What ended a search before its time; it need not be the system that failed."""
+    if isinstance(error, TidegaugeError):
+        return f"a trial on {system} failed: {error.message}"
+    return f"{type(error).__name__}: {error}" if isinstance(error, Exception) else "interrupted"
 
 
 def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab) -> tuple[Space | None, str]:
@@ -172,6 +181,7 @@ def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab
     hint = first_peaks(lab.results).get(system)
     if hint is None and low is not None and high is not None:
         return Space(low, high, (low, math.sqrt(low * high)), options.width), ""
+    measured = hint is None
     if hint is None:
         result = trials.closed_loop()
         hint = result.msgs_per_s
@@ -182,13 +192,13 @@ def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab
                 None,
                 "in the closed-loop trial that shows where to search nothing was acknowledged while it measured",
             )
-        trials.announce(
-            f"In a closed loop {hint:,.0f} msg/s; the search begins below that.", _EXPECTED, len(options.goals)
-        )
     low = low if low is not None else min(hint * _REACH[0], (high or math.inf) / 10)
     high = high if high is not None else max(hint * _REACH[1], low * 10)
     begin = tuple(min(high, max(low, hint * share)) for share in _BEGIN)
-    return Space(low, high, (begin[0], begin[1]), options.width), ""
+    if measured:
+        words = f"In a closed loop {count(hint)} msg/s; the search begins at {count(begin[0])} msg/s."
+        trials.announce(words, _EXPECTED, len(options.goals))
+    return Space(low, high, (begin[0], begin[1]), options.width, max_given=options.max_rate is not None), ""
 
 
 def _finding(trials: _Trials, spec: LoadSpec, outcomes: Sequence[GoalOutcome]) -> Finding:

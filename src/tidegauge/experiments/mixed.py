@@ -18,7 +18,7 @@ from tidegauge.experiments.chasing import (
 )
 from tidegauge.model.finding import Cell
 from tidegauge.model.trial import CatchUp, LoadSpec, TrialSpec
-from tidegauge.model.workload import PHASES
+from tidegauge.model.workload import PHASES, LateReaders
 
 
 def _plan(options: ChaseOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
@@ -26,13 +26,13 @@ def _plan(options: ChaseOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     return (options.trial(replace(base, workload=workload), 1),)
 
 
-def _answer(found: CatchUp) -> tuple[Sequence[str], dict[str, Cell]]:
+def _answer(found: CatchUp, late: LateReaders) -> tuple[Sequence[str], dict[str, Cell]]:
     row: dict[str, Cell] = {f"publish p99 {name}, ms": found.phase(name).response.p99_ms for name in PHASES}
     for name in PHASES:
         tailing = found.phase(name).tailing_end_to_end
         row[f"tailing p99 {name}, ms"] = tailing.p99_ms if tailing else None
     row |= {"drain, msg/s": found.drain_msgs_per_s, "chase, s": found.chase_s}
-    chase = f"the catch-up reader: {chase_sentence(found)}"
+    chase = f"the catch-up reader: {chase_sentence(found, late.drained_share)}"
     return [publish_sentence(found), tailing_sentence(found), chase], row
 
 

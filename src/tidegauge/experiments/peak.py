@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tidegauge.experiments.procedure import Experiment, TrialOptions, measure_each
+from tidegauge.model.disturbance import Harm
 from tidegauge.model.trial import LoadResult, LoadSpec, TrialResult, TrialSpec, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import BUSY_CONSUMER
@@ -23,6 +24,8 @@ def _plan(options: TrialOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
 
 def rate_stands(result: LoadResult) -> bool:
     """Whether the rate of acknowledgement is the system's: also where only the receiving side was the generator's."""
+    if any(disturbance.harm is Harm.INVALID for disturbance in result.disturbances):
+        return False
     only_receiving = bool(result.reasons) and all(reason.startswith(BUSY_CONSUMER) for reason in result.reasons)
     return result.msgs_per_s > 0 and (result.validity is not Validity.INVALID or only_receiving)
 

@@ -36,7 +36,7 @@ from tidegauge.hosts.clock import slew_ppm
 from tidegauge.hosts.fsync import calm_disk
 from tidegauge.hosts.memory import drop_page_cache, write_back
 from tidegauge.hosts.procfs import Stat
-from tidegauge.hosts.storage import existing, free_space, read_end
+from tidegauge.hosts.storage import existing, free_space, make_own_directory, read_end
 from tidegauge.hosts.syscalls import SyncWatch, watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
 
@@ -108,9 +108,10 @@ _USUAL, _USUAL_DIRECTORY = 0o666, 0o777
 def write(path: Path, text: str, mode: int | None) -> None:
     """See `Host.write`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # A secret is nobody else's at any moment.
-        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _USUAL if mode is None else _OWNERS_ONLY)
+        make_own_directory(path.parent)
+        # A secret is nobody else's at any moment, and a link may lead anywhere.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        number = os.open(path, flags, _USUAL if mode is None else _OWNERS_ONLY)
         with os.fdopen(number, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
@@ -125,7 +126,7 @@ def make_directories(paths: Sequence[Path], mode: int | None) -> None:
     """See `Host.make_directories`."""
     for path in paths:
         try:
-            path.mkdir(_USUAL_DIRECTORY if mode is None else mode, parents=True, exist_ok=True)
+            make_own_directory(path, _USUAL_DIRECTORY if mode is None else mode)
         except OSError as error:
             raise StartFailedError(f"{path} can't be created: {error.strerror}.", _HINT) from error
 
@@ -219,6 +220,7 @@ class Agent:
             "track_directory": self._ledger.track,
             "agent_cpu_s": time.process_time,
             "samples": self._sampler.samples,
+            "follow_servers": self._sampler.follow_servers,
             # Beside what may take long: it is asked while a trial runs.
             "free_space": free_space,
             "clock": time.monotonic_ns,

@@ -20,6 +20,7 @@ from tidegauge.hosts import cgroups, fuse_disk, loop_disk, network, procfs
 from tidegauge.hosts.fuse_disk import FuseDisk
 from tidegauge.hosts.locks import locked
 from tidegauge.hosts.network import LinkFaults, Port
+from tidegauge.hosts.storage import make_own_directory
 from tidegauge.model.host import DeviceFileSystem, DiskCheck, FileSystem
 
 
@@ -150,7 +151,7 @@ class AgentDisks:
             raise RunFailedError(f"No disk can be made at {place}: something is there.")
         self._ledger.hold_disk(place)
         try:
-            place.mkdir(parents=True, exist_ok=True)
+            make_own_directory(place)
             if file_system == "fuse":
                 self._make_fuse(place, image, size_bytes)
             else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -199,6 +200,16 @@ class ProcessStatus:
     read_bytes: int | None = None
 
 
+class ServersSeen(StrEnum):
+    """How much of the servers that others run can be seen from the host of those who talk to them, worst last."""
+
+    ALL = "all"
+    ELSEWHERE = "elsewhere"
+    """Some run on other hosts."""
+    HIDDEN = "hidden"
+    """Some run on this host and can't be told from other programs."""
+
+
 class Host(Protocol):
     """One host's agent. Calls raise `RunFailedError` if the agent is gone."""
 
@@ -276,6 +287,12 @@ class Host(Protocol):
         """What was used, second by second, since the sample of that number (0 = all that are kept: two minutes).
 
         The agent looks once a second for as long as somebody asks.
+        """
+
+    def follow_servers(self, clients: Sequence[str]) -> ServersSeen:
+        """From now on samples have those whom these processes of the host talk to there: servers that others run.
+
+        Returns how much of them can be seen. It ends with the looking.
         """
 
 

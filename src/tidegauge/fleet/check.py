@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv4Network
 from statistics import median
 from typing import Any, TypeVar
 
-from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.fleet.api import Launcher, Remote
 from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.probes import Prober
@@ -29,7 +29,11 @@ _CONNECTIONS = 4
 _START_S_MAX = 60.0
 """Of the first call: the host's Python starts, and imports."""
 _CALL_S_MAX = 20.0
+_PORTS_S_MAX = 60.0
+"""Some seconds, where a firewall drops what comes to them."""
+_LET_THROUGH = "Let through between the fleet's hosts all ports that `tidegauge fleet head` and `join` printed."
 
+_JOIN_AGAIN = "Install the same there, if it is another; then, there, tidegauge fleet down and tidegauge fleet join."
 _Key = TypeVar("_Key")
 Report = Callable[[str], None]
 
@@ -41,16 +45,18 @@ def check(launcher: Launcher, wanted: FleetFile, report: Report, java_major_min:
     """
     begun_s = time.monotonic()
     hosts = tuple(launcher.hosts())
-    problems = [f"{host.address} is lost: Ray had it and can't reach it." for host in hosts if not host.alive]
+    problems = [f"{host.address} can't be used: {host.problem}. {_JOIN_AGAIN}" for host in hosts if host.problem]
     problems += missing(hosts, wanted.hosts_of_role)
     problems += outside(hosts, wanted.network)
-    living = [host for host in hosts if host.alive]
+    living = [host for host in hosts if not host.problem]
     with _probing(launcher, living, problems) as fleet:
         report(f"asking {plural(len(living), 'host')} ...")
         states: dict[str, HostState] = fleet.on_each(living, "state", lambda _: (java_major_min,), _START_S_MAX)
         problems += disagreements(states)
         ready = [host for host in living if host.address in states]
         reachable = list(fleet.on_each(ready, "listen", lambda host: (host.address, PROBE_PORT)))
+        report("trying every port of the fleet's from each host to each ...")
+        problems += fleet.closed_ports(reachable)
         report("exchanging messages for clocks and round trips ...")
         exchanged, offsets = fleet.exchanges(reachable, wanted.drift_ppm)
         report(f"sending from each host to each for {_TRANSFER_S:g} s ...")
@@ -64,13 +70,20 @@ def check(launcher: Launcher, wanted: FleetFile, report: Report, java_major_min:
     return FleetCheck(hosts, states, disks, links, (*problems, *doubts), time.monotonic() - begun_s)
 
 
-def link_ceilings(launcher: Launcher, hosts: Sequence[FleetHost]) -> dict[str, HostLink]:
+def link_ceilings(launcher: Launcher, hosts: Sequence[FleetHost], own_address: str = "") -> dict[str, HostLink]:
     """What each host can send and receive, by address, from each to each: most of what was seen with any other one.
 
-    Raises `RunFailedError` if a host can't be reached from another one.
+    `own_address`: of the host of the controller in the fleet, which has to reach the ports of these, too.
+
+    Raises `UserError` if ports of a host can't be reached from another one, which is known before anything waits for a
+    server; `RunFailedError` if the links can't be measured.
     """
     problems: list[str] = []
-    with _probing(launcher, hosts, problems) as fleet:
+    beside = [host for host in launcher.hosts() if host.address == own_address and host not in hosts]
+    with _probing(launcher, [*hosts, *beside], problems) as fleet:
+        closed = fleet.closed_ports([host.address for host in (*hosts, *beside)])
+        if closed:
+            raise UserError(closed[0], _LET_THROUGH)
         fleet.on_each(hosts, "listen", lambda host: (host.address, PROBE_PORT), _START_S_MAX)
         rates = fleet.transfers([host.address for host in hosts], _CONNECTIONS) if not problems else {}
     if problems:
@@ -86,13 +99,20 @@ def link_ceilings(launcher: Launcher, hosts: Sequence[FleetHost]) -> dict[str, H
 
 def missing(hosts: Iterable[FleetHost], wanted: Mapping[str, int]) -> list[str]:
     """Which roles have fewer hosts than they need."""
-    there = Counter(host.role for host in hosts if host.alive)
+    hosts = list(hosts)
+    there = Counter(host.role for host in hosts if not host.problem)
     return [
-        f"The fleet has {plural(there[role], 'host')} of role {role}, and needs {count}: "
+        f"The fleet has {plural(there[role], 'host')} of role {role}{left_out(hosts, role)}, and needs {count}: "
         f"tidegauge fleet join ADDRESS --role {role} on {plural(count - there[role], 'more host')}."
         for role, count in wanted.items()
         if there[role] < count
     ]
+
+
+def left_out(hosts: Iterable[FleetHost], role: str) -> str:
+    """ " (10.77.0.6 is left out: it is lost)": why not all hosts of a role count; "" if they do."""
+    said = [f"{host.address} is left out: {host.problem}" for host in hosts if host.role == role and host.problem]
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def outside(hosts: Iterable[FleetHost], network: IPv4Network | None) -> list[str]:
@@ -180,6 +200,27 @@ class _Fleet:
         calls = {host.address: partial(self._remotes[host.address].call, method, *arguments(host)) for host in hosts}
         return self._together(calls, timeout_s)
 
+    def closed_ports(self, addresses: Sequence[str]) -> list[str]:
+        """Which ports of each host another one does not reach, in a sentence for each two."""
+        opened = self._together(
+            {address: partial(self._remotes[address].call, "open_ports", address) for address in addresses},
+            _START_S_MAX,
+        )
+        said = []
+        for pairs in rounds([address for address in addresses if address in opened]):
+            for way in (pairs, [(other, first) for first, other in pairs]):
+                calls = {
+                    (first, other): partial(self._remotes[first].call, "unreached", other, *opened[other])
+                    for first, other in way
+                }
+                for (first, other), ports in self._together(calls, _PORTS_S_MAX).items():
+                    if ports.tcp or ports.udp:
+                        said.append(f"{other} can't be reached from {first} at ports {ports}: a firewall is between.")
+        self._together(
+            {address: partial(self._remotes[address].call, "close_ports") for address in opened}, _CALL_S_MAX
+        )
+        return said
+
     def exchanges(
         self, hosts: Sequence[str], drift_ppm: float
     ) -> tuple[dict[Pair, list[Exchange]], dict[Pair, Offset]]:
@@ -224,10 +265,16 @@ class _Fleet:
         for key, answer in waiting.items():
             try:
                 found[key] = answer.result()
-            except (TidegaugeError, OSError) as error:
-                hint = getattr(error, "hint", "")
-                self._problems.append(f"{error} {hint}".strip())
+            except TidegaugeError as error:
+                self._problems.append(f"{error} {error.hint}".strip())
+            except OSError as error:
+                self._problems.append(f"{_place(key)}: {error.strerror or error}.")
         return found
+
+
+def _place(key: object) -> str:
+    """Of a call: its host, or from which to which."""
+    return " to ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def _link(

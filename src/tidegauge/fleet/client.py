@@ -16,7 +16,7 @@ from typing import Any
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import Watch
 from tidegauge.errors import RunFailedError, TidegaugeError
-from tidegauge.fleet.api import Ability, CutReport, ProcessSpec, ProcessStatus
+from tidegauge.fleet.api import Ability, CutReport, ProcessSpec, ProcessStatus, ServersSeen
 from tidegauge.fleet.link import Link, error_from_json, from_line, to_line
 from tidegauge.hosts import procfs
 from tidegauge.hosts.fsync import Calm
@@ -148,6 +148,8 @@ class AgentHost:
         self._waiting: dict[int, Future[Any]] = {}
         self._waiting_lock = threading.Lock()
         self._is_gone = False
+        self._is_silent = False
+        """It was given up, since it did not answer: nobody knows whether it lives."""
         self._long_calls = 0
         """That wait for their answers now."""
         self._closing = threading.Event()
@@ -172,9 +174,10 @@ class AgentHost:
         """See `Host.signal`."""
         self._call("signal", name=name, signal_number=int(signal_number))
 
-    def free_ports(self, count: int) -> list[int]:
-        """See `Host.free_ports`."""
-        return [int(port) for port in self._call("free_ports", count=count)]
+    def free_ports(self, count: int, among: range | None = None) -> list[int]:
+        """See `Host.free_ports`. `among`: those that may be given; None = any."""
+        ends = [among[0], among[-1]] if among else []
+        return [int(port) for port in self._call("free_ports", count=count, among=ends)]
 
     def release_ports(self, ports: Sequence[int]) -> None:
         """See `Host.release_ports`."""
@@ -257,6 +260,10 @@ class AgentHost:
         """See `Host.agent_cpu_s`."""
         return float(self._call("agent_cpu_s"))
 
+    def follow_servers(self, clients: Sequence[str]) -> ServersSeen:
+        """See `Host.follow_servers`."""
+        return ServersSeen(self._call_at_leisure("follow_servers", clients=list(clients)))
+
     def samples(self, after: int) -> list[Sample]:
         """See `Host.samples`."""
         return [typed(Sample, sample) for sample in self._call("samples", after=after)]
@@ -337,6 +344,7 @@ class AgentHost:
                 self._call("hello", timeout_s=unheard_s_max)
             except RunFailedError:
                 if not self._long_calls:
+                    self._is_silent = not self._is_gone
                     self._link.close()
                     return
 

@@ -1,7 +1,8 @@
 """A host's part in bounding clocks: it asks others for their time, and answers, over UDP.
 
 Whoever is late to answer makes an interval wider and never false (`statistics.clocks`), so the agent may do so between
-its other work. Packets are authenticated by a secret of the run's, which is in none of them.
+its other work. Packets are authenticated by a secret of the run's, which is in none of them, with who asks whom
+and a number that nobody can guess: an answer that was recorded on its way proves nothing to another host, or later.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import secrets
 import select
 import socket
 import struct
@@ -20,8 +22,9 @@ from tidegauge.errors import StartFailedError
 SECRET_BYTES = 16
 EXCHANGES = 12
 """Of a burst, of which the quickest counts."""
-_QUESTION = struct.Struct("<q")
-_ANSWER = struct.Struct("<qqq")
+_QUESTION = struct.Struct("<Q")
+_ANSWER = struct.Struct("<Qqq")
+_NUMBER_BITS = 64
 _MAC_BYTES = 16
 """Behind each of the two."""
 _WAIT_S = 0.003
@@ -43,7 +46,7 @@ class ClockSocket:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         self._secret = secret
-        self._number = 0
+        self._own: Peer = (address, 0)
         self._asked: dict[int, tuple[Peer, int]] = {}
         """Questions without an answer yet, and when each was asked."""
         self._tightest: dict[Peer, Stamps] = {}
@@ -55,6 +58,7 @@ class ClockSocket:
                 last = error
             else:
                 self.port = int(self._socket.getsockname()[1])
+                self._own = (address, self.port)
                 return
         self._socket.close()
         raise StartFailedError(f"{address} has no free UDP port for clocks: {last.strerror}.")
@@ -89,9 +93,8 @@ class ClockSocket:
 
     def _ask(self, peer: Peer) -> bool:
         """Whether the answer came at once."""
-        self._number += 1
-        number = self._number
-        packet = self._sealed(_QUESTION.pack(number))
+        number = secrets.randbits(_NUMBER_BITS)
+        packet = self._sealed(_QUESTION.pack(number), self._own, peer)
         asked_ns = time.monotonic_ns()
         self._asked[number] = (peer, asked_ns)
         try:
@@ -112,18 +115,21 @@ class ClockSocket:
             return False
         now_ns = time.monotonic_ns()
         body = packet[:-_MAC_BYTES]
-        if not hmac.compare_digest(packet, self._sealed(body)):
+        if not hmac.compare_digest(packet, self._sealed(body, sender, self._own)):
             return True
         if len(body) == _QUESTION.size:
             (number,) = _QUESTION.unpack(body)
+            answer = _ANSWER.pack(number, now_ns, time.monotonic_ns())
             with contextlib.suppress(OSError):  # It asks again.
-                self._socket.sendto(self._sealed(_ANSWER.pack(number, now_ns, time.monotonic_ns())), sender)
+                self._socket.sendto(self._sealed(answer, self._own, sender), sender)
         elif len(body) == _ANSWER.size:
             self._answered(sender, *_ANSWER.unpack(body), returned_ns=now_ns)
         return True
 
-    def _sealed(self, body: bytes) -> bytes:
-        return body + hashlib.blake2b(body, key=self._secret, digest_size=_MAC_BYTES).digest()
+    def _sealed(self, body: bytes, sender: Peer, receiver: Peer) -> bytes:
+        """A packet that is from nobody else, for nobody else."""
+        way = b"".join(socket.inet_aton(address) + port.to_bytes(2, "big") for address, port in (sender, receiver))
+        return body + hashlib.blake2b(way + body, key=self._secret, digest_size=_MAC_BYTES).digest()
 
     def _answered(self, sender: Peer, number: int, received_ns: int, answered_ns: int, *, returned_ns: int) -> None:
         if number not in self._asked or self._asked[number][0] != sender:

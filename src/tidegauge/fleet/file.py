@@ -17,6 +17,7 @@ from tidegauge.statistics.clocks import DRIFT_PPM
 
 WHAT = "fleet"
 CLOCK_S_MAX = 0.001
+_PORT_DIGITS_MAX = 5
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,13 @@ def head_address(value: str) -> str:
     """A head's address and port, as given. Raises `ValueError`."""
     host, _, port = value.rpartition(":")
     try:
-        ipaddress.IPv4Address(host)
+        address = ipaddress.IPv4Address(host)
     except ValueError:
         port = ""
-    if not port.isdigit() or not 0 < int(port) < 65536:
+    if not (port.isascii() and port.isdecimal() and len(port) <= _PORT_DIGITS_MAX and 0 < int(port) < 65536):
         raise ValueError("must be the head's address and port, such as 10.77.0.1:6379")
+    if address.is_loopback or address.is_unspecified:
+        raise ValueError("is reached by no other host: name the head's address in the fleet's network")
     return value
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import selectors
 import socket
 import ssl
 import subprocess
@@ -18,14 +19,18 @@ from dataclasses import dataclass
 import psutil
 
 from tidegauge.errors import StartFailedError
-from tidegauge.fleet import registry
+from tidegauge.fleet import registry, watchdog
 from tidegauge.fleet.authority import agent_context, make_request
 from tidegauge.fleet.client import launch_of
 from tidegauge.fleet.link import Link
 from tidegauge.fleet.ray_node import AGENT_PORTS
 from tidegauge.fleet.reap import clean_leftovers
+from tidegauge.hosts import procfs
 
-_HANDSHAKE_S_MAX = 10.0
+_HANDSHAKE_S_MAX = 5.0
+_ARRIVALS_MAX = 64
+"""Handshakes that are under way at the same time."""
+_LOOK_S = 1.0
 _UNHEARD_MS_MAX = 10_000
 """What is sent and not confirmed for so long ends a connection: its host, or the way there, is gone."""
 _START_S_MAX = 60.0
@@ -76,27 +81,101 @@ def waited_for(address: str, agent_id: str, wait_s: float) -> Link:
     server = _listen(address)
     sys.stdout.write(f"{server.getsockname()[1]}\n")
     sys.stdout.flush()
-    if os.fork():
+    if agent_pid := os.fork():
+        # Without the mark of the agent's processes: who cleans up after them would end it.
+        unmarked = {name: value for name, value in os.environ.items() if name != procfs.MARKER}
+        watchdog.start(agent_pid, agent_id, wait_s, unmarked)
         os._exit(0)
     # Whatever ends the starter's session does not end this.
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)
-    deadline_s = time.monotonic() + wait_s
-    with server:
-        while (left_s := deadline_s - time.monotonic()) > 0:
-            server.settimeout(left_s)
-            try:
-                connection, _ = server.accept()
-                connection.settimeout(_HANDSHAKE_S_MAX)
-                _set_up(connection)
-                return Link(context.wrap_socket(connection, server_side=True))
-            except OSError as error:
-                # Somebody else, who is not let in; or time is up.
-                sys.stderr.write(f"not let in: {error}\n")
+    with server, Entrance(server, context) as entrance:
+        connection = entrance.first_admitted(time.monotonic() + wait_s)
+    if connection is not None:
+        return Link(connection)
     registry.log_path(agent_id).unlink(missing_ok=True)
     sys.exit(1)
+
+
+class Entrance:
+    """Lets in the first of those who connect that a TLS context accepts; ends what others have begun, with the block.
+
+    All are heard at the same time, since whoever connects and says nothing must not keep the others waiting.
+    """
+
+    def __init__(self, server: socket.socket, context: ssl.SSLContext) -> None:
+        server.setblocking(False)
+        self._server = server
+        self._context = context
+        self._arrivals = selectors.DefaultSelector()
+        self._arrivals.register(server, selectors.EVENT_READ)
+        self._begun_s: dict[ssl.SSLSocket, float] = {}
+
+    def __enter__(self) -> Entrance:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for connection in list(self._begun_s):
+            self._forget(connection)
+            connection.close()
+        self._arrivals.close()
+
+    def first_admitted(self, until_s: float) -> ssl.SSLSocket | None:
+        """The first that is let in; None if nobody is until then, by the monotonic clock."""
+        while (left_s := until_s - time.monotonic()) > 0:
+            for key, _ in self._arrivals.select(min(left_s, _LOOK_S)):
+                if key.fileobj is self._server:
+                    self._accept()
+                elif isinstance(key.fileobj, ssl.SSLSocket) and self._is_admitted(key.fileobj):
+                    return key.fileobj
+            self._end_silent()
+        return None
+
+    def _accept(self) -> None:
+        try:
+            connection, _ = self._server.accept()
+            _set_up(connection)
+            connection.setblocking(False)
+            arrived = self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        except OSError as error:
+            sys.stderr.write(f"not let in: {error}\n")
+            return
+        self._begun_s[arrived] = time.monotonic()
+        self._arrivals.register(arrived, selectors.EVENT_READ)
+
+    def _is_admitted(self, connection: ssl.SSLSocket) -> bool:
+        """Go on with a handshake as far as what has come allows."""
+        try:
+            connection.do_handshake()
+        except ssl.SSLWantReadError:
+            self._arrivals.modify(connection, selectors.EVENT_READ)
+            return False
+        except ssl.SSLWantWriteError:
+            self._arrivals.modify(connection, selectors.EVENT_WRITE)
+            return False
+        except OSError as error:
+            self._refuse(connection, str(error))
+            return False
+        self._forget(connection)
+        return True
+
+    def _end_silent(self) -> None:
+        """The oldest, where there are so many that nobody else would find a place."""
+        now_s, many = time.monotonic(), len(self._begun_s) - _ARRIVALS_MAX
+        for number, (connection, begun_s) in enumerate(list(self._begun_s.items())):
+            if number < many or now_s - begun_s > _HANDSHAKE_S_MAX:
+                self._refuse(connection, "no handshake in time")
+
+    def _refuse(self, connection: ssl.SSLSocket, why: str) -> None:
+        sys.stderr.write(f"not let in: {why}\n")
+        self._forget(connection)
+        connection.close()
+
+    def _forget(self, connection: ssl.SSLSocket) -> None:
+        del self._begun_s[connection]
+        self._arrivals.unregister(connection)
 
 
 def interface_of(address: str) -> str:
@@ -111,7 +190,7 @@ def _listen(address: str) -> socket.socket:
     """At the first free port of those that a firewall lets through. Raises `OSError`."""
     for port in AGENT_PORTS:
         try:
-            return socket.create_server((address, port), backlog=8)
+            return socket.create_server((address, port), backlog=_ARRIVALS_MAX)
         except OSError as error:
             last = error
     raise last

@@ -13,12 +13,14 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 
-from tidegauge import __version__
 from tidegauge.distribution.java import find_java
 from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.fleet.code import code_version
+from tidegauge.fleet.ports import OpenPorts, Unreached
 from tidegauge.hosts.ceilings_measure import BRIEF, measure
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
@@ -43,6 +45,7 @@ class Prober:
 
     def __init__(self) -> None:
         self._listener: socket.socket | None = None
+        self._ports: OpenPorts | None = None
 
     def state(self, java_major_min: int) -> HostState:
         """What the host is. `java_major_min`: older JDKs don't count."""
@@ -59,7 +62,7 @@ class Prober:
             java=java,
             clock_source=clock.source,
             clock_kept=clock.synchronised,
-            versions={"tidegauge": __version__, "python": platform.python_version(), "ray": metadata.version("ray")},
+            versions={"tidegauge": code_version(), "python": platform.python_version(), "ray": metadata.version("ray")},
         )
 
     def listen(self, address: str, port: int) -> None:
@@ -72,6 +75,23 @@ class Prober:
                 "Another check may run; else free that port.",
             ) from error
         threading.Thread(target=_accept, args=(listener,), name="probe", daemon=True).start()
+
+    def open_ports(self, address: str) -> tuple[list[int], list[int]]:
+        """Listen on ports of the fleet's, until `close_ports`: on which of TCP and of UDP."""
+        self._ports = OpenPorts(address)
+        return self._ports.tcp, self._ports.udp
+
+    def unreached(self, address: str, tcp: Sequence[int], udp: Sequence[int]) -> Unreached:
+        """See `OpenPorts.unreached`. Raises `RunFailedError` without `open_ports`."""
+        if self._ports is None:
+            raise RunFailedError("No ports are open.")
+        return self._ports.unreached(address, tcp, udp)
+
+    def close_ports(self) -> None:
+        """Listen on those no more."""
+        if self._ports is not None:
+            self._ports.close()
+            self._ports = None
 
     def exchange(self, address: str, port: int, count: int) -> list[Exchange]:
         """Ask another host's clock so many times. Raises `RunFailedError` if it can't be reached."""
@@ -108,6 +128,7 @@ class Prober:
 
     def stop(self) -> None:
         """Listen no more."""
+        self.close_ports()
         if self._listener is not None:
             # Closing alone leaves the port taken as long as a thread waits in accept().
             with contextlib.suppress(OSError):

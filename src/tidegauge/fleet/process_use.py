@@ -12,9 +12,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from tidegauge.hosts import procfs
 from tidegauge.hosts.cgroups import Hierarchy, MemoryLeft, cpu_quotas, hierarchies, left_in
@@ -28,10 +29,11 @@ _PLACES_MAX = 63
 
 @dataclass(frozen=True)
 class CpuQuota:
-    """The tightest quota, in CPUs; None without one. `throttled_s`: held back by it so far."""
+    """The tightest quota, in CPUs, and the cgroup that has it. `throttled_s`: held back by it so far."""
 
     cpus: float
     throttled_s: float
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,12 @@ class CgroupWatch:
                 lowest[device, what] = min(most, lowest.get((device, what), most))
         return {device: WriteLimit(lowest.get((device, "bps")), lowest.get((device, "iops"))) for device, _ in lowest}
 
+    def same(self, one: int, other: int) -> bool:
+        """Whether two processes or threads are in the same cgroups."""
+        return procfs.short_file(f"{self._root}/proc/{one}/cgroup") == procfs.short_file(
+            f"{self._root}/proc/{other}/cgroup"
+        )
+
     def _groups(self, pid: int) -> tuple[Hierarchy, ...]:
         try:
             text = (self._root / f"proc/{pid}/cgroup").read_text()
@@ -80,7 +88,7 @@ def _quota(groups: tuple[Hierarchy, ...]) -> CpuQuota | None:
     if not found:
         return None
     cpus, level = min(found)
-    return CpuQuota(cpus, _throttled_s(level))
+    return CpuQuota(cpus, _throttled_s(level), str(level))
 
 
 def _throttled_s(level: Path) -> float:
@@ -153,6 +161,8 @@ class GcLog:
 
 
 _NS_PER_S = 1e9
+_WAIT_S_ASKED = 0.02
+"""In a look, from which on it is asked whether a thread has a quota of its own."""
 
 
 @dataclass
@@ -183,7 +193,7 @@ class ProcessWatch:
         seen = self._seen.setdefault(leader, _Seen(gc_log=GcLog(Path(gc_log_path)) if gc_log_path else None))
         cpu_ticks = _cpu_ticks(seen, members)
         read_bytes, written_bytes = _io(seen, members)
-        busiest, waited_ns, switches = _threads(seen, members)
+        busiest, waiting, waited_ns, switches = _threads(seen, members)
         quota, memory = self._cgroups.of(leader.pid)
         throttled_s = _throttled_since(seen, quota)
         pauses = seen.gc_log.new_pauses() if seen.gc_log else None
@@ -206,7 +216,16 @@ class ProcessWatch:
             memory_left_bytes=memory.left_bytes if memory else None,
             gc_pause_s=pauses.total_s if pauses else None,
             gc_pause_max_s=pauses.longest_s if pauses else None,
+            waiting=tuple(self._with_quota(thread, leader) for thread in waiting),
+            quota_group=quota.group if quota else "",
         )
+
+    def _with_quota(self, thread: ThreadUse, leader: Identity) -> ThreadUse:
+        """With the quota of a cgroup that holds the thread alone (`threaded` of v2, `tasks` of v1), if there is one."""
+        if thread.wait_s < _WAIT_S_ASKED or self._cgroups.same(thread.thread, leader.pid):
+            return thread
+        quota, _ = self._cgroups.of(thread.thread)
+        return replace(thread, quota_cpus=quota.cpus) if quota else thread
 
 
 def _cpu_ticks(seen: _Seen, members: Sequence[Stat]) -> int:
@@ -248,8 +267,11 @@ def parse_schedstat(text: bytes) -> tuple[int, int, int] | None:
     return (int(fields[0]), int(fields[1]), int(fields[2])) if len(fields) == 3 else None
 
 
-def _threads(seen: _Seen, members: Sequence[Stat]) -> tuple[tuple[ThreadUse, ...], int | None, int | None]:
-    """The busiest threads, and what all waited for a CPU (ns), and their context switches."""
+_Threads: TypeAlias = tuple[ThreadUse, ...]
+
+
+def _threads(seen: _Seen, members: Sequence[Stat]) -> tuple[_Threads, _Threads, int | None, int | None]:
+    """Threads that ran and that waited for a CPU most, what all waited for one (ns), and their context switches."""
     now: dict[tuple[int, int], tuple[int, int, int]] = {}
     for stat in members:
         with contextlib.suppress(OSError):
@@ -260,14 +282,20 @@ def _threads(seen: _Seen, members: Sequence[Stat]) -> tuple[tuple[ThreadUse, ...
     used = {thread: _since(seen.threads.get(thread), counters) for thread, counters in now.items()}
     seen.threads = now
     if not now:
-        return (), None, None
-    busiest = sorted(used.items(), key=lambda item: -item[1][0])[:BUSIEST_MAX]
-    named = tuple(
-        ThreadUse(thread, _thread_name(process, thread), ran_ns / _NS_PER_S, waited_ns / _NS_PER_S)
-        for (process, thread), (ran_ns, waited_ns, _) in busiest
-        if ran_ns > 0
+        return (), (), None, None
+    busiest, waiting = (_most(used, counter) for counter in (0, 1))
+    waited_ns, switches = (sum(counters[counter] for counters in used.values()) for counter in (1, 2))
+    return busiest, waiting, waited_ns, switches
+
+
+def _most(used: Mapping[tuple[int, int], tuple[int, int, int]], counter: int) -> _Threads:
+    """The threads that have most of a counter of theirs: 0 = ran, 1 = waited."""
+    most = sorted(used.items(), key=lambda item: -item[1][counter])[:BUSIEST_MAX]
+    return tuple(
+        ThreadUse(thread, _thread_name(process, thread), counters[0] / _NS_PER_S, counters[1] / _NS_PER_S)
+        for (process, thread), counters in most
+        if counters[counter] > 0
     )
-    return named, sum(counters[1] for counters in used.values()), sum(counters[2] for counters in used.values())
 
 
 def _since(before: tuple[int, int, int] | None, now: tuple[int, int, int]) -> tuple[int, int, int]:

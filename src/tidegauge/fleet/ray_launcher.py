@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tidegauge.errors import RunFailedError, TidegaugeError
-from tidegauge.fleet.ray_node import JOINED_LABEL, NODE_PORT, ROLE_LABEL
+from tidegauge.fleet.code import refusal
+from tidegauge.fleet.ray_node import JOINED_LABEL, NODE_PORT, ROLE_LABEL, VERSION_LABEL
 from tidegauge.model.host import FleetHost
 
 Result = TypeVar("Result")
@@ -77,7 +78,10 @@ class RayLauncher:
             rank = (bool(node["Alive"]), int(labels.get(JOINED_LABEL, 0)))
             if address not in newest or rank > newest[address]:
                 newest[address] = rank
-                found[address] = FleetHost(address, str(labels.get(ROLE_LABEL, "")), str(node["NodeID"]), rank[0])
+                refused = refusal(str(labels.get(VERSION_LABEL, "")))
+                found[address] = FleetHost(
+                    address, str(labels.get(ROLE_LABEL, "")), str(node["NodeID"]), rank[0], refused
+                )
         return sorted(found.values(), key=lambda host: host.address)
 
     def start(self, host: FleetHost, kind: Callable[[], object]) -> RayRemote:

@@ -26,6 +26,7 @@ import psutil
 
 from tidegauge.atomic import replace_file
 from tidegauge.errors import StartFailedError, UserError
+from tidegauge.fleet.code import code_version
 from tidegauge.hosts import network
 from tidegauge.hosts.storage import state_directory
 
@@ -45,6 +46,7 @@ _PORTS_OF_HEAD = {
     "ray-client-server": 7009,
 }
 _METRICS_OF_HEAD = 7008
+"""Answers without a token, where the autoscaler runs: a head that starts no hosts has none."""
 _PROCESS_PORTS = (7100, 7199)
 PROBE_PORT = 7200
 """Where a check's exchanges and transfers arrive."""
@@ -52,15 +54,23 @@ AGENT_PORTS = range(7201, 7220)
 """Where agents listen, the first that is free: one for each run that uses the host. On UDP they answer for clocks."""
 WORKER_PORTS = range(7220, 7300)
 """Where load generators listen for a controller on another host."""
+SERVER_PORTS = range(7300, 8000)
+"""Where servers listen that a run starts on hosts of a fleet."""
+RAYS_PORTS = (*sorted(_PORTS.values()), *range(_PROCESS_PORTS[0], _PROCESS_PORTS[1] + 1))
+OWN_PORTS = (*AGENT_PORTS, *WORKER_PORTS, *SERVER_PORTS)
+"""TCP ports that any host of a fleet may be reached at: by Ray, and by what a run starts."""
 FLEET_PORTS = f"{HEAD_PORT}, {min(_PORTS.values())}-{WORKER_PORTS[-1]}"
-"""All of them, as nft(8) takes them: faults between hosts leave them alone."""
-_RAYS_PORTS = "{}, {}-{}, {}-{}".format(HEAD_PORT, NODE_PORT, max(_PORTS_OF_HEAD.values()), *_PROCESS_PORTS)
+"""All but those of servers, as nft(8) takes them: faults between hosts leave them alone."""
+_GUARDED_PORTS = "{}, {}-{}, {}-{}".format(HEAD_PORT, NODE_PORT, max(_PORTS.values()), *_PROCESS_PORTS)
+_PRIVATE_PORTS = ", ".join(map(str, (_METRICS_OF_HEAD, *_PORTS_OF_HEAD.values())))
+"""No other host needs them, and Ray opens them on all addresses."""
 OBJECT_STORE_BYTES = 80_000_000
 """Close to the least that Ray accepts: files go through it piece by piece."""
 
-ROLE_LABEL, JOINED_LABEL = "role", "joined"
+ROLE_LABEL, JOINED_LABEL, VERSION_LABEL = "role", "joined", "tidegauge"
 
 _SHORT = "/tmp"
+_RAYS_FILES = "r"
 _MARKER = "TIDEGAUGE_FLEET"
 """In the environment of every process of the node, so that they are found when it is ended."""
 _TITLE = "ray::"
@@ -78,7 +88,7 @@ class Node:
     Attributes:
         head: the head's "host:port".
         mark: in the environment of its processes.
-        directory: of Ray's own files.
+        directory: in which Ray's own files are: only its user can enter it, whatever Ray does below.
         session: of its processes, the pid of the first; 0 before that runs.
         tls: the directory of its certificate and key (see `check_tls`); "" = Ray speaks without TLS.
         open_because: why Ray, which listens on all addresses, can be reached at others than `address`; "" = it can't.
@@ -114,9 +124,9 @@ def firewall(head: bool) -> list[str]:
     numbers = sorted(_PORTS.values())
     return [
         *([str(HEAD_PORT)] if head else []),
-        f"{numbers[0]} to {_METRICS_OF_HEAD}",
+        f"{numbers[0]} to {numbers[-1]}",
         f"{_PROCESS_PORTS[0]} to {_PROCESS_PORTS[1]}",
-        f"{PROBE_PORT} to {WORKER_PORTS[-1]}",
+        f"{PROBE_PORT} to {SERVER_PORTS[-1]}",
         f"{AGENT_PORTS[0]} to {AGENT_PORTS[-1]}/udp",
     ]
 
@@ -211,7 +221,8 @@ def arguments(node: Node, autoscaling: Path | None = None) -> list[str]:
         *place,
         f"--node-ip-address={node.address}",
         # Ray takes a node that ended for living for a minute: the host's newer one is meant.
-        f"--labels={ROLE_LABEL}={node.role},{JOINED_LABEL}={round(time.time())}",
+        # The version can be read before anything of another one is called.
+        f"--labels={ROLE_LABEL}={node.role},{JOINED_LABEL}={round(time.time())},{VERSION_LABEL}={code_version()}",
         "--num-cpus=0",
         f"--object-store-memory={OBJECT_STORE_BYTES}",
         "--include-log-monitor=false",
@@ -219,13 +230,25 @@ def arguments(node: Node, autoscaling: Path | None = None) -> list[str]:
         *_port_options(_PORTS),
         f"--min-worker-port={low}",
         f"--max-worker-port={high}",
-        f"--temp-dir={node.directory}",
+        # Not the directory itself: Ray opens what it is given to everybody, its sockets and logs included.
+        f"--temp-dir={node.directory}/{_RAYS_FILES}",
         *([f"--autoscaling-config={autoscaling}"] if autoscaling else []),
+        *(["--no-monitor"] if node.is_head and not autoscaling else []),
     ]
 
 
 def _port_options(ports: Mapping[str, int]) -> list[str]:
     return [f"--{name}-port={port}" for name, port in ports.items()]
+
+
+def own_addresses() -> list[str]:
+    """This host's IPv4 addresses, but those of loopback."""
+    return sorted(
+        entry.address
+        for entries in psutil.net_if_addrs().values()
+        for entry in entries
+        if entry.family == socket.AF_INET and not entry.address.startswith("127.")
+    )
 
 
 def own_address(towards: str = "") -> str:
@@ -240,12 +263,7 @@ def own_address(towards: str = "") -> str:
                     "Name the head as `tidegauge fleet head` printed it: 10.77.0.1:6379",
                 ) from error
             return str(way.getsockname()[0])
-    found = sorted(
-        entry.address
-        for entries in psutil.net_if_addrs().values()
-        for entry in entries
-        if entry.family == socket.AF_INET and not entry.address.startswith("127.")
-    )
+    found = own_addresses()
     if len(found) == 1:
         return found[0]
     raise UserError(
@@ -295,7 +313,7 @@ def start(
     node = Node(address, head, role, secrets.token_hex(8), directory, tls=certificates)
     try:
         _keep(node)
-        node = replace(node, open_because=network.keep_to(node.guard, address, _RAYS_PORTS))
+        node = replace(node, open_because=network.keep_to(node.guard, address, _GUARDED_PORTS, _PRIVATE_PORTS))
         with node.log.open("wb") as log:
             process = subprocess.Popen(
                 [str(program), *arguments(node, autoscaling)],

@@ -21,7 +21,8 @@ from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts import cgroups, loop_disk, procfs
 from tidegauge.hosts.locks import LockedRecord, locked, try_lock
 from tidegauge.hosts.procfs import Identity
-from tidegauge.hosts.storage import state_directory, text_of
+from tidegauge.hosts.storage import check_owner, state_directory, text_of
+from tidegauge.regular import read_regular
 
 
 def refusal(path: Path) -> str:
@@ -68,14 +69,18 @@ def port_candidates(kernel_low: int, kernel_high: int) -> range:
     return widest if len(widest) >= _WIDTH_MIN else range(_LOWEST, _HIGHEST + 1)
 
 
-def find_free_ports(count: int, taken: Collection[int]) -> list[int]:
-    """`count` ports on which 127.0.0.1 can be bound now, none of `taken`. Raises `StartFailedError`."""
+def find_free_ports(count: int, taken: Collection[int], among: range | None = None) -> list[int]:
+    """`count` ports on which 127.0.0.1 can be bound now, none of `taken`. Raises `StartFailedError`.
+
+    `among`: those that may be given; None = all outside the kernel's own range.
+    """
     low, high = (int(part) for part in _RANGE_FILE.read_text(encoding="ascii").split())
-    candidates = list(port_candidates(low, high))
+    candidates = list(among or port_candidates(low, high))
     random.SystemRandom().shuffle(candidates)
     found = list(islice((port for port in candidates if port not in taken and _can_bind(port)), count))
     if len(found) < count:
-        raise StartFailedError(f"Only {len(found)} of {count} TCP ports are free on 127.0.0.1.")
+        where = f" from {among[0]} to {among[-1]}" if among else ""
+        raise StartFailedError(f"Only {len(found)} of {count} TCP ports{where} are free on 127.0.0.1.")
     return found
 
 
@@ -92,6 +97,7 @@ def _can_bind(port: int, address: str = "127.0.0.1") -> bool:
 
 SCHEMA = 1
 AGENT_ID_CHARS = 16
+RECORD_BYTES_MAX = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -120,9 +126,10 @@ class Record:
 
 
 def agents_directory() -> Path:
-    """Where the records are; created if need be. Raises `OSError`."""
+    """Where the records are; created if need be. Raises `OSError`, and `UserError` as `check_owner` does."""
     directory = state_directory() / "agents"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    check_owner(directory)
     return directory
 
 
@@ -164,9 +171,10 @@ def write(record: Record) -> None:
 
 
 def read(path: Path) -> Record | None:
-    """The record in a file; None if there is none or it is damaged."""
+    """The record in a file; None if there is none or it is damaged. Raises `UserError` as `check_owner` does."""
+    check_owner(path)
     try:
-        return _record(json.loads(path.read_text(encoding="utf-8")))
+        return _record(json.loads(read_regular(path, RECORD_BYTES_MAX)))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -269,11 +277,15 @@ class Ledger:
         """Record a network before it is made; "" once it is removed. Raises `StartFailedError`."""
         self._change(network=identifier)
 
-    def take_ports(self, count: int) -> list[int]:
-        """Free ports that no live agent was given, none twice. Raises `StartFailedError`."""
+    def take_ports(self, count: int, among: Sequence[int] = ()) -> list[int]:
+        """Free ports that no live agent was given, none twice. Raises `StartFailedError`.
+
+        `among`: the first and the last that may be given; () = see `find_free_ports`.
+        """
+        allowed = range(among[0], among[-1] + 1) if among else None
         # One agent at a time from looking to recording, or two could find the same port free.
         with locked(agents_directory() / "ports.lock"):
-            ports = find_free_ports(count, self._taken_ports())
+            ports = find_free_ports(count, self._taken_ports(), allowed)
             self._change(ports=(*self._record.ports, *ports))
         return ports
 
@@ -309,6 +321,6 @@ class Ledger:
         except OSError as error:
             raise StartFailedError(
                 f"The state directory {agents_directory()} can't be written ({error.strerror}).",
-                "Free some space there, or set TIDEGAUGE_STATE to another directory.",
+                "Make it writable, with some space left, or set TIDEGAUGE_STATE to another directory.",
             ) from error
         self._record = record

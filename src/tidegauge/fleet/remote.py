@@ -13,11 +13,12 @@ from pathlib import Path
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import SyncCall, Watch
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet.api import Host, Launcher, ProcessSpec, ProcessStatus
+from tidegauge.fleet.api import Host, Launcher, ProcessSpec, ProcessStatus, ServersSeen
 from tidegauge.fleet.authority import Authority
 from tidegauge.fleet.client import LEASE_S, AgentHost
 from tidegauge.fleet.link import Link
 from tidegauge.fleet.listening import AgentStarter, Listening, connected
+from tidegauge.fleet.ray_node import SERVER_PORTS
 from tidegauge.fleet.rigs import Result, RigHost, RigOfHosts, at_once
 from tidegauge.hosts.fsync import Calm, slowest
 from tidegauge.hosts.tracefs import NoTraceError
@@ -44,7 +45,10 @@ class RemoteHost(AgentHost):
         self.host = host
         self.interface = listening.interface
         self._log = listening.log
+        self._lease_s = lease_s
         self._say = say
+        self._started: dict[str, None] = {}
+        """Names of what runs there, as far as is known."""
         super().__init__(host.address, link, lease_s, _UNHEARD_S_MAX)
 
     def close(self) -> list[str]:
@@ -68,8 +72,26 @@ class RemoteHost(AgentHost):
         if not self._closing.is_set():
             self._say(self.gone().message)
 
+    def start(self, spec: ProcessSpec) -> ProcessStatus:
+        """See `Host.start`."""
+        self._started[spec.name] = None
+        return super().start(spec)
+
+    def stop(self, name: str) -> ProcessStatus:
+        """See `Host.stop`."""
+        status = super().stop(name)
+        self._started.pop(name, None)
+        return status
+
     def gone(self) -> RunFailedError:
         """See `AgentHost.gone`."""
+        if self._is_silent:
+            left = f" What it started may still run there: {', '.join(self._started)}." if self._started else ""
+            return RunFailedError(
+                f"The host {self.name} is lost: its agent does not answer any more.{left}",
+                f"Check that host and its network. An agent that was stopped ends all that it started when it goes on, "
+                f"and is ended with it {self._lease_s:.0f} s after it was stopped.",
+            )
         return RunFailedError(
             f"The host {self.name} is lost: its agent can't be reached any more.",
             f"Check that host and its network; what its agent says is in {self._log} there. Its servers end with "
@@ -243,18 +265,20 @@ class ManyHosts:
         self._host_of(name).signal(name, signal_number)
 
     def free_ports(self, count: int) -> list[int]:
-        """See `Host.free_ports`: free on all hosts."""
-        ports = self._own.free_ports(count)
+        """See `Host.free_ports`: free on all hosts, of those that a firewall between them lets through."""
+        ports = self._own.free_ports(count, SERVER_PORTS)
         asked = ports
         for _ in range(_PORT_ROUNDS):
             refused = {port for host in self._servers for port in host.hold_ports(asked)}
             if not refused:
                 return ports
             self.release_ports(sorted(refused))
-            asked = self._own.free_ports(len(refused))
+            asked = self._own.free_ports(len(refused), SERVER_PORTS)
             ports = [port for port in ports if port not in refused] + asked
         self.release_ports(ports)
-        raise StartFailedError(f"No {count} TCP ports are free on all hosts.")
+        raise StartFailedError(
+            f"No {count} TCP ports from {SERVER_PORTS[0]} to {SERVER_PORTS[-1]} are free on all hosts."
+        )
 
     def release_ports(self, ports: Sequence[int]) -> None:
         """See `Host.release_ports`."""
@@ -356,6 +380,11 @@ class ManyHosts:
         """See `Host.agent_cpu_s`: of the agent on this host, which load generators share their CPUs with."""
         return self._own.agent_cpu_s()
 
+    def follow_servers(self, clients: Sequence[str]) -> ServersSeen:
+        """See `Host.follow_servers`: each on its host."""
+        by_host = grouped((self._host_of(name), name) for name in clients) or {self._own: []}
+        return max((host.follow_servers(names) for host, names in by_host.items()), key=list(ServersSeen).index)
+
     def samples(self, after: int) -> list[Sample]:
         """See `Host.samples`. Whatever came from the other hosts since is in the last one."""
         with self._looking:
@@ -411,9 +440,11 @@ def _with_others(sample: Sample, host: str, others: Sequence[Sample]) -> Sample:
         for device in other.devices
     ]
     processes = [replace(process, host=host) for other in others for process in other.processes]
+    programs = [replace(program, host=host) for other in others for program in other.programs]
     return replace(
         sample,
         processes=(*sample.processes, *processes),
         devices=(*sample.devices, *devices),
+        programs=(*sample.programs, *programs),
         others=(*sample.others, *(OtherHostUse(host, other.length_s, other.host) for other in others)),
     )

@@ -9,17 +9,21 @@ see the same. They run in the agent's only thread: a look takes some ms.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tidegauge.fleet.api import ServersSeen
 from tidegauge.fleet.children import Child, Children
 from tidegauge.fleet.process_use import CgroupWatch, ProcessWatch, WriteLimit
+from tidegauge.fleet.program_use import Accounts, ProgramWatch
 from tidegauge.hosts.memory import meminfo
-from tidegauge.hosts.procfs import TICKS_PER_S
+from tidegauge.hosts.peers import local_peers
+from tidegauge.hosts.procfs import TICKS_PER_S, Identity, Stat, stats_of
 from tidegauge.hosts.storage import text_of
 from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
 
@@ -40,12 +44,14 @@ def parse_stat(text: str) -> dict[str, Any]:
         elif key == "ctxt":
             switches = int(rest)
     user, nice, system, _idle, iowait, irq, softirq, steal = times
+    # Interrupts are the kernel's; its threads are counted one by one.
     return {
         "cpus": max(1, cpus),
         "cpu_s": (user + nice + system + irq + softirq + steal) / TICKS_PER_S,
         "cpu_system_s": system / TICKS_PER_S,
         "cpu_iowait_s": iowait / TICKS_PER_S,
         "cpu_steal_s": steal / TICKS_PER_S,
+        "cpu_kernel_s": (irq + softirq) / TICKS_PER_S,
         "context_switches": switches,
     }
 
@@ -139,9 +145,30 @@ def look_at(root: Path = Path("/")) -> Look:
     return Look(mono_ns, host, {device.number: device for device in parse_diskstats(text_of(proc / "diskstats"))})
 
 
+def accounted(host: HostUse, accounts: Accounts | None) -> HostUse:
+    """A host's use with who it was; what is busy beyond all that was seen is nobody's. Pure."""
+    if accounts is None:
+        return host
+    kernel_s = (host.cpu_kernel_s or 0.0) + accounts.kernel_cpu_s
+    # What is counted late is no more than what was busy: a second has no more.
+    most_s = max(0.0, host.cpu_s - host.cpu_steal_s - accounts.trial_cpu_s)
+    others_s = min(accounts.others_cpu_s, most_s)
+    unseen_s = host.cpu_s - host.cpu_steal_s - kernel_s - accounts.trial_cpu_s - others_s
+    return replace(
+        host,
+        cpu_kernel_s=round(kernel_s, _DIGITS),
+        control_cpu_s=accounts.control_cpu_s,
+        others_cpu_s=round(others_s, _DIGITS),
+        unseen_cpu_s=round(unseen_s, _DIGITS),
+        others_read_bytes=accounts.others_read_bytes,
+        others_written_bytes=accounts.others_written_bytes,
+        others_resident_bytes=accounts.others_resident_bytes,
+    )
+
+
 _Use = TypeVar("_Use", HostUse, DeviceUse)
 _NO_COUNTERS = frozenset(
-    {"cpus", "memory_bytes", "memory_available_bytes", "dirty_bytes"}
+    {"cpus", "memory_bytes", "memory_available_bytes", "dirty_bytes", "others_resident_bytes"}
     | {"number", "name", "write_bytes_per_s_max", "writes_per_s_max", "host"}
 )
 _DIGITS = 6
@@ -177,6 +204,9 @@ class Sampler:
         self._kept: deque[Sample] = deque(maxlen=KEPT_MAX)
         self._cgroups = CgroupWatch()
         self._watch = ProcessWatch(self._cgroups)
+        self._programs = ProgramWatch()
+        self._attached: dict[str, Identity] = {}
+        """Servers that others run on this host, by the names that samples have of them."""
         self._asked_s = float("-inf")
         self.next_s = float("inf")
         self._number = 0
@@ -191,6 +221,20 @@ class Sampler:
             self.next_s = now_s
         return [sample for sample in self._kept if sample.number > after]
 
+    def follow_servers(self, clients: Sequence[str]) -> ServersSeen:
+        """Count as servers whom these processes talk to on this host. Returns how much of those can be seen."""
+        self._attached = {}
+        if not clients:
+            return ServersSeen.ALL
+        members = self._children.members()
+        found = local_peers({stat.pid for name in clients for stat in members.get(name, ())})
+        ours = {stat.pid for tree in members.values() for stat in tree} | {os.getpid(), os.getppid()}
+        stats = [stat for stat in stats_of(found.pids - ours) if not stat.ended]
+        self._attached = {f"{stat.name} ({stat.pid})": stat.identity for stat in stats}
+        if found.hidden:
+            return ServersSeen.HIDDEN
+        return ServersSeen.ELSEWHERE if found.elsewhere else ServersSeen.ALL
+
     def look_if_due(self) -> None:
         """Look if it is time."""
         now_s = time.monotonic()
@@ -199,6 +243,8 @@ class Sampler:
         if now_s - self._asked_s > ASKED_S_MAX:
             self.next_s = float("inf")
             self._watch.forget(())
+            self._programs.forget()
+            self._attached = {}
             return
         self._look()
         # Late looks are not made up for: their spans say how long they are.
@@ -208,7 +254,11 @@ class Sampler:
         begun_s = time.thread_time()
         now = look_at()
         living = {name: child for name, child in self._children.by_name.items() if child.exit_code is None}
-        processes = self._processes(living)
+        members = self._children.members(all_looked_at=False)
+        processes = self._processes(living, members)
+        ours = {stat.pid for tree in members.values() for stat in tree}
+        ours |= {identity.pid for identity in self._attached.values()}
+        accounts = self._programs.look(ours, control=(os.getpid(), os.getppid()))
         limits = self._cgroups.write_limits(child.identity.pid for child in living.values())
         last, self._last = self._last, now
         if last is None:
@@ -219,22 +269,25 @@ class Sampler:
                 number=self._number,
                 from_mono_ns=last.mono_ns,
                 until_mono_ns=now.mono_ns,
-                host=used_between(last.host, now.host),
+                host=accounted(used_between(last.host, now.host), accounts),
                 processes=processes,
                 devices=tuple(
                     device_use(last.devices.get(number), device, limits.get(number, WriteLimit()))
                     for number, device in now.devices.items()
                 ),
                 cost_s=time.thread_time() - begun_s,
+                programs=accounts.programs if accounts else (),
             )
         )
 
-    def _processes(self, living: Mapping[str, Child]) -> tuple[ProcessUse, ...]:
-        members = self._children.members(all_looked_at=False)
-        self._watch.forget([child.identity for child in living.values()])
+    def _processes(self, living: Mapping[str, Child], members: Mapping[str, Sequence[Stat]]) -> tuple[ProcessUse, ...]:
+        self._watch.forget([*(child.identity for child in living.values()), *self._attached.values()])
         found = [
             self._watch.use(name, child.identity, members[name], child.spec.gc_log_path)
             for name, child in living.items()
             if members[name]
         ]
+        for name, identity in self._attached.items():
+            stats = [stat for stat in stats_of([identity.pid]) if stat.identity == identity]
+            found += [self._watch.use(name, identity, stats)] if stats else []
         return tuple(use for use in found if use is not None)

@@ -254,7 +254,7 @@ def drop(rules: str) -> None:
     run("nft", "-f", "-", text=rules)
 
 
-def keep_to(table: str, address: str, ports: str) -> str:
+def keep_to(table: str, address: str, ports: str, private_ports: str) -> str:
     """Drop what comes to these TCP ports from elsewhere at any other address of this host than one.
 
     For programs that listen on all addresses and can't be told otherwise. Lasts until `keep_no_more`.
@@ -263,6 +263,7 @@ def keep_to(table: str, address: str, ports: str) -> str:
         table: names the rules.
         address: of IP version 4.
         ports: as nft(8) takes them: "6379, 7001-7009".
+        private_ports: for this host alone, at every address.
 
     Returns:
         Why it can't be done here, "" if it is done.
@@ -275,6 +276,7 @@ def keep_to(table: str, address: str, ports: str) -> str:
         'iifname "lo" accept',
         f"{arriving} ip daddr != {address} drop",
         f"{arriving} meta nfproto ipv6 drop",
+        f"tcp dport {{ {private_ports} }} drop",
     )
     try:
         drop(_table("inet", table, {"arriving": rules}))

@@ -47,7 +47,10 @@ class Identity:
 
 @dataclass(frozen=True)
 class Stat:
-    """What /proc/PID/stat says. `cpu_ticks`: user and system time of all threads and of children already waited for."""
+    """What /proc/PID/stat says. `cpu_ticks`: user and system time of all threads and of children already waited for.
+
+    `name` is as the kernel keeps it: 15 characters at most.
+    """
 
     identity: Identity
     state: str
@@ -55,6 +58,9 @@ class Stat:
     session: int
     cpu_ticks: int
     resident_pages: int
+    name: str = ""
+    of_kernel: bool = False
+    """Whether it is a thread of the kernel."""
 
     @property
     def pid(self) -> int:
@@ -67,10 +73,15 @@ class Stat:
         return self.state in "ZX"
 
 
+_KERNEL_THREAD = 0x00200000
+"""PF_KTHREAD of include/linux/sched.h."""
+
+
 def parse_stat(text: str) -> Stat:
     """Parse the content of /proc/PID/stat (proc_pid_stat(5)). The command in brackets may hold anything."""
     pid, _, rest = text.partition(" (")
-    fields = rest.rpartition(")")[2].split()
+    name, _, behind = rest.rpartition(")")
+    fields = behind.split()
     return Stat(
         identity=Identity(int(pid), int(fields[19])),
         state=fields[0],
@@ -78,6 +89,8 @@ def parse_stat(text: str) -> Stat:
         session=int(fields[3]),
         cpu_ticks=sum(int(field) for field in fields[11:15]),
         resident_pages=int(fields[21]),
+        name=name,
+        of_kernel=bool(int(fields[6]) & _KERNEL_THREAD),
     )
 
 

@@ -22,6 +22,7 @@ from tidegauge.model.host import FreeSpace
 from tidegauge.model.server import by_turns, has_own_hosts, node_disks
 from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.numbers import gib
+from tidegauge.places import expanded
 
 
 class DiskFullError(RunFailedError):
@@ -171,7 +172,7 @@ def chosen_disk(directory: str) -> Path:
 
     Raises `UserError`.
     """
-    path = Path(directory).expanduser()
+    path = expanded(directory)
     if not path.is_dir():
         what = "is no directory" if path.exists() else "does not exist"
         raise UserError(f"The data directory {path} {what}.", "Mount the disk or create the directory first.")

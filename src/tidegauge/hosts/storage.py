@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import pwd
 import re
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import RunFailedError, UserError
 from tidegauge.model.host import FreeSpace
+from tidegauge.places import expanded
 
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
@@ -150,16 +155,81 @@ def results_directory() -> Path:
 
 
 def state_directory() -> Path:
-    """Where Tidegauge keeps state between runs: $TIDEGAUGE_STATE, else the XDG state directory."""
-    return user_directory("STATE", ".local/state")
+    """Where Tidegauge keeps state between runs: $TIDEGAUGE_STATE, else the XDG state directory.
+
+    Raises `UserError` where this is root and others could write what is done by it (`check_owner`).
+    """
+    directory = user_directory("STATE", ".local/state")
+    check_owner(directory)
+    return directory
+
+
+def check_owner(path: Path) -> None:
+    """Raise `UserError` if this is root, and what a place holds could be another user's: root removes what it names."""
+    if os.geteuid() != 0:
+        return
+    try:
+        status = path.stat()
+    except OSError:
+        return
+    if status.st_uid == 0 and not _others_write(status):
+        return
+    whose = f"belongs to {owner_of(status)}" if status.st_uid else "can be written by others"
+    raise UserError(
+        f"{path} {whose}: root does only what stands in a state directory of its own.",
+        "Set TIDEGAUGE_STATE to another directory, or run `chown -R root` and `chmod -R go-w` on this one.",
+    )
+
+
+def owner_of(status: os.stat_result) -> str:
+    """The user who owns something, by name and number."""
+    try:
+        return f"the user {pwd.getpwuid(status.st_uid).pw_name} ({status.st_uid})"
+    except KeyError:
+        return f"the user {status.st_uid}"
+
+
+def _others_write(status: os.stat_result) -> bool:
+    """Whether more than its owner and root may write there."""
+    return bool(status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and status.st_gid != 0))
+
+
+def make_own_directory(path: Path, mode: int = 0o777) -> None:
+    """Make a directory, and those above it; those that are there already are fine. Raises `OSError`.
+
+    Not where everybody may write, such as /tmp: there somebody else can have made one of that name, or a link. One that
+    is there must belong to this user, root, or who called sudo, and a new one is nobody else's.
+
+    Args:
+        mode: of the directory itself, where it is new.
+    """
+    for place in (*reversed(path.absolute().parents), path.absolute()):
+        shared = place != place.parent and bool(place.parent.stat().st_mode & stat.S_IWOTH)
+        if not os.path.lexists(place):
+            with contextlib.suppress(FileExistsError):
+                place.mkdir(0o700 if shared else mode if place == path.absolute() else 0o777)
+                continue
+        if shared:
+            _check_own(place)
+    if not path.is_dir():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+
+
+def _check_own(place: Path) -> None:
+    status = place.lstat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise PermissionError(errno.EPERM, f"{place} is no directory, in a place where everybody may write")
+    if status.st_uid not in {0, os.geteuid(), int(os.environ.get("SUDO_UID", "0"))}:
+        words = f"{place} belongs to {owner_of(status)}, who made it where everybody may write"
+        raise PermissionError(errno.EPERM, words)
 
 
 def user_directory(kind: str, usual: str, environment: Mapping[str, str] | None = None) -> Path:
     """Where a user has files of a kind: as variables have it, else the `usual` place below the home directory."""
     env = os.environ if environment is None else environment
     if own := env.get(f"TIDEGAUGE_{kind}"):
-        return Path(own).expanduser().absolute()
-    base = env.get(f"XDG_{kind}_HOME") or str(Path(env.get("HOME", "~")).expanduser() / usual)
+        return expanded(own).absolute()
+    base = env.get(f"XDG_{kind}_HOME") or str(expanded(env.get("HOME", "~")) / usual)
     return Path(base).absolute() / "tidegauge"
 
 

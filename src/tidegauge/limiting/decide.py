@@ -8,6 +8,7 @@ named only where nothing that can be full is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,7 @@ from tidegauge.model.host import HostLink
 from tidegauge.model.load import worker_name
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import GENERATOR_SHARE_WRONG
+from tidegauge.numbers import count
 
 FULL = 0.90
 """Of a CPU allowance, a device's time or a host's CPUs: a mean over the window that leaves no room for bursts."""
@@ -25,6 +27,9 @@ OF_CEILING = 0.85
 """Of a measured rate: ceilings are best cases, and a mixed load reaches less."""
 OF_LIMIT = 0.75
 """Of a cgroup's rate limit while tasks wait for I/O: given out in slices, of which a load that syncs misses some."""
+OTHERS_TIMES = 8.0
+"""A device that wrote so many times what servers and load generators did was written to by others: a file system's
+journal may write four or five times what a small append does."""
 THROTTLED = 0.15
 """Seconds a second that a quota held a process back."""
 STALL = 0.20
@@ -35,18 +40,25 @@ STALL_BUSY = 0.05
 """The same as `STALL` for it: nobody may have to wait in the pauses, nor for a device that does much at a time."""
 MEMORY_LEFT_SHARE = 0.05
 RETRANSMITTED = 0.01
-LINK_WRONG = 1.5
+CEILING_WRONG = 1.5
+"""Of what carried so many times its ceiling nobody knows the most."""
 RETRANSMITS_MIN = 1000
 """Fewer are a busy host's late acknowledgements."""
 HELD_BACK = 0.30
 """Share of the window for which the system held producers back. Below it, a closed loop met the generator's limit."""
-NOT_OF_CLIENTS = ("tg-load", "tg-con", "C1 Compiler", "C2 Compiler")
+COMPILERS = ("C1 Compiler", "C2 Compiler")
+"""In names of threads of a JVM's compilers, which work beside the others and limit nobody."""
+NOT_OF_CLIENTS = ("tg-load", "tg-con", *COMPILERS)
 """In names of the load generator's threads, which no client limits while the system holds producers back: load threads
-may spin while they wait for an acknowledgement or an instant, consumers are judged by how far behind they are, and the
-JVM's compilers work beside."""
+may spin while they wait for an acknowledgement or an instant, and consumers are judged by how far behind they are."""
 MET = 0.98
 SYNCS_OF_SERVICE = 0.40
 """Share of an acknowledgement's time that a sync must take before syncs are named."""
+SYNCS_OF_OTHERS = 2.0
+"""So many times an acknowledgement's time a sync of those that it waits for can't take: others were longer."""
+IN_FLIGHT_MIN = 0.5
+"""Of the messages in flight that a window which was full for so long has on average: with fewer it was the client that
+held producers back by a bound of its own, as of the bytes that it buffers."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +169,7 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
     latencies: tuple[Rule, ...] = (_busy_disks,) if met or load.reads else (_generator, _busy_disks, _round_trips)
     found = [limiting for rule in (*_RESOURCES, *latencies, _consumers_busy) for limiting in rule(case)]
     if met:
-        words = f"{load.msgs_per_s:,.0f} of {load.offered_msgs_per_s:,.0f} msg/s offered came through"
+        words = f"{count(load.msgs_per_s)} of {count(load.offered_msgs_per_s)} msg/s offered came through"
         found.insert(0, Limiting(Resource.OFFERED, "", None, words))
     if not found:
         return Limiting(Resource.UNKNOWN, "", None, _in_vain(case))
@@ -172,7 +184,8 @@ def _allowances(case: Case) -> Iterator[Limiting]:
         share = min(1.0, process.cpus / process.cpus_allowed)
         throttled = process.throttled_share or 0.0
         if limited and (share >= FULL or throttled >= THROTTLED):
-            held = f", held back for {throttled:.2f} s a second by its quota" if throttled else ""
+            # Less is not seen in the figure.
+            held = f", held back for {throttled:.2f} s a second by its quota" if throttled >= 0.005 else ""
             name = case.named(process)
             words = f"{name} used {process.cpus:.2f} of the {process.cpus_allowed:g} CPUs it may use{held}"
             yield Limiting(_cpu_of(case, process), name, share, words)
@@ -189,31 +202,49 @@ def _disks(case: Case) -> Iterator[Limiting]:
 
 
 def _disk(case: Case, device: DeviceShare) -> Iterator[Limiting]:
-    ceiling = case.ceilings.disk(device.number) if case.ceilings else None
-    rates: list[tuple[float, str]] = []
-    written = f"{_mb(device.written_bytes_per_s)} written"
+    stall = case.use.on(device.host).io_stall_share
+    rates = (*_limited_rates(case, device, stall), *_measured_rates(case, device))
+    reached = [(share, words) for share, bound, words in rates if bound <= share <= CEILING_WRONG]
+    busy = min(1.0, device.busy_share)
+    if reached:
+        share, words = max(reached)
+        yield Limiting(Resource.DISK, device.name, min(1.0, share), words)
+    elif busy >= FULL and (stall is None or stall >= STALL):
+        flushed = f"{_mb(device.written_bytes_per_s)} written, {device.flushes_per_s:,.0f} flushes/s"
+        yield Limiting(Resource.DISK, device.name, busy, f"busy {busy:.0%} of the time ({flushed}){_waited(stall)}")
+
+
+def _limited_rates(case: Case, device: DeviceShare, stall: float | None) -> Iterator[tuple[float, float, str]]:
+    """What servers and load generators write of what their cgroups allow: share, from which on it counts, words."""
+    bound = OF_LIMIT if (stall or 0.0) >= STALL else OF_CEILING
     if device.write_bytes_per_s_max:
-        share = device.written_bytes_per_s / device.write_bytes_per_s_max
-        rates.append((share, f"{written} of {_mb(device.write_bytes_per_s_max)} it may take"))
+        written = device.written_bytes_per_s
+        # Where others wrote most of it, only what the trial wrote itself counts towards its cgroup's limit.
+        moved = _moved_bytes_per_s(case, device.host)
+        written = moved if written >= OTHERS_TIMES * moved else written
+        words = f"{_mb(written)} written of {_mb(device.write_bytes_per_s_max)} it may take"
+        yield written / device.write_bytes_per_s_max, bound, words
     if device.writes_per_s_max:
-        share = device.writes_per_s / device.writes_per_s_max
-        rates.append((share, f"{device.writes_per_s:,.0f} writes/s of the {device.writes_per_s_max:,} it may take"))
+        words = f"{device.writes_per_s:,.0f} writes/s of the {device.writes_per_s_max:,} it may take"
+        yield device.writes_per_s / device.writes_per_s_max, bound, words
+
+
+def _measured_rates(case: Case, device: DeviceShare) -> Iterator[tuple[float, float, str]]:
+    """The same of what it was measured to do, whoever makes it do so."""
+    ceiling = case.ceilings.disk(device.number) if case.ceilings else None
     can_take = ceiling.writes_per_s_of(case.use.seconds) if ceiling is not None else None
     if can_take:
-        share = device.written_bytes_per_s / can_take
-        rates.append((share, f"{written} of {_mb(can_take)} it can take"))
+        words = f"{_mb(device.written_bytes_per_s)} written of {_mb(can_take)} it can take"
+        yield device.written_bytes_per_s / can_take, OF_CEILING, words
     if ceiling is not None and ceiling.read_bytes_per_s:
-        share = device.read_bytes_per_s / ceiling.read_bytes_per_s
-        rates.append((share, f"{_mb(device.read_bytes_per_s)} read of {_mb(ceiling.read_bytes_per_s)} it can give"))
-    share, words = max(rates, default=(0.0, ""))
-    stall = case.use.on(device.host).io_stall_share
-    limited = bool(device.write_bytes_per_s_max or device.writes_per_s_max)
-    if share >= OF_CEILING or (limited and share >= OF_LIMIT and (stall or 0.0) >= STALL):
-        yield Limiting(Resource.DISK, device.name, min(1.0, share), words)
-    elif device.busy_share >= FULL and (stall is None or stall >= STALL):
-        flushed = f"{written}, {device.flushes_per_s:,.0f} flushes/s"
-        words = f"busy {device.busy_share:.0%} of the time ({flushed}){_waited(stall)}"
-        yield Limiting(Resource.DISK, device.name, device.busy_share, words)
+        words = f"{_mb(device.read_bytes_per_s)} read of {_mb(ceiling.read_bytes_per_s)} it can give"
+        yield device.read_bytes_per_s / ceiling.read_bytes_per_s, OF_CEILING, words
+
+
+def _moved_bytes_per_s(case: Case, host: str) -> float:
+    """By servers and load generators of a host; endless where that is not known of all."""
+    moved = [process.moved_bytes_per_s for process in (*case.servers, *case.workers) if process.host == host]
+    return math.inf if None in moved or not moved else sum(filter(None, moved))
 
 
 def _waited(stall: float | None) -> str:
@@ -259,13 +290,14 @@ def _threads(case: Case) -> Iterator[Limiting]:
     for process in (*case.servers, *case.workers):
         client = process.name in case.load.workers
         held_back = client and (case.load.blocked_share >= HELD_BACK or case.load.consumer_behind)
-        ignored = NOT_OF_CLIENTS if held_back else ()
+        ignored = NOT_OF_CLIENTS if held_back else COMPILERS
         thread = next((t for t in process.threads if not any(part in t.name for part in ignored)), None)
         if thread is not None and thread.cpu_share >= FULL_THREAD:
             resource = Resource.CLIENT_CPU if client else Resource.SERVER_THREAD
             name = case.named(process)
-            words = f"thread {thread.name} of {name} ran {thread.cpu_share:.0%} of the time"
-            yield Limiting(resource, name, min(1.0, thread.cpu_share), words)
+            share = min(1.0, thread.cpu_share)
+            words = f"thread {thread.name} of {name} ran {share:.0%} of the time"
+            yield Limiting(resource, name, share, words)
 
 
 def _memory(case: Case) -> Iterator[Limiting]:
@@ -307,8 +339,7 @@ def _link(case: Case, name: str, host: HostShare) -> Iterator[Limiting]:
         ("received", host.network_received_bytes_per_s, link.received_bytes_per_s),
     )
     for way, used, most in ways:
-        # Of a link that carried much more than was measured nobody knows the most.
-        if most and OF_CEILING <= used / most <= LINK_WRONG:
+        if most and OF_CEILING <= used / most <= CEILING_WRONG:
             words = f"{_mb(used)} {way} by {name} of {_mb(most)} that it can"
             yield Limiting(Resource.NETWORK, f"of {name}", min(1.0, used / most), words)
 
@@ -317,7 +348,7 @@ def _loopback(case: Case) -> Iterator[Limiting]:
     host = case.use.host
     loopback = case.ceilings.loopback if case.ceilings else None
     ceiling = loopback.of(case.load.connections) if loopback is not None else 0.0
-    if ceiling and host.loopback_bytes_per_s >= OF_CEILING * ceiling:
+    if ceiling and OF_CEILING <= host.loopback_bytes_per_s / ceiling <= CEILING_WRONG:
         share = host.loopback_bytes_per_s / ceiling
         used = "one connection" if case.load.connections <= 1 else f"{case.load.connections} connections"
         words = f"{_mb(host.loopback_bytes_per_s)} over loopback of {_mb(ceiling)} that {used} can carry"
@@ -338,10 +369,13 @@ def _full_host(case: Case, name: str, host: HostShare) -> Limiting:
     client = sum(worker.cpus for worker in case.workers if worker.host == name)
     others = max(0.0, host.cpu_share * host.cpus - servers - client)
     generators = "load generators" if len(case.load.workers) > 1 else "load generator"
-    parts = f"servers {servers:.2f}, {generators} {client:.2f}, everything else {others:.2f}"
+    # Those of others' clusters may be on this host all the same, and be unseen.
+    seen = f"servers {servers:.2f}, " if case.servers else ""
+    parts = f"{seen}{generators} {client:.2f}, everything else {others:.2f}"
     waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
-    words = f"{host.cpu_share:.0%} of {host.cpus} CPUs ({parts}){waited}"
-    return Limiting(Resource.HOST_CPU, f"of {name}" if name else "", min(1.0, host.cpu_share), words)
+    share = min(1.0, host.cpu_share)
+    words = f"{share:.0%} of {host.cpus} CPUs ({parts}){waited}"
+    return Limiting(Resource.HOST_CPU, f"of {name}" if name else "", share, words)
 
 
 def _generator(case: Case) -> Iterator[Limiting]:
@@ -349,8 +383,11 @@ def _generator(case: Case) -> Iterator[Limiting]:
     load = case.load
     near = load.msgs_per_s / load.generators_msgs_per_s if load.generators_msgs_per_s else 0.0
     if OF_CEILING <= near <= GENERATOR_SHARE_WRONG:
-        most = f"{load.generators_msgs_per_s:,.0f} msg/s that can be made and checked without a system"
-        words = f"{load.msgs_per_s:,.0f} of the {most}"
+        most = f"{load.generators_msgs_per_s:,.0f} msg/s"
+        if near <= 1:
+            words = f"{load.msgs_per_s:,.0f} of the {most} that can be made and checked without a system"
+        else:
+            words = f"{load.msgs_per_s:,.0f} msg/s, where {most} were made and checked without a system"
         yield Limiting(Resource.CLIENT_CPU, ", ".join(load.workers), min(1.0, near), words)
     elif load.offered_msgs_per_s is None and load.blocked_share < HELD_BACK:
         words = f"producers were held back by the system only {load.blocked_share:.0%} of the time"
@@ -364,12 +401,17 @@ def _round_trips(case: Case) -> Iterator[Limiting]:
     load = case.load
     if load.service_ms is None or load.blocked_share < HELD_BACK:
         return
+    # By Little's law. A client that lets a producer wait for another reason holds it back as well.
+    in_flight = load.msgs_per_s * load.service_ms / 1e3
+    if in_flight < IN_FLIGHT_MIN * load.blocked_share * load.in_flight_max:
+        return
     full = f"the window of {load.in_flight_max:,} messages was full {load.blocked_share:.0%} of the time"
     took = f"an acknowledgement took {load.service_ms:.1f} ms on average"
     sync_ms = load.sync_ms if load.sync_ms is not None else _flush_ms(case)
-    if load.local_sync and sync_ms is not None and sync_ms >= SYNCS_OF_SERVICE * load.service_ms:
-        words = f"{took}, a sync to disk {sync_ms:.1f} ms of it; {full}"
-        yield Limiting(Resource.SYNCS, "", min(1.0, sync_ms / load.service_ms), words)
+    share = sync_ms / max(1e-9, load.service_ms) if load.local_sync and sync_ms is not None else 0.0
+    if sync_ms is not None and SYNCS_OF_SERVICE <= share <= SYNCS_OF_OTHERS:
+        words = f"{took}, a sync to disk {sync_ms:.1f} ms{' of it' if share <= 1 else ''}; {full}"
+        yield Limiting(Resource.SYNCS, "", min(1.0, share), words)
     elif load.nodes_needed > 1:
         yield Limiting(Resource.REPLICATION, "", None, f"{took}, on {load.nodes_needed} nodes; {full}")
     else:
@@ -382,12 +424,14 @@ def _flush_ms(case: Case) -> float | None:
 
 def _in_vain(case: Case) -> str:
     """What was looked at, for the reader who wants to go on."""
-    busiest_host = max((host.cpu_share for _, host in case.hosts), default=0.0)
+    busiest_host = max((min(1.0, host.cpu_share) for _, host in case.hosts), default=0.0)
     busiest = max((thread.cpu_share for server in case.servers for thread in server.threads), default=None)
-    thread = "" if busiest is None else f", busiest server thread {busiest:.0%}"
+    thread = "" if busiest is None else f", busiest server thread {min(1.0, busiest):.0%}"
     disk = max((device.busy_share for device in case.devices), default=None)
-    disks = "" if disk is None else f", disk busy {disk:.0%}"
-    return f"host CPU {busiest_host:.0%}{thread}{disks}, producers held back {case.load.blocked_share:.0%} of the time"
+    disks = "" if disk is None else f", disk busy {min(1.0, disk):.0%}"
+    load = case.load
+    held = "" if load.reads else f", producers held back {load.blocked_share:.0%} of the time"
+    return f"host CPU {busiest_host:.0%}{thread}{disks}{held}"
 
 
 def _mb(number: float, per: str = "/s") -> str:

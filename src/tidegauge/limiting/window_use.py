@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
+from tidegauge.model.disturbance import Program
+from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, ProgramUse, Sample, ThreadUse
 
 BUSY = 0.95
 """Share of a look from which on a device counts as busy for the whole of it."""
@@ -13,14 +14,19 @@ THREADS_MAX = 64
 """Threads of a process that are followed over the window; beyond it, those that used least are forgotten."""
 
 THREADS_SHOWN = 8
+PROGRAMS_MAX = 256
+"""Programs that are followed over the window; beyond it, the least are forgotten."""
+PROGRAMS_SHOWN = 16
 
 
 @dataclass(frozen=True)
 class ThreadShare:
-    """A thread over the window: the share of it that it ran."""
+    """A thread over the window: the shares of it that it ran, and waited for a CPU; `quota_cpus` as in `ThreadUse`."""
 
     name: str
     cpu_share: float
+    wait_share: float = 0.0
+    quota_cpus: float | None = None
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,11 @@ class ProcessShare:
         cpus: used on average.
         cpus_allowed: that it might use, by affinity and quota.
         throttled_share: seconds a second that a quota held it back, summed over CPUs; None without a quota.
-        threads: the few that used most CPU, the busiest first; () if threads were not seen.
+        threads: the few that used most CPU, the busiest first; () if threads were not seen. `waiting`: those that
+            waited for a CPU most, likewise.
+        wait_share: seconds a second that its threads waited for a CPU, summed over them; None if that is not known.
+        moved_bytes_per_s: read from and written to block devices; None where that may not be read.
+        quota_group: as in `ProcessUse`.
         memory_left_bytes_min: below the limit `memory_limit_bytes`; None without one.
         host: of a fleet's, on which it ran; "" = the one that ran the trial.
     """
@@ -44,6 +54,10 @@ class ProcessShare:
     memory_left_bytes_min: int | None
     threads: tuple[ThreadShare, ...] = ()
     host: str = ""
+    waiting: tuple[ThreadShare, ...] = ()
+    wait_share: float | None = None
+    moved_bytes_per_s: float | None = None
+    quota_group: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +84,10 @@ class DeviceShare:
 
 @dataclass(frozen=True)
 class HostShare:
-    """The host over the window. Stalls are shares of the time; None where the kernel doesn't report them."""
+    """The host over the window. Stalls are shares of the time; None where the kernel doesn't report them.
+
+    `steal_cpus`, `kernel_cpus` and so on are what `HostUse` has, in CPUs; None where nobody looked who it was.
+    """
 
     cpus: int
     cpu_share: float
@@ -82,6 +99,14 @@ class HostShare:
     memory_stall_share: float | None
     io_stall_share: float | None
     network_sent_bytes_per_s: float = 0.0
+    steal_cpus: float = 0.0
+    kernel_cpus: float | None = None
+    control_cpus: float | None = None
+    others_cpus: float | None = None
+    unseen_cpus: float | None = None
+    others_bytes_per_s: float | None = None
+    others_resident_bytes: float | None = None
+    memory_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,6 +124,8 @@ class WindowUse:
     telemetry_cpus: float = 0.0
     metrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     others: Mapping[str, HostShare] = field(default_factory=dict)
+    programs: tuple[Program, ...] = ()
+    """Those that were no part of the trial, the worst first, of all hosts."""
 
     def on(self, host: str) -> HostShare:
         """The host on which a process or device was; "" = the one that ran the trial."""
@@ -119,6 +146,7 @@ class Tally:
         self._others: dict[str, _Host] = {}
         self._processes: dict[str, _Process] = {}
         self._devices: dict[str, _Device] = {}
+        self._programs: dict[tuple[str, str, str], _Program] = {}
         self._metrics: dict[tuple[str, str], tuple[float, int]] = {}
 
     def add(self, sample: Sample) -> None:
@@ -133,6 +161,12 @@ class Tally:
             self._processes.setdefault(process.name, _Process(process)).add(process, sample.length_s)
         for device in sample.devices:
             self._devices.setdefault(device.number, _Device(device)).add(device, sample.length_s)
+        for program in sample.programs:
+            key = (program.host, program.name, program.cgroup)
+            self._programs.setdefault(key, _Program(program)).add(program)
+        if len(self._programs) > PROGRAMS_MAX:
+            kept = sorted(self._programs.items(), key=lambda item: -item[1].weight)[: PROGRAMS_MAX // 2]
+            self._programs = dict(kept)
 
     def metric(self, process: str, name: str, value: float) -> None:
         """One more figure of a server's own."""
@@ -154,6 +188,10 @@ class Tally:
             telemetry_cpus=self._cost_s / self._seconds,
             metrics=metrics,
             others={name: host.share() for name, host in self._others.items()},
+            programs=tuple(
+                program.share(self._seconds)
+                for program in sorted(self._programs.values(), key=lambda program: -program.weight)[:PROGRAMS_SHOWN]
+            ),
         )
 
 
@@ -177,14 +215,21 @@ class _Host:
     def __init__(self, first: HostUse) -> None:
         self._sums = _Sums()
         self._seconds = 0.0
+        self._accounted_s = 0.0
+        self._resident_bytes_max = 0
         self._last = first
 
     def add(self, use: HostUse, seconds: float) -> None:
         self._seconds += seconds
         self._last = use
+        who = ("cpu_steal_s", "cpu_kernel_s", "control_cpu_s", "others_cpu_s", "unseen_cpu_s")
+        others = ("others_read_bytes", "others_written_bytes")
         amounts = ("cpu_s", "loopback_bytes", "network_received_bytes", "network_sent_bytes")
         stalls = ("cpu_stall_s", "memory_stall_s", "io_stall_s")
-        self._sums.take(use, *amounts, *stalls, "tcp_segments", "tcp_retransmits")
+        self._sums.take(use, *amounts, *who, *others, *stalls, "tcp_segments", "tcp_retransmits")
+        self._resident_bytes_max = max(self._resident_bytes_max, use.others_resident_bytes or 0)
+        if use.others_cpu_s is not None:
+            self._accounted_s += seconds
 
     def share(self) -> HostShare:
         sums, seconds, cpus = self._sums, self._seconds, self._last.cpus
@@ -199,7 +244,22 @@ class _Host:
             memory_stall_share=sums.rate("memory_stall_s", seconds),
             io_stall_share=sums.rate("io_stall_s", seconds),
             network_sent_bytes_per_s=sums.per_s("network_sent_bytes", seconds),
+            steal_cpus=sums.per_s("cpu_steal_s", seconds),
+            kernel_cpus=sums.rate("cpu_kernel_s", seconds),
+            others_bytes_per_s=self._others_bytes_per_s(),
+            others_resident_bytes=self._resident_bytes_max if self._accounted_s else None,
+            memory_bytes=self._last.memory_bytes,
+            **{f"{who}_cpus": self._of_looks(f"{who}_cpu_s") for who in ("control", "others", "unseen")},
         )
+
+    def _of_looks(self, name: str) -> float | None:
+        """A second of those in which it was looked at who used the CPUs; what is too much in one is too little in the
+        next."""
+        return max(0.0, self._sums[name] / self._accounted_s) if self._accounted_s else None
+
+    def _others_bytes_per_s(self) -> float | None:
+        ways = [self._of_looks(name) for name in ("others_read_bytes", "others_written_bytes") if name in self._sums]
+        return sum(filter(None, ways)) if ways else None
 
 
 class _Process:
@@ -208,19 +268,22 @@ class _Process:
         self._seconds = 0.0
         self._last = first
         self._left_bytes_min: int | None = None
-        self._threads: dict[tuple[int, str], float] = {}
+        self._threads: dict[tuple[int, str], _Thread] = {}
 
     def add(self, use: ProcessUse, seconds: float) -> None:
         self._seconds += seconds
         self._last = use
-        self._sums.take(use, "cpu_s", "cpu_throttled_s")
+        self._sums.take(use, "cpu_s", "cpu_throttled_s", "cpu_wait_s", "read_bytes", "written_bytes")
         self._left_bytes_min = _least(self._left_bytes_min, use.memory_left_bytes)
-        for thread in use.busiest:
-            known_s = self._threads.get((thread.thread, thread.name), 0.0)
-            self._threads[thread.thread, thread.name] = known_s + thread.cpu_s
+        # One may be among both.
+        for thread in {thread.thread: thread for thread in (*use.busiest, *use.waiting)}.values():
+            self._threads.setdefault((thread.thread, thread.name), _Thread()).add(thread)
         if len(self._threads) > THREADS_MAX:
-            kept = sorted(self._threads.items(), key=lambda thread: -thread[1])[: THREADS_MAX // 2]
-            self._threads = dict(kept)
+            kept = [
+                sorted(self._threads.items(), key=most, reverse=True)[: THREADS_MAX // 4]
+                for most in (lambda item: item[1].cpu_s, lambda item: item[1].wait_s)
+            ]
+            self._threads = dict(kept[0]) | dict(kept[1])
 
     def share(self) -> ProcessShare:
         sums, seconds = self._sums, self._seconds
@@ -231,14 +294,65 @@ class _Process:
             throttled_share=sums.rate("cpu_throttled_s", seconds),
             memory_limit_bytes=self._last.memory_limit_bytes,
             memory_left_bytes_min=self._left_bytes_min,
-            threads=self._busiest(),
+            threads=self._most(lambda thread: thread.cpu_share),
             host=self._last.host,
+            waiting=self._most(lambda thread: thread.wait_share),
+            wait_share=sums.rate("cpu_wait_s", seconds),
+            moved_bytes_per_s=self._moved_bytes_per_s(),
+            quota_group=self._last.quota_group,
         )
 
-    def _busiest(self) -> tuple[ThreadShare, ...]:
-        """In a second in which one was not among the busiest it counts as idle: a share is never too large."""
-        found = sorted(self._threads.items(), key=lambda thread: -thread[1])[:THREADS_SHOWN]
-        return tuple(ThreadShare(name, cpu_s / self._seconds) for (_, name), cpu_s in found)
+    def _moved_bytes_per_s(self) -> float | None:
+        ways = [self._sums.rate(name, self._seconds) for name in ("read_bytes", "written_bytes")]
+        return None if None in ways else sum(filter(None, ways))
+
+    def _most(self, share: Callable[[ThreadShare], float]) -> tuple[ThreadShare, ...]:
+        """In a second in which one was not among the most it counts as idle: a share is never too large."""
+        shares = [thread.share(name, self._seconds) for (_, name), thread in self._threads.items()]
+        return tuple(sorted(filter(share, shares), key=share, reverse=True)[:THREADS_SHOWN])
+
+
+@dataclass(slots=True)
+class _Thread:
+    cpu_s: float = 0.0
+    wait_s: float = 0.0
+    quota_cpus: float | None = None
+
+    def add(self, use: ThreadUse) -> None:
+        self.cpu_s += use.cpu_s
+        self.wait_s += use.wait_s
+        self.quota_cpus = use.quota_cpus if use.quota_cpus is not None else self.quota_cpus
+
+    def share(self, name: str, seconds: float) -> ThreadShare:
+        return ThreadShare(name, self.cpu_s / seconds, self.wait_s / seconds, self.quota_cpus)
+
+
+class _Program:
+    def __init__(self, first: ProgramUse) -> None:
+        self._first = first
+        self._sums = _Sums()
+        self._resident_bytes_max = 0
+
+    def add(self, use: ProgramUse) -> None:
+        self._sums.take(use, "cpu_s", "read_bytes", "written_bytes")
+        self._resident_bytes_max = max(self._resident_bytes_max, use.resident_bytes)
+
+    @property
+    def weight(self) -> float:
+        """By which the worst are kept: as if a second of CPU, 100 MB moved and 10 GB held were alike."""
+        moved = self._sums.get("read_bytes", 0.0) + self._sums.get("written_bytes", 0.0)
+        return self._sums["cpu_s"] + moved / 1e8 + self._resident_bytes_max / 1e10
+
+    def share(self, seconds: float) -> Program:
+        return Program(
+            name=self._first.name,
+            cgroup=self._first.cgroup,
+            cpus=self._sums.per_s("cpu_s", seconds),
+            read_bytes_per_s=self._sums.rate("read_bytes", seconds),
+            written_bytes_per_s=self._sums.rate("written_bytes", seconds),
+            resident_bytes=self._resident_bytes_max,
+            host=self._first.host,
+        )
 
 
 def _least(one: int | None, other: int | None) -> int | None:

@@ -4,6 +4,9 @@ Only this machine may read, or whoever has the token. A page of another site, op
 requests to a local port and, by a name of its own that resolves to loopback (DNS rebinding), could read the answers.
 So the host that a request names must be one of ours.
 
+A report that came with a run from elsewhere may hold any script: each is shown in a sandbox, an origin of its own, from
+which nothing else that is served here can be read.
+
 Python's own server is enough for a few readers on one machine, and brings no dependency along beside a measurement.
 """
 
@@ -12,21 +15,35 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import json
+import os
+import socket
 import threading
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, quote, unquote_to_bytes, urlsplit
 
 from tidegauge import store
-from tidegauge.errors import RunFailedError, TidegaugeError
+from tidegauge.errors import RunFailedError, TidegaugeError, printable
 from tidegauge.live.state import Follower
+from tidegauge.regular import is_regular, read_regular
 from tidegauge.report.html.page import index_page, index_row, live_page, report_page
 
 COOKIE = "tidegauge-token"
+REPORT_BYTES_MAX = 256 << 20
+REPORT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'"
+)
+"""What a report may do, whoever wrote it: run its script on itself."""
+THREADS_MAX = 64
+REQUEST_S_MAX = 20.0
+"""For all of a request: whoever sends it byte by byte must not keep others out."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +86,13 @@ def _cookie(header: str) -> str:
     return morsel.value if morsel else ""
 
 
-Answer = tuple[HTTPStatus, str, bytes]
+class Answer(NamedTuple):
+    """What is sent. `policy`: a Content-Security-Policy beside the page's own, "" without one."""
+
+    status: HTTPStatus
+    kind: str
+    body: bytes
+    policy: str = ""
 
 
 class Pages:
@@ -82,7 +105,7 @@ class Pages:
 
     def answer(self, path: str) -> Answer:
         """The answer to a GET of this path."""
-        parts = [unquote(part) for part in path.split("/") if part]
+        parts = [os.fsdecode(unquote_to_bytes(part)) for part in path.split("/") if part]
         if not parts:
             return _html(self._index())
         kinds = {"live": self._live, "report": self._report, "state": self._state}
@@ -98,31 +121,58 @@ class Pages:
         rows = []
         for run in reversed(store.list_runs(self._runs)):
             kind = "live" if run.status == "running" else "report"
-            rows.append(index_row(run, f"/{kind}/{quote(run.path.name, safe='')}"))
+            rows.append(index_row(run, f"/{kind}/{_quoted(run.path)}"))
         return index_page(rows)
 
     def _live(self, run: Path) -> Answer:
-        return _html(live_page(run.name, quote(run.name, safe="")))
+        return _html(live_page(run.name, _quoted(run)))
 
     def _report(self, run: Path) -> Answer:
         written = run / store.REPORT_NAME
-        if written.is_file():
-            return HTTPStatus.OK, "text/html; charset=utf-8", written.read_bytes()
+        if is_regular(written):
+            return Answer(HTTPStatus.OK, HTML, read_regular(written, REPORT_BYTES_MAX), REPORT_POLICY)
         with self._drawing:  # matplotlib's settings belong to the whole process.
             stored = store.load_run(run)
-            return _html(report_page(stored, store.details_of(stored)))
+            return _html(report_page(stored, store.details_of(stored)), REPORT_POLICY)
 
     def _state(self, run: Path) -> Answer:
         state = self._followers.setdefault(run.name, Follower(run)).state()
-        return HTTPStatus.OK, "application/json", json.dumps(state, allow_nan=False).encode()
+        return Answer(HTTPStatus.OK, "application/json", json.dumps(state, allow_nan=False).encode())
 
 
-def _html(text: str) -> Answer:
-    return HTTPStatus.OK, "text/html; charset=utf-8", text.encode()
+HTML = "text/html; charset=utf-8"
+
+
+def _html(text: str, policy: str = "") -> Answer:
+    return Answer(HTTPStatus.OK, HTML, text.encode("utf-8", "replace"), policy)
 
 
 def _refusal(status: HTTPStatus, text: str) -> Answer:
-    return status, "text/plain; charset=utf-8", text.encode()
+    return Answer(status, "text/plain; charset=utf-8", printable(text).encode("utf-8", "replace"))
+
+
+def _quoted(run: Path) -> str:
+    """The name of a run as part of an address, whatever bytes it has."""
+    return quote(os.fsencode(run.name), safe="")
+
+
+_ANY = ("", "0.0.0.0", "::")
+"""Addresses to listen on that mean every one of this machine's."""
+_ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
+"""Of documentation (RFC 5737, RFC 3849): nobody has them."""
+
+
+def named(address: str) -> str:
+    """The address to give to readers: of every one of this machine's that by which it reaches others."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    if address in _ANY:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect((_ELSEWHERE[family], 9))  # Nothing is sent.
+                address = str(probe.getsockname()[0])
+            except OSError:
+                address = "::1" if family == socket.AF_INET6 else "127.0.0.1"
+    return f"[{address}]" if ":" in address else address
 
 
 class LiveServer:
@@ -133,15 +183,14 @@ class LiveServer:
         access, pages = Access(address, token), Pages(runs_directory)
         handler = type("Handler", (_Handler,), {"access": access, "pages": pages})
         try:
-            self._server = _Server((address, port), handler)
+            self._server = _Server(address, port, handler)
         except OSError as error:
             raise RunFailedError(
                 f"The page can't be served on {address} port {port}: {error.strerror or error}.",
                 "Choose another with --port, or 0 for any that is free.",
             ) from error
         self.port = int(self._server.server_address[1])
-        host = f"[{address}]" if ":" in address else address
-        self._root = f"http://{host}:{self.port}"
+        self._root = f"http://{named(address)}:{self.port}"
         self._token = token
 
     def url(self, path: str = "/") -> str:
@@ -150,7 +199,7 @@ class LiveServer:
 
     def live_url(self, run: Path) -> str:
         """The address of the live page of a run."""
-        return self.url(f"/live/{quote(run.name, safe='')}")
+        return self.url(f"/live/{_quoted(run)}")
 
     def start(self) -> None:
         """Serve in a thread of its own."""
@@ -167,7 +216,48 @@ class LiveServer:
 
 
 class _Server(ThreadingHTTPServer):
+    """A thread for each connection, of which there is a bound, as there is for how long each may take to ask."""
+
     daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, address: str, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._free = threading.BoundedSemaphore(THREADS_MAX)
+        self._asking: dict[socket.socket, float] = {}
+        super().__init__((address, port), handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begin with a connection as soon as a thread is free."""
+        while not self._free.acquire(timeout=0.5):
+            self.service_actions()
+        self._asking[request] = time.monotonic() + REQUEST_S_MAX
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._free.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """All of one connection."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._asking.pop(request, None)
+            self._free.release()
+
+    def asked(self, request: Any) -> None:
+        """A connection has sent its request: the answer may take what it takes."""
+        self._asking.pop(request, None)
+
+    def service_actions(self) -> None:
+        """End connections that take too long to ask."""
+        now_s = time.monotonic()
+        for connection, until_s in list(self._asking.items()):
+            if now_s > until_s:
+                self._asking.pop(connection, None)
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Readers come and go; nothing is printed beside a run."""
@@ -176,12 +266,14 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     access: Access
     pages: Pages
+    server: _Server
     timeout = 10
     server_version = "Tidegauge"
     sys_version = ""
 
     def do_GET(self) -> None:
         """Every request that there is."""
+        self.server.asked(self.connection)
         address = urlsplit(self.path)
         query_token = parse_qs(address.query).get("token", [""])[0]
         problem = self.access.host_problem(self.headers.get("Host", ""))
@@ -198,13 +290,19 @@ class _Handler(BaseHTTPRequestHandler):
         except TidegaugeError as error:
             return _refusal(HTTPStatus.NOT_FOUND, error.message)
         except OSError as error:
-            return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, f"The run's directory can't be read: {error.strerror}.")
+            words = f"The run's directory can't be read: {error.strerror}."
+            return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, words)
+        except Exception as error:
+            # Of one page; the others are not touched by it.
+            words = f"This page can't be made: Tidegauge itself failed ({type(error).__name__}: {error})."
+            return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, words)
 
     def _send(self, answer: Answer, token: str = "") -> None:
-        status, kind, body = answer
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.kind)
+        self.send_header("Content-Length", str(len(answer.body)))
+        if answer.policy:
+            self.send_header("Content-Security-Policy", answer.policy)
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("X-Frame-Options", "DENY")
@@ -212,7 +310,7 @@ class _Handler(BaseHTTPRequestHandler):
         if token and self.access.token:
             self.send_header("Set-Cookie", f"{COOKIE}={quote(token)}; HttpOnly; SameSite=Strict; Path=/")
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(answer.body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing is printed beside a run."""

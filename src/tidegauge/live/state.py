@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +17,8 @@ from tidegauge.report.html.answer import answer
 from tidegauge.report.plots.timeline import MIB, Column, as_is, per_s
 from tidegauge.report.summary import head
 from tidegauge.store.seconds import WORKER, last_seconds, worker_rows_of
-from tidegauge.store.telemetry import ROWS_MAX, last_hosts, last_use_rows, use_rows
+from tidegauge.store.tables import ROWS_MAX
+from tidegauge.store.telemetry import last_hosts, last_use_rows, use_rows
 
 SECONDS_MAX = 240
 """Of the newest trial: what a chart on a page can show."""
@@ -52,9 +54,15 @@ class Follower:
         self._content: dict[str, Any] = {}
         self._done: dict[str, Any] | None = None
         self._run: store.StoredRun | None = None
+        self._lock = threading.Lock()
 
     def state(self) -> dict[str, Any]:
         """The run, its trials, and the last seconds of the newest one. Raises `UserError` if it is no run."""
+        # Several readers may ask at once, each in a thread of its own.
+        with self._lock:
+            return self._state()
+
+    def _state(self) -> dict[str, Any]:
         mark = _mark(self._path)
         if self._run is None or mark != self._mark:
             self._run, self._mark = store.load_run(self._path), mark

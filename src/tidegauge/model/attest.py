@@ -179,6 +179,11 @@ class Attestation:
     started_at: str = ""
     run: str = ""
 
+    @property
+    def label(self) -> str:
+        """What its cuts are called wherever they are mentioned, "" for power cuts."""
+        return label(self.means, self.file_system)
+
 
 CLEAN = "clean"
 """What is reported of a disk whose file system's check found nothing to repair."""

@@ -146,7 +146,8 @@ class MemoryNeed:
 
     def __str__(self) -> str:
         processes = " + ".join(map(str, self.servers))
-        servers = f"{self.servers_mb:,} for {processes}, " if self.servers else "its servers are others', "
+        nobody = "it has no servers, " if self.nodes else "its servers are others', "
+        servers = f"{self.servers_mb:,} for {processes}, " if self.servers else nobody
         workers = "the load generator" if self.workers == 1 else f"{self.workers} load generators"
         load = f"{self.worker_mb:,} for {workers}, " if self.workers else "its load generators on other hosts, "
         return f"{self.whole}: {servers}{load}{self.reserve_mb:,} in reserve"
@@ -266,12 +267,24 @@ KEEPER_ROLE = "keeper"
 
 @dataclass(frozen=True)
 class FleetHost:
-    """A host as the launcher knows it. `identifier` is the launcher's own; `role` is "" where none was given."""
+    """A host as the launcher knows it.
+
+    Attributes:
+        role: "" where none was given.
+        identifier: the launcher's own.
+        refused: why nothing may be asked of it though it is alive ("it has another Tidegauge ..."); "" if it may.
+    """
 
     address: str
     role: str
     identifier: str
     alive: bool = True
+    refused: str = ""
+
+    @property
+    def problem(self) -> str:
+        """Why it can't be used, "" if it can."""
+        return self.refused if self.alive else "it is lost: Ray had it and can't reach it"
 
 
 @dataclass(frozen=True)

@@ -50,12 +50,29 @@ class SyncFinding:
 
 
 @dataclass(frozen=True)
+class SettingChange:
+    """A setting that was another one at the end of a trial than at its start; "" = not reported then."""
+
+    scope: str
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
 class LevelFinding:
     """The durability level that the effective settings really give, with the reasoning in words.
 
-    `problems` names each setting that makes it differ from what was asked; empty when it is as asked. `syncs` is the
-    second witness; None if it was never called. `attested` is what cuts of the power said of these settings before, in
-    words; "" where nobody asked.
+    Attributes:
+        level: None where no level follows from what was reported.
+        problems: each setting that makes it differ from what was asked; empty when it is as asked.
+        syncs: the second witness; None if it was never called.
+        attested: what cuts of the power said of these settings before, in words; "" where nobody asked.
+        undecided: why no level follows: settings that were not reported, or that mean something else there. () where
+            a level does, or where none is given at all.
+        caveats: what must be read with the level although it does not change it, a clause each.
+        changes: settings that somebody changed while it was measured.
+        end_problem: why settings could not be read back again at the end; "" if they were.
     """
 
     level: int | None
@@ -63,3 +80,7 @@ class LevelFinding:
     problems: tuple[str, ...] = ()
     syncs: SyncFinding | None = None
     attested: str = ""
+    undecided: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    changes: tuple[SettingChange, ...] = ()
+    end_problem: str = ""

@@ -144,6 +144,8 @@ class SubscriptionTotals:
     nothing was sent: first and last receipt in the window (0 = none), messages of an earlier trial whose checksums were
     verified, bytes received. Examples: "producer 0 sequence 17".
 
+    `lost` is what is missing, wherever it is: `Traced` says what became of it.
+
     Of messages that cross hosts `end_to_end` has the most likely times, and `end_to_end_low` and `end_to_end_high` the
     least and the most that they can have been, together with all others; b"" where nothing does. `apart`: see there, of
     what one worker received.
@@ -174,6 +176,26 @@ class SubscriptionTotals:
     apart: tuple[ApartLatency, ...] = ()
     end_to_end_low: bytes = b""
     end_to_end_high: bytes = b""
+
+
+RECEIVING = "receive"
+"""Where errors that consumers met are counted (`TotalFigures.errors`)."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What became of the acknowledged messages that a subscription did not receive, by what a fresh reader found.
+
+    `lost` are in no topic that could be read to its end, `late` are there, and of the `untraced` nobody knows, since
+    `why`. Examples: "producer 0 sequence 17".
+    """
+
+    lost: int = 0
+    late: int = 0
+    untraced: int = 0
+    why: str = ""
+    lost_examples: tuple[str, ...] = ()
+    late_examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

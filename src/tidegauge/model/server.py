@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -60,15 +60,36 @@ class Handles:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting in force, read back from the running system (never from what we wrote)."""
+    """A setting in force, read back from the running system or client (never from what we wrote).
+
+    `default_value`: what it differs from, as the system or the client library itself says; None if it does not differ,
+    or where that is not known.
+    """
 
     scope: str
     name: str
     value: str
     is_default: bool | None = None
+    default_value: str | None = field(default=None, metadata={"if_any": True})
 
 
 _TOPIC = "topic "
+
+OF_THE_LOAD = frozenset(
+    {
+        "partitions",
+        "partitioned",
+        "in.sync.replicas",
+        "leaders.by.broker",
+        "partition.owners",
+        "partitions.unowned",
+        "queues",
+        "queue.leaders",
+        "queue.members.online",
+    }
+)
+"""Settings that describe a topic's own load or a moment. Whole names: parts of them are in settings that decide, such
+as Kafka's unclean.leader.election.enable."""
 
 
 def value_of(settings: Sequence[Setting], scope: str, name: str) -> str:
@@ -79,12 +100,21 @@ def value_of(settings: Sequence[Setting], scope: str, name: str) -> str:
 def number_of(settings: Sequence[Setting], scope: str, name: str) -> int | None:
     """A setting that is a number; None if it was not read back."""
     text = value_of(settings, scope, name)
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isdecimal() else None
 
 
 def scopes_of(settings: Sequence[Setting], prefix: str = _TOPIC) -> list[str]:
     """The scopes that begin so, sorted."""
     return sorted({s.scope for s in settings if s.scope.startswith(prefix)})
+
+
+def by_scope(settings: Sequence[Setting], prefix: str = _TOPIC) -> dict[str, dict[str, str]]:
+    """All settings of each scope that begins so, by name; scopes in their order."""
+    scopes: dict[str, dict[str, str]] = {}
+    for setting in settings:
+        if setting.scope.startswith(prefix):
+            scopes.setdefault(setting.scope, {})[setting.name] = setting.value
+    return dict(sorted(scopes.items()))
 
 
 def values_of(settings: Sequence[Setting], scope: str) -> dict[str, str]:

@@ -8,9 +8,11 @@ from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
 from tidegauge.model.attest import AttestOutcome, AttestPlan
+from tidegauge.model.disturbance import Disturbance, HostAccount
 from tidegauge.model.faults import Fault, FaultResult
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.load import ClockBound
+from tidegauge.model.sending import Sending
 from tidegauge.model.use import Limiting, Seen
 from tidegauge.model.workload import DeviceReads, LateReaders, RateSchedule, ServerLimits, Workload
 
@@ -42,6 +44,8 @@ class TrialSpec:
         copies: replicas of each topic that were asked for; 0 = as many as nodes, up to three.
         point: of the campaign's sweep, by axis as the campaign words it; empty without a sweep. Systems are compared
             within a point only.
+        sending: how its producers are to send, with what the campaign gives this system alone; None where nothing is
+            sent. What they did is `MeasuredResult.sending`.
     """
 
     trial_id: str
@@ -61,6 +65,7 @@ class TrialSpec:
     load_hosts: int = field(default=0, metadata={"if_any": True})
     copies: int = 0
     point: Mapping[str, str] = field(default_factory=dict)
+    sending: Sending | None = field(default=None, metadata={"if_any": True})
 
     @property
     def elsewhere(self) -> bool:
@@ -213,9 +218,11 @@ class SubscriptionCounts:
 class SubscriptionResult(SubscriptionCounts):
     """One subscription of a load: whole-trial counts; end-to-end and the backlog's growth over the measured window.
 
-    `backlog` is what was left after the drain, `window_end_backlog` what waited when the measured window ended; None
-    where that was not seen. `backlog_growth` is None where the window was too short. Examples are of the first few:
-    "producer 0 sequence 17".
+    `backlog` is what was left after the drain. Where consumers received nothing more, it was looked for by a fresh
+    reader and is `lost` (in no topic), `late` (there, but not delivered in time) or `untraced` (not known, and why).
+    Where they were still receiving nobody looked, and all three are 0. `window_end_backlog` is what waited when the
+    measured window ended; None where that was not seen. `backlog_growth` is None where the window was too short.
+    Examples are of the first few: "producer 0 sequence 17".
 
     Where messages go from host to host, `end_to_end_low` and `end_to_end_high` are what clocks allow at least and at
     most, and of `end_to_end`, the middle, percentiles that are not known to a tenth are None; both None on one clock.
@@ -227,7 +234,11 @@ class SubscriptionResult(SubscriptionCounts):
     duplicated: int
     reordered: int
     negative_latency: int
+    late: int = 0
+    untraced: int = 0
+    untraced_why: str = ""
     lost_examples: tuple[str, ...] = ()
+    late_examples: tuple[str, ...] = ()
     backlog_growth: Slope | None = None
     window_end_backlog: int | None = None
     duplicated_examples: tuple[str, ...] = ()
@@ -426,6 +437,9 @@ class MeasuredResult(TrialResult):
         limiting: what limited the rate (of late readers: the reading); None if what was used was not recorded.
         telemetry_cpus: CPUs that recording it took on average.
         workers: what each of several load generators had of it; () of one alone, and then not written.
+        disturbances: what others disturbed, the worst first; `accounts`: who used the CPUs of each host that had a part
+            in it; () where there were none or nobody looked, and then not written.
+        sending: how its producers sent, as they reported it; None where nothing was sent.
     """
 
     spec: LoadSpec | ReadSpec
@@ -439,6 +453,9 @@ class MeasuredResult(TrialResult):
     limiting: Limiting | None = None
     telemetry_cpus: float | None = None
     workers: tuple[WorkerResult, ...] = field(default=(), metadata={"if_any": True})
+    disturbances: tuple[Disturbance, ...] = field(default=(), metadata={"if_any": True})
+    accounts: tuple[HostAccount, ...] = field(default=(), metadata={"if_any": True})
+    sending: Sending | None = field(default=None, metadata={"if_any": True})
 
     @property
     def lost(self) -> int:
@@ -488,7 +505,7 @@ class LoadResult(MeasuredResult):
 
     @property
     def lost(self) -> int:
-        """Acknowledged messages that did not arrive, over all subscriptions."""
+        """Acknowledged messages that are in no topic and did not arrive, over all subscriptions."""
         return sum(sub.lost for sub in self.subscriptions)
 
 

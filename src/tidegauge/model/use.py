@@ -14,13 +14,15 @@ from enum import StrEnum
 class ThreadUse:
     """CPU time of one thread, and how long it was ready to run and had no CPU.
 
-    Names are as the kernel keeps them: 15 characters at most.
+    Names are as the kernel keeps them: 15 characters at most. `quota_cpus` is that of a cgroup which holds the thread
+    and not its process; None without one, or where nobody looked.
     """
 
     thread: int
     name: str
     cpu_s: float
     wait_s: float
+    quota_cpus: float | None = None
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,12 @@ class ProcessUse:
 
     Attributes:
         cpu_wait_s: its threads, taken together, were ready to run and had no CPU; None if the kernel doesn't report it.
-        busiest: the threads that used most CPU, most first, at most `BUSIEST_MAX`.
+        busiest: the threads that used most CPU, most first, at most `BUSIEST_MAX`; `waiting`: those that waited most.
         read_bytes, written_bytes: fetched from and (sooner or later) sent to block devices; None where not readable.
         context_switches: of all threads; None if the kernel doesn't report it.
         cpus_allowed: CPUs it may use, by affinity and by quota of its cgroups.
         cpu_throttled_s: held back by such a quota, summed over its CPUs; None without a quota.
+        quota_group: the cgroup that has it, by which one sees that two share it; "" without a quota.
         memory_limit_bytes, memory_left_bytes: of the cgroup that leaves it least; None without a limit.
         gc_pause_s, gc_pause_max_s: pauses of a server's garbage collector; None where it is not reported.
         host: of a fleet's, on which it ran; "" = the one that ran the trial.
@@ -55,6 +58,27 @@ class ProcessUse:
     memory_left_bytes: int | None = None
     gc_pause_s: float | None = None
     gc_pause_max_s: float | None = None
+    host: str = ""
+    waiting: tuple[ThreadUse, ...] = ()
+    quota_group: str = ""
+
+
+@dataclass(frozen=True)
+class ProgramUse:
+    """What all processes of one name in one cgroup used that are neither a server, nor a load generator, nor Tidegauge.
+
+    Attributes:
+        cgroup: the last part of its path; "" where it is in none of its own.
+        read_bytes, written_bytes: as in `ProcessUse`. `host` likewise.
+    """
+
+    name: str
+    cgroup: str
+    processes: int
+    cpu_s: float
+    read_bytes: int | None
+    written_bytes: int | None
+    resident_bytes: int
     host: str = ""
 
 
@@ -93,6 +117,11 @@ class HostUse:
         cpu_s: of all CPUs together, with what a hypervisor took (`cpu_steal_s`), which is lost as well.
         dirty_bytes: written by processes and not yet by the kernel.
         loopback_bytes: sent over loopback. `network_*` is everything else.
+        cpu_kernel_s: of its threads and of interrupts, which work for everybody.
+        control_cpu_s: of Tidegauge itself, beside its load generators.
+        others_cpu_s: of programs that are no part of the trial, as far as they can be seen; others_* likewise.
+        unseen_cpu_s: busy beyond all that is seen; below 0 where counters that tick give more to processes than there
+            was. None, as all these, where nobody looked.
         *_stall_s: time in which some ("some") or all ("full") tasks that could have worked waited for a resource
             (pressure-stall information); None where the kernel has none.
     """
@@ -116,6 +145,13 @@ class HostUse:
     memory_full_stall_s: float | None = None
     io_stall_s: float | None = None
     io_full_stall_s: float | None = None
+    cpu_kernel_s: float | None = None
+    control_cpu_s: float | None = None
+    others_cpu_s: float | None = None
+    unseen_cpu_s: float | None = None
+    others_read_bytes: int | None = None
+    others_written_bytes: int | None = None
+    others_resident_bytes: int | None = None
 
 
 def of_host(host: str, device: str) -> str:
@@ -141,7 +177,8 @@ class OtherHostUse:
 class Sample:
     """One look: what was used since the one before. `cost_s` is the CPU time that looking took.
 
-    `others`: of a fleet's other hosts, whose processes and devices are among this one's.
+    `others`: of a fleet's other hosts, whose processes, devices and programs are among this one's.
+    `programs`: those that are no part of the trial and used most, a few.
     `number` counts from 1, without gaps. A span that begins after the last one ended: nobody asked for a while.
     """
 
@@ -153,6 +190,7 @@ class Sample:
     devices: tuple[DeviceUse, ...]
     cost_s: float
     others: tuple[OtherHostUse, ...] = ()
+    programs: tuple[ProgramUse, ...] = ()
 
     @property
     def length_s(self) -> float:

@@ -56,6 +56,11 @@ class RateSchedule:
         """The highest rate of any instant."""
         return max(max(phase.from_msgs_per_s, phase.to_msgs_per_s) for phase in self.phases)
 
+    @property
+    def least_msgs_per_s(self) -> float:
+        """The lowest."""
+        return min(min(phase.from_msgs_per_s, phase.to_msgs_per_s) for phase in self.phases)
+
     def due(self, measure_s: float) -> tuple[tuple[float, float], ...]:
         """Of each record: messages due in the first `measure_s` seconds, and for how many seconds it is in force."""
         messages = [0.0] * len(self.records)
@@ -206,14 +211,28 @@ IN_FLIGHT_MESSAGES_MOST = 1 << 20
 """Messages in flight over all producers: the worker keeps a place for each."""
 
 
+POOL_BYTES_MAX = 16 << 20
+"""What a load generator keeps of different bodies."""
+POOL_BODIES = 256
+"""Of those, where nothing compresses them."""
+
+
 @dataclass(frozen=True)
 class Payload:
-    """Message values. `message_bytes` counts the header; `random_share` 0..1 of the body can't be compressed."""
+    """Message values. `message_bytes` counts the header; `random_share` 0..1 of the body can't be compressed.
+
+    `pool_bodies`: how many different ones are kept; 0 = as many as it takes (`bodies_needed`).
+    """
 
     message_bytes: int = 1024
     random_share: float = 1.0
     file: str = ""
-    pool_bodies: int = 256
+    pool_bodies: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for messages without a byte, by which whatever is counted in bytes would be divided."""
+        if self.message_bytes < 1:
+            raise ValueError(f"message_bytes: {self.message_bytes} is less than 1")
 
 
 @dataclass(frozen=True)

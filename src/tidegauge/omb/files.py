@@ -6,7 +6,8 @@ name and with the reason. Source of the meanings: OMB's framework, classes Workl
 
 from __future__ import annotations
 
-import re
+import io
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
@@ -14,19 +15,22 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
+from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import LiteralScalarString
 
 from tidegauge.campaign.read.attach import keep_in_memory, parse_attach
 from tidegauge.config.fields import member_of
 from tidegauge.config.source import Source, read_source, validate
-from tidegauge.config.workload import COUNT_MAX
+from tidegauge.config.workload import COUNT_MAX, bodies_most
 from tidegauge.model.workload import HEADER_BYTES, MESSAGE_BYTES_MAX, Keys, Payload, Workload
+from tidegauge.places import is_file
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
 from tidegauge.systems.omb import DriverTerms, OmbDriver, OmbFields
 
 _CLOSE = 0.7
-_USER_INFO = re.compile(r"(://)[^/\s@]+@")
+_NEVER_FOLDED = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -57,9 +61,28 @@ def read_driver(path: Path, managed: bool) -> tuple[ReadDriver | None, Source]:
     return ReadDriver(source, name, system, terms, attach), source
 
 
-def without_secrets(text: str) -> str:
-    """A driver file's text as it may be kept: users and passwords in addresses are hidden, nothing else has any."""
-    return _USER_INFO.sub(r"\1(hidden)@", text)
+def kept_driver(driver: ReadDriver) -> str:
+    """The driver file as a run keeps it: what was understood of it, written anew.
+
+    Nothing is taken from the file's text: comments, and whatever else may hide a secret, end here.
+    """
+    return _written({"name": driver.name, "driverClass": driver.source.data["driverClass"]} | dict(driver.terms.kept))
+
+
+def kept_workload(workload: ReadWorkload) -> str:
+    """The same of a workload file."""
+    return _written(workload.source.data)
+
+
+def _written(data: Mapping[str, Any]) -> str:
+    yaml, text = YAML(), io.StringIO()
+    yaml.width = _NEVER_FOLDED
+    yaml.dump({key: _in_lines(value) for key, value in data.items()}, text)
+    return text.getvalue()
+
+
+def _in_lines(value: Any) -> Any:
+    return LiteralScalarString(value) if isinstance(value, str) and value.endswith("\n") else value
 
 
 def _driver(source: Source) -> OmbDriver | None:
@@ -113,6 +136,8 @@ UNREACHABLE_MSGS_PER_S = 10_000_000
 """From here on a rate is OMB's way to say "as fast as it goes": 61 of its own files have just this one."""
 
 BACKLOG_DRAIN_RATIO_MIN = 0.01
+BACKLOG_GB_MAX = 1_000_000
+"""A petabyte: no disk of a node holds more, and the messages of much more are too many to be counted."""
 
 _OF_READERS = ("subscriptionsPerTopic", "consumerPerSubscription")
 Number = Annotated[int, Field(ge=0)]
@@ -216,6 +241,12 @@ def notes(read: ReadWorkload) -> list[str]:
     idle = [key for key in ("randomBytesRatio", "randomizedPayloadPoolSize") if key in data]
     if idle and not fields.use_randomized_payloads:
         sentences.append(f"{', '.join(idle)}: no effect without useRandomizedPayloads, in OMB neither.")
+    kept = bodies_most(fields.message_size)
+    if fields.use_randomized_payloads and fields.randomized_payload_pool_size > kept:
+        sentences.append(
+            f"randomizedPayloadPoolSize: {fields.randomized_payload_pool_size:,} becomes {kept:,}: of messages of this "
+            "size no more bodies are kept."
+        )
     if "backlogDrainRatio" in data and not fields.consumer_backlog_size_gb:
         sentences.append("backlogDrainRatio has no effect without consumerBacklogSizeGB, in OMB neither.")
     return sentences
@@ -246,6 +277,10 @@ def _check_times(fields: WorkloadFile, source: Source) -> None:
         source.complain(
             ("consumerBacklogSizeGB",), f"'{fields.consumer_backlog_size_gb}': nobody reads: whose backlog is it?"
         )
+    if fields.consumer_backlog_size_gb > BACKLOG_GB_MAX:
+        source.complain(
+            ("consumerBacklogSizeGB",), f"'{fields.consumer_backlog_size_gb}': must be at most {BACKLOG_GB_MAX:,}"
+        )
     if not 0 < rate < UNREACHABLE_MSGS_PER_S:
         source.complain(
             ("producerRate",),
@@ -273,7 +308,7 @@ def _payload(fields: WorkloadFile, source: Source) -> Payload | None:
         if not 1 <= bodies <= POOL_BODIES_MAX:
             source.complain(("randomizedPayloadPoolSize",), f"'{bodies}': must be from 1 to {POOL_BODIES_MAX}")
             return None
-        return Payload(size, fields.random_bytes_ratio, "", bodies)
+        return Payload(size, fields.random_bytes_ratio, "", min(bodies, bodies_most(size)))
     path = _payload_file(fields, source)
     return Payload(size, 1.0, str(path)) if path else None
 
@@ -300,6 +335,6 @@ def _payload_file(fields: WorkloadFile, source: Source) -> Path | None:
 def _find(name: str, workload: Path) -> Path | None:
     """OMB looks from where it is started, which is the directory above its workloads."""
     for place in (Path.cwd(), workload.parent, workload.parent.parent):
-        if (place / name).is_file():
+        if is_file(place / name):
             return (place / name).resolve()
     return None

@@ -139,9 +139,9 @@ def _at_level(driver: ReadDriver, chosen: Chosen) -> ReadDriver:
     # The level says what producers wait for, and how many copies there are.
     own = [
         {name: value for name, value in given.items() if name not in terms.of_level}
-        for given in (terms.producer, terms.settings)
+        for given in (terms.producer, terms.settings, terms.topic)
     ]
-    decided = replace(terms, level=choice, nodes=nodes, copies=0, producer=own[0], settings=own[1])
+    decided = replace(terms, level=choice, nodes=nodes, copies=0, producer=own[0], settings=own[1], topic=own[2])
     return replace(driver, terms=replace(decided, notes=(*terms.notes, note)))
 
 
@@ -195,6 +195,7 @@ def _translation(
         producer=terms.producer,
         consumer=terms.consumer,
         settings=terms.settings,
+        topic=terms.topic,
         durability=None,
         attach=driver.attach,
         copies=terms.copies,

@@ -15,6 +15,7 @@ from tidegauge.fairness import OWN_SERVER_SETTINGS, Contender, Property, check
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Severity, Stage
 from tidegauge.model.trial import LoadSpec, MeasuredResult, Spec, TrialSpec, family
+from tidegauge.numbers import count
 from tidegauge.published.differences import COMPARED
 from tidegauge.published.observe import Measured, Observed
 
@@ -119,7 +120,7 @@ def unlike(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Colle
             return f"the runs differ in {compared.words}: {values[0] or 'none'} and {values[1] or 'none'}"
     rates = _rates([*above, *below])
     if rates and "load" not in varied and rates[-1] > rates[0] * (1 + RATE_SHARE_MAX):
-        return f"the runs differ in the offered rate: {rates[0]:,.0f} to {rates[-1]:,.0f} msg/s"
+        return f"the runs differ in the offered rate: {count(rates[0])} to {count(rates[-1])} msg/s"
     return _versions(above, below) or _others(above, below, varied)
 
 
@@ -133,7 +134,7 @@ def unlike_rates(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied:
     for block in sorted({spec.block for spec in above} & {spec.block for spec in below}):
         rates = _rates([spec for spec in (*above, *below) if spec.block == block])
         if rates and rates[-1] > rates[0] * (1 + RATE_SHARE_MAX):
-            return f"it was measured at different offered rates: {rates[0]:,.0f} and {rates[-1]:,.0f} msg/s"
+            return f"it was measured at different offered rates: {count(rates[0])} and {count(rates[-1])} msg/s"
     return ""
 
 

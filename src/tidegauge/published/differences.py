@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tidegauge.model.trial import LoadSpec, TrialSpec, family
 from tidegauge.model.workload import Arrival, LateReaders
-from tidegauge.numbers import count, listed, size
+from tidegauge.numbers import count, listed, plural, size
 from tidegauge.plain import grouped
 from tidegauge.published.model import CONFIRMATION, FIGURES, LATENCY, MAX_THROUGHPUT, MILLISECONDS, Planned, Report
 
@@ -44,7 +44,7 @@ def differences(report: Report, tests: Sequence[str], planned: Planned) -> tuple
         return ()
     settings = [*_settings(report, tests, planned), *_memory(report, tests, planned)]
     return (
-        _hosts(planned),
+        *_hosts(report, planned),
         *_versions(report, planned.trials),
         *_window(planned.trials),
         *_send(planned.figures),
@@ -59,15 +59,25 @@ def _by_system(trials: Sequence[TrialSpec]) -> dict[str, list[TrialSpec]]:
     return grouped((family(trial.system), trial) for trial in trials)
 
 
-def _hosts(planned: Planned) -> str:
-    if planned.starts_servers:
-        own_disks = all(point.own_disks for points in planned.servers.values() for point in points)
+def _hosts(report: Report, planned: Planned) -> Iterator[str]:
+    """What shares a host here and had hosts of its own there."""
+    hosts = planned.hosts
+    servers = [point for points in planned.servers.values() for point in points]
+    if hosts.one_machine:
+        own_disks = all(point.own_disks for point in servers)
         shared = "CPUs and memory" if own_disks else "CPUs, memory and disk"
-        return (
-            f"servers (with ZooKeeper, or Kafka's controllers in its place) and clients share the {shared} of one "
-            "machine; the report's had hosts of their own"
-        )
-    return "the load comes from one host; the report's came from several"
+        # Where a system does without one, its controllers are servers as any.
+        keeper = " (with ZooKeeper)" if any(point.has_keeper for point in servers) else ""
+        yield f"servers{keeper} and clients share the {shared} of one machine; the report's had hosts of their own"
+        return
+    if hosts.load_hosts != report.load_hosts and (hosts.load_hosts == 1 or report.load_hosts):
+        theirs = report.load_hosts or "several"
+        here = "one host" if hosts.load_hosts == 1 else plural(hosts.load_hosts, "host")
+        yield f"the load comes from {here}; the report's came from {theirs}"
+    if hosts.nodes_on_a_host > 1:
+        yield f"up to {hosts.nodes_on_a_host} nodes share a host; the report's had hosts of their own"
+    if any(point.has_keeper for point in servers) and not hosts.keeper_apart:
+        yield "ZooKeeper shares the host of node 1; the report's had hosts of its own"
 
 
 def _versions(report: Report, trials: Sequence[TrialSpec]) -> Iterator[str]:
@@ -81,9 +91,10 @@ def _versions(report: Report, trials: Sequence[TrialSpec]) -> Iterator[str]:
 
 def _window(trials: Sequence[TrialSpec]) -> Iterator[str]:
     """OpenMessaging Benchmark, which all of the reports used, has no bound of its own."""
-    least = min((trial.workload.in_flight_messages() for trial in trials if trial.workload.producers), default=0)
-    if least:
-        yield f"a producer has at most {least:,} unacknowledged messages; the report's had no such bound"
+    windows = sorted({trial.workload.in_flight_messages() for trial in trials if trial.workload.producers})
+    if windows:
+        others = f", in other trials up to {windows[-1]:,}" if len(windows) > 1 else ""
+        yield f"a producer has at most {windows[0]:,} unacknowledged messages{others}; the report's had no such bound"
 
 
 def _send(figures: Sequence[str]) -> Iterator[str]:

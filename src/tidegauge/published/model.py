@@ -100,6 +100,7 @@ class Servers:
         data_disks: directories that a node keeps its data in.
         own_disks: whether no other node keeps data in any of them.
         journal_apart: whether a system that keeps a journal apart has it in another directory than its data.
+        has_keeper: whether there is a process that belongs to no node (a ZooKeeper).
     """
 
     memory_bytes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -109,6 +110,24 @@ class Servers:
     data_disks: int = 1
     own_disks: bool = False
     journal_apart: bool = False
+    has_keeper: bool = False
+
+
+@dataclass(frozen=True)
+class Placement:
+    """On which hosts servers and load generators are.
+
+    Attributes:
+        one_machine: all on the one on which `run` is called. What follows is then of no meaning.
+        load_hosts: hosts of load generators.
+        nodes_on_a_host: how many nodes a host has at most; 0 = others run the servers.
+        keeper_apart: what belongs to no node has a host of its own.
+    """
+
+    one_machine: bool = True
+    load_hosts: int = 1
+    nodes_on_a_host: int = 0
+    keeper_apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,13 +136,13 @@ class Planned:
 
     Attributes:
         servers: at each point of a sweep, by the name of a system ("kafka"); of those that are started here.
-        starts_servers: whether any are.
+        hosts: on which all of it is.
         figures: names of the figures that are examined.
     """
 
     trials: Sequence[TrialSpec]
     servers: Mapping[str, Sequence[Servers]]
-    starts_servers: bool
+    hosts: Placement = Placement()
     figures: Sequence[str] = ()
 
     @property
@@ -141,6 +160,8 @@ class Condition(Fields):
         examines: a figure of this experiment is examined.
         started: servers are started here; of `system` if one is given.
         data_disks_max, journal_apart: the same servers are on so many disks at most, have their journal apart or not.
+        one_machine: servers and load generators are all on one, or are not.
+        keeper: the same servers have a process that belongs to no node, or have none.
     """
 
     system: str = ""
@@ -152,11 +173,14 @@ class Condition(Fields):
     started: bool = False
     data_disks_max: int | None = None
     journal_apart: bool | None = None
+    one_machine: bool | None = None
+    keeper: bool | None = None
 
     def holds(self, planned: Planned) -> bool:
         """Whether everything that it asks for is in a plan."""
         return (
             self.examines in ("", *planned.experiments)
+            and self.one_machine in (None, planned.hosts.one_machine)
             and any(map(self._of_trial, planned.trials))
             and self._of_servers(planned)
         )
@@ -171,7 +195,7 @@ class Condition(Fields):
         )
 
     def _of_servers(self, planned: Planned) -> bool:
-        if not self.started and self.data_disks_max is None and self.journal_apart is None:
+        if not self.started and (self.data_disks_max, self.journal_apart, self.keeper) == (None, None, None):
             return True
         own: Sequence[Servers] = [
             servers for name, points in planned.servers.items() if self.system in ("", name) for servers in points
@@ -179,6 +203,7 @@ class Condition(Fields):
         return any(
             (self.data_disks_max is None or servers.data_disks <= self.data_disks_max)
             and self.journal_apart in (None, servers.journal_apart)
+            and self.keeper in (None, servers.has_keeper)
             for servers in own
         )
 
@@ -428,6 +453,7 @@ class Report(Fields):
     """One published report.
 
     Attributes:
+        load_hosts: how many its load came from; 0 = several, it does not say how many.
         units: what its rates of bytes are in, by figure. `units_source` says what they are called there.
         settings, systems, own_settings: of all its tests, by system in the last two.
         differs: what is not as in the report and can't be computed from a plan, with the plans that it holds for.
@@ -437,6 +463,7 @@ class Report(Fields):
     title: str
     versions: dict[str, str]
     hardware: Words
+    load_hosts: int = 0
     setup: list[Words]
     units: dict[FigureName, Annotated[str, one_of(list(BYTE_UNITS))]] = Field(default_factory=dict)
     units_source: Words = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +20,7 @@ from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
 
 KEPT_UP_SHARE_MIN = 0.98
 """Below this share of the offered rate latencies depend on how long a trial lasts."""
+_WHY_NONE = "too few samples, or messages without an outcome that would decide it"
 _IN_TRIALS = {"durability", "nodes", *keys_of(WorkloadFields)}
 """Axes of a sweep whose values a trial has in fields of its own."""
 
@@ -176,7 +178,7 @@ def _measured(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Ob
             continue
         value = figure.of_trial(result)
         if value is None or value <= 0:
-            problems.append(f"{spec.trial_id} has no figure for it (too few samples, or it never came so far)")
+            problems.append(f"{spec.trial_id} has no figure for it ({_WHY_NONE}, or it never came so far)")
             continue
         values[spec.block] = value
         doubts |= _doubt(result)
@@ -202,7 +204,8 @@ def _shortcoming(result: LoadResult) -> str:
     if not result.steady:
         return "its warm-up was too short to judge, or never steady"
     offered = result.offered_msgs_per_s
-    if offered and result.msgs_per_s < KEPT_UP_SHARE_MIN * offered:
+    by_chance = 1 - 3 / math.sqrt(max(1.0, (offered or 0.0) * result.measured_s))
+    if offered and result.msgs_per_s < min(KEPT_UP_SHARE_MIN, by_chance) * offered:
         return f"the system did not keep up ({result.msgs_per_s / offered:.0%} of the rate)"
     return ""
 
@@ -229,7 +232,7 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
         confirmation = results.get(goal.confirmation_trial_id or "")
         value = _of_goal(figure, rate, spec, confirmation)
         if value is None:
-            problems.append(f"the confirmation of {step_id} has no figure for it (too few samples)")
+            problems.append(f"the confirmation of {step_id} has no figure for it ({_WHY_NONE})")
             continue
         values[spec.block] = value
         used.append(finding)

@@ -37,6 +37,7 @@ class Ratio:
     Attributes:
         estimate: geometric mean over the blocks that both sides have.
         margin: factor by which the range of the ratios seen was widened; None where an interval was computed.
+        at_least: whether one side has more blocks than that, which are of different runs and not paired.
     """
 
     estimate: float
@@ -44,13 +45,15 @@ class Ratio:
     high: float
     blocks: int
     margin: float | None = None
+    at_least: bool = False
 
     @property
     def rests_on(self) -> str:
         """ "5 trials each, 95 % interval"; "one trial each, where only a factor above 1.5 counts"."""
-        if self.margin is None:
-            return f"{self.blocks} trials each, {CONFIDENCE:.0%} interval".replace("%", " %")
         trials = "one trial" if self.blocks == 1 else f"{self.blocks} trials"
+        trials = f"at least {trials}" if self.at_least else trials
+        if self.margin is None:
+            return f"{trials} each, {CONFIDENCE:.0%} interval".replace("%", " %")
         return f"{trials} each, too few for an interval: widened by a factor of {self.margin:.3g} both ways"
 
 
@@ -84,11 +87,12 @@ def ratio_across(
     if not first or not second or min(*first, *second) <= 0:
         return None
     fewer = min(len(first), len(second))
+    more = len(first) != len(second)
     interval = unpaired_ratio(first, second, resolution=resolution) if fewer >= BLOCKS_MIN else None
     if interval is not None:
-        return Ratio(interval.estimate, interval.low, interval.high, fewer)
+        return Ratio(interval.estimate, interval.low, interval.high, fewer, at_least=more)
     estimate = geometric_mean(first) / geometric_mean(second)
-    return Ratio(estimate, min(first) / max(second) / margin, max(first) / min(second) * margin, fewer, margin)
+    return Ratio(estimate, min(first) / max(second) / margin, max(first) / min(second) * margin, fewer, margin, more)
 
 
 @dataclass(frozen=True)
@@ -299,7 +303,7 @@ def _direction(ratio: Ratio, limits: Limits, verdict: Verdict) -> str:
     if ratio.margin is not None:
         why = "too few repeats"
     else:
-        why = "the intervals overlap" if limits.strict else "the interval reaches across the limit"
+        why = f"the interval reaches across {'1' if limits.strict else 'the limit'}"
     return f"{claimed} open, {why}{counts}"
 
 

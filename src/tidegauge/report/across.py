@@ -9,10 +9,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.comparison.across import Pair, RunComparison
-from tidegauge.comparison.differences import LETTERS, Difference
+from tidegauge.comparison.differences import LETTERS, Unrecorded
 from tidegauge.comparison.within import Ratio
 from tidegauge.model.trial import with_form
-from tidegauge.numbers import local_time, percent
+from tidegauge.numbers import listed, local_time, percent
 from tidegauge.plain import plain
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.report import compare, fairness
@@ -40,7 +40,7 @@ def report(comparison: RunComparison) -> RenderableType:
         *apart(
             headed("Compared runs", (_run(letter, comparison) for letter, _ in comparison.runs)),
             unequal if comparison.unequal else [],
-            _differences(comparison.differences),
+            _differences(comparison),
             *(_pair(pair, comparison) for pair in comparison.pairs),
             headed("Without a counterpart", comparison.unmatched),
             headed("Could not be read", comparison.unreadable),
@@ -49,32 +49,44 @@ def report(comparison: RunComparison) -> RenderableType:
     )
 
 
-_UNEQUAL = "these figures are not at the same durability level, and were compared because --allow-unequal was given:"
+_UNEQUAL = (
+    "these figures are not known to be at the same durability level, and were compared because --allow-unequal was "
+    "given:"
+)
 
 
 def _run(letter: str, comparison: RunComparison) -> str:
     run = dict(comparison.runs)[letter]
     role = " (the baseline)" if letter == comparison.runs[0][0] else ""
     systems = ", ".join(sorted({result.spec.label for result in run.results}))
-    return f"{letter}{role}: {run.path.name}, {local_time(run.started_at)}, {run.status}: {systems}"
+    return f"{letter}{role}: {run.path.name}, {local_time(run.started_at)}, {run.status_words}: {systems}"
 
 
-def _differences(found: Sequence[Difference]) -> Iterable[RenderableType]:
-    if not found:
-        yield Paragraph(
-            "Nothing that was recorded differs: host, software, settings in force and campaign are the same."
-        )
+def _differences(comparison: RunComparison) -> Iterable[RenderableType]:
+    if not comparison.differences:
+        words = "Nothing that was recorded differs"
+        if not comparison.unrecorded:
+            words += ": host and what else ran on it, software, settings in force and campaign are the same"
+        yield Paragraph(f"{words}.")
+        yield from map(bullet, map(_not_recorded, comparison.unrecorded))
         return
     yield heading("What differs")
     for kind, title in _TITLES.items():
-        own = [difference for difference in found if difference.kind == kind]
-        shown = own[:SETTINGS_SHOWN] if kind == "settings" else own
+        of_kind = [difference for difference in comparison.differences if difference.kind == kind]
+        gaps = [gap for gap in comparison.unrecorded if gap.kind == kind]
+        shown = of_kind[:SETTINGS_SHOWN] if kind == "settings" else of_kind
         for difference in shown:
             yield bullet(f"{title}: {difference.words}")
-        if len(own) > len(shown):
-            yield bullet(f"{title}: {len(own) - len(shown)} more (--json has all)")
-        if not own:
-            yield bullet(f"{title}: the same")
+        if len(of_kind) > len(shown):
+            yield bullet(f"{title}: {len(of_kind) - len(shown)} more (--json has all)")
+        if not of_kind:
+            yield bullet(f"{title}: the same{', as far as it was recorded' if gaps else ''}")
+        yield from map(bullet, map(_not_recorded, gaps))
+
+
+def _not_recorded(gap: Unrecorded) -> str:
+    """What nobody can say whether it is the same."""
+    return f"{_TITLES[gap.kind]}: not recorded in {listed(gap.letters)}: {gap.what}"
 
 
 def _title(pair: Pair, comparison: RunComparison) -> str:
@@ -110,10 +122,17 @@ def _style(verdict: Verdict) -> str:
 
 
 def _how_sure(comparison: RunComparison) -> str:
+    """What a ratio is, and what it can't show."""
+    if any(ratio.repeated for pair in comparison.pairs for ratio in pair.ratios):
+        what = (
+            "x: the ratio of the geometric means over blocks, with its 95% interval; 'no difference' where that lies "
+            f"within the noise threshold ({percent(comparison.noise)}, and the steps of a search beyond it)."
+        )
+    else:
+        what = "x: the ratio of two figures, too few for an interval."
     return (
-        "x: the ratio of the geometric means over blocks, with its 95% interval; 'no difference' where that lies "
-        f"within {percent(comparison.noise)} of 1. Runs were measured at different times, so what changed on the host "
-        "in between counts as a difference too: the surest comparison is one campaign with both systems in it."
+        f"{what} Runs were measured at different times, so what changed on the host in between counts as a difference "
+        "too: the surest comparison is one campaign with both systems in it."
     )
 
 
@@ -128,6 +147,7 @@ def content(compared: RunComparison) -> dict[str, Any]:
         "unequal": list(compared.unequal),
         "noise_threshold": compared.noise,
         "differences": plain(compared.differences),
+        "unrecorded": plain(compared.unrecorded),
         "comparisons": [_content(pair) for pair in compared.pairs],
         "unmatched": list(compared.unmatched),
         "unreadable": list(compared.unreadable),
@@ -166,6 +186,7 @@ def markdown(comparison: RunComparison) -> str:
     lines += [f"- {escaped(sentence)}" for sentence in (*comparison.unmatched, *comparison.unreadable)]
     lines += ["", f"<details><summary>What differs ({len(comparison.differences)})</summary>", ""]
     lines += [f"- {_TITLES[difference.kind]}: {escaped(difference.words)}" for difference in comparison.differences]
+    lines += [f"- {escaped(_not_recorded(gap))}" for gap in comparison.unrecorded]
     return "\n".join([*lines, "", "</details>", "", escaped(_how_sure(comparison))]) + "\n"
 
 
@@ -198,7 +219,7 @@ def published_runs(runs: Sequence[StoredRun], outcome: PublishedOutcome) -> Rend
     parts: list[RenderableType] = []
     for letter, run in zip(LETTERS, runs, strict=False):
         systems = ", ".join(sorted({result.spec.system for result in run.results}))
-        parts.append(Paragraph(f"Run {letter}: {run.path.name} ({systems}; {run.status})"))
+        parts.append(Paragraph(f"Run {letter}: {run.path.name} ({systems}; {run.status_words})"))
     if len(runs) > 1:
         note = "A ratio is taken within one run where that run has both figures, otherwise between runs."
         parts.append(Paragraph(note))

@@ -10,7 +10,8 @@ from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.comparison.within import Ratio
 from tidegauge.durability import levels_equal
 from tidegauge.model.trial import MeasuredResult, point_words, with_form
-from tidegauge.numbers import factor, in_unit, percent, plural
+from tidegauge.numbers import factor, in_unit, listed, percent, plural
+from tidegauge.statistics.figures import FINDING_FIGURES
 from tidegauge.statistics.intervals import (
     BLOCKS_MAX,
     BLOCKS_MIN,
@@ -65,6 +66,8 @@ REPEATS_FIRST = 5
 """Repeats to begin with: they show the spread, and with 80 % power a difference of about twice it."""
 REPEATS_SUGGESTED_MAX = 50
 ONE_BLOCK = "one block that both have is no evidence of a difference"
+NO_BLOCK = "no block that both have, and one block of a system is no evidence of a difference"
+ONE_SEARCH = "one search each is no evidence of a difference"
 
 
 def ratios_of(run: StoredRun) -> list[Ratio]:
@@ -74,8 +77,9 @@ def ratios_of(run: StoredRun) -> list[Ratio]:
 
 
 HOW_SURE = (
-    f"x: the geometric mean of the ratios of all blocks, with its {CONFIDENCE:.0%} interval. Each interval is for "
-    "itself: of 20 comparisons of equal systems about one shows a difference."
+    "x: the geometric mean of the ratios of the blocks that both have, else the ratio of their geometric means, with "
+    f"its {CONFIDENCE:.0%} interval. Each interval is for itself: of 20 comparisons of equal systems about one shows a "
+    "difference."
 )
 
 
@@ -95,9 +99,15 @@ def claim(ratio: Ratio) -> str:
     names = (with_form(ratio.system, ratio.forms[0]), with_form(ratio.baseline, ratio.forms[1]))
     what = f"{names[0]}'s {ratio.figure} is {times(ratio.comparison)} {names[1]}'s"
     if not ratio.repeated:
-        single = len(ratio.values) == len(ratio.baseline_values) == 1
-        return f"{what} ({both(ratio)}); {NO_EVIDENCE if single else ONE_BLOCK}."
+        return f"{what} ({both(ratio)}); {no_evidence(ratio)}."
     return f"{what}, {rests_on(ratio)} ({both(ratio)}): {verdict_words(ratio.comparison)}."
+
+
+def no_evidence(ratio: Ratio) -> str:
+    """Why a ratio without an interval says little."""
+    if len(ratio.values) == len(ratio.baseline_values) == 1:
+        return ONE_SEARCH if ratio.name in FINDING_FIGURES else NO_EVIDENCE
+    return ONE_BLOCK if ratio.comparison.paired else NO_BLOCK
 
 
 def both(ratio: Ratio) -> str:
@@ -128,6 +138,8 @@ def verdict_words(comparison: Comparison) -> str:
     if comparison.verdict is not Verdict.INCONCLUSIVE:
         return comparison.verdict.value
     needed = comparison.blocks_needed
+    if needed is None and comparison.blocks >= BLOCKS_MIN:
+        return "inconclusive, the difference is within the steps in which the figure comes"
     if needed is None:
         return "inconclusive, at least 3 blocks are needed"
     if needed > BLOCKS_MAX:
@@ -150,8 +162,9 @@ def objection(block: Block, across_levels: bool = False) -> str:
         return ""
     name = named(block.experiment, block.point)
     if not (across_levels or levels_equal(block.results)):
-        return f"{name}: not compared, since the systems do not give the same durability level."
+        return f"{name}: not compared, since the systems are not known to give the same durability level."
     unusable = [system for system in block.systems if not block.usable(system)]
     if unusable:
-        return f"{name}: not compared with {', '.join(unusable)}, which has no valid trial."
+        have = "has" if len(unusable) == 1 else "have"
+        return f"{name}: not compared with {listed(unusable)}, which {have} no valid trial."
     return ""

@@ -103,7 +103,7 @@ def _details(run: StoredRun, result: TrialResult) -> TrialDetails:
 def parts(run: StoredRun) -> Iterable[RenderableType]:
     """For a terminal; nothing where there is nothing to add."""
     return apart(
-        headed("All trials merged", map(merged_words, merged(run))),
+        headed("All usable trials merged", map(merged_words, merged(run))),
         headed("Within each trial, 95% (it does not predict other trials)", map(within_words, within(run))),
     )
 

@@ -23,6 +23,7 @@ from tidegauge.report.layout import (
     apart,
     bullet,
     columns,
+    headed,
     heading,
     indented,
 )
@@ -135,9 +136,10 @@ def _advice(advice: Sequence[Advice]) -> Iterable[RenderableType]:
     yield heading(f"Worth changing: {len(wanting)}" if wanting else "Worth changing: nothing")
     for item in wanting:
         yield bullet(f"{item.subject}: {item.found}. Why it matters: {item.why}. {_to_do(item.change)}", "yellow")
-    yield Text("")
-    yield heading("As it should be")
-    yield from (bullet(f"{item.subject}: {item.found}") for item in advice if item.good)
+    good = [f"{item.subject}: {item.found}" for item in advice if item.good]
+    if good:
+        yield Text("")
+        yield from headed("As it should be", good)
 
 
 def _to_do(change: str) -> str:

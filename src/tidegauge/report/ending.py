@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.config.fields import DATA_KEYS, option_of
-from tidegauge.model.attest import Means
+from tidegauge.model.attest import Means, Verdict
+from tidegauge.model.disturbance import Disturbed, Harm
 from tidegauge.model.events import LEFT_OUT
+from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity
 from tidegauge.model.use import Resource
 from tidegauge.numbers import plural
@@ -21,7 +23,7 @@ from tidegauge.plain import grouped
 from tidegauge.report import thresholds
 from tidegauge.report.compare import REPEATS_FIRST
 from tidegauge.report.layout import shown_path
-from tidegauge.report.levels import Standing, standing
+from tidegauge.report.levels import Standing, by_point, standing
 from tidegauge.report.names import SystemNames, names_of
 from tidegauge.statistics.classify import (
     BUSY_CONSUMER_REMEDY,
@@ -35,8 +37,13 @@ from tidegauge.statistics.classify import (
     UNSTEADY,
     UNSTEADY_WARMUP,
 )
+from tidegauge.store.omb import kept_omb_files
 from tidegauge.store.read import StoredRun
-from tidegauge.thresholds import Outcome
+from tidegauge.thresholds import Outcome, repeats_may_decide
+
+ONCE_FIXED = "Once its cause is fixed, run it again: "
+OTHERS_SHARE_MIN = 0.05
+"""Of the CPUs: programs that are no part of a trial and had less made nothing of it INVALID."""
 
 
 def command_words(run: StoredRun, verb: Sequence[str], repeat: int | None = None) -> list[str]:
@@ -87,11 +94,15 @@ def _overrides_as_text(environment: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing to act on. `bad`: figures must not be used as they are; `remedy`: what to do, "" where `text` says."""
+    """One thing to act on. `bad`: figures must not be used as they are; `remedy`: what to do, "" where `text` says.
+
+    `failed_trial`: the trial that failed, if that is what it is about.
+    """
 
     text: str
     remedy: str
     bad: bool = False
+    failed_trial: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,10 +113,12 @@ class Worth:
     more: int
 
 
-_LONGER = "measure longer (campaigns/careful.yaml does)"
+_CAREFUL = "careful.yaml"
+_LONGER = f"measure longer (campaigns/{_CAREFUL} does)"
+_CLOSE_OTHERS = "close other programs, or use a machine with more CPUs"
 _KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    ((CPU_WAIT,), "the clients waited for a CPU", "close other programs, or use a machine with more CPUs"),
-    ((DISK_BUSY,), "something else was writing to the disk", "end it, or choose another disk (data-directory)"),
+    ((CPU_WAIT,), "the clients waited for a CPU", _CLOSE_OTHERS),
+    ((DISK_BUSY,), "the disk was busy already", "end what writes to it, or choose another disk (data-directory)"),
     ((NOT_KEPT_UP,), "the rate was more than the system takes", "give a lower rate: these times grow with the trial"),
     ((GENERATOR_FIRST,), "the generator was at its limit first", "add producers, or CPUs: the system may do more"),
     ((NEAR_GENERATOR,), "the load generator was near its limit", "use more of them (--workers), or more CPUs"),
@@ -124,10 +137,22 @@ def worth_acting_on(run: StoredRun) -> Worth:
     covered = len(left_out)
     for beginnings, what, remedy in _KINDS:
         affected = [result for result in results if any(said.startswith(beginnings) for said in result.warnings)]
+        if NOT_KEPT_UP in beginnings:
+            # Of an INVALID trial nobody knows whether it was the system.
+            affected = [result for result in affected if result.validity is not Validity.INVALID]
         covered += sum(said.startswith(beginnings) for result in affected for said in result.warnings)
         if affected:
             busy = f"{what} ({busy_words(affected)})" if CPU_WAIT in beginnings else what
-            found.append(Advice(f"{where_words(affected, len(results), names)} {busy}", remedy))
+            # A careful run is as long already.
+            careful = remedy == _LONGER and Path(run.campaign_path).name == _CAREFUL
+            advised = _for_more_cpu(affected) if CPU_WAIT in beginnings else "measure longer" if careful else remedy
+            found.append(Advice(f"{where_words(affected, len(results), names)} {busy}", advised))
+    noted = [result for result in results if any(one.harm is Harm.NOTED for one in result.disturbances)]
+    if noted:
+        worst = next(one for one in noted[0].disturbances if one.harm is Harm.NOTED)
+        as_in = ", in the first of them" if len(noted) > 1 else ""
+        found.append(Advice(f"{where_words(noted, len(results), names)}{as_in} {worst.words}", worst.remedy))
+        covered += sum(one.harm is Harm.NOTED for result in noted for one in result.disturbances)
     reasons = sum(bool(result.reasons) for result in results)
     remarks = sum(len(result.reasons) + len(result.warnings) + len(result.errors) for result in results)
     return Worth(tuple(found), remarks - reasons + len(run.notes) + len(run.terms.advice) - covered)
@@ -154,20 +179,36 @@ def busy_words(results: Sequence[MeasuredResult]) -> str:
 
 def reason_words(result: TrialResult) -> str:
     """The first reason why a trial is not VALID, without what to do about it."""
-    return result.reasons[0].removesuffix(_remedy(result.reasons[0])) if result.reasons else "no reason is recorded"
+    return result.reasons[0].removesuffix(_remedies(result)[0]) if result.reasons else "no reason is recorded"
 
 
-def _remedy(reason: str) -> str:
-    """What a reason ends with, where it says what to do about it; "" where it doesn't."""
-    remedies = (OWN_LAG_REMEDY, BUSY_CONSUMER_REMEDY, CATCHING_UP_REMEDY)
-    return next((remedy for remedy in remedies if reason.endswith(remedy)), "")
+def _first_reason(results: Sequence[TrialResult]) -> str:
+    """Why the first of several is not VALID: its figures, and its reason, need not be those of the others."""
+    words = reason_words(results[0])
+    return f"the first because {words}" if len(results) > 1 else words
+
+
+def _remedies(result: TrialResult) -> list[str]:
+    """What each reason ends with, where it says what to do about it; "" where it doesn't."""
+    disturbances = result.disturbances if isinstance(result, MeasuredResult) else ()
+    remedies = (OWN_LAG_REMEDY, BUSY_CONSUMER_REMEDY, CATCHING_UP_REMEDY, *(f" ({one.remedy})" for one in disturbances))
+    return [next((remedy for remedy in remedies if reason.endswith(remedy)), "") for reason in result.reasons]
+
+
+def _remedy(result: TrialResult) -> str:
+    """What to do about the first of its reasons that says so; "" if none does."""
+    first = next(filter(None, _remedies(result)), "")
+    return first.removeprefix(" (").removesuffix(")")
 
 
 def _durability(run: StoredRun) -> list[Advice]:
+    """The worst that is to be said of it, with the points of a sweep of which it is."""
     stands = standing(run.results)
     if not run.results or stands is Standing.KEPT:
         return []
-    return [Advice(f"Durability: {stands.value}", "`tidegauge show` names the settings that decide it", bad=True)]
+    where = [at for at, results in by_point(run.results) if at and standing(results) is stands]
+    at = f" at {'; '.join(where)}" if where else ""
+    return [Advice(f"Durability{at}: {stands.value}", "`tidegauge show` names the settings that decide it", bad=True)]
 
 
 def _failed(run: StoredRun, names: SystemNames) -> list[Advice]:
@@ -176,7 +217,7 @@ def _failed(run: StoredRun, names: SystemNames) -> list[Advice]:
         (f"{names.of(trial.spec.system)}'s {trial.spec.experiment}" if trial.spec else trial.trial_id, trial)
         for trial in failed
     ]
-    return [Advice(f"{who} {trial.status_words}", "", bad=True) for who, trial in whose]
+    return [Advice(f"{who} {trial.status_words}", "", bad=True, failed_trial=trial.trial_id) for who, trial in whose]
 
 
 def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advice]:
@@ -185,9 +226,8 @@ def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advic
     for validity in (Validity.INVALID, Validity.DOUBTFUL):
         affected = [result for result in results if result.validity is validity]
         if affected:
-            words = f"{where_words(affected, len(results), names)}: {validity.shown}, {reason_words(affected[0])}"
-            remedy = next(filter(None, map(_remedy, affected[0].reasons)), "").strip(" ()")
-            found.append(Advice(words, remedy, bad=validity is Validity.INVALID))
+            words = f"{where_words(affected, len(results), names)}: {validity.shown}, {_first_reason(affected)}"
+            found.append(Advice(words, _remedy(affected[0]), bad=validity is Validity.INVALID))
     return found
 
 
@@ -196,26 +236,33 @@ class End(StrEnum):
 
     INTERRUPTED = "interrupted"
     FAILED = "failed"
-    THRESHOLD = "a threshold was missed"
-    REFUTED = "durability was refuted"
-    BROKEN = "messages were lost or damaged"
-    INVALID = "a question stays open"
+    THRESHOLD = "threshold missed"
+    REFUTED = "durability refuted"
+    BROKEN = "messages broken"
+    INVALID = "question open"
     GOOD = "good"
 
 
 @dataclass(frozen=True)
 class Ending:
-    """`why`: what happened; `what`: what to do, with the command. Both are complete sentences, "" for a GOOD end."""
+    """`why`: what happened; `what`: what to do, with the command. Both are complete sentences, "" for a GOOD end.
+
+    `failed_trial`: the first trial that failed, where the end is about it.
+    """
 
     end: End
     why: str = ""
     what: str = ""
+    failed_trial: str = ""
 
 
-def ending(run: StoredRun, program: str = "tidegauge") -> Ending:
-    """The first of `End` that is so. `program`: how the user calls Tidegauge."""
+def ending(run: StoredRun, program: str = "tidegauge", *, reason_shown: bool = False) -> Ending:
+    """The first of `End` that is so. `program`: how the user calls Tidegauge.
+
+    `reason_shown`: whether why the run failed was just shown, and is not to be said again.
+    """
     if run.status != "finished":
-        return _unfinished(run, program)
+        return _unfinished(run, program, reason_shown)
     ruled = thresholds.rulings(run)
     results = [result for result in run.measured if not result.spec.exploratory]
     missed = [ruling for ruling in ruled if ruling.outcome is Outcome.MISSED]
@@ -224,13 +271,31 @@ def ending(run: StoredRun, program: str = "tidegauge") -> Ending:
         return Ending(End.THRESHOLD, _stop(why), f"All of them: {program} show {shown_path(run.path)}")
     refuted = [finding for finding in run.findings if finding.refuted]
     if refuted:
-        why = f"what {names_of(run).of(refuted[0].system)} acknowledged was lost in a power cut: durability is refuted"
+        who = names_of(run).of(refuted[0].system)
+        why = f"what {who} acknowledged {_broken_how(refuted[0])}: durability is refuted"
         return Ending(End.REFUTED, _stop(why), f"The witness: {program} show {shown_path(run.path)}")
     broken = [result for result in results if result.lost or result.corrupt]
     if broken:
-        why = f"{where_words(broken, len(results), names_of(run))} acknowledged messages were lost or damaged"
+        why = f"{where_words(broken, len(results), names_of(run))} {_broken_what(broken)}"
         return Ending(End.BROKEN, _stop(why), f"Which, and the servers' logs: {program} show {shown_path(run.path)}")
     return _open(run, results, program)
+
+
+def _broken_how(finding: Finding) -> str:
+    """What became of acknowledged messages, and in what: a power cut, or what is less than one."""
+    refuted = [kept for kept in finding.attestations if kept.verdict is Verdict.REFUTED]
+    named = next((kept.label for kept in refuted), "")
+    lost = not refuted or any(kept.lost for kept in refuted)
+    became = "was lost" if lost else "was damaged, or not there each time it was read,"
+    return f"{became} ({named})" if named else f"{became} in a power cut"
+
+
+def _broken_what(broken: Sequence[MeasuredResult]) -> str:
+    """What happened to messages in these trials. Of one that arrived damaged nobody knows if it was acknowledged."""
+    lost = any(result.lost for result in broken)
+    if lost and any(result.corrupt for result in broken):
+        return "acknowledged messages were lost, and messages arrived damaged"
+    return "acknowledged messages were lost" if lost else "messages arrived damaged"
 
 
 def _open(run: StoredRun, results: Sequence[MeasuredResult], program: str) -> Ending:
@@ -239,39 +304,94 @@ def _open(run: StoredRun, results: Sequence[MeasuredResult], program: str) -> En
     again = again_words(run, program)
     if invalid:
         where = where_words(invalid, len(results), names_of(run))
-        busy = busy_words([*invalid, *results])
+        # That it was busy in another trial made nothing of these INVALID.
+        busy = busy_words(invalid)
         machine = f" The machine was busy ({busy})." if busy else ""
-        why = f"{_stop(f'{where} figures may not be used, {reason_words(invalid[0])}')}{machine}"
-        return Ending(End.INVALID, why, f"Close other programs and run it again: {again}")
+        why = _stop(f"{where} figures may not be used, {_first_reason(invalid)}")
+        return Ending(End.INVALID, f"{why}{machine}", f"{_before_again(invalid, busy)}{again}")
     undecided = [finding for finding in run.findings if not finding.decided]
     if undecided:
         first = undecided[0]
         why = f"{first.experiment} has no answer for {names_of(run).of(first.system)}: {first.summary[0]}"
-        return Ending(End.INVALID, _stop(why), f"Once its cause is fixed, run it again: {again}")
+        return Ending(End.INVALID, _stop(why), f"{ONCE_FIXED}{again}")
     ruled = [ruling for ruling in thresholds.rulings(run) if ruling.outcome is Outcome.INCONCLUSIVE]
     if ruled:
         why = f"a threshold could not be decided, {thresholds.sentence(ruled[0])}"
-        return Ending(End.INVALID, _stop(why), f"With more repeats: {again_words(run, program, REPEATS_FIRST)}")
+        more = f"With more repeats: {again_words(run, program, REPEATS_FIRST)}"
+        rest = f"What is known of it: {program} show {shown_path(run.path)}"
+        return Ending(End.INVALID, _stop(why), more if repeats_may_decide(ruled[0]) else rest)
     return Ending(End.GOOD)
 
 
-def _unfinished(run: StoredRun, program: str) -> Ending:
+def _before_again(invalid: Sequence[MeasuredResult], busy: str) -> str:
+    """What to do before a run of which something is INVALID is made again: what helps against its cause."""
+    known = [one.remedy for result in invalid for one in result.disturbances if one.harm is Harm.INVALID]
+    remedies = [*known, *([] if busy else filter(None, map(_remedy, invalid)))]
+    if not remedies and busy:
+        return _others_leave(invalid)
+    if not remedies:
+        return ONCE_FIXED
+    return f"{remedies[0][:1].upper()}{remedies[0][1:]}. Then run it again: "
+
+
+def _others_leave(busy: Sequence[MeasuredResult]) -> str:
+    """What helps a machine that was busy: that others leave it, unless it was busy without them."""
+    if _without_others(busy):
+        return "On a machine with more CPUs, or at a lower rate, run it again: "
+    return "Close other programs and run it again: "
+
+
+def _without_others(busy: Sequence[MeasuredResult]) -> bool:
+    """Whether programs that are no part of these trials are known to have had next to nothing of the CPUs."""
+    shares = [
+        account.disturbing / account.cpus
+        for result in busy
+        for account in result.accounts
+        if account.disturbing is not None
+    ]
+    return bool(shares) and max(shares) < OTHERS_SHARE_MIN
+
+
+def _for_more_cpu(waited: Sequence[MeasuredResult]) -> str:
+    """What gives clients a CPU that waited for one: a quota that held them back is the first that helps."""
+    disturbances = [one for result in waited for one in result.disturbances]
+    quota = next((one.remedy for one in disturbances if one.what is Disturbed.QUOTA), "")
+    if quota:
+        return quota
+    if _without_others(waited):
+        return "use a machine with more CPUs (other programs took next to none)"
+    return _CLOSE_OTHERS
+
+
+def _unfinished(run: StoredRun, program: str, reason_shown: bool) -> Ending:
     kept = f"{len(run.results)} of {run.trials_expected} trials are kept"
     resume = f"To go on with it: {program} run --resume {shown_path(run.path)}"
     start = f"Start it again: {again_words(run, program)}"
     what = resume if run.meaning is not None else start
     if run.status == "interrupted":
         return Ending(End.INTERRUPTED, f"Interrupted; {kept}.", what)
-    failed = [trial for trial in run.trials if trial.result is None]
-    reason = f"{failed[0].trial_id} ({failed[0].why or failed[0].status})" if failed else run.reason or run.status
-    many = f"{plural(len(failed), 'trial')} failed, first {reason}" if failed else reason
-    return Ending(End.FAILED, _stop(f"{many}; {kept}"), what)
+    failed = [trial for trial in run.trials if trial.status == "failed"]
+    if not failed:
+        reason = (run.reason or run.status).rstrip(".")
+        return Ending(End.FAILED, _stop(kept if reason_shown else f"{reason}; {kept}"), what)
+    first = failed[0]
+    which = first.trial_id if reason_shown else f"{first.trial_id} ({first.why or first.status})"
+    many = f"{plural(len(failed), 'trial')} failed, first {which}"
+    return Ending(End.FAILED, _stop(f"{many}; {kept}"), what, first.trial_id)
 
 
-def again_words(run: StoredRun, program: str, repeat: int | None = None) -> str:
-    """The command that makes the run's campaign again with its options, repeated so often if given."""
+def again_words(run: StoredRun, program: str, repeat: int | None = None, *, by_file: bool = False) -> str:
+    """The command that makes the run's campaign again with its options, repeated so often if given.
+
+    `by_file`: name the campaign's file also where there is a shorter command.
+    """
     path = Path(run.campaign_path)
-    ready = run.name == path.stem == "quick"
+    drivers = [name.removeprefix("driver-") for name in kept_omb_files(run.path) if name.startswith("driver-")]
+    if drivers:
+        # Where the driver file is, the run does not know: what it keeps of it has no password.
+        words = ["omb", shown_path(path), "--driver", drivers[0]]
+        return f"{program} {shlex.join(words)} (the driver file by its path, and the options that you gave)"
+    ready = run.name == path.stem == "quick" and not by_file
     verb = ["quick"] if ready else ["run", shown_path(path) if path.name else "CAMPAIGN"]
     return f"{program} {shlex.join(command_words(run, verb, repeat))}"
 

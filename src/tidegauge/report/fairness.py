@@ -28,8 +28,9 @@ def headline(terms: Terms) -> str:
     reasons = ["allowed with --allow-unequal"] if terms.allowed else []
     if any(tilt.stage is Stage.IN_FORCE for tilt in terms.unequal):
         reasons.append("seen in what was in force")
-    count = plural(len(terms.unequal), "setting")
-    return f"{MARK} comparison ({count}, {' and '.join(reasons)}). Its figures are not on equal terms:"
+    count = plural(len(terms.unequal), "difference")
+    why = ", ".join(filter(None, (count, " and ".join(reasons))))
+    return f"{MARK} comparison ({why}). Its figures are not on equal terms:"
 
 
 def run_parts(terms: Terms) -> Iterable[RenderableType]:

@@ -15,9 +15,10 @@ from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import LoadResult, TrialSpec, Validity, point_words
 from tidegauge.numbers import MISSING, count, ms, short
 from tidegauge.plain import grouped
-from tidegauge.report.layout import ColumnGroup, FigureTable, apart, columns, heading
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, apart, columns, heading
 from tidegauge.report.names import SystemNames
 from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Remark, in_order, labelled, reduced_group
+from tidegauge.statistics.figures import FIGURES
 
 NOTE = (
     "Faults: seconds without any acknowledgement, and without a message for some subscription, by whole seconds; the "
@@ -34,6 +35,12 @@ def faults_table(block: Block) -> FigureTable | None:
         for system in block.systems
         for number, found in enumerate(faults_by_number(block.loads_of(system)), 1)
     ]
+    unknown = {system for system in block.systems if any(map(_loss_unknown, block.loads_of(system)))}
+    lost = tuple(
+        MISSING if system in unknown else _lost(found)
+        for system in block.systems
+        for found in faults_by_number(block.loads_of(system))
+    )
     if not rows:
         return None
     by_row = [found for _, found in rows]
@@ -48,9 +55,14 @@ def faults_table(block: Block) -> FigureTable | None:
         ),
         group("response p99, ms", ms, {"before": lambda r: r.p99_before_ms, "worst": lambda r: r.p99_worst_ms}),
         ColumnGroup("normal", columns(by_row, {"after, s": _normal})),
-        ColumnGroup("messages", (failed, *columns(by_row, {"lost": _lost}), *others)),
+        ColumnGroup("messages", (failed, Column("lost", lost), *others)),
     )
     return FigureTable("system and fault", tuple(label for label, _ in rows), groups)
+
+
+def _loss_unknown(load: LoadResult) -> bool:
+    """Whether nobody knows if messages of a trial were lost: then nobody knows it of its faults."""
+    return FIGURES["lost"].of(load) is None
 
 
 def fault_notes(block: Block) -> list[str]:

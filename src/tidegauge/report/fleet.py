@@ -67,7 +67,7 @@ def hosts_report(hosts: Sequence[FleetHost], states: Mapping[str, HostState] | N
     """`fleet status`; in `fleet check` with what each host says of itself."""
     shown = [
         Column("role", tuple(host.role or MISSING for host in hosts), words=True),
-        Column("state", tuple("there" if host.alive else "LOST" for host in hosts), words=True),
+        Column("state", tuple(_state(host) for host in hosts), words=True),
     ]
     if states:
         known = [states.get(host.address) for host in hosts]
@@ -80,6 +80,12 @@ def hosts_report(hosts: Sequence[FleetHost], states: Mapping[str, HostState] | N
             Column("name", tuple(state.hostname if state else MISSING for state in known), words=True),
         ]
     return FigureTable("host", tuple(host.address for host in hosts), (ColumnGroup("", tuple(shown)),))
+
+
+def _state(host: FleetHost) -> str:
+    if not host.alive:
+        return "LOST"
+    return "OTHER VERSION" if host.refused else "there"
 
 
 def _clock(state: HostState | None) -> str:
@@ -112,8 +118,8 @@ def _links(links: Sequence[Link]) -> Iterable[RenderableType]:
     # Where there are many, the ones that one would look for: the slowest.
     shown = sorted(links, key=lambda link: link.bytes_per_s)[:_LINKS_SHOWN_MAX]
     shown.sort(key=lambda link: (link.from_address, link.to_address))
-    left = len(links) - len(shown)
-    yield heading(f"Links{f' (the slowest {len(shown)} of {len(links)}; --json has all)' if left else ''}")
+    cut = f" (the slowest {len(shown)} of {len(links)}; --json has all)" if len(links) > len(shown) else ""
+    yield heading(f"Links{cut}")
     rates = columns(shown, {"MB/s": lambda link: _mb(link.bytes_per_s)})
     trips = columns(
         shown,

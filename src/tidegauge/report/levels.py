@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
+from tidegauge.attestation.record import REFUTED
 from tidegauge.durability import LEVELS, as_asked, equal_at_point, levels_found, results_by_point
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
 from tidegauge.model.trial import TrialResult, point_words
@@ -13,7 +14,7 @@ from tidegauge.model.trial import TrialResult, point_words
 class Standing(StrEnum):
     """What is to be said of the durability of all systems together, the best first."""
 
-    KEPT = "one level for all, as asked"
+    KEPT = "as asked"
     NOT_AS_ASKED = "one level for all, but not as asked"
     NOT_EQUAL = "levels differ"
     UNKNOWN = "no level could be read back"
@@ -35,9 +36,9 @@ def _standing(results: Sequence[TrialResult]) -> Standing:
 
 
 def meaning(level: int | None) -> str:
-    """What an acknowledgement means at a level."""
+    """What an acknowledgement means at a level; another version of Tidegauge may have others."""
     found = (f"when a message is acknowledged, {known.meaning}" for known in LEVELS if known.number == level)
-    return next(found, "what an acknowledgement means could not be read back")
+    return next(found, "what this level promises is not known")
 
 
 def short_name(level: int | None) -> str:
@@ -47,7 +48,8 @@ def short_name(level: int | None) -> str:
 
 def witnesses(results: Sequence[TrialResult]) -> str:
     """By what the levels are known: "settings read back", and where all systems agree "and seen in system calls"."""
-    seen = all(_agrees(finding) for _, finding in levels_found(results).values())
+    points = results_by_point(results).values()
+    seen = all(_agrees(finding) for own in points for _, finding in levels_found(own).values())
     return "settings read back" + (" and seen in system calls" if seen else "")
 
 
@@ -110,18 +112,51 @@ def _headline(results: Sequence[TrialResult]) -> str:
         return ""
     stands = _standing(results)
     if stands is Standing.UNKNOWN:
-        return f"Durability is UNKNOWN ({', '.join(found)}): the settings that decide it could not be read, see below."
+        each = ", ".join(f"{system}, declared {choice.level}" for system, (choice, _) in found.items())
+        return f"Durability is UNKNOWN ({each}): what was reported does not decide it."
     if stands is Standing.NOT_EQUAL:
-        each = ", ".join(f"{system} {_given(finding)}{_form(choice)}" for system, (choice, finding) in found.items())
+        each = ", ".join(
+            f"{system} {_given(choice, finding)}{_form(choice)}" for system, (choice, finding) in found.items()
+        )
         return f"Durability is NOT EQUAL ({each}): don't compare these figures."
     level = next(iter(found.values()))[1].level
     whom = "for every system" if len(found) > 1 else f"for {next(iter(found))}"
     kept = stands is Standing.KEPT
-    decided_there = any(choice.as_found for choice, _ in found.values())
-    asked = ("as found" if decided_there else "as asked") if kept else "NOT AS ASKED, see below"
+    asked = asked_words(found) if kept else "NOT AS ASKED"
     seen = all(_agrees(finding) for _, finding in found.values())
     witnesses = "read back from the running servers" + (" and seen in their system calls" if seen else "")
-    return f"Durability: level {level} {whom}{forms(found)}, {asked}, {witnesses}: {meaning(level)}."
+    promise = f"Durability: level {level} {whom}{forms(found)}, {asked}, {witnesses}: {meaning(level)}."
+    return f"{promise}{refuted_words(found)}{caveat_words(results)}"
+
+
+def refuted_words(found: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
+    """As a sentence, which systems lost in earlier cuts what their level promises to keep; "" without any."""
+    lost = {
+        system: finding.attested.removeprefix(REFUTED)
+        for system, (_, finding) in found.items()
+        if finding.attested.startswith(REFUTED)
+    }
+    cuts = "; ".join(f"{system}{words}" for system, words in lost.items())
+    return f" But earlier cuts with these settings REFUTED it: {cuts}." if lost else ""
+
+
+def asked_words(found: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
+    """Of levels that are kept: "as asked", or "as found" where a cluster of others decides any of them."""
+    return "as found" if any(choice.as_found for choice, _ in found.values()) else "as asked"
+
+
+def caveats(results: Sequence[TrialResult]) -> dict[str, list[str]]:
+    """By system, what must be read with its level, in any of its trials."""
+    said: dict[str, dict[str, None]] = {}
+    for result in results:
+        said.setdefault(result.spec.system, {}).update(dict.fromkeys(result.level.caveats))
+    return {system: list(words) for system, words in sorted(said.items()) if words}
+
+
+def caveat_words(results: Sequence[TrialResult]) -> str:
+    """The same as a sentence: " But kafka@attached: topic a: ..."; "" without any."""
+    said = caveats(results)
+    return f" But {'; '.join(f'{system}, {words}' for system, each in said.items() for words in each)}." if said else ""
 
 
 def details(results: Sequence[TrialResult]) -> list[str]:
@@ -133,11 +168,15 @@ def details(results: Sequence[TrialResult]) -> list[str]:
 def _details(results: Sequence[TrialResult]) -> list[str]:
     lines = []
     for system, (choice, finding) in levels_found(results).items():
-        given = _given(finding) + _form(choice)
+        given = _given(choice, finding) + (_form(choice) if finding.level else "")
         given += f", {finding.attested}" if finding.attested else ""
-        asked = "" if finding.level == choice.level else f", {_wanted(choice)} level {choice.level}"
+        same = finding.level in (choice.level, None)
+        asked = "" if same else f", {_wanted(choice)} level {choice.level}"
         lines.append(f"{system}: {given}{asked}{_witnesses(finding)}")
         lines += [f"{system}: differs from what was asked: {problem}" for problem in finding.problems]
+    lines += [
+        f"{system}: to be read with its level: {words}" for system, each in caveats(results).items() for words in each
+    ]
     return lines
 
 
@@ -158,5 +197,5 @@ def _wanted(choice: LevelChoice) -> str:
     return "as the cluster decides, instead of the expected" if choice.as_found else "asked for"
 
 
-def _given(finding: LevelFinding) -> str:
-    return "level unknown" if finding.level is None else f"level {finding.level}"
+def _given(choice: LevelChoice, finding: LevelFinding) -> str:
+    return f"level unknown, declared {choice.level}" if finding.level is None else f"level {finding.level}"

@@ -17,7 +17,7 @@ from tidegauge.hosts.space import ASSUMED, FullSpeed, Room, bytes_needed, is_ope
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
-from tidegauge.model.trial import AttestSpec, LoadSpec, TrialSpec
+from tidegauge.model.trial import AttestSpec, LoadSpec, Servers, TrialSpec, point_words
 from tidegauge.model.workload import Arrival, ShareSize, share_sizes
 from tidegauge.numbers import count, duration, gib, listed, local_time, ms, plural, size
 from tidegauge.plain import grouped
@@ -27,7 +27,8 @@ from tidegauge.report import fairness, levels
 from tidegauge.report.findings import planned_faults
 from tidegauge.report.layout import Column, Paragraph, WordTable, apart, headed, heading
 from tidegauge.report.published import published_plan
-from tidegauge.report.tables import in_order
+from tidegauge.report.sending import planned_words
+from tidegauge.report.tables import axis_name, in_order
 from tidegauge.report.terminal import workload_words
 from tidegauge.store.read import StoredRun
 
@@ -117,14 +118,15 @@ def share_words(trials: Sequence[TrialSpec], workers: int) -> list[str]:
 def _share(trial: TrialSpec, share: ShareSize) -> str:
     producers = trial.workload.topics * trial.workload.producers
     things = [plural(share.producers, "producer"), plural(share.consumers, "consumer")]
-    topics = f"{share.topics:,} of the topics to create" if share.topics else "no topic to create"
+    if not trial.workload.existing_topics:
+        things.append(f"{share.topics:,} of the topics to create" if share.topics else "no topic to create")
     if not share.producers:
         rate = ""
     elif not isinstance(trial, LoadSpec) or trial.msgs_per_s is None or trial.workload.arrival is Arrival.CLOSED_LOOP:
         rate = f", {share.producers}/{producers} of the rate"
     else:
         rate = f", {count(trial.msgs_per_s * share.producers / producers)} msg/s"
-    return f"{', '.join(things)}, {topics}{rate}"
+    return f"{', '.join(things)}{rate}"
 
 
 def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
@@ -152,7 +154,7 @@ def _rows(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:
             Column("step", tuple(trial.trial_id.partition("-")[0] for trial in first)),
             Column("experiment", tuple(trial.experiment for trial in first)),
             Column("system", tuple(trial.system for trial in first)),
-            *(Column(axis.rpartition(".")[2], tuple(trial.point.get(axis, "") for trial in first)) for axis in axes),
+            *(Column(axis_name(axis), tuple(trial.point.get(axis, "") for trial in first)) for axis in axes),
             Column(DURABILITY, tuple(levels.level_words(trial.choice) for trial in first)),
             Column("load", tuple(map(_load, rows))),
             Column("warm-up", tuple(map(_warm_up, first))),
@@ -172,8 +174,15 @@ def _load(alike: Sequence[TrialSpec]) -> str:
 
 
 def _workloads(trials: Sequence[TrialSpec]) -> list[str]:
-    """What is sent to whom, once for all trials alike; of several, with what distinguishes their trials."""
-    alike = grouped((workload_words(trial.workload), trial) for trial in trials)
+    """What is sent to whom and how, once for all trials alike; of several, with what distinguishes their trials."""
+    compared = grouped(
+        (f"{trial.experiment} {point_words(trial.point)} {trial.workload.neutral()}", trial) for trial in trials
+    )
+    alike = grouped(
+        (f"{workload_words(systems[0].workload)} {planned_words(systems)}".rstrip(), trial)
+        for systems in compared.values()
+        for trial in systems
+    )
     if len(alike) == 1:
         return list(alike)
     return [f"{_apart(own, trials)}{words}" for words, own in alike.items()]
@@ -189,7 +198,7 @@ def _apart(own: Sequence[TrialSpec], trials: Sequence[TrialSpec]) -> str:
     for axis in labels(own[0]):
         values = {labels(trial).get(axis, "") for trial in own}
         if len(values) == 1 and values != {labels(trial).get(axis, "") for trial in trials}:
-            labels_shared.append(f"{axis.rpartition('.')[2]} {values.pop()}".strip())
+            labels_shared.append(f"{axis_name(axis)} {values.pop()}".strip())
     return f"{', '.join(labels_shared)}: " if labels_shared else ""
 
 
@@ -218,19 +227,29 @@ def window_words(trials: Sequence[TrialSpec]) -> list[str]:
     for trial in trials:
         if not isinstance(trial, LoadSpec):
             continue
-        load = trial.workload
-        window = load.window_messages()
-        whole = f"{count(window)} messages ({size(load.window_bytes())}) may be in flight over all producers"
+        load, window = trial.workload, _window_messages(trial)
+        whose = f" of {trial.system}" if window < load.window_messages() else ""
+        window_bytes = window * load.payload.message_bytes
+        whole = f"{count(window)} messages ({size(window_bytes)}) may be in flight over all producers"
         if trial.most_msgs_per_s:
             at_ms = 1000 * window / trial.most_msgs_per_s
             limits = f"this limits {count(trial.most_msgs_per_s)} msg/s once acknowledgements take {ms(at_ms)} ms"
         else:
             limits = f"if acknowledgements take 100 ms, this limits the rate to {count(window * 10)} msg/s"
-        sentences[f"Window: {whole}: {limits}."] = None
+        sentences[f"Window{whose}: {whole}: {limits}."] = None
     shown = list(sentences)
     if len(shown) > WORKLOADS_MAX:
         return [*shown[:WORKLOADS_MAX], f"... and {len(shown) - WORKLOADS_MAX} windows more."]
     return shown
+
+
+def _window_messages(trial: LoadSpec) -> int:
+    """Of all producers together: as the workload bounds them, or as the system's own client settings do if lower."""
+    most = trial.workload.window_messages()
+    if trial.sending is None:
+        return most
+    producers = trial.workload.topics * trial.workload.producers
+    return min(most, max(1, int(trial.sending.in_flight_messages * producers)))
 
 
 def place_words(trials: Sequence[TrialSpec], places: Places) -> str:
@@ -266,7 +285,9 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: P
             f"up to {gib(most)} where the rate is found during the run, if the disk is written at its limit all the "
             f"time ({speed}); the run ends before the disk is full"
         )
-    return f"Disk: {'; '.join(needs)}. Removed after each trial." if needs else ""
+    shared = any(trial.servers is Servers.SHARED for trial in (*known, *unknown))
+    removed = "topics after each trial, the rest with the servers that trials share" if shared else "after each trial"
+    return f"Disk: {'; '.join(needs)}. Removed {removed}." if needs else ""
 
 
 def _room_words(trial: TrialSpec, places: Places) -> str:
@@ -303,12 +324,15 @@ def _alike(trials: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
 def _status(run: StoredRun) -> str:
     marks = [fairness.MARK] if run.terms.unequal else []
     marks += [BRIEF_MARK] if run.overrides.get("scale") == Scale.BRIEF else []
-    return ", ".join((run.status, *marks))
+    return ", ".join((run.status_words, *marks))
 
 
 def offered(trial: TrialSpec) -> str:
     """The load of a planned trial; a rate that depends on an earlier trial as the campaign words it."""
     if trial.workload.arrival is Arrival.CLOSED_LOOP:
         return "closed loop"
+    if isinstance(trial, LoadSpec) and trial.schedule is not None:
+        lowest, highest = trial.schedule.least_msgs_per_s, trial.schedule.most_msgs_per_s
+        return f"{count(lowest)} to {count(highest)} msg/s" if lowest < highest else f"{count(highest)} msg/s"
     rate = trial.msgs_per_s if isinstance(trial, LoadSpec | AttestSpec) else None
     return trial.rate_rule or "set by an earlier trial" if rate is None else f"{count(rate)} msg/s"

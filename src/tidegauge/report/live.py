@@ -48,7 +48,7 @@ PHASES = {
     "ceilings": "measuring",
     "calibrate": "measuring",
     "fetch": "fetching",
-    "settle": "waiting for a calm disk",
+    "settle": "waiting for calm CPUs and disks",
     "start": "starting",
     "ready": "waiting",
     "prepare": "creating",
@@ -271,9 +271,11 @@ def seconds_left(state: LiveState, now_s: float) -> float | None:
 
 
 def _named(state: LiveState) -> str:
-    if not state.trial_id:
-        return f"Before the first of {len(state.trials)} trials" if state.trials else "Before the first trial"
     number = min(len(state.ended) + 1, max(1, len(state.trials)))
+    if not state.trial_id:
+        if state.ended:
+            return f"Before trial {number} of {len(state.trials)}"
+        return f"Before the first of {len(state.trials)} trials" if state.trials else "Before the first trial"
     spec = next((trial for trial in state.trials if trial.trial_id == state.trial_id), None)
     name = f"{spec.experiment} on {spec.system}" if spec else state.trial_id
     return f"Trial {number} of {len(state.trials)}: {name}"

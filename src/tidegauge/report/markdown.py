@@ -13,8 +13,8 @@ from tidegauge.report.findings import by_experiment, finding_remarks
 from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import names_of
 from tidegauge.report.published import CONTRADICTS, counts, verdict_marks
-from tidegauge.report.tables import worker_notes, workers_table
-from tidegauge.report.terminal import host_words, load_words, workload_words
+from tidegauge.report.tables import shows, worker_notes, workers_table
+from tidegauge.report.terminal import block_words, host_words, load_words
 from tidegauge.statistics.figures import Figure, Kind, Shown, figures_shown
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import Outcome
@@ -42,7 +42,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def run_markdown(run: StoredRun) -> str:
     """A run: state, thresholds, durability, a table for each experiment, comparisons."""
-    lines = [f"## {fairness.mark(run.terms.unequal)}Tidegauge: {escaped(run.name)}, {escaped(run.status)}", ""]
+    lines = [f"## {fairness.mark(run.terms.unequal)}Tidegauge: {escaped(run.name)}, {escaped(run.status_words)}", ""]
     lines += [f"**{escaped(fairness.headline(run.terms))}**", ""] if run.terms.unequal else []
     lines += _bullets(tilt.paragraph() for tilt in run.terms.unequal)
     lines += [f"Reason: {escaped(run.reason)}", ""] if run.reason else []
@@ -84,13 +84,13 @@ def _thresholds(run: StoredRun) -> list[str]:
 
 
 def _block(block: Block) -> list[str]:
-    figures = figures_shown(Shown.MARKDOWN)
+    figures = [figure for figure in figures_shown(Shown.MARKDOWN) if shows(figure, block.results)]
     heads = ["system", *(figure.head for figure in figures), "validity"]
     rows = [
         [escaped(block.label(system)), *(_cell(block, system, figure) for figure in figures), _validity(block, system)]
         for system in block.systems
     ]
-    words = f"{escaped(load_words(block.results[0]))}. {escaped(workload_words(block.results[0].spec.workload))}"
+    words = f"{escaped(load_words(block.results[0]))}. {escaped(block_words(block))}"
     own = workers_table(block)
     workers = [*([] if own is None else [*_figure_table(own), ""]), *_bullets(worker_notes([block]))]
     title = escaped(compare.named(block.experiment, block.point))
@@ -99,11 +99,13 @@ def _block(block: Block) -> list[str]:
 
 def _cell(block: Block, system: str, figure: Figure) -> str:
     """A figure: of trials the geometric mean with its interval, of two with their range; of counts the largest."""
-    known = [value for value in map(figure.of, block.usable(system)) if value is not None]
+    values = [*map(figure.of, block.usable(system))]
+    known = [value for value in values if value is not None]
     if not known:
         return MISSING
     if figure.kind is Kind.COUNTED:
-        return in_unit(max(known), figure.unit)
+        more = "" if len(known) == len(values) else " or more"
+        return f"{in_unit(max(known), figure.unit)}{more}"
     interval = estimate(known)
     if interval is None or interval.trials == 1:
         return in_unit(known[0], figure.unit)

@@ -45,11 +45,14 @@ def published_plan(choice: Choice) -> Iterable[RenderableType]:
 
 
 def _scale(scale: str) -> Iterable[RenderableType]:
-    """What is not usual about a scale."""
-    if scale == Scale.ORIGINAL:
-        yield indented("Rates and amounts are the report's own (--scale original).")
-    if scale == Scale.BRIEF:
-        yield indented(BRIEF_WORDS, "bold yellow")
+    if words := scale_words(scale):
+        yield indented(words, "bold yellow" if scale == Scale.BRIEF else "")
+
+
+def scale_words(scale: str) -> str:
+    """What is not usual about a scale; "" for the usual one."""
+    original = "Rates and amounts are the report's own (--scale original)."
+    return {Scale.ORIGINAL.value: original, Scale.BRIEF.value: BRIEF_WORDS}.get(scale, "")
 
 
 def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iterable[RenderableType]:
@@ -62,7 +65,9 @@ def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iter
         yield indented(units)
     yield from _scale(outcome.scale)
     yield from (indented(f"Differs: {sentence}") for sentence in outcome.differs)
-    meant = "A verdict is one of this run on this machine; absolute values are never confirmed: hosts differ."
+    several = any(side.runs for claim in outcome.claims for part in claim.parts for side in part.sides)
+    which = "these runs on the machine of each" if several else "this run on this machine"
+    meant = f"A verdict is one of {which}; absolute values are never confirmed: hosts differ."
     yield indented(f"{counts(outcome)}. {meant}")
     for claim in outcome.claims:
         yield Text("")

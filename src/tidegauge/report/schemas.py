@@ -224,6 +224,7 @@ class RunHead(TypedDict):
     report: str
     status: str
     reason: str
+    damage: NotRequired[list[str]]
     notes: list[str]
     unequal: bool
     started_at: str
@@ -330,6 +331,7 @@ class Compare(TypedDict):
     unequal: list[str]
     noise_threshold: float
     differences: list[Object]
+    unrecorded: NotRequired[list[Object]]
     comparisons: list[Object]
     unmatched: list[str]
     unreadable: list[str]

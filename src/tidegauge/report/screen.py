@@ -16,7 +16,7 @@ from rich.text import Text
 from tidegauge.attestation.record import CLAIMED_ONLY
 from tidegauge.comparison.blocks import Block
 from tidegauge.durability import levels_found
-from tidegauge.model.trial import LoadResult, MeasuredResult, Validity, point_words
+from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, TrialResult, Validity, point_words
 from tidegauge.model.use import Limiting
 from tidegauge.model.workload import Workload
 from tidegauge.numbers import MISSING, count, in_unit, local_time, plural, size
@@ -56,9 +56,10 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
     answers = verdicts(run)
     for verdict in answers[:EXPERIMENTS_MAX]:
         parts += [Text(""), Paragraph(f"{verdict.experiment}: {verdict.sentence}", "bold")]
+        parts += [Text("... each point in `show` and the report")] if verdict.each else []
         parts += _table(verdict, run, names)
     if len(answers) > EXPERIMENTS_MAX:
-        parts.append(Text(f"... {plural(len(answers) - EXPERIMENTS_MAX, 'more experiment')} in `show` and the report"))
+        parts.append(Text(f"... {plural(len(answers) - EXPERIMENTS_MAX, 'more experiment')} {_rest(run)}"))
     parts += [Text(""), *_advice(run, ended), *_next(run, ended, program)]
     if ended.end is not End.GOOD:
         parts.append(Paragraph(f"Exit code {exit_code}: {_short(ended.why, 3)}", "bold red", "", "  "))
@@ -79,28 +80,38 @@ def _head(run: StoredRun) -> Iterable[RenderableType]:
         return
     good = levels.standing(run.results) is levels.Standing.KEPT
     if not good or len(levels.by_point(run.results)) > 1:
-        yield Paragraph(_short(levels.headline(run.results)), "" if good else "bold red")
+        # What is cut must not be what matters most.
+        worst_first = sorted(levels.headlines(run.results), key=_badness, reverse=True)
+        yield Paragraph(_short(" ".join(words for words, _ in worst_first)), "" if good else "bold red")
         return
-    claimed_only = all(finding.attested.startswith(CLAIMED_ONLY) for _, finding in found.values())
+    # What cuts lost as the level allows stands behind it: then they were made.
+    claimed_only = all(finding.attested == CLAIMED_ONLY for _, finding in found.values())
     tested = "; survival of power cuts not tested" if claimed_only else ""
     level = next(iter(found.values()))[1].level
-    whom = f"every system{levels.forms(found)}"
-    promise = f"level {level} for {whom}, as asked ({levels.short_name(level)} when acknowledged)"
+    whom = f"{'every system' if len(found) > 1 else next(iter(found))}{levels.forms(found)}"
+    promise = f"level {level} for {whom}, {levels.asked_words(found)} ({levels.short_name(level)} when acknowledged)"
     yield Paragraph(f"Durability: {promise}: {levels.witnesses(run.results)}{tested}.")
+    if said := f"{levels.refuted_words(found)}{levels.caveat_words(run.results)}":
+        yield Paragraph(_short(said.strip()), "bold yellow")
     loads = {_load(result.spec.workload) for result in run.results}
     if len(loads) == 1:
         yield Paragraph(f"Load: {loads.pop()}.")
+
+
+def _badness(headline: tuple[str, Sequence[TrialResult]]) -> int:
+    return list(levels.Standing).index(levels.standing(headline[1]))
 
 
 def _load(workload: Workload) -> str:
     """What decides a rate at first sight; the full report has the rest."""
     if workload.existing_topics:
         return f"topics that exist: {', '.join(workload.existing_topics)}"
-    readers = f"{plural(workload.subscriptions, 'subscription')} x " if workload.subscriptions != 1 else ""
+    several = f"{plural(workload.subscriptions, 'subscription')} x " if workload.subscriptions != 1 else ""
+    readers = f"{several}{plural(workload.consumers, 'consumer')}" if workload.subscriptions else "nobody who reads"
     return (
         f"{size(workload.payload.message_bytes)} messages, {plural(workload.topics, 'topic')} x "
-        f"{plural(workload.partitions, 'partition')}, {plural(workload.producers, 'producer')} and "
-        f"{readers}{plural(workload.consumers, 'consumer')}, {workload.in_flight_messages():,} in flight at most"
+        f"{plural(workload.partitions, 'partition')}, {plural(workload.producers, 'producer')} and {readers}, "
+        f"{workload.in_flight_messages():,} in flight at most"
     )
 
 
@@ -123,11 +134,16 @@ def _table(verdict: ExperimentVerdict, run: StoredRun, names: SystemNames) -> It
         yield short_table(block, names)
         cut = len(block.systems) - SYSTEMS_MAX
         if cut > 0:
-            yield Text(f"... {plural(cut, 'more system')} in `show` and the report")
+            yield Text(f"... {plural(cut, 'more system')} {_rest(run)}")
     elif findings and sum(len(finding.rows) for finding in findings) <= SYSTEMS_MAX:
         table = finding_table(findings, names)
         if len(list(table.lines(COLUMNS))) == 1:
             yield table
+
+
+def _rest(run: StoredRun) -> str:
+    """Where what is cut here stands whole. A report may be switched off, or not be written."""
+    return "in `show` and the report" if (run.path / REPORT_NAME).is_file() else "in `show`"
 
 
 def short_table(block: Block, names: SystemNames) -> FigureTable:
@@ -158,27 +174,42 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
 
 
 def _messages(results: Sequence[MeasuredResult]) -> str:
-    """ "all intact", or how many of all trials were not."""
+    """ "intact", or how many of all trials were not; what nobody read was not checked."""
     loads = [result for result in results if isinstance(result, LoadResult)]
     subs = [sub for load in loads for sub in load.subscriptions]
     counted = (
         ("LOST", sum(result.lost for result in results)),
         ("DAMAGED", sum(result.corrupt for result in results)),
+        ("late", sum(sub.late for sub in subs)),
+        ("not traced", sum(sub.untraced for sub in subs)),
         ("twice", sum(sub.duplicated for sub in subs)),
         ("disordered", sum(sub.reordered for sub in subs)),
-        ("failed", sum(load.failed + load.unresolved for load in loads)),
+        ("failed", sum(load.failed for load in loads)),
+        ("without outcome", sum(load.unresolved for load in loads)),
         ("behind", max(map(_behind, results), default=0)),
     )
-    return ", ".join(f"{count(number)} {what}" for what, number in counted if number) or "intact"
+    checked = all(load.subscriptions for load in loads) and not any(map(_unverified, results))
+    return ", ".join(f"{count(number)} {what}" for what, number in counted if number) or (
+        "intact" if checked else "not checked"
+    )
+
+
+def _unverified(result: MeasuredResult) -> int:
+    """Messages of others that a trial read which sent none: of these nothing is known but their number."""
+    return sum(sub.received - sub.verified for sub in result.subscriptions) if isinstance(result, ReadResult) else 0
 
 
 def _behind(result: MeasuredResult) -> int:
     """Messages that waited for the slowest subscription when the window ended; 0 where that is no more than usual.
 
-    Where it is, those that were left after the drain, late readers' too: whether they were lost is not known.
+    Where it is, those that were left after the drain, late readers' too, and nobody looked for: whether they were lost
+    is not known.
     """
     waited = FIGURES["window_end_backlog"].of(result) or 0.0
-    return int(waited if waited > BEHIND_S * result.msgs_per_s else FIGURES["backlog"].of(result) or 0.0)
+    if waited > BEHIND_S * result.msgs_per_s:
+        return int(waited)
+    subs = result.subscriptions if isinstance(result, LoadResult) else ()
+    return max((sub.backlog - sub.lost - sub.late - sub.untraced for sub in subs), default=0)
 
 
 def _limit(found: Limiting | None) -> str:
@@ -198,14 +229,15 @@ def _validity(results: Sequence[MeasuredResult]) -> str:
 def _advice(run: StoredRun, ended: Ending) -> Iterable[RenderableType]:
     """The few remarks that somebody can do something about, and how many more there are."""
     worth = worth_acting_on(run)
-    # That trials are INVALID stands in the last line where it decides the exit code.
+    # What decides the exit code stands in the last line: that trials are INVALID, or the first that failed.
     advice = [item for item in worth.advice if not (item.bad and ended.end is End.INVALID)]
+    advice = [item for item in advice if not item.failed_trial or item.failed_trial != ended.failed_trial]
     hidden = worth.more + max(0, len(advice) - ADVICE_MAX)
     more = f" ({plural(hidden, 'more remark')} in `show`)" if hidden else ""
     if advice:
         yield Paragraph(f"Worth acting on{more}", "bold")
         yield from (bullet(_short(_advice_words(item)), "red" if item.bad else "") for item in advice[:ADVICE_MAX])
-    elif more:
+    elif more and ended.end is End.GOOD:
         yield Paragraph(f"Nothing to act on{more}.")
 
 

@@ -98,6 +98,7 @@ def head(run: StoredRun) -> dict[str, Any]:
         "report": str(report.absolute()) if report.is_file() else "",
         "status": run.status,
         "reason": run.reason,
+        "damage": list(run.damage),
         "notes": list(run.notes),
         "unequal": bool(run.terms.unequal),
         "started_at": run.started_at,

@@ -27,7 +27,7 @@ from tidegauge.model.workload import SubscriptionType
 from tidegauge.numbers import MISSING, count, in_unit, ms, plural, rounded, short
 from tidegauge.plain import grouped
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, WordTable, bullet
-from tidegauge.statistics.figures import FIGURES
+from tidegauge.statistics.figures import FIGURES, Figure, prompt_readers
 
 T = TypeVar("T")
 RecordFigure = Callable[[RecordResult], float | None]
@@ -118,12 +118,17 @@ def figure_table(*blocks: Block) -> FigureTable:
         if figure.column is None:
             continue
         values = [reduced(results, figure.of, reduce) for results, reduce in rows]
-        if not figure.column.optional or any(value is not None for value in values):
+        if shows(figure, [result for results, _ in rows for result in results]):
             cells = tuple(in_unit(value, figure.unit) for value in values)
             groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
     validity = Column("validity", tuple(_validity(results) for results, _ in rows), words=True)
     found = [ColumnGroup(head, tuple(columns), head == _SECOND_TABLE) for head, columns in groups.items()]
     return FigureTable("system", tuple(label for label, _, _ in listed), (*found, ColumnGroup("", (validity,))))
+
+
+def shows(figure: Figure, results: Iterable[MeasuredResult]) -> bool:
+    """Whether tables of these trials show a figure: an optional one only where it says something."""
+    return figure.column is None or not figure.column.optional or any(map(figure.of, results))
 
 
 def reduced(items: Iterable[T], figure: Callable[[T], float | None], reduce: Reduce) -> float | None:
@@ -153,29 +158,27 @@ def _validity(results: Sequence[MeasuredResult]) -> str:
 
 def footnotes(block: Block) -> list[str]:
     """What a reader of the table must know: missing figures, several subscriptions, repeats."""
-    notes = []
-    table = figure_table(block)
-    cells = [cell for group in table.groups for column in group.columns for cell in column.cells]
-    if MISSING in cells:
-        needed = "p99.99 needs 100,000, p99.9 10,000, p99 1,000, p95 200, p50 20"
-        notes.append(f"'{MISSING}': too few samples ({needed}) or none at all.")
-    if any(FIGURES["lost"].of(result) is None for result in block.results):
-        notes.append("Whether messages were lost is not known where consumers were still behind when the drain ended.")
-    without_cpu = [s for s in block.systems if any(result.server_cpu_s is None for result in block.of(s))]
-    if without_cpu:
-        notes.append(f"The servers' CPU is not known where others run them: {', '.join(without_cpu)}.")
-    if any(len(result.subscriptions) > 1 for result in block.results):
+    notes = [*_missing_times(block)]
+    if any(result.subscriptions and FIGURES["lost"].of(result) is None for result in block.results):
         notes.append(
-            "End-to-end times and backlogs are each the largest of any subscription; message counts sum over all."
+            "Whether messages were lost is not known where consumers were behind at the end and nobody could look, "
+            "or did."
         )
+    notes += _without_cpu(block)
+    notes += _over_subscriptions(block)
     if any(len(block.of(system)) > 1 for system in block.systems):
         used = ", ".join(f"{system} {len(block.usable(system))} of {len(block.of(system))}" for system in block.systems)
         notes.append(f"Min, median and max over repeated trials, for each figure on its own; trials used: {used}.")
     notes += _own_settings(block)
     if any(load.spec.late for load in block.loads):
+        times = (
+            "End-to-end times of late readers include the time for which they were made to wait."
+            if all(len(prompt_readers(load)) == len(load.subscriptions) for load in block.loads)
+            else "End-to-end times are without those of late readers, which were made to wait."
+        )
         notes.append(
             "Figures are over the whole time before, during and after catching up; those of each phase are below. "
-            "End-to-end times of late readers include the time for which they were made to wait."
+            + times
         )
     notes += _promises(block)
     if block.closed_loop and block.loads:
@@ -186,6 +189,52 @@ def footnotes(block: Block) -> list[str]:
     return notes
 
 
+def _missing_times(block: Block) -> list[str]:
+    """Why times are missing: of trials that may be used, and of a system without any."""
+    rows = [(results, reduce) for _, results, reduce in figure_rows(block) if results]
+    every = [result for results, _ in rows for result in results]
+    times = [figure for figure in FIGURES.values() if figure.column is not None and figure.unit == "ms"]
+    listed = [figure for figure in times if shows(figure, every)]
+    notes = []
+    if any(reduced(results, figure.of, reduce) is None for results, reduce in rows for figure in listed):
+        needed = "p99.99 needs 100,000, p99.9 10,000, p99 1,000, p95 200, p50 20"
+        across = any(load.clocks for load in block.loads)
+        clocks = ", or (end-to-end) clocks of several hosts that are not known well enough" if across else ""
+        notes.append(
+            f"'{MISSING}': too few samples ({needed}), none at all, or (p99.9, p99.99) as many messages without an "
+            f"outcome as lie beyond{clocks}."
+        )
+    unusable = [system for system in block.systems if not block.usable(system) and len(block.of(system)) > 1]
+    if unusable:
+        notes.append(f"'{MISSING}' in a whole row: no trial of {', '.join(unusable)} may be used.")
+    return notes
+
+
+def _without_cpu(block: Block) -> list[str]:
+    without = [result.spec for result in block.results if result.server_cpu_s is None]
+    others, ours = (
+        sorted({spec.system for spec in without if spec.attached is attached}) for attached in (True, False)
+    )
+    notes = [f"The servers' CPU is not known where others run them: {', '.join(others)}."] if others else []
+    return [*notes, *([f"The servers' CPU was not recorded: {', '.join(ours)}."] if ours else [])]
+
+
+def _over_subscriptions(block: Block) -> list[str]:
+    """What the figures of several subscriptions are together."""
+    several = [result for result in block.results if len(result.subscriptions) > 1]
+    loads = [result for result in several if isinstance(result, LoadResult)]
+    if not several:
+        return []
+    if not loads:
+        return ["Rates and message counts are those of all subscriptions together."]
+    if any(len(prompt_readers(load)) < len(load.subscriptions) for load in loads):
+        return [
+            "Of several subscriptions end-to-end times, and the backlog when the window ended, are each the largest of "
+            "any that reads all the time; what was left is the largest of any, and message counts sum over all."
+        ]
+    return ["End-to-end times and backlogs are each the largest of any subscription; message counts sum over all."]
+
+
 def _promises(block: Block) -> list[str]:
     """What the workload's shape takes away from what is checked."""
     workload = block.results[0].spec.workload
@@ -194,9 +243,10 @@ def _promises(block: Block) -> list[str]:
     if reading:
         read = sum(sub.received for result in reading for sub in result.subscriptions)
         verified = sum(sub.verified for result in reading for sub in result.subscriptions)
+        others = "; of the others nothing is known but their number" if verified < read else ""
         notes.append(
             f"Nothing was sent. msg/s: received. Of {count(read)} messages {count(verified)} were of an earlier run, "
-            "and their checksums verified; of the others nothing is known but their number."
+            f"and their checksums were checked{others}."
         )
     elif not workload.subscriptions:
         notes.append("Nobody read, so nothing is known of loss, damage or order: only acknowledgements were measured.")
@@ -356,13 +406,30 @@ def _size(value: str) -> float | None:
     return None if factor is None else float(match[1]) * factor
 
 
+def quantity(value: str) -> float | None:
+    """The quantity that a value is, in its unit's base: 1024.0 for "1KiB"; None for "4 bypass" or "4.3.1"."""
+    return _size(value) if _QUANTITY.fullmatch(value) else None
+
+
+def axis_name(axis: str) -> str:
+    """What a swept field is called beside its values: "linger.ms" of "systems.kafka.producer.linger.ms"."""
+    head, *rest = axis.split(".", 3)
+    return rest[2] if head == "systems" and len(rest) > 2 else axis.rpartition(".")[2]
+
+
+def short_point(point: Point) -> str:
+    """A point in words as `point_words` has it, its fields by their short names where these differ."""
+    short = {axis_name(axis): value for axis, value in point.items()}
+    return point_words(short if len(short) == len(point) else point)
+
+
 def labelled(points: Sequence[Point], labels: Sequence[str], head: str) -> tuple[str, tuple[str, ...]]:
     """The head and the labels of a table whose rows are at these points: aligned columns of values, then `labels`.
 
     A label has the form in which its system gives its level: it is no value of the systems beside it.
     """
     axes = list(dict.fromkeys(axis for point in points for axis in point))
-    values = (Column(axis.rpartition(".")[2], tuple(_value_shown(axis, point) for point in points)) for axis in axes)
+    values = (Column(axis_name(axis), tuple(_value_shown(axis, point) for point in points)) for axis in axes)
     whole_head, *whole_labels = WordTable((*values, Column(head, tuple(labels)))).lines(inf)
     return whole_head, tuple(whole_labels)
 

@@ -11,14 +11,16 @@ from rich.text import Text
 
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
-from tidegauge.model.trial import LoadSpec, MeasuredResult, TrialResult, TrialSpec, point_words
+from tidegauge.model.trial import AttestSpec, LoadSpec, MeasuredResult, TrialResult, TrialSpec, point_words
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.numbers import count, duration, local_time, plural, rounded, size
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
+from tidegauge.report.ending import again_words
 from tidegauge.report.findings import fault_notes, faults_table, findings
 from tidegauge.report.layout import FigureTable, Paragraph, apart, bullet, heading, shown_path
 from tidegauge.report.names import names_of
 from tidegauge.report.published import published_parts
+from tidegauge.report.sending import reported_words
 from tidegauge.report.tables import (
     Swept,
     figure_table,
@@ -68,7 +70,8 @@ def _head(run: StoredRun) -> list[RenderableType]:
     trials = f"{len(run.results)} of {run.trials_expected} trials finished"
     state = f"Run {run.name}, started {local_time(run.started_at)}: {run.status}, {trials}."
     lines: list[RenderableType] = [Paragraph(state, style="bold")]
-    around = (host_words(run), *(f"Note: {note}" for note in run.notes), *session_words(run))
+    damage = (f"Damaged: {words}" for words in run.damage)
+    around = (host_words(run), *damage, *(f"Note: {note}" for note in run.notes), *session_words(run))
     lines += [Paragraph(words, rest="  ") for words in around if words]
     shown_below = any(trial.reason and trial.reason in run.reason for trial in run.trials)
     if run.reason and not shown_below:
@@ -112,22 +115,41 @@ def host_words(run: StoredRun) -> str:
     cpus = host.get("cpus")
     counted = plural(cpus, "CPU") if isinstance(cpus, int) else "? CPUs"
     processor = f"{counted} ({host.get('cpu_model') or 'unknown model'})"
-    parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if systems else ""]
-    return f"Host: {', '.join(part for part in parts if part)}. {_where(run.planned)}"
+    # Earlier versions kept no plan.
+    specs = run.planned or tuple(trial.spec for trial in run.trials if trial.spec)
+    data_here = systems and not (specs and all(spec.elsewhere for spec in specs))
+    parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if data_here else ""]
+    where = _where(specs, run.measured) if run.trials else ""
+    return f"Host: {', '.join(part for part in parts if part)}. {where}".rstrip()
 
 
-def _where(planned: Sequence[TrialSpec]) -> str:
+def _where(planned: Sequence[TrialSpec], measured: Sequence[MeasuredResult]) -> str:
     """Who ran where, and whether what they said to each other could be read on the way."""
-    where = "Servers and clients ran on it together."
-    if planned and all(spec.elsewhere for spec in planned):
-        where = "Clients ran on it, servers on other hosts."
-    if any(spec.load_hosts for spec in planned):
-        where = "Servers and clients ran on the hosts of a fleet."
-        if all(spec.attached for spec in planned):
-            where = "Clients ran on the hosts of a fleet, servers on others."
+    fleet = any(spec.load_hosts for spec in planned)
+    attached = sorted({spec.system for spec in planned if spec.attached})
+    if attached and all(spec.attached for spec in planned):
+        if fleet:
+            return "Clients ran on the hosts of a fleet, servers on others."
+        return f"Clients ran on it. {_where_attached(measured)}"
+    apart = any(spec.apart for spec in planned)
+    where = "Clients ran on it, servers on other hosts" if apart else "Servers and clients ran on it together"
+    if fleet:
+        where = "Servers and clients ran on the hosts of a fleet"
+    if attached:
+        return f"{where}, but for the servers of {', '.join(attached)}, which others run."
     # Servers that Tidegauge starts listen without TLS.
-    plain = any(spec.apart for spec in planned)
-    return f"{where} Between them nothing was encrypted (plaintext listeners)." if plain else where
+    plain = " Between them nothing was encrypted (plaintext listeners)." if apart else ""
+    return f"{where}.{plain}"
+
+
+def _where_attached(measured: Sequence[MeasuredResult]) -> str:
+    """Where servers of others run, as far as processes that the clients talked to were seen on the clients' hosts."""
+    looked = [result.accounts for result in measured if result.spec.attached and result.accounts]
+    if any(account.servers > 0 for accounts in looked for account in accounts):
+        return "Servers that others run were on it, too."
+    if looked:
+        return "Others run the servers; none of their processes was seen on it."
+    return "Others run the servers; where was not looked up."
 
 
 def _durability(results: Sequence[TrialResult]) -> list[RenderableType]:
@@ -143,9 +165,8 @@ def _experiment(sweep: Swept) -> Iterable[RenderableType]:
     first = sweep.blocks[0]
     loads = list(dict.fromkeys(load_words(block.results[0]) for block in sweep.blocks))
     yield heading(f"{sweep.experiment}: {loads[0]}" + (", and other loads" if len(loads) > 1 else ""))
-    workloads = {workload_words(block.results[0].spec.workload) for block in sweep.blocks}
-    at = f"At {point_words(first.point)}: " if len(workloads) > 1 else ""
-    yield Paragraph(f"{at}{workload_words(first.results[0].spec.workload)}")
+    at = f"At {point_words(first.point)}: " if len(set(map(block_words, sweep.blocks))) > 1 else ""
+    yield Paragraph(f"{at}{block_words(first)}")
     yield Text("")
     yield sweep.table() if first.point else figure_table(first)
     for block in sweep.blocks:
@@ -159,6 +180,11 @@ def _experiment(sweep: Swept) -> Iterable[RenderableType]:
     for note in notes:
         yield Paragraph(note, style="dim")
     yield from remarked
+
+
+def block_words(block: Block) -> str:
+    """What was sent by whom to whom in these trials, and how."""
+    return f"{workload_words(block.results[0].spec.workload)} {reported_words(block.results)}".rstrip()
 
 
 def further_tables(block: Block) -> list[FigureTable]:
@@ -191,8 +217,7 @@ def load_words(result: MeasuredResult) -> str:
 
 
 def workload_words(workload: Workload) -> str:
-    """What is sent by whom to whom, and how the clients are set."""
-    client = workload.client
+    """What is sent by whom to whom; `report.sending` says how."""
     if workload.existing_topics:
         topics = f"existing topics {', '.join(workload.existing_topics)}"
     else:
@@ -207,11 +232,7 @@ def workload_words(workload: Workload) -> str:
         f"{size(workload.payload.message_bytes)} messages; {topics}, each topic with "
         f"{plural(workload.producers, 'producer')} and {readers}"
     )
-    settings = (
-        f"batches to {size(client.batch_bytes_max)} or {client.batch_delay_ms_max:g} ms, compression "
-        f"{client.compression.value}, at most {workload.in_flight_messages():,} messages in flight for each producer"
-    )
-    return f"{shape}; {settings}."
+    return f"{shape}."
 
 
 def _comparison(run: StoredRun) -> Iterable[RenderableType]:
@@ -233,13 +254,11 @@ def _repeats(run: StoredRun, ratios: Sequence[within.Ratio]) -> Iterable[Rendera
     needed = compare.repeats_needed(ratios)
     if needed is None:
         return
-    campaign = shown_path(Path(run.campaign_path)) if run.campaign_path else "CAMPAIGN"
     if any(ratio.repeated for ratio in ratios):
         yield Text("To decide what is open, if figures go on to scatter as they did:")
     else:
         yield Text("To see whether a difference is more than chance, repeat the trials:")
-    scale = f" --scale {run.overrides['scale']}" if "scale" in run.overrides else ""
-    yield Paragraph(f"tidegauge run {campaign}{scale} --repeat {needed}", first="  ", rest="  ")
+    yield Paragraph(again_words(run, "tidegauge", needed, by_file=True), first="  ", rest="  ")
 
 
 def _unfinished(run: StoredRun) -> Iterable[RenderableType]:
@@ -265,11 +284,10 @@ def how_to_go_on(run: StoredRun) -> str:
 
 def _next(run: StoredRun) -> list[RenderableType]:
     lines: list[RenderableType] = [heading("Next steps"), path_line("  run directory:  ", run.path)]
+    if any(not isinstance(trial.spec, AttestSpec) for trial in run.trials):
+        lines.append(Text("  each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog"))
     if run.trials:
-        lines += [
-            Text("  each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog"),
-            Text("  settings read back: trials/*/settings.json    server and worker logs: trials/*/logs/"),
-        ]
+        lines.append(Text("  settings read back: trials/*/settings.json    server and worker logs: trials/*/logs/"))
     if run.meaning is not None and run.status not in ("running", "finished"):
         lines.append(Paragraph(f"  {how_to_go_on(run)}", "", "", "    "))
     lines.append(Paragraph(f"  again:          tidegauge show {shown_path(run.path)}    (--json: every figure)"))

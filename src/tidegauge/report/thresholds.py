@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import RenderableType
-from rich.text import Text
 
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
@@ -22,6 +21,10 @@ from tidegauge.thresholds import Asked, Outcome, Ruling, parse_threshold, rule
 
 _STYLES = {Outcome.MISSED: "bold red", Outcome.INCONCLUSIVE: "yellow", Outcome.MET: ""}
 """By what became of a threshold, in the order in which one hides the next."""
+HOW_RULED = (
+    "Of what is measured, with 3 blocks or more the whole 95% interval must hold, with fewer every block; of what is "
+    "counted, every trial."
+)
 
 
 def rulings(run: StoredRun) -> tuple[Ruling, ...]:
@@ -90,7 +93,7 @@ def run_parts(run: StoredRun) -> Iterable[RenderableType]:
     yield Paragraph(said, style=f"bold {_STYLES[all_rulings[0].outcome]}".strip())
     yield from (bullet(sentence(ruling), _STYLES[ruling.outcome]) for ruling in all_rulings)
     if any(ruling.interval for ruling in all_rulings):
-        yield Text("With 3 blocks or more the whole 95% interval must hold, with fewer every trial.", style="dim")
+        yield Paragraph(HOW_RULED, "dim")
 
 
 def content(run: StoredRun) -> dict[str, Any] | None:

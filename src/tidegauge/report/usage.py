@@ -12,6 +12,7 @@ from rich.text import Text
 
 from tidegauge.comparison.blocks import blocks
 from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
+from tidegauge.model.disturbance import taken_words
 from tidegauge.model.trial import MeasuredResult, point_words
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, mb_per_s, ms, percent, plural, precise
@@ -22,6 +23,8 @@ from tidegauge.usage import Basis, Ceiling, Cost, Share, cost, shares
 
 MOST = 0.5
 """Of repeated trials, more than half must agree, or none is named."""
+STEAL_SHOWN_MIN = 0.01
+"""CPUs."""
 TRIALS_MAX = 3
 """Named of those in which the same was found."""
 
@@ -70,6 +73,19 @@ def further(results: Sequence[MeasuredResult], shown: Sequence[MeasuredResult]) 
     return [f"Near a limit also in {_listed([trial for trial, _ in own])}: {own[0][1]}." for own in others.values()]
 
 
+def others(results: Sequence[MeasuredResult]) -> list[str]:
+    """How much of the CPUs programs that are no part of it had, in the trial where that was most."""
+    accounts = [
+        (account, result) for result in results for account in result.accounts if account.disturbing is not None
+    ]
+    if not accounts:
+        return []
+    worst, result = max(accounts, key=lambda item: (item[0].disturbing or 0.0) / item[0].cpus)
+    stolen = max(account.stolen for account, _ in accounts)
+    steal = f"; a hypervisor held back at most {stolen:.2f}" if stolen >= STEAL_SHOWN_MIN else ""
+    return [f"Other programs took at most {taken_words(worst)}, in {result.spec.trial_id}{steal}."]
+
+
 def _where(result: MeasuredResult) -> tuple[str, str, str]:
     return (result.spec.experiment, result.spec.system, point_words(result.spec.point))
 
@@ -91,7 +107,7 @@ def _listed(trial_ids: Sequence[str]) -> str:
 
 ROWS_MAX = 24
 """Of a sweep, in a table; --json has every trial."""
-TITLE = "Of what this machine can do"
+TITLE, TITLE_OF_FLEET = "Of what its host can do", "Of what its hosts can do"
 
 
 @dataclass(frozen=True)
@@ -183,7 +199,7 @@ def parts(run: StoredRun) -> Iterable[RenderableType]:
 def title(found: Sequence[Used]) -> str:
     """What the table is about."""
     if any(row.shares for row in found):
-        return TITLE
+        return TITLE_OF_FLEET if any(row.result.spec.apart for row in found) else TITLE
     return "What it costs" if any(row.cost for row in found) else "What limited it"
 
 
@@ -230,14 +246,17 @@ def _cost_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
 def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
     """What limited every trial; what the shares are of and how sure they are; what the cost is made of."""
     shown = [row.result for row in found[:ROWS_MAX]]
-    lines = [*filter(None, map(sentence, shown)), *further(run.measured, shown)]
+    lines = [*filter(None, map(sentence, shown)), *further(run.measured, shown), *others(run.measured)]
     if run.ceilings is not None and any(row.shares for row in found):
         lines.append(ceiling_words(run.ceilings))
-        if any(share.basis is Basis.COMPUTED for row in found for share in row.shares):
+        bounded = {share.of for row in found for share in row.shares if share.basis is Basis.COMPUTED}
+        if bounded - {Ceiling.SYNCS}:
             lines.append(
-                ">=: a lower bound. Bytes count message values only, once for each copy, each reader and each separate "
-                "journal; headers and indexes come on top. Syncs are flushes of the disk's cache."
+                ">= of bytes: a lower bound. They count message values only, once for each copy, each reader and each "
+                "separate journal; headers and indexes come on top."
             )
+        if Ceiling.SYNCS in bounded:
+            lines.append(">= of syncs: a lower bound. They are flushes of the disk's cache, which syncs may share.")
         disks = run.ceilings.ceilings.disks
         lines += [f"DOUBTFUL ceiling of {disk.name}: {doubt}." for disk in disks for doubt in disk.doubts]
         if run.ceilings.ceilings.doubtful:
@@ -245,8 +264,9 @@ def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
             lines.append(f"DOUBTFUL ceilings: the load average was {load:.1f} when they were measured.")
     costs = [row.cost for row in found if row.cost is not None]
     if run.price is not None and costs:
-        hosts = max(cost.hosts for cost in costs)
-        lines.append(f"Cost: {run.price} a host and hour, {plural(hosts, 'host')}, at the rate measured.")
+        least, most = min(cost.hosts for cost in costs), max(cost.hosts for cost in costs)
+        hosts = plural(most, "host") if least == most else f"{least} to {plural(most, 'host')}"
+        lines.append(f"Cost: {run.price} a host and hour, {hosts}, at the rate measured.")
     return lines
 
 

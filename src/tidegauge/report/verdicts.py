@@ -6,8 +6,9 @@ ratios and verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor, log10
 
@@ -17,20 +18,24 @@ from tidegauge.comparison.within import Ratio
 from tidegauge.durability import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, point_words
-from tidegauge.numbers import count, listed, ms, plural, short
+from tidegauge.numbers import listed, ms, plural, short
 from tidegauge.plain import grouped
 from tidegauge.report import compare, distributions, fairness, levels
 from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
 from tidegauge.report.findings import by_experiment
 from tidegauge.report.names import SystemNames, names_of
-from tidegauge.report.tables import swept
+from tidegauge.report.tables import in_order, swept
 from tidegauge.statistics.classify import NOT_KEPT_UP
-from tidegauge.statistics.figures import FIGURES, Shown, figures_found
+from tidegauge.statistics.figures import FIGURES, FindingFigure, Shown, figures_found
 from tidegauge.statistics.intervals import CONFIDENCE, Verdict
 from tidegauge.store.read import StoredRun
 
 ONE_EACH = "measured once each: no evidence that the order would hold again"
+ONE_LEFT = "one usable result each: no evidence that the order would hold again"
+"""Where several were measured, of which the others may not be used."""
+POINTS_APART_MIN = 3
+"""Of so many points of a sweep each has a sentence of its own below that over all of them."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +43,13 @@ class ExperimentVerdict:
     """One experiment's answer: a complete sentence with its uncertainty, which names systems as `SystemNames` does.
 
     `blocks`: the tables that it is of, by their order; () where all trials were steps towards a finding.
+    `each`: what was found at each point of a sweep, a sentence each, where `sentence` is over all of them.
     """
 
     experiment: str
     sentence: str
     blocks: tuple[Block, ...] = ()
+    each: tuple[str, ...] = ()
 
 
 def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
@@ -52,10 +59,9 @@ def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
     order = dict.fromkeys(spec.experiment for spec in (*run.planned, *(result.spec for result in run.results)))
     tables = swept(blocks(run.results))
     answered = [
-        ExperimentVerdict(
-            name,
+        replace(
             _of_findings(own, case),
-            tuple(block for sweep in tables if sweep.experiment == name for block in sweep.blocks),
+            blocks=tuple(block for sweep in tables if sweep.experiment == name for block in sweep.blocks),
         )
         for name, own in found.items()
     ]
@@ -81,13 +87,19 @@ def level_phrase(run: StoredRun) -> str:
     found = levels_found(run.results)
     if not found:
         return ""
+    some = " at some points" if len(levels.by_point(run.results)) > 1 else ""
     if stands is levels.Standing.UNKNOWN:
-        return "At an UNKNOWN durability level"
-    if stands is levels.Standing.NOT_EQUAL or len({finding.level for _, finding in found.values()}) > 1:
-        return "At levels that DIFFER" if stands is levels.Standing.NOT_EQUAL else "At each level"
-    level = next(iter(found.values()))[1].level
+        return f"At an UNKNOWN durability level{some}"
+    if stands is levels.Standing.NOT_EQUAL:
+        return f"At levels that DIFFER{some}"
+    given = sorted({result.level.level for result in run.results if result.level.level is not None})
+    if len(given) > 1:
+        asked = "" if stands is levels.Standing.KEPT else ", NOT all as asked for"
+        return f"At levels {listed([str(level) for level in given])}{asked} ({levels.witnesses(run.results)})"
+    (level,) = given
     asked = "" if stands is levels.Standing.KEPT else ", NOT the one asked for"
-    return f"At level {level}{asked} ({levels.short_name(level)}; {levels.witnesses(run.results)})"
+    but = "; with a caveat, see durability" if levels.caveats(run.results) else ""
+    return f"At level {level}{asked} ({levels.short_name(level)}; {levels.witnesses(run.results)}{but})"
 
 
 @dataclass(frozen=True)
@@ -108,19 +120,24 @@ class _Case:
     def mark(self) -> str:
         return f"{fairness.MARK} terms: " if self.run.terms.unequal else ""
 
-    def without(self, experiment: str, systems: Sequence[str]) -> str:
-        """Planned systems that an experiment has no result of; "" if it has of all."""
-        planned = dict.fromkeys(spec.system for spec in self.run.planned if spec.experiment == experiment)
-        missing = [system for system in planned if system not in systems]
+    def planned(self, experiment: str, at: str) -> list[str]:
+        """Systems that an experiment was to measure at a point, in words."""
+        specs = (spec for spec in self.run.planned if spec.experiment == experiment)
+        return list(dict.fromkeys(spec.system for spec in specs if point_words(spec.point) == at))
+
+    def without(self, experiment: str, systems: Sequence[str], at: str) -> str:
+        """Systems planned at a point, in words, that an experiment has no result of there; "" if it has of all."""
+        missing = [system for system in self.planned(experiment, at) if system not in systems]
         return f"no result of {self.names.listed(missing)}" if missing else ""
 
 
 @dataclass(frozen=True)
 class _Side:
-    """One system's figure. `marks`: what must be read with it."""
+    """One system's figure. `made`: results that there are, usable or not. `marks`: what must be read with it."""
 
     system: str
     known: Estimate
+    made: int
     marks: tuple[str, ...] = ()
 
 
@@ -156,11 +173,13 @@ def _of_block(block: Block, case: _Case) -> str:
     ratios = [ratio for ratio in within.ratios(block, case.run.terms.allowed) if ratio.figure == question.figure]
     trials = {result.spec.trial_id for result in block.results}
     sayings = [spread for spread in case.within if spread.trial_id in trials and spread.figure == question.figure]
-    reasons = [_objection(block, case), case.without(block.experiment, block.systems), _damage(block.results, case)]
+    without = case.without(block.experiment, block.systems, point_words(block.point))
+    reasons = [_objection(block, case), without, _damage(block.results, case)]
     return _sentence(question, ratios, sayings, [*filter(None, reasons)], case)
 
 
-def _trial_question(block: Block) -> _Question:
+def _trial_question(block: Block, points: Sequence[Block] = ()) -> _Question:
+    """What is asked of one table; of a sweep of `points` the same figure at all of them."""
     first = block.results[0]
     load = block.loads[0].spec if block.loads else None
     if load is None or block.closed_loop:
@@ -169,7 +188,8 @@ def _trial_question(block: Block) -> _Question:
         return _Question("as fast as it goes, ", verb, "rate", "msg/s", True, sides, point_words(block.point))
     # The highest percentile that all have samples enough for.
     known = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
-    results = [result for system in block.systems for result in block.usable(system)]
+    tables = points or [block]
+    results = [result for table in tables for system in table.systems for result in table.usable(system)]
     figure = next((figure for figure in known if results and all(map(figure.of, results))), known[0])
     rate = "the scheduled rates" if load.schedule else f"{about(first.offered_msgs_per_s or 0.0)} msg/s"
     faults = f" with {plural(len(load.faults), 'fault')}" if load.faults else ""
@@ -187,7 +207,7 @@ def _sides(block: Block, figure: Callable[[MeasuredResult], float | None]) -> tu
         doubtful = any(result.validity is Validity.DOUBTFUL for result in results)
         slow = [result for result in results if any(said.startswith(NOT_KEPT_UP) for said in result.warnings)]
         marks = (*(["DOUBTFUL"] if doubtful else []), *([_shortfall(slow)] if slow else []))
-        sides.append(_Side(system, known, marks))
+        sides.append(_Side(system, known, len(block.of(system)), marks))
     return tuple(sides)
 
 
@@ -207,42 +227,92 @@ def _objection(block: Block, case: _Case) -> str:
 
 
 def _damage(results: Sequence[MeasuredResult], case: _Case) -> str:
-    """Acknowledged messages that were lost or damaged, by system."""
+    """Messages that were lost or damaged, by system. Of a damaged one nobody knows whether it was acknowledged."""
     damage = []
     for system in sorted({result.spec.system for result in results}):
         own = [result for result in results if result.spec.system == system]
-        counts = (("LOST", sum(result.lost for result in own)), ("DAMAGED", sum(result.corrupt for result in own)))
-        what = " and ".join(f"{word} {count(number)}" for word, number in counts if number)
+        lost, damaged = sum(result.lost for result in own), sum(result.corrupt for result in own)
+        what = [f"LOST {plural(lost, 'acknowledged message')}"] if lost else []
+        what += [f"DAMAGED {plural(damaged, 'message')}"] if damaged else []
         if what:
-            damage.append(f"{case.names.of(system)} {what} acknowledged messages")
+            damage.append(f"{case.names.of(system)} {' and '.join(what)}")
     return ", ".join(damage)
 
 
-def _of_findings(findings: Sequence[Finding], case: _Case) -> str:
+def _of_findings(findings: Sequence[Finding], case: _Case) -> ExperimentVerdict:
     """Of an experiment that finds more than the figures of trials; at several points, each for itself."""
     compared = within.finding_ratios(findings, case.run.results, case.run.terms.allowed)
+    at_points = grouped((point_words(finding.point), finding) for finding in findings)
     sentences = []
-    for (_, at), at_point in within.by_question(findings).items():
+    for at in map(point_words, in_order([finding.point for finding in findings])):
         ratios = [ratio for ratio in compared if point_words(ratio.point) == at]
-        sentence = _at_one_point(at_point, ratios, case)
-        sentences.append(f"at {at}: {sentence}" if at else sentence)
-    return " ".join(sentences)
+        sentence = _at_one_point(at_points[at], ratios, case)
+        sentences.append(f"At {at}: {sentence}" if at else sentence)
+    name = findings[0].experiment
+    if len(sentences) < POINTS_APART_MIN:
+        return ExperimentVerdict(name, " ".join(sentences))
+    return ExperimentVerdict(name, _at_all_points(at_points, compared, case), each=tuple(sentences))
+
+
+def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequence[Ratio], case: _Case) -> str:
+    """What was found over a sweep, as `_of_sweep` has it of trials, and where it is no answer."""
+    findings = [finding for own in at_points.values() for finding in own]
+    many = plural(len(at_points), "point")
+    figure = _figure_of(findings)
+    parts = [f"answers at {many}"]
+    if figure is not None:
+        values = grouped(
+            ((finding.system, at), value)
+            for at, own in at_points.items()
+            for finding in own
+            if (value := figure.of(finding)) is not None
+        )
+        means = [(system, (known.value, at)) for (system, at), own in values.items() if (known := estimate(own))]
+        question = _Question("", "", figure.title, figure.unit, figure.higher_is_better, ())
+        ratios = [ratio for ratio in compared if ratio.name == figure.name]
+        parts = [f"{figure.title} over {many}: {_ranges(grouped(means), question, case)}"]
+        once = len(findings) == len({(finding.system, point_words(finding.point)) for finding in findings})
+        parts.append(_over_points(ratios, len(at_points), case, once=once))
+    there = {(finding.system, point_words(finding.point)) for finding in findings}
+    planned = [(system, at) for at in at_points for system in case.planned(findings[0].experiment, at)]
+    for what, where in (
+        ("has no result", [at for at in planned if at not in there]),
+        ("REFUTED", [(one.system, point_words(one.point)) for one in findings if one.refuted]),
+        ("not decided", [(one.system, point_words(one.point)) for one in findings if not one.decided]),
+    ):
+        points = grouped(sorted(where))
+        parts += [f"{case.names.of(system)} {what} at {len(set(own))} of {many}" for system, own in points.items()]
+    return _finished("; ".join(parts), case)
+
+
+def _figure_of(findings: Sequence[Finding]) -> FindingFigure | None:
+    """The figure by which they are compared; None where they have none."""
+    return next((figure for figure in figures_found(Shown.WITHIN) if any(map(figure.of, findings))), None)
 
 
 def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) -> str:
-    figure = next((figure for figure in figures_found(Shown.WITHIN) if any(map(figure.of, own))), None)
+    figure = _figure_of(own)
     systems = sorted({finding.system for finding in own})
-    open_for = sorted({finding.system for finding in own if not finding.decided})
-    reasons = [f"not decided for {case.names.listed(open_for)}"] if open_for else []
-    reasons += [reason for reason in [case.without(own[0].experiment, systems)] if reason]
+    open_for = sorted({_open_words(finding, case) for finding in own if not finding.decided})
+    reasons = [f"not decided for {listed(open_for)}"] if open_for else []
+    reasons += [reason for reason in [case.without(own[0].experiment, systems, point_words(own[0].point))] if reason]
     if figure is None:
         return _without_figure(own, reasons, case)
     values = grouped((finding.system, value) for finding in own if (value := figure.of(finding)))
-    sides = tuple(_Side(system, known) for system in sorted(values) if (known := estimate(values[system])))
+    made = Counter(finding.system for finding in own)
+    middles = {system: estimate(values[system]) for system in sorted(values)}
+    sides = tuple(_Side(system, middle, made[system]) for system, middle in middles.items() if middle)
     at = point_words(own[0].point)
     question = _Question(f"{figure.title}: ", "", figure.title, figure.unit, figure.higher_is_better, sides, at)
     ratios = [ratio for ratio in ratios if ratio.name == figure.name]
     return _sentence(question, ratios, [], reasons, case)
+
+
+def _open_words(finding: Finding, case: _Case) -> str:
+    """For whom a finding is not decided: "Kafka", or where some goals are, "Kafka (goal: prompt)"."""
+    left = [goal.goal for goal in finding.goals if not goal.decided]
+    some = f" (goal: {', '.join(left)})" if 0 < len(left) < len(finding.goals) else ""
+    return f"{case.names.of(finding.system)}{some}"
 
 
 def _without_figure(own: Sequence[Finding], reasons: Sequence[str], case: _Case) -> str:
@@ -251,7 +321,7 @@ def _without_figure(own: Sequence[Finding], reasons: Sequence[str], case: _Case)
     for finding in own:
         scenarios = [
             f"{kept.verdict.value.upper() if finding.refuted else kept.verdict.value} at level {kept.level} in "
-            f"{plural(kept.cuts, 'cut')} ({kept.scenario.value})"
+            f"{plural(kept.cuts, 'cut')} ({'; '.join(filter(None, (kept.scenario.value, kept.label)))})"
             for kept in finding.attestations
         ]
         found = ", ".join(scenarios) or next(iter(finding.summary), "no verdict").rstrip(".")
@@ -294,12 +364,14 @@ def _how_sure(
         return f"over {compare.rests_on(repeated[0])}, {'; '.join(comparisons)}"
     if any(side.known.trials > 1 for side in sides):
         return "not compared"
-    return f"{ONE_EACH}{_least_sure(within, case)}"
+    alone = ONE_EACH if all(side.made == 1 for side in sides) else ONE_LEFT
+    return f"{alone}{_least_sure(within, case)}"
 
 
 def _alone(side: _Side, within: Sequence[Within], question: _Question, case: _Case) -> str:
     if side.known.trials < 2:
-        return f"measured once, compared with nothing{_least_sure(within, case)}"
+        how_often = "measured once" if side.made == 1 else "one usable result"
+        return f"{how_often}, compared with nothing{_least_sure(within, case)}"
     span = f"{question.form(side.known.low)} to {question.form(side.known.high)}"
     return f"{span}, {side.known.span_words()}, compared with nothing"
 
@@ -319,27 +391,17 @@ def _compared(ratio: Ratio, case: _Case, *, first: bool) -> str:
     """ "Pulsar's is 2.22x [1.95, 2.53] Kafka's: better"."""
     at = point_words(ratio.point)
     base = f" {case.names.of(ratio.baseline, at)}'s" if first else ""
-    verdict = compare.verdict_words(ratio.comparison) if ratio.repeated else compare.ONE_BLOCK
+    verdict = compare.verdict_words(ratio.comparison) if ratio.repeated else compare.no_evidence(ratio)
     return f"{case.names.of(ratio.system, at)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
 
 
 def _of_sweep(points: Sequence[Block], case: _Case) -> str:
     """Each system from its lowest to its highest figure, then how often it was better or worse."""
-    each = [(block, _trial_question(block)) for block in points]
+    each = [(block, _trial_question(block, points)) for block in points]
     question = each[0][1]
-    ranges = []
-    for system in sorted({system for block, _ in each for system in block.systems}):
-        found = [
-            (side.known.value, case.names.where(system, point_words(block.point)))
-            for block, asked in each
-            for side in asked.sides
-            if side.system == system
-        ]
-        if found:
-            (low, at_low), (high, at_high) = min(found), max(found)
-            span = f"{question.form(low)} ({at_low}) to {question.form(high)} {question.unit} ({at_high})"
-            ranges.append(f"{case.names.of(system)} {span}")
-    title = "rate" if question.unit == "msg/s" else "response time"
+    figures = grouped(
+        (side.system, (side.known.value, point_words(block.point))) for block, asked in each for side in asked.sides
+    )
     ratios = [
         ratio
         for block, asked in each
@@ -347,17 +409,51 @@ def _of_sweep(points: Sequence[Block], case: _Case) -> str:
         if ratio.figure == asked.figure
     ]
     damage = _damage([result for block in points for result in block.results], case)
-    sure = _over_points(ratios, len(points), case)
-    parts = [f"{title} over {plural(len(points), 'point')}: {listed(ranges) or 'no figure'}", sure, damage]
+    once = all(len(block.of(system)) == 1 for block in points for system in block.systems)
+    sure = _over_points(ratios, len(points), case, once=once)
+    over = f"{question.figure} over {plural(len(points), 'point')}"
+    parts = [f"{over}: {_ranges(figures, question, case)}", sure, *_doubts_over(each, case), damage]
     return _finished("; ".join(filter(None, parts)), case)
 
 
-def _over_points(ratios: Sequence[Ratio], points: int, case: _Case) -> str:
+def _doubts_over(each: Sequence[tuple[Block, _Question]], case: _Case) -> list[str]:
+    """At how many points of a sweep something speaks against the figures, or a system has none."""
+    doubts: Counter[str] = Counter()
+    for block, asked in each:
+        if len(block.systems) > 1 and not (case.run.terms.allowed or levels_equal(block.results)):
+            doubts["durability levels that DIFFER or are unknown"] += 1
+        sides = {side.system: side for side in asked.sides}
+        for system in sorted({*block.systems, *case.planned(block.experiment, point_words(block.point))}):
+            name = case.names.of(system)
+            if system not in sides:
+                doubts[f"no usable figure of {name}"] += 1
+            for mark in sides[system].marks if system in sides else ():
+                doubts[f"{name} {mark.partition(':')[0]}"] += 1
+    return [f"{what} at {number} of {plural(len(each), 'point')}" for what, number in doubts.items()]
+
+
+def _ranges(figures: Mapping[str, Sequence[tuple[float, str]]], question: _Question, case: _Case) -> str:
+    """Of each system the lowest and the highest figure with their points: "Kafka 40 (n=2) to 60 msg/s (n=1)"."""
+    ranges = []
+    for system, own in sorted(figures.items()):
+        (low, at_low), (high, at_high) = min(own), max(own)
+        lowest, highest = question.form(low), question.form(high)
+        if lowest == highest and len(own) > 1:
+            ranges.append(f"{case.names.of(system)} {highest} {question.unit} at all {len(own)}")
+            continue
+        first = f"{lowest} ({case.names.where(system, at_low)}) to " if at_low != at_high else ""
+        last = f"{highest} {question.unit} ({case.names.where(system, at_high)})"
+        ranges.append(f"{case.names.of(system)} {first}{last}")
+    return listed(ranges) or "no figure"
+
+
+def _over_points(ratios: Sequence[Ratio], points: int, case: _Case, *, once: bool) -> str:
+    """`once`: whether nothing was repeated at any point."""
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if not ratios:
         return "compared with nothing"
     if not repeated:
-        return f"at each point {ONE_EACH}"
+        return f"at each point {ONE_EACH if once else ONE_LEFT}"
     counts = []
     for system, base in dict.fromkeys((ratio.system, ratio.baseline) for ratio in repeated):
         decided = [ratio.comparison.verdict for ratio in repeated if ratio.system == system]

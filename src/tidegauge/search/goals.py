@@ -27,7 +27,7 @@ from enum import StrEnum
 from itertools import chain
 
 from tidegauge.model.trial import Latency, LoadResult, Validity
-from tidegauge.numbers import plural, rounded
+from tidegauge.numbers import count, plural, rounded
 from tidegauge.statistics.classify import NO_OUTCOME_SHARE, RATE_SHORTFALL
 
 BACKLOG_GROWTH_SHARE = 0.01
@@ -38,6 +38,7 @@ OWN_LAG_MS_MAX = 100.0
 """A load whose messages are hardly ever later than this was offered as intended."""
 CLEAR_SHARE = 0.10
 """Falling short by more than this of the rate, or a median above a limit, is not the work of one stall."""
+_RESPONSE = "response"
 
 
 class Outcome(StrEnum):
@@ -127,7 +128,12 @@ def _backlog(result: LoadResult) -> Iterator[Verdict]:
             clause = f"backlog grew by {slope.per_s:,.0f} msg/s {interval} on {sub.name}"
             yield _broken("backlog", clause, slope.low_per_s > CLEAR_SHARE * offered)
     for sub in result.subscriptions:
-        if sub.backlog:
+        if sub.late or sub.untraced:
+            # Waiting ended because nothing more came, so no length of time is named.
+            missing = plural(sub.late + sub.untraced, "acknowledged message")
+            why = "and whether they are lost is not known" if sub.untraced else "though they are in the topic"
+            yield _broken("backlog", f"{missing} never came to {sub.name}, {why}", False)
+        elif sub.backlog:
             limit = f"{result.spec.drain_s_max:g} s"
             clause = f"{sub.name} was still {sub.backlog:,} messages behind {limit} after the load ended"
             yield _broken("backlog", clause, False)
@@ -139,22 +145,40 @@ def _limits(goal: Goal, result: LoadResult) -> Verdict:
         for where, latency, least, most in _series(limit.series, result):
             least_ms, most_ms = least.at(limit.percentile), most.at(limit.percentile)
             if least_ms is None or most_ms is None:
-                missing = f"too few messages for a {limit.percentile} ({latency.count:,}); measure longer"
-                undecided = Verdict(Outcome.UNDECIDED, "samples", missing)
+                undecided = Verdict(Outcome.UNDECIDED, "samples", _why_missing(limit.percentile, latency))
             elif least_ms > limit.limit_ms:
-                clause = f"{limit.series} {limit.percentile} {rounded(least_ms)} ms > {limit.limit_ms:g} ms{where}"
+                least_words = _above(least_ms, limit.limit_ms)
+                clause = f"{limit.series} {limit.percentile} {least_words} ms > {limit.limit_ms:g} ms{where}"
                 clear = (least.p50_ms or 0.0) > limit.limit_ms
                 return _broken(f"{limit.series} {limit.percentile}", clause, clear)
             elif most_ms > limit.limit_ms:
                 within = f"{rounded(least_ms)} to {rounded(most_ms)} ms"
                 known = f"clocks of load hosts leave {limit.series} {limit.percentile} at {within}{where}"
                 undecided = Verdict(Outcome.UNDECIDED, "clocks", known)
+    if not result.subscriptions and any(limit.series != _RESPONSE for limit in goal.limits):
+        return Verdict(Outcome.UNDECIDED, "samples", "nobody reads, so nothing has an end-to-end time")
     return undecided
+
+
+def _why_missing(percentile: str, latency: Latency) -> str:
+    """Why a percentile is not known: there are too few messages, or those without an outcome would decide it."""
+    # Loaded here: it needs numpy, and a plan does without it.
+    from tidegauge.statistics.histograms import SAMPLES_MIN
+
+    if latency.count < SAMPLES_MIN[float(percentile.removeprefix("p"))]:
+        return f"too few messages for a {percentile} ({latency.count:,}); measure longer"
+    return f"messages without an outcome leave the {percentile} of the {latency.count:,} others unknown"
+
+
+def _above(value_ms: float, limit_ms: float) -> str:
+    """A time with as many digits, three at least, as show that it is above a limit."""
+    shown = (rounded(value_ms, digits) for digits in range(3, 17))
+    return next((text for text in shown if float(text.replace(",", "")) > limit_ms), repr(value_ms))
 
 
 def _series(name: str, result: LoadResult) -> Iterator[tuple[str, Latency, Latency, Latency]]:
     """Where, the latency, and what it is at least and at most: the same on one clock."""
-    if name == "response":
+    if name == _RESPONSE:
         yield "", result.response, result.response, result.response
         return
     for sub in result.subscriptions:
@@ -207,13 +231,22 @@ def sentence(outcome: GoalOutcome, trials: int) -> str:
     if outcome.above is not None and outcome.above.clause and outcome.decided:
         parts.append(f"at {_rate_words(outcome.upper)} msg/s {outcome.above.clause}")
     if outcome.stepped_down:
-        rates = "1 higher rate" if outcome.stepped_down == 1 else f"{outcome.stepped_down} higher rates"
-        parts.append(f"{rates} passed the search and failed the confirmation")
+        parts.append(_stepped_down(outcome))
     if outcome.remark:
         parts.append(outcome.remark)
     if outcome.problem:
         parts.append(f"NOT DECIDED: {outcome.problem}")
-    return f"{outcome.goal}: {'; '.join(parts)} ({trials} trials)"
+    return f"{outcome.goal}: {'; '.join(parts)} ({plural(trials, 'trial')})"
+
+
+def _stepped_down(outcome: GoalOutcome) -> str:
+    """Which rates failed their confirmation. Only the highest of them is one that the search ended at."""
+    others = outcome.stepped_down - 1
+    if outcome.confirmation is None:
+        more = f", and {others} below it failed theirs" if others else ""
+        return f"the rate that passed the search failed the confirmation{more}"
+    more = f", and {others} between failed theirs" if others else ""
+    return f"a higher rate passed the search and failed the confirmation{more}"
 
 
 def _answer(outcome: GoalOutcome) -> str:
@@ -228,4 +261,4 @@ def _answer(outcome: GoalOutcome) -> str:
 
 
 def _rate_words(msgs_per_s: float | None) -> str:
-    return "?" if msgs_per_s is None else f"{msgs_per_s:,.0f}"
+    return "?" if msgs_per_s is None else count(msgs_per_s)

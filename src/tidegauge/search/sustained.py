@@ -33,6 +33,7 @@ from MLRsearch.discrete_result import DiscreteResult
 from MLRsearch.load_stats import LoadStats
 
 from tidegauge.model.trial import LoadResult, Validity
+from tidegauge.numbers import count
 from tidegauge.search.goals import INVALID, Goal, GoalOutcome, Outcome, Verdict, bracket, judge
 from tidegauge.statistics.classify import NEAR_GENERATOR
 
@@ -55,12 +56,14 @@ class Space:
     Attributes:
         begin: the first rate, and the second if some goal passes at the first; both within the bounds.
         width: how far apart bounds may be at the end, as a share of the upper one.
+        max_given: whether the highest rate was asked for. If not, it is one beyond which nobody expects the answer.
     """
 
     min_msgs_per_s: float
     max_msgs_per_s: float
     begin: tuple[float, float]
     width: float
+    max_given: bool = True
 
 
 @dataclass(frozen=True)
@@ -174,12 +177,14 @@ STEPS_DOWN_MAX = 3
 class Callbacks:
     """What a search works with. `announce` takes a sentence, and the trials and confirmations expected yet.
 
-    `search` and `confirm` make a trial at a rate.
+    `search` and `confirm` make a trial at a rate; the latter on `fresh` servers, but where others run them or the
+    campaign shares them.
     """
 
     search: Callable[[float], LoadResult]
     confirm: Callable[[float], LoadResult]
     announce: Callable[[str, int, int], None]
+    fresh: bool = True
 
 
 @dataclass(frozen=True)
@@ -191,16 +196,24 @@ class _Step:
 class SustainedSearch:
     """One search, for all goals at once."""
 
-    def __init__(self, goals: Sequence[Goal], space: Space, trials_max: int, callbacks: Callbacks) -> None:
-        """`trials_max` bounds the search; confirmations come on top."""
+    def __init__(
+        self, goals: Sequence[Goal], space: Space, trials_max: int, callbacks: Callbacks, made_before: int = 0
+    ) -> None:
+        """`trials_max` bounds the search, of which so many were `made_before`; confirmations come on top."""
         self._goals = tuple(goals)
         self._space = space
         self._trials_max = trials_max
+        self._made_before = made_before
         self._callbacks = callbacks
         self._steps: list[_Step] = []
         self._confirmations: dict[float, list[LoadResult]] = {}
         self._controller = _controller(len(self._goals), space, self._ask)
         self._ran_out = False
+
+    @property
+    def _allowed(self) -> int:
+        """Trials that may be made yet."""
+        return self._trials_max - self._made_before - len(self._steps)
 
     def run(self) -> tuple[GoalOutcome, ...]:
         """Search, then confirm. Errors of the trials pass through."""
@@ -223,14 +236,14 @@ class SustainedSearch:
     def _ask(self, rate: float) -> tuple[Outcome, ...]:
         """A trial at a rate, made again if it is INVALID. Raises `EnoughError` at the limit of trials."""
         for attempt in range(1 + INVALID_REPEATS_MAX):
-            if len(self._steps) >= self._trials_max:
+            if self._allowed <= 0:
                 self._ran_out = True
                 raise EnoughError
             result = self._callbacks.search(rate)
             verdicts = tuple(judge(goal, result) for goal in self._goals)
             self._steps.append(_Step(rate, verdicts))
             spoilt = [verdict for verdict in verdicts if verdict.kind == INVALID]
-            if not spoilt or attempt == INVALID_REPEATS_MAX:
+            if not spoilt or attempt == INVALID_REPEATS_MAX or self._allowed <= 0:
                 break
             self._announce(f"{_msgs(rate)}: {spoilt[0].clause}; made again")
         self._announce(f"{_msgs(rate)}: {self._words(rate, verdicts)}")
@@ -239,27 +252,35 @@ class SustainedSearch:
     def _words(self, rate: float, verdicts: Sequence[Verdict]) -> str:
         """ "pass [40,000, ?]", "fail: backlog grew by ... [?, 40,000]", for each goal where they differ."""
         if len(set(verdicts)) == 1:
-            brackets = ", ".join(dict.fromkeys(map(self._bracket, range(len(verdicts)))))
-            return f"{self._verdict_words(rate, verdicts[0])} {brackets}"
+            numbers = range(len(self._goals))
+            again = any(self._is_tried_again(number, rate) for number in numbers)
+            brackets = ", ".join(dict.fromkeys(map(self._bracket, numbers)))
+            return f"{_verdict_words(verdicts[0], again)} {brackets}"
         return "; ".join(
-            f"'{goal.name}' {self._verdict_words(rate, verdict)} {self._bracket(number)}"
+            f"'{goal.name}' {_verdict_words(verdict, self._is_tried_again(number, rate))} {self._bracket(number)}"
             for number, (goal, verdict) in enumerate(zip(self._goals, verdicts, strict=True))
         )
 
-    def _verdict_words(self, rate: float, verdict: Verdict) -> str:
-        first = sum(step.rate == rate for step in self._steps) == 1
-        again = ", to be tried again" if verdict.outcome is Outcome.FAIL and first else ""
-        return f"{_plain(verdict)}{again}"
+    def _is_tried_again(self, number: int, rate: float) -> bool:
+        """Whether a goal needs a second trial at a rate that it has just failed at, and may have it.
 
-    def _bracket(self, number: int) -> str:
-        """A goal's bracket as the trials so far have it."""
+        Above a rate that it failed at for good no other trial is of any use to it.
+        """
+        outcomes = [step.verdicts[number].outcome for step in self._steps if step.rate == rate]
+        once = outcomes.count(Outcome.FAIL) == 1 and Outcome.PASS not in outcomes
+        return once and self._allowed > 0 and self._bounds(number)[1] == rate
+
+    def _bounds(self, number: int) -> tuple[float | None, float | None]:
+        """A goal's bounds as the trials so far have them."""
         passed = {step.rate for step in self._steps if step.verdicts[number].outcome is Outcome.PASS}
         upper = min((step.rate for step in self._steps if step.rate not in passed), default=None)
-        lower = max((rate for rate in passed if upper is None or rate < upper), default=None)
-        return bracket(lower, upper)
+        return max((rate for rate in passed if upper is None or rate < upper), default=None), upper
+
+    def _bracket(self, number: int) -> str:
+        return bracket(*self._bounds(number))
 
     def _announce(self, text: str) -> None:
-        left = min(self._trials_max - len(self._steps), _trials_left(self._controller.bounds(), self._space.width))
+        left = min(self._allowed, _trials_left(self._controller.bounds(), self._space.width))
         self._callbacks.announce(f"{text}.", left, len(self._goals))
 
     def _outcome(self, found: GoalOutcome, confirmations: int) -> GoalOutcome:
@@ -267,10 +288,11 @@ class SustainedSearch:
         found = replace(found, problem=self._problem(found))
         name, lower = found.goal.name, found.lower
         if lower is None:
-            self._callbacks.announce(f"'{name}': no rate passed: {found.problem}", 0, confirmations - 1)
+            self._callbacks.announce(f"'{name}': no rate was found: {found.problem}.", 0, confirmations - 1)
             return found
         made = lower in self._confirmations
-        next_step = "whose confirmation was made" if made else "now its confirmation, on fresh servers"
+        where = ", on fresh servers" if self._callbacks.fresh else ""
+        next_step = "whose confirmation was made" if made else f"now its confirmation{where}"
         text = f"'{name}': found {bracket(lower, found.upper)}: {_msgs(lower)}, {next_step}."
         self._callbacks.announce(text, 0, confirmations - made)
         return self._confirmed(found, lower)
@@ -283,9 +305,10 @@ class SustainedSearch:
             why = f": {above.clause}" if above and above.clause else ""
             return f"not even {_msgs(lowest)} passed{why}"
         if found.upper is None:
-            reached = f"the limit of {self._trials_max} trials was reached"
-            limit = reached if self._ran_out else "that is max-rate: raise it"
-            return f"nothing was broken up to {_msgs(found.lower)}, and {limit}"
+            end = "that is max-rate: raise it" if self._space.max_given else "without max-rate nothing higher is tried"
+            if self._ran_out:
+                end = f"the limit of {self._trials_max} trials was reached"
+            return f"nothing was broken up to {_msgs(found.lower)}, and {end}"
         if above is not None and above.outcome is Outcome.UNDECIDED:
             return f"at {_msgs(found.upper)} {above.clause}"
         return ""
@@ -304,12 +327,13 @@ class SustainedSearch:
             found = replace(found, lower=rate, stepped_down=steps_down)
             if verdict.outcome is Outcome.PASS:
                 wide = "" if found.problem else self._remark(rate, found.upper)
-                return replace(found, confirmation=result, remark=_doubt(result) or _near_generator(result) or wide)
+                doubts = "; ".join(filter(None, (_doubt(result), self._failed_before(found.goal, rate))))
+                return replace(found, confirmation=result, remark=doubts or _near_generator(result) or wide)
             if verdict.outcome is Outcome.UNDECIDED:
-                return replace(found, problem=f"the confirmation at {_msgs(rate)} was {verdict.clause}")
+                return replace(found, problem=f"the confirmation at {_msgs(rate)} decided nothing: {verdict.clause}")
             # What was undecided above no longer matters: something is broken below it.
             problem = f"no confirmation held; the last, at {_msgs(rate)}: {verdict.clause}"
-            found = GoalOutcome(found.goal, None, rate, verdict, stepped_down=STEPS_DOWN_MAX + 1)
+            found = GoalOutcome(found.goal, None, rate, verdict, stepped_down=steps_down + 1)
             lower = max(self._space.min_msgs_per_s, rate * (1 - self._space.width))
             if lower >= rate:
                 break
@@ -332,6 +356,12 @@ class SustainedSearch:
             made.append(self._callbacks.confirm(rate))
             verdicts.append(judge(goal, made[-1]))
             self._callbacks.announce(f"Confirmation of {_msgs(rate)}: {_plain(verdicts[-1])}.", 0, 0)
+
+    def _failed_before(self, goal: Goal, rate: float) -> str:
+        """ "" or why the confirmation that held is not the first one at its rate."""
+        verdicts = [judge(goal, result) for result in self._confirmations[rate]]
+        failed = next((verdict.clause for verdict in verdicts if verdict.outcome is Outcome.FAIL), "")
+        return f"another confirmation at the same rate failed: {failed}" if failed else ""
 
     def _remark(self, lower: float, upper: float | None) -> str:
         if upper is None or 1 - lower / upper <= 1.01 * self._space.width or not self._ran_out:
@@ -356,8 +386,14 @@ def _plain(verdict: Verdict) -> str:
     return f"{outcome.value}: {verdict.clause}" if verdict.clause else outcome.value
 
 
+def _verdict_words(verdict: Verdict, again: bool) -> str:
+    """A verdict, and that its rate is tried again."""
+    next_step = ", to be tried again" if again else ""
+    return f"{_plain(verdict)}{next_step}"
+
+
 def _msgs(rate: float) -> str:
-    return f"{rate:,.0f} msg/s"
+    return f"{count(rate)} msg/s"
 
 
 def _trials_left(bounds: Sequence[Bounds], width: float) -> int:

@@ -3,8 +3,9 @@
 VALID figures stand for themselves. DOUBTFUL ones are shown with the doubt. INVALID ones are neither a pass nor a fail:
 the generator, not the system, decided them, or there are none.
 
-Beside the validity a trial has a status: "ok", or "failed check" when messages were lost or damaged. Figures of a trial
-that failed its check are DOUBTFUL: a system that drops messages may be fast because it drops them.
+Beside the validity a trial has a status: "ok", or "failed check" when messages were lost or damaged. Lost is what was
+looked for in vain: what a reader found, and what nobody could look for, is a doubt about the figures and no more.
+Figures of a trial that failed its check are DOUBTFUL: a system that drops messages may be fast because it drops them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import NamedTuple
 from tidegauge.model.load import worker_name
 from tidegauge.model.trial import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity, WorkerResult
 from tidegauge.model.workload import GENERATOR_SHARE_MAX, GENERATOR_SHARE_WRONG
-from tidegauge.numbers import plural, rounded
+from tidegauge.numbers import count, listed, plural, rounded
 
 OK = "ok"
 FAILED_CHECK = "failed check"
@@ -43,7 +44,7 @@ BLOCKED_SHARE_MIN = 0.10
 FAR_BEHIND_BLOCKED_SHARE_MIN = 0.5
 """Producers that the system held back for at least half of the window were not late for reasons of their own."""
 
-OWN_LAG = "the load generator itself was late, not the system"
+OWN_LAG = "the load generator itself was late"
 OWN_LAG_REMEDY = " (give it more CPU, or offer a lower rate)"
 BUSY_CONSUMER = "the load generator's own consumers were too slow, so end-to-end times and backlog are not the system's"
 BUSY_CONSUMER_REMEDY = (
@@ -55,6 +56,7 @@ CATCHING_UP_REMEDY = " (allow it a longer warm-up by warm-up-max, or offer a low
 UNSTEADY_WARMUP = "the warm-up never became steady"
 UNSTEADY = "not steady while measured"
 GENERATOR_FIRST = "producers waited for the system"
+NOT_DELIVERED = "not delivered in time"
 NEAR_GENERATOR = "the rate was near the load generator's own limit"
 CPU_WAIT = "load threads waited for a CPU"
 COLD = "the load generator never became warm"
@@ -79,10 +81,12 @@ class Evidence:
         failed: of these, sent in vain.
         unresolved: messages without an outcome, those never sent among them: a system that is far behind at the end
             leaves them owed, and their response times, the longest of all, are in no percentile.
+        never_sent: of these, known to be never sent.
         unsteady: "" or why the warm-up ended without being steady.
         too_short: "" or that the warm-up was not allowed to last long enough for the steady test.
         drain_end: "drained", "idle" (consumers received nothing more although they were behind) or "limit" (they were
             still receiving when the time for it ended).
+        receive_errors: what consumers met, the first few kinds, each with how often.
         cpu_wait_share: time that load threads were runnable without a CPU, summed over them, over the window's length.
         blocked_share: share of the window for which a producer was held back by the system, on average over producers.
             A closed loop that is never held back has found the generator's limit.
@@ -92,7 +96,7 @@ class Evidence:
         backlog_grew, drift, catching_up: what the measured window itself showed.
         faults: how many were made on purpose while it was measured. What they did to rate and latency is no doubt about
             the figures but what was asked for, and is reported fault by fault; loss and damage always are.
-        level_unknown: "" or what of the settings that decide the durability level could not be read.
+        level_doubts: sentences on a durability level that is unknown, or whose settings changed meanwhile.
         busy_consumers: of the load generator, that had no time left in some seconds.
         workers: where several carried out the trial, each by itself: one that is late makes all figures late. Shares of
             waiting and of collecting garbage are then those of the worker that has most of it.
@@ -116,15 +120,17 @@ class Evidence:
     backlog_grew: bool
     drift: str
     too_short: str = ""
-    level_unknown: str = ""
+    level_doubts: tuple[str, ...] = ()
     faults: int = 0
     delay: Latency = NO_LATENCY
     busy_consumers: Sequence[BusyConsumer] = ()
     cold: str = ""
     jit_cpus: float = 0.0
     catching_up: str = ""
+    never_sent: int = 0
     workers: Sequence[WorkerResult] = ()
     generators_msgs_per_s: float | None = None
+    receive_errors: Sequence[tuple[str, int]] = ()
 
 
 @dataclass(frozen=True)
@@ -205,7 +211,9 @@ def _beyond_sending(evidence: Evidence, end_to_end: Latency, consumer: BusyConsu
     # Messages that were sent and not received by the end of the drain are in the one mean only.
     if not end_to_end.count or sent_ms <= 0 or consumer.waiting_ms < WAITING_SHARE * sent_ms:
         return ""
-    return f"messages waited {rounded(consumer.waiting_ms)} ms for it, of {rounded(sent_ms)} ms from sending to receipt"
+    # The wait is that of the seconds in which it was busy, and may be longer than the mean of the window.
+    waited = f"messages waited {rounded(consumer.waiting_ms)} ms for it in those seconds"
+    return f"{waited}, where sending to receipt took {rounded(sent_ms)} ms on average"
 
 
 def _busy_text(consumer: BusyConsumer, words: str) -> str:
@@ -275,17 +283,25 @@ def _bounds_reached(lag: _Lag) -> int:
 def _own_lag_text(lag: _Lag) -> str:
     whose = f"the own lag of {lag.worker}" if lag.worker else "its own lag"
     likewise = f"; likewise {', '.join(lag.likewise)}" if lag.likewise else ""
+    # Of less than half the system has the larger part.
+    alone = ", not the system" if lag.share >= OWN_LAG_INVALID_SHARE else ""
     return (
-        f"{OWN_LAG}: {whose} at {lag.percentile} is {rounded(lag.lag_ms)} ms of a response of "
+        f"{OWN_LAG}{alone}: {whose} at {lag.percentile} is {rounded(lag.lag_ms)} ms of a response of "
         f"{rounded(lag.response_ms)} ms{likewise}{OWN_LAG_REMEDY}"
     )
 
 
+def _is_generators(evidence: Evidence) -> bool:
+    """Whether own lag decided the figures, so that whatever was late need not have been the system."""
+    lag = _own_lag(evidence)
+    return lag is not None and lag.share >= OWN_LAG_INVALID_SHARE
+
+
 def _integrity(evidence: Evidence) -> list[str]:
-    """Loss and damage. What is missing when the drain ran out of time is not known to be lost."""
+    """Loss and damage."""
     found = []
     for sub in evidence.subscriptions:
-        if sub.lost and evidence.drain_end != "limit":
+        if sub.lost:
             found.append(f"{plural(sub.lost, 'acknowledged message')} got lost ({sub.name})")
         if sub.corrupt:
             found.append(f"{plural(sub.corrupt, 'message')} arrived damaged ({sub.name})")
@@ -302,21 +318,39 @@ def _doubtful(evidence: Evidence) -> list[str]:
         if small and small.share >= OWN_LAG_INVALID_SHARE:
             found.append(_own_lag_text(small))
     # After a fault what waited for it is worked off, as it is meant to be.
-    if evidence.catching_up and not evidence.closed_loop and not evidence.faults:
-        found.append(
-            f"{CATCHING_UP}: {evidence.catching_up}, so latencies are in part those of the start{CATCHING_UP_REMEDY}"
-        )
+    debt = evidence.catching_up or _worked_off(evidence)
+    if debt and not (evidence.closed_loop or evidence.faults or _is_generators(evidence)):
+        found.append(f"{CATCHING_UP}: {debt}, so latencies are in part those of the start{CATCHING_UP_REMEDY}")
     if evidence.drain_end == "limit":
         behind = max((sub.backlog for sub in evidence.subscriptions), default=0)
         found.append(
             f"consumers were still {behind:,} messages behind when the time to drain ended, so loss can't be judged"
         )
+    found += [words for sub in evidence.subscriptions for words in _undelivered(evidence, sub)]
     without = evidence.failed + evidence.unresolved
     if without and not evidence.faults and without >= NO_OUTCOME_SHARE * max(1, evidence.window_intended):
-        found.append(f"{_without_words(evidence)}; latencies are those of the others")
-    if evidence.level_unknown:
+        are = "latencies are those of the others" if evidence.response.count else "so there are no latencies"
+        found.append(f"{_without_words(evidence)}; {are}")
+    return [*found, *evidence.level_doubts]
+
+
+def _undelivered(evidence: Evidence, sub: SubscriptionResult) -> list[str]:
+    """What a subscription did not receive, and nobody can call lost; with what its consumers met."""
+    errors = sum(count for _, count in evidence.receive_errors)
+    # Errors are of all consumers, whatever they subscribe to.
+    whose = "its consumers" if len(evidence.subscriptions) == 1 else "consumers of any subscription"
+    met = f"; {whose} met {plural(errors, 'error')}: {evidence.receive_errors[0][0]}" if errors else ""
+    found = []
+    if sub.late:
+        are = "is" if sub.late == 1 else "are"
         found.append(
-            f"the durability level is unknown, and so is what an acknowledgement means ({evidence.level_unknown})"
+            f"{plural(sub.late, 'acknowledged message')} {NOT_DELIVERED} ({sub.name}), but {are} in the topic{met}"
+        )
+    if sub.untraced:
+        words = plural(sub.untraced, "acknowledged message")
+        they = "it is" if sub.untraced == 1 else "they are"
+        found.append(
+            f"{words} {NOT_DELIVERED} ({sub.name}), and whether {they} lost is not known: {sub.untraced_why}{met}"
         )
     return found
 
@@ -337,21 +371,7 @@ def _fault_warnings(evidence: Evidence) -> list[str]:
 
 
 def _load_warnings(evidence: Evidence) -> list[str]:
-    found = []
-    offered = evidence.offered_msgs_per_s
-    # With few messages the rate differs from its schedule by chance, or by the one on the window's edge.
-    tolerance = max(RATE_SHORTFALL, 3 / math.sqrt(max(1, evidence.window_intended)))
-    if not evidence.closed_loop and offered and evidence.achieved_msgs_per_s < (1 - tolerance) * offered:
-        share = evidence.achieved_msgs_per_s / offered
-        found.append(
-            f"{NOT_KEPT_UP}: {evidence.achieved_msgs_per_s:,.0f} of {offered:,.0f} msg/s ({share:.0%}); "
-            "while that lasts its latency grows, so it depends on the length of the trial"
-        )
-    elif not evidence.closed_loop and offered and evidence.achieved_msgs_per_s > (1 + tolerance) * offered:
-        found.append(
-            f"{evidence.achieved_msgs_per_s:,.0f} msg/s were acknowledged though {offered:,.0f} were due: "
-            "the system was still catching up with the warm-up"
-        )
+    found = _shortfall(evidence)
     if evidence.unsteady:
         found.append(evidence.too_short or f"{UNSTEADY_WARMUP}: {evidence.unsteady}")
     if evidence.backlog_grew:
@@ -361,10 +381,44 @@ def _load_warnings(evidence: Evidence) -> list[str]:
     return found
 
 
+def _shortfall(evidence: Evidence) -> list[str]:
+    """That less came through than was offered, and who decided it."""
+    offered, achieved = evidence.offered_msgs_per_s, evidence.achieved_msgs_per_s
+    least = (1 - _rate_tolerance(evidence)) * (offered or 0.0)
+    if evidence.closed_loop or not offered or achieved >= least:
+        return []
+    reached = f"{count(achieved)} of {count(offered)} msg/s ({achieved / offered:.0%})"
+    failed_msgs_per_s = offered * evidence.failed / max(1, evidence.window_intended)
+    # What failed is owed to nobody, so it lengthens no queue.
+    if _is_generators(evidence) or achieved + failed_msgs_per_s >= least:
+        return [f"the offered rate was not reached: {reached}"]
+    return [f"{NOT_KEPT_UP}: {reached}; while that lasts its latency grows, so it depends on the length of the trial"]
+
+
+def _rate_tolerance(evidence: Evidence) -> float:
+    """By what share the rate may differ from its schedule.
+
+    With few messages it does by chance, or by the one on the window's edge.
+    """
+    return max(RATE_SHORTFALL, 3 / math.sqrt(max(1, evidence.window_intended)))
+
+
+def _worked_off(evidence: Evidence) -> str:
+    """That more was acknowledged in the window than was due in it: what the warm-up had left; "" if not."""
+    offered, achieved = evidence.offered_msgs_per_s, evidence.achieved_msgs_per_s
+    if not offered or achieved <= (1 + _rate_tolerance(evidence)) * offered:
+        return ""
+    return f"{count(achieved)} msg/s were acknowledged though {count(offered)} were due"
+
+
 def _without_words(evidence: Evidence) -> str:
-    counts = ((evidence.failed, "failed"), (evidence.unresolved, "never had an outcome"))
-    (first, how), *more = [(count, how) for count, how in counts if count]
-    return " and ".join([f"{plural(first, 'message')} {how}", *(f"{count:,} {how}" for count, how in more)])
+    counts = (
+        (evidence.failed, "failed"),
+        (evidence.never_sent, "were due and never sent"),
+        (evidence.unresolved - evidence.never_sent, "never had an outcome"),
+    )
+    (first, how), *more = [(number, how) for number, how in counts if number]
+    return listed([f"{plural(first, 'message')} {how}", *(f"{number:,} {how}" for number, how in more)])
 
 
 def _message_warnings(evidence: Evidence) -> list[str]:
@@ -389,7 +443,9 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     tail = _own_lag(evidence, percentiles=("p99.9",))
     late_tail = tail is not None and tail.share >= OWN_LAG_INVALID_SHARE
     if tail is not None and late_tail and (lag is None or lag.share < OWN_LAG_DOUBTFUL_SHARE):
-        found.append(f"p99.9 and the maximum are not the system's: {_own_lag_text(tail)}")
+        longest = evidence.own_lag.max_ms >= OWN_LAG_INVALID_SHARE * evidence.response.max_ms
+        what = "p99.9 and the maximum are" if longest else "p99.9 is"
+        found.append(f"{what} not the system's: {_own_lag_text(tail)}")
     waited_for = _waited_for(evidence)
     if evidence.faults or not _often(waited_for):
         found += [
@@ -407,14 +463,15 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
         whose = _most(evidence, lambda worker: worker.cpu_wait_s)
         of_it = f" ({whose})" if whose else ""
-        found.append(f"{CPU_WAIT} for {evidence.cpu_wait_share:.2g} s in each second{of_it}: this host is short of CPU")
+        # A quota makes them wait beside free CPUs, so nothing is said of the host.
+        found.append(f"{CPU_WAIT} for {evidence.cpu_wait_share:.2g} s in each second{of_it}: they were short of CPU")
     if evidence.gc_share > GC_SHARE:
         who = _most(evidence, lambda worker: worker.gc_pause_s) or "the worker"
         found.append(f"{who} spent {evidence.gc_share:.0%} of the window in garbage collection")
     if evidence.jit_cpus > JIT_CPUS:
         found.append(
-            f"{COMPILING} while measured: its JIT compiler took {rounded(evidence.jit_cpus, 2)} of a CPU, lengthening "
-            "its own delays; a longer warm-up leaves less of it"
+            f"{COMPILING} while measured: its JIT compiler took {rounded(evidence.jit_cpus, 2)} of a CPU, which can "
+            "slow it down; a longer warm-up leaves less of it"
         )
     elif evidence.cold:
         found.append(f"{COLD}: {evidence.cold}")
@@ -429,7 +486,11 @@ def _generator_share(evidence: Evidence) -> float:
 def _near_generator_text(evidence: Evidence) -> str:
     share, most = _generator_share(evidence), evidence.generators_msgs_per_s
     so = "the system may do more" if evidence.closed_loop else "delays may be the generator's"
-    return f"{NEAR_GENERATOR}: {share:.0%} of the {most:,.0f} msg/s that can be made and checked here, so {so}"
+    if share <= 1:
+        of = f"{share:.0%} of the {most:,.0f} msg/s that can be made and checked here"
+    else:
+        of = f"more than the {most:,.0f} msg/s that were made and checked here without a system"
+    return f"{NEAR_GENERATOR}: {of}, so {so}"
 
 
 def _most(evidence: Evidence, spent_s: Callable[[WorkerResult], float]) -> str:

@@ -111,7 +111,8 @@ def disruption(seconds: Sequence[LoadSecond], normal: Normal, span: FaultSpan) -
         for second in seconds
         if second.until_ns > span.begin_ns and second.until_ns <= (span.next_ns or second.until_ns)
     ]
-    under = [second for second in after if second.until_ns <= span.window_end_ns]
+    # The window's last second may end a few microseconds after it.
+    under = [second for second in after if (second.from_ns + second.until_ns) // 2 <= span.window_end_ns]
     return Disruption(
         publish_gap_s=sum(second.length_s for second in under if not second.acked),
         delivery_gap_s=sum(second.length_s for second in under if not second.received),

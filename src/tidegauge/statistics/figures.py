@@ -52,7 +52,7 @@ class TableColumn:
 
     Attributes:
         group: the head above it, which all columns of the same group share.
-        optional: left out where no trial has the figure.
+        optional: left out where no trial has the figure, or it is 0 in all.
     """
 
     group: str
@@ -205,13 +205,29 @@ def _of_load(figure: OfLoad, without: float | None = None) -> Of:
 
 
 def _summed(what: str) -> OfLoad:
-    return lambda result: float(sum(getattr(subscription, what) for subscription in result.subscriptions))
+    """Over all subscriptions; None without any, for then nobody knows."""
+
+    def figure(result: LoadResult) -> float | None:
+        counts = [getattr(subscription, what) for subscription in result.subscriptions]
+        return float(sum(counts)) if counts else None
+
+    return figure
+
+
+def _corrupt(result: MeasuredResult) -> float | None:
+    return float(result.corrupt) if result.subscriptions else None
+
+
+def _foreign(result: MeasuredResult) -> float | None:
+    return float(sum(sub.foreign for sub in result.subscriptions)) if result.subscriptions else None
 
 
 def _lost(result: LoadResult) -> float | None:
-    """None where the drain ended while consumers were behind: what they had not received may yet have come."""
-    behind = any(subscription.backlog for subscription in result.subscriptions)
-    return None if behind and not result.lost else float(result.lost)
+    """None where of something that was not received nobody knows what became of it, unless some is known to be lost."""
+    if not result.subscriptions:
+        return None
+    unknown = any(sub.backlog > sub.lost + sub.late for sub in result.subscriptions)
+    return None if unknown and not result.lost else float(result.lost)
 
 
 def _window_end_backlog(result: LoadResult) -> float | None:
@@ -223,8 +239,8 @@ def _window_end_backlog(result: LoadResult) -> float | None:
     return max((float(backlog) for backlog in backlogs if backlog is not None), default=None)
 
 
-def _backlog(result: LoadResult) -> float:
-    return float(max((subscription.backlog for subscription in result.subscriptions), default=0))
+def _backlog(result: LoadResult) -> float | None:
+    return max((float(subscription.backlog) for subscription in result.subscriptions), default=None)
 
 
 def _cores(cpu_s: str) -> Of:
@@ -255,9 +271,10 @@ def _counted(name: str, title: str, of: Of, column: TableColumn | None = None, s
     return Figure(name, title, "", False, Kind.COUNTED, of, column=column, shown=shown)
 
 
-def _messages(what: str, of: OfLoad | None = None, shown: Shown = Shown.NOWHERE) -> Figure:
+def _messages(what: str, of: OfLoad | None = None, shown: Shown = Shown.NOWHERE, *, optional: bool = False) -> Figure:
     """Messages to which something happened, over all subscriptions."""
-    return _counted(what, f"{what} messages", _of_load(of or _summed(what), 0.0), TableColumn("messages", what), shown)
+    column = TableColumn("messages", what, optional=optional)
+    return _counted(what, f"{what} messages", _of_load(of or _summed(what), 0.0), column, shown)
 
 
 def _measured(name: str, title: str, unit: str, of: Of, column: TableColumn | None = None) -> Figure:
@@ -291,10 +308,12 @@ _ALL = (
     ),
     _counted("backlog", "backlog after the drain", _of_load(_backlog, 0.0), TableColumn("backlog", "left")),
     _messages("lost", _lost, Shown.MARKDOWN),
+    _messages("late", shown=Shown.MARKDOWN, optional=True),
+    _messages("untraced", shown=Shown.MARKDOWN, optional=True),
     _messages("duplicated", shown=Shown.MARKDOWN),
     _messages("reordered"),
-    _counted("corrupt", "corrupt messages", lambda result: float(result.corrupt), TableColumn("messages", "corrupt")),
-    _counted("foreign", "foreign messages", lambda result: float(sum(sub.foreign for sub in result.subscriptions))),
+    _counted("corrupt", "corrupt messages", _corrupt, TableColumn("messages", "corrupt")),
+    _counted("foreign", "foreign messages", _foreign),
     _counted("failed", "failed messages", _of_load(lambda result: float(result.failed), 0.0)),
     _counted("unresolved", "messages without an outcome", _of_load(lambda result: float(result.unresolved), 0.0)),
     _counted(
@@ -326,7 +345,7 @@ _FOUND = (
         "response_ms_p99_during", "response p99 while catching up", "ms", False, _phase_p99("response", DURING)
     ),
     FindingFigure(
-        "tailing_ms_p99_during", "end-to-end p99 of readers that keep up", "ms", False,
+        "tailing_ms_p99_during", "end-to-end p99 of readers from the start", "ms", False,
         _phase_p99("tailing_end_to_end", DURING),
     ),
     FindingFigure(

@@ -16,8 +16,9 @@ import math
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,8 @@ _BYTES_BEFORE_LAST_MAX = 7
 _STEPS = bytes((byte + 1) // 2 if byte & 1 else 1 for byte in range(0x80)) + bytes(0x80)
 _COUNTS = bytes(0 if byte & 1 else byte // 2 for byte in range(0x80)) + bytes(0x80)
 """Buckets that a number of one byte stands for, and what it counts; bytes that others follow count with the last."""
+_PLAIN_BYTES_MAX = 16 << 20
+"""Of an encoding when it is unpacked: at most nine bytes a bucket, and its head."""
 _AT_ONCE_BYTES = 1 << 16
 """Packed bytes that are summed in one go, in arrays that stay: new ones cost three times as much, in page faults."""
 
@@ -203,7 +206,7 @@ def compressed(encoded: bytes) -> bytes:
     if encoded[_OUTER.size : _OUTER.size + 2] != _STORED:
         return encoded
     try:
-        packed = zlib.compress(zlib.decompress(encoded[_OUTER.size :]))
+        packed = zlib.compress(_unpacked(encoded[_OUTER.size :]))
     except zlib.error as error:
         raise ValueError(f"not an encoded histogram: {error}") from error
     return _OUTER.pack(_COMPRESSED_COOKIE | 0x10, len(packed)) + packed
@@ -284,7 +287,7 @@ def _body(encoded: bytes) -> bytes:
         cookie, length = _OUTER.unpack_from(encoded)
         if cookie & _COOKIE_MASK != _COMPRESSED_COOKIE or length > len(encoded) - _OUTER.size:
             raise ValueError("not an encoded histogram")
-        plain = zlib.decompress(encoded[_OUTER.size : _OUTER.size + length])
+        plain = _unpacked(encoded[_OUTER.size : _OUTER.size + length])
         inner, payload_bytes, _, digits, lowest, _, _ = _INNER.unpack_from(plain)
     except (struct.error, zlib.error) as error:
         raise ValueError(f"not an encoded histogram: {error}") from error
@@ -293,6 +296,15 @@ def _body(encoded: bytes) -> bytes:
     if payload_bytes > len(plain) - _INNER.size:
         raise ValueError("an encoded histogram that is cut off")
     return plain[_INNER.size : _INNER.size + payload_bytes]
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """Raises `ValueError` where it becomes more than any histogram has, `zlib.error` where it is damaged."""
+    unpacking = zlib.decompressobj()
+    plain = unpacking.decompress(packed, _PLAIN_BYTES_MAX)
+    if not unpacking.eof:
+        raise ValueError("not an encoded histogram: cut off, or too large")
+    return plain
 
 
 def _pack(counts: Counts) -> bytes:
@@ -345,6 +357,22 @@ def latency_summary(histogram: Histogram) -> Latency:
         for (field, percentile), own_ns in zip(PERCENTILES.items(), each_ns, strict=True)
     }
     return Latency(count=count, mean_ms=histogram.mean_ns() / 1e6, max_ms=max_ns / 1e6, **percentiles)
+
+
+def without_unknown_tail(latency: Latency, without_outcome: int) -> Latency:
+    """The same summary without p99.9 and p99.99 where messages without an outcome would have decided them.
+
+    What failed, or was never answered, took longest of all and is in no histogram. As soon as it is as many messages as
+    lie beyond a percentile, that percentile is not known. Of p99 and below a trial's reasons say that they are those of
+    the others: from a thousandth of the messages on it is DOUBTFUL.
+    """
+    messages = latency.count + without_outcome
+    unknown: dict[str, Any] = {
+        field: None
+        for field, percentile in PERCENTILES.items()
+        if percentile > 99 and without_outcome and without_outcome >= (1 - percentile / 100) * messages - 1e-6
+    }
+    return replace(latency, **unknown)
 
 
 def live_ms(encoded: bytes) -> tuple[float | None, float | None]:

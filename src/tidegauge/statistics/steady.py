@@ -350,23 +350,30 @@ def too_short_to_judge(warmup_s_max: float) -> str:
 
 def _first_moving(horizon: Sequence[SecondPoint], rate: float) -> str:
     """The first of rate, p99 and backlog that has a trend, in words; "" if none has."""
-    p99s = [point.p99_ms for point in horizon if point.p99_ms is not None]
+    all_at: Sequence[int] = range(len(horizon))
+    p99_at, p99s = _known_p99s(horizon)
     backlog = [float(point.backlog) for point in horizon]
     figures = [
-        ("rate", [point.msgs_per_s for point in horizon], RATE_TOLERANCE * rate),
-        ("backlog", backlog, BACKLOG_TOLERANCE * rate * len(horizon)),
+        ("rate", all_at, [point.msgs_per_s for point in horizon], RATE_TOLERANCE * rate),
+        ("backlog", all_at, backlog, BACKLOG_TOLERANCE * rate * len(horizon)),
     ]
     if len(p99s) >= SECONDS_MIN:
-        figures.insert(1, ("p99", p99s, P99_TOLERANCE * median(p99s)))
-    for name, values, tolerance in figures:
+        figures.insert(1, ("p99", p99_at, p99s, P99_TOLERANCE * median(p99s)))
+    for name, at, values, tolerance in figures:
         moving = _moves(values, tolerance)
         if moving:
             return f"the {name} is {moving} over the last {len(horizon)} s"
         jump = _jumped(values, tolerance)
         if jump:
-            ago = len(values) - jump.at
+            ago = len(horizon) - at[jump.at]
             return f"the {name} jumped from about {rounded(jump.before, 2)} to {rounded(jump.after, 2)} {ago} s ago"
     return ""
+
+
+def _known_p99s(points: Sequence[SecondPoint]) -> tuple[Sequence[int], list[float]]:
+    """Which seconds have a p99, and these."""
+    known = [(at, point.p99_ms) for at, point in enumerate(points) if point.p99_ms is not None]
+    return [at for at, _ in known], [p99_ms for _, p99_ms in known]
 
 
 def _start_debt(horizon: Sequence[SecondPoint], rate: float, open_loop: bool) -> str:
@@ -378,7 +385,7 @@ def _start_debt(horizon: Sequence[SecondPoint], rate: float, open_loop: bool) ->
     for who, values in _behind_s(horizon, rate, open_loop).items():
         left_s = median(values[-3:]) if len(values) >= SECONDS_MIN else 0.0
         if left_s > DEBT_S_MIN and _moves(values, DEBT_TOLERANCE * left_s) == "falling":
-            return f"{who} still catching up with what was queued at the start: about {rounded(left_s, 2)} s behind"
+            return f"{who} still catching up with what was queued before: about {rounded(left_s, 2)} s behind"
     return ""
 
 
@@ -442,8 +449,10 @@ def backlog_grows(points: Sequence[SecondPoint]) -> bool:
 def drifts(points: Sequence[SecondPoint]) -> str:
     """ "" or what drifted over these seconds of the measured window, from where to where."""
     rates = [point.msgs_per_s for point in points]
-    p99s = [point.p99_ms for point in points if point.p99_ms is not None]
-    for name, unit, values, tolerance in (("rate", "msg/s", rates, RATE_TOLERANCE), ("p99", "ms", p99s, P99_TOLERANCE)):
+    for name, unit, (at, values), tolerance in (
+        ("rate", "msg/s", (range(len(points)), rates), RATE_TOLERANCE),
+        ("p99", "ms", _known_p99s(points), P99_TOLERANCE),
+    ):
         if len(values) < SECONDS_MIN or median(values) <= 0:
             continue
         moving = _moves(values, tolerance * median(values))
@@ -454,7 +463,7 @@ def drifts(points: Sequence[SecondPoint]) -> str:
         jump = _jumped(values, tolerance * median(values))
         if jump:
             levels = f"{rounded(jump.before, 2)} to {rounded(jump.after, 2)} {unit}"
-            return f"the {name} jumped from about {levels} after {jump.at} of {len(values)} s"
+            return f"the {name} jumped from about {levels} after {at[jump.at]} of {len(points)} s"
     return ""
 
 
@@ -466,7 +475,8 @@ def _off_schedule(rates: Sequence[float], offered_msgs_per_s: float | None) -> s
     tolerance = max(SCHEDULE_TOLERANCE, 3 / math.sqrt(offered_msgs_per_s * len(rates)))
     if abs(rate / offered_msgs_per_s - 1) <= tolerance:
         return ""
-    doing = "the system is behind the schedule" if rate < offered_msgs_per_s else "the system is still catching up"
+    # Who is late is not known here: it may be the load generator.
+    doing = "the load is behind its schedule" if rate < offered_msgs_per_s else "the load is still catching up"
     return f"{doing}: {rounded(rate)} instead of {rounded(offered_msgs_per_s)} msg/s over the last {len(rates)} s"
 
 

@@ -27,7 +27,15 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
 
 from tidegauge.store.attestations import known_attestations
 from tidegauge.store.details import details_of
-from tidegauge.store.files import INDEX_NAME, REPORT_NAME, keep_published, write_crash_report, write_files, write_page
+from tidegauge.store.files import (
+    INDEX_NAME,
+    REPORT_NAME,
+    keep_published,
+    write_crash_report,
+    write_files,
+    write_page,
+    writing,
+)
 from tidegauge.store.omb import keep_omb_files, write_omb_result
 from tidegauge.store.read import (
     UNFINISHED,
@@ -67,4 +75,5 @@ __all__ = [
     "write_files",
     "write_omb_result",
     "write_page",
+    "writing",
 ]

@@ -15,8 +15,8 @@ from tidegauge.hosts.locks import locked
 from tidegauge.hosts.storage import user_directory
 from tidegauge.model.attest import Attestation
 from tidegauge.model.level import LevelChoice
+from tidegauge.store.documents import all_readable, part_of
 from tidegauge.store.files import make_directory, write_failed, write_json
-from tidegauge.store.read import all_readable, part_of
 
 
 def attestations_directory(environment: Mapping[str, str] | None = None) -> Path:

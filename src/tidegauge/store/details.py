@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
+from tidegauge.store.documents import mapping_of, part_of, read_object, readable
 from tidegauge.store.hlog import each_interval
-from tidegauge.store.read import StoredRun, StoredTrial, part_of, read_object
-from tidegauge.store.seconds import read_seconds
-from tidegauge.store.tables import condensed
+from tidegauge.store.read import StoredRun, StoredTrial
+from tidegauge.store.seconds import each_second
+from tidegauge.store.tables import bounded
 from tidegauge.store.telemetry import use_rows
 
 
@@ -39,37 +42,39 @@ def read_disclosed(trial: StoredTrial) -> Disclosed:
     return _disclosed(_settings(trial.directory), _distribution(trial.directory))
 
 
+class _Settings(TypedDict, total=False):
+    """What of settings.json is read."""
+
+    server: list[Mapping[str, Any]]
+    client: list[Mapping[str, Any]]
+    server_jvm_flags: list[str]
+    worker: Mapping[str, Any] | None
+
+
 def _settings(directory: Path) -> Mapping[str, Any]:
-    return read_object(directory / "settings.json") or {}
+    """What was in force; {} unless it has the shape that it must have."""
+    return readable(_Settings, read_object(directory / "settings.json")) or {}
 
 
 def _distribution(directory: Path) -> Mapping[str, Any]:
-    return _object_of(part_of(directory / "distribution.json", "distribution"))
+    return mapping_of(part_of(directory / "distribution.json", "distribution"))
 
 
 def _disclosed(settings: Mapping[str, Any], distribution: Mapping[str, Any]) -> Disclosed:
     found = {
         (kind, str(setting.get("scope", "")), str(setting.get("name", ""))): str(setting.get("value", ""))
         for kind in ("server", "client")
-        for setting in _listed(settings.get(kind))
-        if isinstance(setting, Mapping)
+        for setting in settings.get(kind, ())
     }
+    worker = mapping_of(settings.get("worker"))
     return Disclosed(
         settings=found,
         server_java=str(distribution.get("java_version") or ""),
-        client_java=str(_object_of(settings.get("worker")).get("java_version") or ""),
+        client_java=str(worker.get("java_version") or ""),
         digest=str(distribution.get("digest") or ""),
-        jvm_flags=tuple(map(str, _listed(settings.get("server_jvm_flags")))),
-        worker_flags=tuple(map(str, _listed(_object_of(settings.get("worker")).get("jvm_flags")))),
+        jvm_flags=tuple(settings.get("server_jvm_flags", ())),
+        worker_flags=tuple(map(str, flags)) if isinstance(flags := worker.get("jvm_flags"), list) else (),
     )
-
-
-def _object_of(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _listed(value: object) -> Sequence[Any]:
-    return value if isinstance(value, list) else []
 
 
 END_TO_END = "end-to-end"
@@ -116,7 +121,7 @@ def read_details(trial: StoredTrial) -> TrialDetails:
         distribution=distribution,
         witness=read_object(directory / "witness.json") or {},
         disclosed=_disclosed(settings, distribution),
-        page_cache=_object_of(part_of(directory / "trial.json", "page_cache")),
+        page_cache=mapping_of(part_of(directory / "trial.json", "page_cache")),
     )
 
 
@@ -127,7 +132,7 @@ def details_of(run: StoredRun) -> dict[str, TrialDetails]:
 
 def _seconds(directory: Path) -> tuple[Mapping[str, Any], ...]:
     try:
-        return tuple(condensed(read_seconds(directory), SECONDS_MAX))
+        return tuple(bounded(each_second(directory), SECONDS_MAX))
     except (OSError, ValueError):  # pyarrow's own errors are ValueErrors
         return ()
 
@@ -152,6 +157,8 @@ def _histograms(path: Path) -> dict[str, Histogram]:
 
 WINDOW_SECONDS_MAX = 3600
 """Decoding a second's histogram takes a fraction of a millisecond: a report must not take minutes for a day of them."""
+_DRIFT_NS = 50_000_000
+"""By which edges of seconds may be off the window's: a few milliseconds, more where the generator is short of CPU."""
 STRETCHES_MAX = 240
 """Histograms held at once; more would take memory and show no more."""
 
@@ -161,6 +168,7 @@ def window_rows(details: TrialDetails) -> list[Mapping[str, Any]]:
     if details.window_ns is None:
         return []
     begin, end = details.window_ns
+    begin, end = begin - _DRIFT_NS, end + _DRIFT_NS
     return [row for row in details.seconds if row["from_mono_ns"] >= begin and row["until_mono_ns"] <= end]
 
 

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import json
 import os
 import socket
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.atomic import replace_file
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import RunFailedError, UserError
 from tidegauge.hosts import procfs
+from tidegauge.hosts.storage import make_own_directory
 from tidegauge.plain import plain
 from tidegauge.published.verdict import PublishedOutcome
 
 RUN_SCHEMA = "tidegauge.run/1"
 
+CAMPAIGN_FILE = "campaign.yaml"
 CEILINGS_FILE = "ceilings.json"
 CYCLES_FILE = "cycles.json"
 MEASURING_FILE = "measuring.json"
@@ -39,14 +43,16 @@ class Writer:
     """A process, named so that a later process with the same pid is not taken for it.
 
     Attributes:
-        started_s: when the process started, in seconds of the epoch, as psutil says.
+        started_s: when the process started, in seconds of the epoch, for people: it moves when the clock is set.
         boot_id: the boot of the host that it ran in; "" where the host does not say.
+        start_ticks: when it started, in the kernel's ticks since that boot; None where an older Tidegauge wrote it.
     """
 
     pid: int
     started_s: float
     hostname: str
     boot_id: str
+    start_ticks: int | None = None
 
 
 def boot_id() -> str:
@@ -59,9 +65,12 @@ def boot_id() -> str:
 
 def this_writer() -> Writer:
     """The process that calls."""
-    import psutil
-
-    return Writer(os.getpid(), psutil.Process().create_time(), socket.gethostname(), boot_id())
+    pid = os.getpid()
+    stat = procfs.read_stat(pid)
+    ticks = None if stat is None else stat.identity.start_ticks
+    up_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+    age_s = 0.0 if ticks is None else up_s - ticks / procfs.TICKS_PER_S
+    return Writer(pid, time.time() - age_s, socket.gethostname(), boot_id(), ticks)
 
 
 def may_be_alive(writer: Writer) -> bool:
@@ -70,14 +79,36 @@ def may_be_alive(writer: Writer) -> bool:
         return True
     if writer.boot_id != boot_id():
         return False
-    import psutil
+    stat = procfs.read_stat(writer.pid)
+    # Never by the time of day: it may have been set since. Without the ticks, a process of that number is taken for it.
+    same = stat is not None and writer.start_ticks in (None, stat.identity.start_ticks)
+    return same and stat is not None and not stat.ended
 
+
+@contextlib.contextmanager
+def writing(run: Path) -> Iterator[None]:
+    """Be the only one who writes a run's directory. Raises `UserError` if another process does, or it can't be asked.
+
+    The lock is on the copy of the campaign, which stays as it was written when the run began.
+    """
+    path = run / CAMPAIGN_FILE
     try:
-        process = psutil.Process(writer.pid)
-        same = abs(process.create_time() - writer.started_s) < 2.0
-        return same and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise UserError(f"{path} can't be opened to be locked: {error.strerror}.") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        hint = "Follow it where it was started, or with `tidegauge show`."
+        raise UserError(f"Run {run.name} is still in progress: another process writes it.", hint) from error
+    except OSError:
+        # Not every file system has locks; then the status must do.
+        pass
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 RESERVE = ".reserve"
@@ -134,9 +165,9 @@ def with_reserve(reserve: Path, write: Callable[[], None]) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Create a directory and its parents. Raises `RunFailedError`."""
+    """Create a directory and its parents (`make_own_directory`). Raises `RunFailedError`."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_own_directory(path)
     except OSError as error:
         raise write_failed(path, error) from error
 
@@ -184,7 +215,8 @@ INDEX_NAME = "index.html"
 def write_page(path: Path, html: str) -> Path:
     """Write a page, whole or not at all; its directory is made. Raises `RunFailedError`."""
     make_directory(path.parent)
-    write_bytes(path, html.encode())
+    # A directory's name may be no Unicode.
+    write_bytes(path, html.encode("utf-8", "replace"))
     return path
 
 

@@ -7,15 +7,21 @@ interval, whose wall-clock time stands in the head. Source: HdrHistogram 2.2.2, 
 from __future__ import annotations
 
 import base64
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegauge.regular import open_regular
 from tidegauge.statistics.histograms import Histogram, compressed, decode
 from tidegauge.store.files import LineFile
+from tidegauge.store.tables import bounded_lines
 
 NS_PER_MS = 1_000_000.0
+_BYTES_MAX = 1 << 36
+_SECONDS_MAX = 1e9
+"""After a log's first interval: thirty years."""
 
 
 class IntervalLog:
@@ -81,14 +87,16 @@ class Interval:
 def each_interval(path: Path) -> Iterator[Interval]:
     """The intervals of a .hlog file that Tidegauge wrote; none if there is no file, as when nothing was recorded.
 
-    One after the other: a log of a day does not fit into memory decoded.
+    One after the other: a log of a day does not fit into memory decoded. Raises `OSError`, `ValueError`.
     """
-    if not path.exists():
+    if not os.path.lexists(path):
         return
-    with path.open() as lines:
-        for line in lines:
-            if line.startswith(("#", '"')):
+    with open_regular(path, _BYTES_MAX) as file:
+        for line in bounded_lines(file):
+            if line.startswith((b"#", b'"')):
                 continue
-            fields = line.rstrip("\n").split(",")
+            fields = line.decode().rstrip("\n").split(",")
             tag = fields.pop(0).removeprefix("Tag=") if fields[0].startswith("Tag=") else ""
-            yield Interval(float(fields[0]), tag, decode(base64.b64decode(fields[3])))
+            if len(fields) < 4 or not 0 <= (start_s := float(fields[0])) <= _SECONDS_MAX:
+                raise ValueError(f"{path}: a line that is no interval")
+            yield Interval(start_s, tag, decode(base64.b64decode(fields[3])))

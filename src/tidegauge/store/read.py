@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tidegauge.attestation.words import until_then
 from tidegauge.errors import UserError, nearest
@@ -26,11 +26,15 @@ from tidegauge.model.trial import (
 )
 from tidegauge.plain import differing, flatten, typed
 from tidegauge.published.verdict import PublishedOutcome
+from tidegauge.regular import read_regular
+from tidegauge.store.documents import Documents, read_document, readable, words_of
 from tidegauge.store.files import (
+    CAMPAIGN_FILE,
     CEILINGS_FILE,
     CYCLES_FILE,
     MEASURING_FILE,
     PUBLISHED_FILE,
+    REPORT_NAME,
     RUN_SCHEMA,
     Writer,
     environment_name,
@@ -39,7 +43,9 @@ from tidegauge.store.files import (
 from tidegauge.store.trial import RESULT_SCHEMA
 from tidegauge.usage import Price
 
-T = TypeVar("T")
+CAMPAIGN_BYTES_MAX = 8 << 20
+_READ_FILES = (".json", ".jsonl", ".parquet", ".hlog", CAMPAIGN_FILE, REPORT_NAME)
+"""How the names of files end that are read of a run, in its directories as `store` lists them."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +59,107 @@ class Session:
     reason: str = ""
 
 
-def read_sessions(head: Mapping[str, Any]) -> tuple[Session, ...]:
-    """The sessions in a run.json, oldest first; of one that was written before there were any, its only one."""
-    text = {name: str(head.get(name, "")) for name in ("started_at", "ended_at", "status", "reason")}
-    return all_readable(Session, head.get("sessions")) or (Session(1, **text),)
+@dataclass(frozen=True)
+class _RunHead:
+    """What run.json must be like to be read; what older ones lack has a default."""
+
+    schema: str
+    name: str = ""
+    status: str = ""
+    reason: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+    tidegauge_version: str = ""
+    campaign_path: str = ""
+    notes: tuple[str, ...] | None = ()
+    thresholds: tuple[str, ...] | None = ()
+    unequal: Any = None
+    unequal_allowed: bool = False
+    advice: Any = None
+    price: Price | None = None
+    sessions: tuple[Session, ...] | None = ()
+    writer: Writer | None = None
+
+    @property
+    def all_sessions(self) -> tuple[Session, ...]:
+        """The sessions, oldest first; of a run that was written before there were any, its only one."""
+        return self.sessions or (Session(1, self.started_at, self.ended_at, self.status, self.reason),)
+
+
+@dataclass(frozen=True)
+class _PlanFile:
+    trials: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class _CampaignFile:
+    overrides: Mapping[str, Any] | None = None
+    meaning: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        """What the command is made of again must be such as its options make."""
+        experiments = (self.overrides or {}).get("experiments")
+        if isinstance(experiments, list) and not (experiments and isinstance(experiments[0], Mapping)):
+            raise ValueError("overrides.experiments: no list of experiments")
+
+
+@dataclass(frozen=True)
+class _EnvironmentFile:
+    """Its parts, of which each may be absent; what they hold is shown as it stands."""
+
+    host: Mapping[str, Any] | None = None
+    python: Mapping[str, Any] | None = None
+    tidegauge: Mapping[str, Any] | None = None
+    campaign: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _CeilingsFile:
+    ceilings: RunCeilings | None = None
+
+
+@dataclass(frozen=True)
+class _PublishedFile:
+    published: PublishedOutcome | None = None
+
+
+@dataclass(frozen=True)
+class _FindingFile:
+    finding: Finding | None = None
+
+    def __post_init__(self) -> None:
+        """Goals and points are stored as plain details: what is wrong with them is wrong with the file."""
+        if self.finding is not None:
+            _ = self.finding.goals, self.finding.points
+
+
+@dataclass(frozen=True)
+class _TrialHead:
+    status: str = "running"
+    reason: str = ""
+    started_at: str = ""
+    session: int | None = 1
+    spec: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _DistributionHead:
+    digest: str = ""
+
+
+@dataclass(frozen=True)
+class _DistributionFile:
+    distribution: _DistributionHead | None = None
+
+
+@dataclass(frozen=True)
+class _CyclesFile:
+    outcome: AttestOutcome | None = None
+
+
+@dataclass(frozen=True)
+class _MeasuringFile:
+    measuring: Mapping[str, Any] | None = None
 
 
 _VOLATILE = ("load_average", "campaign.")
@@ -75,6 +178,9 @@ def environment_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
 
 UNFINISHED = "unfinished (killed)"
 """Status of a run or trial that says it is running although its writer is gone."""
+UNREADABLE = "unreadable"
+"""Status of a run whose run.json can't be read; its reason says why."""
+_DAMAGED = "damaged"
 
 
 @dataclass(frozen=True)
@@ -122,7 +228,7 @@ class StoredTrial:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as its directory has it. `status` as in `StoredTrial`; times in UTC, ISO 8601, "" if not (yet) known.
+    """A run as its directory has it. `status` as in `StoredTrial`, or `UNREADABLE`; times in UTC, "" if unknown.
 
     Attributes:
         environment: of the first session; `environments` has one for each.
@@ -130,6 +236,7 @@ class StoredRun:
         meaning: what the campaign was understood to mean (`campaign.read.fingerprint`); None if the run does not say.
         ceilings: what the machine could do at most; None if that was not measured.
         price: of a host for an hour; None if nobody gave one.
+        damage: what of it is there and can't be read, with the reason; the rest was read.
     """
 
     path: Path
@@ -155,6 +262,16 @@ class StoredRun:
     meaning: Mapping[str, str] | None = None
     ceilings: RunCeilings | None = None
     price: Price | None = None
+    damage: tuple[str, ...] = ()
+
+    @property
+    def status_words(self) -> str:
+        """Its status, and whether it is damaged, with the first reason."""
+        if not self.damage:
+            return self.status
+        more = f" and {len(self.damage) - 1} more" if len(self.damage) > 1 else ""
+        status = self.status if self.status == UNREADABLE else f"{self.status}, {_DAMAGED}"
+        return f"{status}: {self.damage[0]}{more}"
 
     @property
     def results(self) -> tuple[AnyResult, ...]:
@@ -181,70 +298,121 @@ def load_run(path: Path) -> StoredRun:
     """Read a run's directory, whatever state it is in.
 
     Raises:
-        UserError: it is no run directory, or a newer Tidegauge's.
+        UserError: it is no run directory, its run.json can't be read, or it is a newer Tidegauge's.
     """
-    head = read_object(path / "run.json")
-    if head is None:
-        raise UserError(f"{path} is no run directory: it has no readable run.json.", "See `tidegauge runs`.")
-    schema = str(head.get("schema", ""))
-    if schema != RUN_SCHEMA:
-        raise UserError(
-            f"{path} has the schema '{schema}'; this Tidegauge reads '{RUN_SCHEMA}'.",
-            f"Use the Tidegauge that wrote it ({head.get('tidegauge_version', 'unknown')}) or a newer one.",
-        )
-    status = str(head.get("status", ""))
-    alive = status == "running" and _writer_alive(head)
-    plan = read_object(path / "plan.json") or {}
-    campaign = read_object(path / "campaign.json") or {}
+    documents = Documents(path)
+    head = _head(path)
+    alive = head.status == "running" and head.writer is not None and may_be_alive(head.writer)
+    campaign = documents.read(path / "campaign.json", _CampaignFile) or _CampaignFile()
+    plan = documents.read(path / "plan.json", _PlanFile) or _PlanFile()
     sessions = tuple(
         replace(session, status=_status_shown(session.status, alive and session.status == "running"))
-        for session in read_sessions(head)
+        for session in head.all_sessions
     )
-    findings = [part_of(file, "finding") for file in sorted((path / "findings").glob("*.json"))]
-    environments = tuple(read_object(path / environment_name(session.number)) or {} for session in sessions)
-    return StoredRun(
+    environments = tuple(_environment(documents, path / environment_name(session.number)) for session in sessions)
+    findings = [documents.read(file, _FindingFile) for file in _listed(path / "findings", ".json")]
+    run = StoredRun(
         path=path,
-        name=str(head.get("name", path.name)),
-        status=_status_shown(status, alive),
-        reason=str(head.get("reason", "")),
-        started_at=str(head.get("started_at", "")),
-        ended_at=str(head.get("ended_at", "")),
-        tidegauge_version=str(head.get("tidegauge_version", "")),
-        campaign_path=str(head.get("campaign_path", "")),
-        campaign_text=_text(path / "campaign.yaml"),
-        planned=tuple(spec for spec in map(_spec, plan.get("trials", [])) if spec is not None),
-        trials=tuple(_trial(directory, alive) for directory in sorted((path / "trials").glob("*/"))),
+        name=head.name or path.name,
+        status=_status_shown(head.status, alive),
+        reason=head.reason,
+        started_at=head.started_at,
+        ended_at=head.ended_at,
+        tidegauge_version=head.tidegauge_version,
+        campaign_path=head.campaign_path,
+        campaign_text=_campaign_text(documents, path / CAMPAIGN_FILE),
+        planned=tuple(spec for spec in map(_spec, plan.trials) if spec is not None),
+        trials=tuple(_trial(documents, directory, alive) for directory in _directories(path / "trials")),
         environment=environments[0],
-        notes=tuple(map(str, head.get("notes") or ())),
-        findings=all_readable(Finding, findings),
-        terms=Terms(_tilts(head.get("unequal")), _tilts(head.get("advice")), bool(head.get("unequal_allowed"))),
-        thresholds=tuple(map(str, head.get("thresholds") or ())),
-        published=readable(PublishedOutcome, part_of(path / PUBLISHED_FILE, "published")),
+        notes=head.notes or (),
+        findings=tuple(file.finding for file in findings if file is not None and file.finding is not None),
+        terms=Terms(_tilts(head.unequal), _tilts(head.advice), head.unequal_allowed),
+        thresholds=head.thresholds or (),
+        published=(documents.read(path / PUBLISHED_FILE, _PublishedFile) or _PublishedFile()).published,
         sessions=sessions,
         environments=environments,
-        overrides=campaign.get("overrides") or {},
-        meaning=campaign.get("meaning"),
-        ceilings=readable(RunCeilings, part_of(path / CEILINGS_FILE, "ceilings")),
-        price=readable(Price, head.get("price")),
+        overrides=campaign.overrides or {},
+        meaning=campaign.meaning,
+        ceilings=(documents.read(path / CEILINGS_FILE, _CeilingsFile) or _CeilingsFile()).ceilings,
+        price=head.price,
     )
+    for directory in (path, path / "findings", *(trial.directory for trial in run.trials)):
+        documents.look_for_others(directory, _READ_FILES)
+    for trial in run.trials:
+        documents.look_for_others(trial.directory / "telemetry", _READ_FILES)
+    return replace(run, damage=tuple(documents.damage))
+
+
+def _head(path: Path) -> _RunHead:
+    """What a run says of itself. Raises `UserError`."""
+    try:
+        content = read_document(path / "run.json")
+        if content is None:
+            raise UserError(f"{path} is no run directory: it has no run.json.", "See `tidegauge runs`.")
+        schema = str(content.get("schema", ""))
+        if schema != RUN_SCHEMA:
+            raise UserError(
+                f"{path} has the schema '{schema}'; this Tidegauge reads '{RUN_SCHEMA}'.",
+                f"Use the Tidegauge that wrote it ({content.get('tidegauge_version', 'unknown')}) or a newer one.",
+            )
+        return typed(_RunHead, content)
+    except ValueError as error:
+        raise UserError(f"{path / 'run.json'} can't be read: {error}.", "See `tidegauge runs`.") from error
 
 
 def list_runs(runs_directory: Path) -> list[StoredRun]:
-    """All runs in a directory, oldest first; runs of other schemas are left out."""
-    found = []
+    """All runs in a directory, oldest first; one that can't be read is `UNREADABLE`, with the reason, before them."""
+    runs = []
     for path in run_directories(runs_directory):
         try:
-            found.append(load_run(path))
-        except UserError:
-            continue
-    return sorted(found, key=lambda run: (run.started_at, run.path.name))
+            runs.append(load_run(path))
+        except UserError as error:
+            runs.append(_unreadable(path, error.message))
+    return sorted(runs, key=lambda run: (run.started_at, run.path.name))
+
+
+def _unreadable(path: Path, why: str) -> StoredRun:
+    return StoredRun(path, path.name, UNREADABLE, why, "", "", "", "", "", (), (), {}, damage=(why,))
+
+
+def _environment(documents: Documents, path: Path) -> Mapping[str, Any]:
+    """Everything that a session ran on, as it stands in its file."""
+    content = documents.read(path, dict[str, Any]) or {}
+    try:
+        typed(_EnvironmentFile, content)
+    except ValueError as error:
+        documents.note(path, str(error))
+        return {}
+    return content
+
+
+def _campaign_text(documents: Documents, path: Path) -> str:
+    try:
+        return read_regular(path, CAMPAIGN_BYTES_MAX).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        documents.note(path, words_of(error))
+        return ""
+
+
+def _listed(directory: Path, ending: str = "") -> list[Path]:
+    """What a directory holds, by name; nothing of what is none."""
+    try:
+        return sorted(path for path in directory.iterdir() if path.name.endswith(ending))
+    except OSError:
+        return []
+
+
+def _directories(directory: Path) -> list[Path]:
+    return [path for path in _listed(directory) if path.is_dir() and not path.is_symlink()]
 
 
 def newest_run_of(runs_directory: Path, campaign_text: bytes) -> StoredRun | None:
     """The newest run of exactly this campaign text; None if there is none."""
     for path in reversed(run_directories(runs_directory)):
         try:
-            if (path / "campaign.yaml").read_bytes() == campaign_text:
+            if read_regular(path / CAMPAIGN_FILE, CAMPAIGN_BYTES_MAX) == campaign_text:
                 return load_run(path)
         except (OSError, UserError):
             continue
@@ -265,7 +433,7 @@ def find_run(runs_directory: Path, wanted: str) -> Path:
         return runs[-1].path
     if wanted in names:
         return runs_directory / wanted
-    if (Path(wanted) / "run.json").is_file():
+    if _is_run(Path(wanted)):
         return Path(wanted)
     fitting = [name for name in names if name.startswith(wanted)] if wanted else []
     if len(fitting) == 1:
@@ -282,36 +450,46 @@ def find_run(runs_directory: Path, wanted: str) -> Path:
 
 def run_directories(runs_directory: Path) -> list[Path]:
     """The directories of all runs, by name, without reading them."""
-    if not runs_directory.is_dir():
-        return []
-    return sorted(
-        path for path in runs_directory.iterdir() if not path.name.startswith(".") and (path / "run.json").is_file()
-    )
+    return [path for path in _listed(runs_directory) if not path.name.startswith(".") and _is_run(path)]
 
 
-def _trial(directory: Path, alive: bool) -> StoredTrial:
-    head = read_object(directory / "trial.json") or {}
-    content = read_object(directory / "result.json")
+def _is_run(path: Path) -> bool:
+    """Whether it has a run.json, be it one that can't be read."""
+    try:
+        return os.path.lexists(path / "run.json")
+    except ValueError:
+        return False
+
+
+def _trial(documents: Documents, directory: Path, alive: bool) -> StoredTrial:
+    head = documents.read(directory / "trial.json", _TrialHead) or _TrialHead()
     result, problem = None, ""
-    if content is not None:
-        try:
-            result = _result(content)
-        except ValueError as error:
-            problem = f"{directory / 'result.json'} can't be read: {error}"
-    status = "finished" if result is not None else str(head.get("status", "running"))
+    try:
+        content = read_document(directory / "result.json")
+        result = None if content is None else _result(content)
+    except ValueError as error:
+        problem = f"{directory / 'result.json'} can't be read: {error}"
+        documents.note(directory / "result.json", str(error))
+    distribution = (
+        documents.read(directory / "distribution.json", _DistributionFile) or _DistributionFile()
+    ).distribution
+    cycles, measuring = None, None
+    if result is None:
+        cycles = (documents.read(directory / CYCLES_FILE, _CyclesFile) or _CyclesFile()).outcome
+        measuring = (documents.read(directory / MEASURING_FILE, _MeasuringFile) or _MeasuringFile()).measuring
     return StoredTrial(
         directory=directory,
         trial_id=directory.name,
-        status=_status_shown(status, alive),
-        reason=str(head.get("reason", "")),
-        spec=_spec(head.get("spec")),
+        status=_status_shown("finished" if result is not None else head.status, alive),
+        reason=head.reason,
+        spec=_spec(head.spec),
         result=result,
         problem=problem,
-        session=int(head.get("session") or 1),
-        digest=str((part_of(directory / "distribution.json", "distribution") or {}).get("digest", "")),
-        started_at=str(head.get("started_at", "")),
-        cycles=None if result is not None else readable(AttestOutcome, part_of(directory / CYCLES_FILE, "outcome")),
-        measuring=None if result is not None else part_of(directory / MEASURING_FILE, "measuring"),
+        session=head.session or 1,
+        digest="" if distribution is None else distribution.digest,
+        started_at=head.started_at,
+        cycles=cycles,
+        measuring=measuring,
     )
 
 
@@ -350,43 +528,3 @@ def _tilts(content: object) -> tuple[Tilt, ...]:
 
 def _status_shown(status: str, alive: bool) -> str:
     return UNFINISHED if status == "running" and not alive else status
-
-
-def _writer_alive(head: Mapping[str, Any]) -> bool:
-    writer = readable(Writer, head.get("writer"))
-    return writer is not None and may_be_alive(writer)
-
-
-def read_object(path: Path) -> dict[str, Any] | None:
-    """The object in a file; None if there is none, or (a file copied half) it can't be read."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return content if isinstance(content, dict) else None
-
-
-def part_of(path: Path, name: str) -> Any:
-    """What the object in a file has by this name; None if there is none, or it can't be read."""
-    return (read_object(path) or {}).get(name)
-
-
-def readable(kind: type[T], content: object) -> T | None:
-    """What was stored as one of a kind; None if there is none, or it can't be read."""
-    try:
-        return typed(kind, content)
-    except ValueError:
-        return None
-
-
-def all_readable(kind: type[T], content: object) -> tuple[T, ...]:
-    """Of a stored list those that can be read."""
-    found = (readable(kind, item) for item in (content if isinstance(content, list) else ()))
-    return tuple(item for item in found if item is not None)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

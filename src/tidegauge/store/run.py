@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,9 @@ from tidegauge.model.trial import TrialSpec
 from tidegauge.plain import grouped
 from tidegauge.store import seconds
 from tidegauge.store.attestations import keep_attestations
+from tidegauge.store.documents import read_object
 from tidegauge.store.files import (
+    CAMPAIGN_FILE,
     CEILINGS_FILE,
     RESERVE,
     RESERVE_BYTES,
@@ -36,8 +38,9 @@ from tidegauge.store.files import (
     write_bytes,
     write_failed,
     write_json,
+    writing,
 )
-from tidegauge.store.read import Session, load_run, read_object
+from tidegauge.store.read import Session, load_run
 from tidegauge.store.trial import TrialStore, now
 from tidegauge.usage import Price
 
@@ -58,6 +61,8 @@ class RunStore:
     price: Price | None = None
     earlier: tuple[Session, ...] = ()
     ended: bool = False
+    alone: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    """Holds what keeps others from writing it, until it ends."""
 
     def __post_init__(self) -> None:
         """Nothing is known yet, and nothing written."""
@@ -172,6 +177,14 @@ class RunStore:
         with_reserve(self._reserve, partial(self._write, status, reason, now()))
         self._reserve.unlink(missing_ok=True)
         self.ended = True
+        self.alone.close()
+
+    def remove_if_empty(self) -> bool:
+        """Remove a run that ended before any trial began: there is nothing to show of it. Says whether it was one."""
+        if self._trials or self.earlier:
+            return False
+        shutil.rmtree(self.path, ignore_errors=True)
+        return True
 
     def _write(
         self, status: str, reason: str, ended_at: str, directory: Path | None = None, durable: bool = True
@@ -211,7 +224,8 @@ class RunStore:
     def begin(self, directory: Path, campaign_text: str | bytes) -> None:
         """Write what a run has from its first moment into `directory`, which then becomes it. For `create_run`."""
         content = campaign_text if isinstance(campaign_text, bytes) else campaign_text.encode()
-        write_bytes(directory / "campaign.yaml", content)
+        write_bytes(directory / CAMPAIGN_FILE, content)
+        self.alone.enter_context(writing(directory))
         write_bytes(directory / RESERVE, b"\0" * RESERVE_BYTES)
         self._write("running", "", "", directory)
 
@@ -254,7 +268,7 @@ def create_run(
 def resume_run(
     path: Path, data_root: Path | None = None, *, disks: Sequence[Path] = (), journal_disks: Sequence[Path] = ()
 ) -> RunStore:
-    """A further session of the run in a directory. The caller sees to it that nobody else writes it.
+    """A further session of the run in a directory, of which the caller is the only writer (`writing`).
 
     Args:
         path: the run's directory.
@@ -287,6 +301,7 @@ def _appear(run: RunStore, campaign_text: str | bytes) -> bool:
         run.begin(hidden, campaign_text)
         hidden.rename(run.path)
     except OSError as error:
+        run.alone.close()
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
             return False
         raise write_failed(run.path, error) from error

@@ -8,7 +8,8 @@ Beside it a second table with a row for each of several load generators; none of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tidegauge.model.load import SecondFigures, SubscriptionSecond, WorkerSecond
 from tidegauge.statistics.histograms import decode
 from tidegauge.store.hlog import NS_PER_MS
-from tidegauge.store.tables import EDGES, FLOAT, INT, TEXT, last_lines, parquet_schema, read_table
+from tidegauge.store.tables import EDGES, FLOAT, INT, TEXT, Kinds, last_lines, parquet_schema, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +50,10 @@ COLUMNS: Mapping[str, str] = {
     **OF_GENERATOR,
 }
 """The type of each, but for the subscriptions and the phase, which come last."""
+_OF_SUBSCRIPTION: Mapping[str, str] = {"name": TEXT, **dict.fromkeys(_COUNTED, INT), **_time_columns("end_to_end")}
+KINDS: Kinds = {**COLUMNS, "subscriptions": _OF_SUBSCRIPTION, "phase": TEXT}
+_ROWS_MAX = 1_000_000
+"""Of a trial's seconds, which is eleven days."""
 
 
 @cache
@@ -56,8 +61,7 @@ def columns() -> pa.Schema:
     """Names and types."""
     import pyarrow as pa
 
-    of_subscription = {"name": TEXT, **dict.fromkeys(_COUNTED, INT), **_time_columns("end_to_end")}
-    subscriptions = pa.list_(pa.struct([pa.field(name, kind) for name, kind in of_subscription.items()]))
+    subscriptions = pa.list_(pa.struct([pa.field(name, kind) for name, kind in _OF_SUBSCRIPTION.items()]))
     return parquet_schema("tidegauge.seconds/1", {**COLUMNS, "subscriptions": subscriptions, "phase": TEXT})
 
 
@@ -118,17 +122,29 @@ def _slowest(subscriptions: Sequence[Mapping[str, Any]]) -> Times:
     return {column: slowest.get(column) for column in _time_columns("end_to_end")}
 
 
+def each_second(trial_directory: Path) -> Iterator[dict[str, Any]]:
+    """Per-second rows of a trial, finished or not, oldest first; none when there are none yet.
+
+    Raises `OSError`, `ValueError`.
+    """
+    return read_table(trial_directory, NAME, KINDS, _ROWS_MAX)
+
+
 def read_seconds(trial_directory: Path) -> list[dict[str, Any]]:
-    """Per-second rows of a trial, finished or not, oldest first; empty when there are none yet."""
-    return list(read_table(trial_directory, NAME))
+    """All of them at once."""
+    return list(each_second(trial_directory))
 
 
 def last_seconds(trial_directory: Path, rows_max: int) -> list[dict[str, Any]]:
     """The newest rows of a trial, without reading all of a long one that goes on; empty when there are none yet."""
     try:
-        return list(last_lines(trial_directory / f"{NAME}.jsonl", rows_max * _ROW_BYTES_MAX, rows_max))
-    except OSError:
-        return read_seconds(trial_directory)[-rows_max:]
+        return list(last_lines(trial_directory / f"{NAME}.jsonl", KINDS, rows_max * _ROW_BYTES_MAX, rows_max))
+    except (OSError, ValueError):
+        pass
+    try:
+        return list(deque(each_second(trial_directory), rows_max))
+    except (OSError, ValueError):
+        return []
 
 
 def generator_row(of: SecondFigures | WorkerSecond) -> dict[str, Any]:
@@ -153,10 +169,12 @@ _LAST_BYTES = 512 * 1024
 """Of a growing table, read for its newest second: that of two thousand load generators."""
 
 
+WORKER_KINDS: Kinds = {name: {**COLUMNS, WORKER: INT, "phase": TEXT}[name] for name in WORKER_COLUMNS}
+
+
 def worker_columns() -> pa.Schema:
     """Names and types."""
-    known = {**COLUMNS, WORKER: INT, "phase": TEXT}
-    return parquet_schema("tidegauge.workers/1", {name: known[name] for name in WORKER_COLUMNS})
+    return parquet_schema("tidegauge.workers/1", WORKER_KINDS)
 
 
 def worker_rows(figures: SecondFigures, phase: str = "") -> list[dict[str, Any]]:
@@ -179,7 +197,7 @@ def worker_rows(figures: SecondFigures, phase: str = "") -> list[dict[str, Any]]
 def worker_rows_of(trial_directory: Path, second: int) -> list[Mapping[str, Any]]:
     """Those of one of the newest seconds of a trial that goes on; [] of any other."""
     try:
-        newest = last_lines(trial_directory / f"{WORKERS}.jsonl", _LAST_BYTES)
+        newest = last_lines(trial_directory / f"{WORKERS}.jsonl", WORKER_KINDS, _LAST_BYTES)
         return [row for row in newest if row["second"] == second]
     except (OSError, ValueError):
         return []

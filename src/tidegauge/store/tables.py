@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tidegauge.atomic import replacing
+from tidegauge.plain import is_unicode
+from tidegauge.regular import open_regular
 from tidegauge.store.files import LineFile, write_failed
 
 if TYPE_CHECKING:
@@ -91,76 +94,180 @@ def _short(value: Any) -> Any:
     return float(f"{value:.9g}")
 
 
+ROW_BYTES_MAX = 16 << 20
+"""Of a line: a second of a thousand subscriptions has some hundred thousand."""
+_GROWING_BYTES_MAX = 1 << 36
+_PARQUET_BYTES_MAX = 1 << 34
+_GROUP_BYTES_MAX = 1 << 30
+"""Of a group of rows of a Parquet file when it is unpacked: they are written `ROWS_AT_A_TIME`."""
+ROWS_READ_MAX = 20_000_000
+"""A table of more rows is none of ours: a file of some hundred kilobytes can claim any number."""
+
+Kinds = Mapping[str, Any]
+"""The type of each column, as pyarrow calls it; of a list of objects the `Kinds` of these."""
+
+
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a growing table; a last line cut short by a kill is left out."""
-    with path.open("rb") as file:
-        yield from _rows(file)
+    """The rows of a growing table; a last line cut short by a kill is left out. Raises `OSError`, `ValueError`."""
+    with open_regular(path, _GROWING_BYTES_MAX) as file:
+        yield from _rows(bounded_lines(file))
+
+
+def bounded_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Its lines. Raises `ValueError` for one that is longer than any of ours."""
+    while line := file.readline(ROW_BYTES_MAX):
+        if len(line) == ROW_BYTES_MAX:
+            raise ValueError(f"a line of more than {ROW_BYTES_MAX:,} bytes")
+        yield line
 
 
 def _rows(lines: Iterable[bytes], names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
             content = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(content, dict):
             yield content
         elif isinstance(content, list) and not names:
-            names = content
+            names = _names(content)
         elif isinstance(content, list) and content != names and len(content) == len(names):
             yield dict(zip(names, content, strict=True))
 
 
-def read_table(directory: Path, name: str) -> Iterator[dict[str, Any]]:
+def _names(head: object) -> list[str]:
+    """The names of columns in the first line of a table of arrays. Raises `ValueError` if they are none."""
+    if isinstance(head, list) and all(isinstance(name, str) for name in head):
+        return head
+    raise ValueError("no names of columns")
+
+
+def read_table(directory: Path, name: str, kinds: Kinds, rows_max: int = ROWS_READ_MAX) -> Iterator[dict[str, Any]]:
     """The rows of a table, grown up or still growing, oldest first; none if there is no such table.
+
+    Each has all columns of `kinds` and no others, None where there is no value; what has other types is left out.
 
     Raises `OSError`, `ValueError`.
     """
     finished, growing = directory / f"{name}.parquet", directory / f"{name}.jsonl"
-    if finished.exists():
-        import pyarrow.parquet as pq
+    if os.path.lexists(finished):
+        rows = _parquet_rows(finished, rows_max)
+    elif os.path.lexists(growing):
+        rows = islice(read_lines(growing), rows_max)
+    else:
+        return
+    for row in rows:
+        fitted = fitting(row, kinds)
+        if fitted is not None:
+            yield fitted
 
-        with pq.ParquetFile(finished) as file:
-            for batch in file.iter_batches(batch_size=ROWS_AT_A_TIME):
-                yield from batch.to_pylist()
-    elif growing.exists():
-        yield from read_lines(growing)
+
+def _parquet_rows(path: Path, rows_max: int) -> Iterator[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    with open_regular(path, _PARQUET_BYTES_MAX) as source, pq.ParquetFile(source) as file:
+        head = file.metadata
+        groups_bytes = [head.row_group(number).total_byte_size for number in range(head.num_row_groups)]
+        if head.num_rows > rows_max or max(groups_bytes, default=0) > _GROUP_BYTES_MAX:
+            raise ValueError(f"a table of {head.num_rows:,} rows, {sum(groups_bytes):,} bytes unpacked")
+        for batch in file.iter_batches(batch_size=ROWS_AT_A_TIME):
+            yield from batch.to_pylist()
 
 
-def last_lines(path: Path, bytes_max: int, rows_max: int | None = None) -> Iterator[dict[str, Any]]:
+def fitting(row: Mapping[str, Any], kinds: Kinds) -> dict[str, Any] | None:
+    """A row with all columns of `kinds` and no others; None if one has another type, or it is of no stretch of time.
+
+    Numbers that there are not (NaN) are None.
+    """
+    fitted: dict[str, Any] = {}
+    for column, kind in kinds.items():
+        value = row.get(column)
+        if isinstance(kind, Mapping):
+            parts = [fitting(part, kind) if isinstance(part, dict) else None for part in _list_of(value)]
+            if (value is not None and not isinstance(value, list)) or None in parts:
+                return None
+            fitted[column] = parts
+            continue
+        if isinstance(value, float) and not math.isfinite(value):
+            value = None
+        if value is not None and not _is_of(value, kind):
+            return None
+        fitted[column] = value
+    if any(column in kinds and fitted[column] is None for column in EDGES):
+        return None
+    backwards = "until_mono_ns" in kinds and not 0 <= fitted["from_mono_ns"] <= fitted["until_mono_ns"]
+    return None if backwards else fitted
+
+
+def _list_of(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _is_of(value: object, kind: str) -> bool:
+    if kind == TEXT:
+        return isinstance(value, str) and is_unicode(value)
+    whole = isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
+    return whole or (kind == FLOAT and isinstance(value, float))
+
+
+def last_lines(path: Path, kinds: Kinds, bytes_max: int, rows_max: int | None = None) -> Iterator[dict[str, Any]]:
     """The newest rows of a growing table, without reading more of a long one. Raises `OSError`, `ValueError`."""
-    with path.open("rb") as file:
-        head = file.readline()
-        names = json.loads(head) if head.startswith(b"[") else ()
+    with open_regular(path, _GROWING_BYTES_MAX) as file:
+        head = file.readline(ROW_BYTES_MAX)
+        names = _names(json.loads(head)) if head.startswith(b"[") else ()
         file.seek(max(file.tell() if names else 0, file.seek(0, 2) - bytes_max))
         # The first line may be cut, and so may the last.
-        lines = file.read().split(b"\n")
-    yield from _rows(lines if rows_max is None else lines[-rows_max - 1 :], names)
+        lines = file.read(bytes_max).split(b"\n")
+    newest = _rows(lines if rows_max is None else lines[-rows_max - 1 :], names)
+    fitted = (fitting(row, kinds) for row in newest)
+    yield from (row for row in fitted if row is not None)
 
 
 Row = dict[str, Any]
 EDGES = ("second", "from_mono_ns", "until_mono_ns")
 """Which row it is, and no figure."""
+ROWS_MAX = 7200
+"""In memory at once; beyond it, neighbours are merged (`condensed`)."""
+
+
+def bounded(rows: Iterable[Row], rows_max: int) -> list[Row]:
+    """What `condensed` makes of them, without ever holding many more."""
+    kept: list[Row] = []
+    kept_max = max(ROWS_MAX, 2 * rows_max)
+    for row in rows:
+        kept.append(row)
+        if len(kept) >= kept_max:
+            kept = condensed(kept, kept_max // 2)
+    return condensed(kept, rows_max)
 
 
 def condensed(rows: Sequence[Row], rows_max: int) -> list[Row]:
-    """At most so many rows: of equal stretches each one's first with the largest of every figure.
+    """At most so many rows: of equal stretches the first with the least of every figure, the middle with the largest.
 
-    Peaks are what a long line must not hide.
+    A long line must hide neither dips nor peaks; of a single row it can show the peaks alone.
     """
-    stretch = max(1, math.ceil(len(rows) / rows_max))
-    return [_largest(rows[begin : begin + stretch]) for begin in range(0, len(rows), stretch)]
+    if len(rows) <= rows_max:
+        return list(rows)
+    if rows_max < 2:
+        return [_reduced(rows, rows[0], max)]
+    stretch = math.ceil(len(rows) / (rows_max // 2))
+    kept = []
+    for begin in range(0, len(rows), stretch):
+        part = rows[begin : begin + stretch]
+        kept.append(_reduced(part, part[0], min))
+        if len(part) > 1:
+            kept.append(_reduced(part, part[len(part) // 2], max))
+    return kept
 
 
-def _largest(rows: Sequence[Row]) -> Row:
-    if len(rows) == 1:
-        return rows[0]
-    # The first one may lack what others have.
-    columns = {name: value for row in reversed(rows) for name, value in row.items()}
+def _reduced(rows: Sequence[Row], like: Row, choose: Callable[[Iterable[Any]], Any]) -> Row:
+    """What is chosen of the figures of all; `like`: whose edges and words it has."""
+    columns: Row = {}
+    for row in (*reversed(rows), like):  # One of them may lack what others have.
+        columns.update({name: value for name, value in row.items() if value is not None or name not in columns})
+    known = {name: [row[name] for row in rows if row.get(name) is not None] for name in columns}
     return {
-        name: value
-        if name in EDGES or isinstance(value, str | list)
-        else max((row[name] for row in rows if row.get(name) is not None), default=None)
+        name: value if name in EDGES or isinstance(value, str | list) or value is None else choose(known[name])
         for name, value in columns.items()
     }
 

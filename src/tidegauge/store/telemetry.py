@@ -14,17 +14,21 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
-from tidegauge.store.tables import FLOAT, INT, TEXT, Row, Table, condensed, last_lines, parquet_schema, read_table
+from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, ProgramUse, Sample, ThreadUse
+from tidegauge.store.tables import FLOAT, INT, TEXT, Row, Table, bounded, last_lines, parquet_schema, read_table
 
 DIRECTORY = "telemetry"
 PROCESSES, DEVICES, HOST, HOSTS, METRICS = "processes", "devices", "host", "hosts", "metrics"
+PROGRAMS = "programs"
 """HOSTS is of a fleet's other hosts, whose spans are of their own clocks: a row is dated by when it was heard."""
 
 _SPAN = {"from_mono_ns": INT, "until_mono_ns": INT}
 
 _TYPES = {int: INT, int | None: INT, float: FLOAT, float | None: FLOAT, str: TEXT}
-_BUSIEST = {"busiest_thread": TEXT, "busiest_thread_cpu_s": FLOAT, "busiest_thread_wait_s": FLOAT}
+
+
+def _columns_of_thread(of: str) -> dict[str, str]:
+    return {f"{of}_thread": TEXT, f"{of}_thread_cpu_s": FLOAT, f"{of}_thread_wait_s": FLOAT}
 
 
 def _columns_of(kind: type, **instead: Mapping[str, str]) -> dict[str, str]:
@@ -36,7 +40,16 @@ def _columns_of(kind: type, **instead: Mapping[str, str]) -> dict[str, str]:
 
 
 COLUMNS: Mapping[str, Mapping[str, str]] = {
-    PROCESSES: {**_SPAN, **_columns_of(ProcessUse, name={"process": TEXT}, busiest=_BUSIEST)},
+    PROCESSES: {
+        **_SPAN,
+        **_columns_of(
+            ProcessUse,
+            name={"process": TEXT},
+            busiest=_columns_of_thread("busiest"),
+            waiting=_columns_of_thread("waiting"),
+        ),
+    },
+    PROGRAMS: {**_SPAN, **_columns_of(ProgramUse, name={"program": TEXT})},
     DEVICES: {**_SPAN, "device": TEXT, **_columns_of(DeviceUse, name={})},
     HOST: {**_SPAN, **_columns_of(HostUse), "telemetry_cpu_s": FLOAT},
     HOSTS: {**_SPAN, "host": TEXT, "seconds": FLOAT, **_columns_of(HostUse)},
@@ -75,6 +88,9 @@ class TelemetryLog:
         self._tables[PROCESSES].append({**span, **process_row(process)} for process in sample.processes)
         self._tables[DEVICES].append({**span, **asdict(device), "device": device.name} for device in sample.devices)
         self._tables[HOST].append([{**span, **asdict(sample.host), "telemetry_cpu_s": sample.cost_s}])
+        self._tables[PROGRAMS].append(
+            {**span, **asdict(program), "program": program.name} for program in sample.programs
+        )
         if sample.others:
             self._tables[HOSTS].append(
                 {**span, "host": other.host, "seconds": other.seconds, **asdict(other.use)} for other in sample.others
@@ -98,32 +114,34 @@ class TelemetryLog:
 
 def process_row(use: ProcessUse) -> dict[str, Any]:
     """The columns of one process."""
-    busiest = use.busiest[0] if use.busiest else None
     return {
-        **{name: value for name, value in asdict(use).items() if name not in ("name", "busiest")},
+        **{name: value for name, value in asdict(use).items() if name not in ("name", "busiest", "waiting")},
         "process": use.name,
-        "busiest_thread": busiest.name if busiest else None,
-        "busiest_thread_cpu_s": busiest.cpu_s if busiest else None,
-        "busiest_thread_wait_s": busiest.wait_s if busiest else None,
+        **_thread_row("busiest", use.busiest),
+        **_thread_row("waiting", use.waiting),
     }
+
+
+def _thread_row(of: str, threads: Sequence[ThreadUse]) -> dict[str, Any]:
+    """The columns of the first of these threads."""
+    first = threads[0] if threads else None
+    figures = (first.name, first.cpu_s, first.wait_s) if first else (None, None, None)
+    return dict(zip(_columns_of_thread(of), figures, strict=True))
 
 
 def last_telemetry(trial_directory: Path, table: str, bytes_max: int) -> Iterator[dict[str, Any]]:
     """The newest rows of a trial that goes on; none of one that is done. Raises `OSError`, `ValueError`."""
     path = trial_directory / DIRECTORY / f"{table}.jsonl"
-    return last_lines(path, bytes_max) if path.exists() else iter(())
+    return last_lines(path, COLUMNS[table], bytes_max) if path.exists() else iter(())
 
 
 def read_telemetry(trial_directory: Path, table: str) -> Iterator[dict[str, Any]]:
     """The rows of one table of a trial, finished or not. Raises `OSError`, `ValueError`."""
-    return read_table(trial_directory / DIRECTORY, table)
+    return read_table(trial_directory / DIRECTORY, table, COLUMNS[table])
 
 
 WORKER = re.compile(r"worker(-\d+)?")
 """Names of the load generators' processes; all others are servers."""
-ROWS_MAX = 7200
-"""In memory at once; beyond it, neighbours are merged (`condensed`)."""
-
 LAST_BYTES = 256 * 1024
 """Of each table, read for the newest rows: four minutes of a cluster, more of one server."""
 
@@ -135,8 +153,8 @@ _END = 1 << 63
 def use_rows(trial_directory: Path, rows_max: int) -> tuple[Row, ...]:
     """A row for each look, oldest first, at most `rows_max`; () where nothing was recorded or can be read."""
     try:
-        return tuple(_bounded(_rows(trial_directory), rows_max))
-    except (OSError, ValueError, KeyError, TypeError):  # pyarrow's own errors are ValueErrors
+        return tuple(bounded(_rows(trial_directory), rows_max))
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError):  # pyarrow's own errors are ValueErrors
         return ()
 
 
@@ -144,7 +162,7 @@ def last_use_rows(trial_directory: Path) -> list[Row]:
     """The newest rows of a trial that goes on, some minutes of them at most; [] once it is done."""
     try:
         return list(_rows(trial_directory, lambda directory, table: last_telemetry(directory, table, LAST_BYTES)))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError):
         return []
 
 
@@ -156,7 +174,7 @@ def last_hosts(trial_directory: Path) -> list[Row]:
     try:
         newest = {str(row["host"]): row for row in last_telemetry(trial_directory, HOSTS, LAST_BYTES)}
         return [_use_of(newest[host]) for host in sorted(newest)]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError):
         return []
 
 
@@ -220,6 +238,8 @@ def _row(host: Mapping[str, Any], servers: list[Row], devices: list[Row]) -> Row
         "from_mono_ns": host["from_mono_ns"],
         "until_mono_ns": host["until_mono_ns"],
         "host_cpu_percent": _cpu_percent(host, length_s),
+        # Runs of earlier versions have none.
+        "others_cpu_percent": _percent(host.get("others_cpu_s"), length_s * int(host["cpus"])),
         **{f"server_{what}": total(servers, what) for what in _OF_SERVERS},
         **{f"disk_{what}": total(devices, what) for what in ("written_bytes", "read_bytes", "flushes")},
         "disk_busy_percent": max((min(100.0, 100 * row["busy_s"] / length_s) for row in devices), default=None),
@@ -235,13 +255,3 @@ def _cpu_percent(host: Mapping[str, Any], length_s: float) -> float:
 
 def _percent(spent_s: float | None, length_s: float) -> float | None:
     return None if spent_s is None else min(100.0, 100 * spent_s / length_s)
-
-
-def _bounded(rows: Iterator[Row], rows_max: int) -> list[Row]:
-    kept: list[Row] = []
-    kept_max = max(ROWS_MAX, 2 * rows_max)
-    for row in rows:
-        kept.append(row)
-        if len(kept) >= kept_max:
-            kept = condensed(kept, kept_max // 2)
-    return condensed(kept, rows_max)

@@ -129,25 +129,24 @@ class TrialStore:
 
     def finish(self, result: TrialResult, totals: TotalFigures) -> None:
         """Window histograms, Parquet, result, and last the status: whoever reads in between finds whole files."""
-        self._write_window("window", {"": totals})
-        self._write_window("workers", {f"{worker.name}/": worker.totals for worker in totals.workers})
+        with_reserve(self.reserve, partial(self._write_windows, totals))
         self._close_logs(durable=True)
-        self._seconds.finish()
-        self._workers.finish()
-        self._finish_telemetry()
+        self._make_parquet()
         content = {"result": result, "totals": totals}
-        write_json(self.directory / "result.json", RESULT_SCHEMA, content, durable=True)
+        write = partial(write_json, self.directory / "result.json", RESULT_SCHEMA, content, durable=True)
+        with_reserve(self.reserve, write)
         for name in (CYCLES_FILE, MEASURING_FILE):
             (self.directory / name).unlink(missing_ok=True)
-        self._write_status("finished", "", now())
+        with_reserve(self.reserve, partial(self._write_status, "finished", "", now()))
         self.ended = True
 
-    def _finish_telemetry(self) -> None:
-        """As Parquet. What can't be made that stays as lines, which are read alike: no result is lost for it."""
-        try:
-            self.telemetry.finish()
-        except (RunFailedError, ValueError, TypeError):  # pyarrow's own errors are ValueErrors and TypeErrors
-            self.telemetry.close()
+    def _make_parquet(self) -> None:
+        """Of all tables. What can't be made that stays as lines, which are read alike: no result is lost for it."""
+        for table in (self._seconds, self._workers, self.telemetry):
+            try:
+                table.finish()
+            except (RunFailedError, OSError, ValueError, TypeError):  # pyarrow has ValueErrors and TypeErrors
+                table.close()
 
     def fail(self, reason: str, interrupted: bool) -> None:
         """The trial ended without a result; what was measured stays. Does nothing after `finish`."""
@@ -195,6 +194,10 @@ class TrialStore:
             for subscription in totals.subscriptions:
                 log.append(subscription.end_to_end, *span, f"{prefix}end-to-end/{subscription.name}")
         log.close(durable=True)
+
+    def _write_windows(self, totals: TotalFigures) -> None:
+        self._write_window("window", {"": totals})
+        self._write_window("workers", {f"{worker.name}/": worker.totals for worker in totals.workers})
 
     def _close_logs(self, durable: bool) -> None:
         for log in self._logs.values():

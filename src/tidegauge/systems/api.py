@@ -27,6 +27,7 @@ from tidegauge.systems.metrics import Endpoint, Metric
 
 if TYPE_CHECKING:
     from tidegauge.systems.attached import AttachedCluster, AttachRequest
+    from tidegauge.systems.server_settings import ServerSettings
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,8 @@ class Deploys(Protocol):
     default_version: str
     server_defaults: Mapping[str, str] = MappingProxyType({})
     """Settings of its servers that Tidegauge gives where a campaign doesn't, and that follow from no deployment."""
+    reserved_settings: Mapping[str, str] = MappingProxyType({})
+    """Settings of its servers that a campaign can't give, as regular expressions, and why: "it ..."."""
     spaces_in_paths: bool = False
     """Whether it runs with its programs and data below a directory that has a space in its name."""
 
@@ -219,6 +222,13 @@ class Deploys(Protocol):
 
         Raises `UserError` if there is no such version, naming the nearest ones.
         """
+
+    def server_settings(self, version: str) -> ServerSettings | None:
+        """The settings that servers of a version have, by its own files; None while these are not here, or say nothing.
+
+        Nothing is fetched for it.
+        """
+        return None
 
     def tools(self) -> Sequence[Path]:
         """Directories of the cache, as they are here, that its servers use beside its own files."""
@@ -343,6 +353,8 @@ class System(Deploys, GivesLevels, IsRead, Attaches, IsCompared, Protocol):
     """The worker's driver that speaks with it: its own, or that of a system whose protocol it speaks."""
     metrics: tuple[Metric, ...] = ()
     """Figures that its servers report of themselves and that matter; the same for each of its processes."""
+    is_listed: bool = True
+    """Whether users are told of it where the systems that there are are named. One that stands for none is not."""
     host_needs: tuple[Probe, ...] = ()
     """What it takes of a host beyond what every system does; `tidegauge doctor` tries it."""
 

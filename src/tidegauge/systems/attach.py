@@ -6,6 +6,7 @@ stored and shown.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,6 +16,21 @@ METHODS_WITH_PASSWORD = ("plain", "scram-sha-256", "scram-sha-512", "password")
 METHODS_WITH_TOKEN = ("token",)
 METHODS_WITH_CERTIFICATE = ("tls",)
 DEFAULT_LABEL = "attached"
+_SECRET_NAME = re.compile(
+    r"pass(word|phrase|wd)|secret|jaas|authparam|credential|token|user\.info|(keystore|private|access|api)[._-]?key",
+    re.IGNORECASE,
+)
+_SECRET_VALUE = re.compile(r"(password|passphrase|secret|token)\s*[=:]|://[^/\s]*@", re.IGNORECASE)
+
+
+def names_secret(name: str) -> bool:
+    """Whether a setting of this name is likely to hold a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def holds_secret(value: str) -> bool:
+    """Whether a value of any name has a password inside, or a user in an address."""
+    return _SECRET_VALUE.search(value) is not None
 
 
 @dataclass(frozen=True)

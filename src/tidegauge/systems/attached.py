@@ -91,4 +91,4 @@ def _all_secure(choice: AttachChoice, rules: AttachRules) -> bool:
 def with_rights_given(finding: LevelFinding, unread: Sequence[Setting]) -> LevelFinding:
     """A finding that claims nothing, because of settings that decide the level and could not be read."""
     reasons = tuple(f"{setting.scope}: {setting.name} is {setting.value}" for setting in unread)
-    return replace(finding, level=None, reasoning=reasons, problems=())
+    return replace(finding, level=None, reasoning=reasons, problems=(), undecided=reasons)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
@@ -48,10 +49,12 @@ class DriverTerms:
         addresses: of the cluster, by the system's keys of `attach`; unused with servers of our own.
         password: kept in memory only.
         token_file: absolute path of a file with a token; "" = none.
-        producer, consumer, settings: of the system's clients and servers, which win over Tidegauge's.
-        of_level: names in `producer` and `settings` that a level decides: without effect where another is chosen.
+        producer, consumer, settings, topic: of the system's clients, servers and topics, which win over Tidegauge's.
+        of_level: names in these that a level decides: without effect where another is chosen.
         subscription_type: how consumers share a subscription.
         notes: what is carried out differently, or has no effect here, and why: a sentence each.
+        kept: what a run keeps of the file, by the file's keys: what was understood, and nothing that may be a secret.
+            Beside it are `name` and `driverClass`.
     """
 
     level: LevelChoice
@@ -66,9 +69,11 @@ class DriverTerms:
     producer: Mapping[str, str] = field(default_factory=dict)
     consumer: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
+    topic: Mapping[str, str] = field(default_factory=dict)
     of_level: tuple[str, ...] = ()
     subscription_type: SubscriptionType = SubscriptionType.BY_PARTITION
     notes: tuple[str, ...] = ()
+    kept: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

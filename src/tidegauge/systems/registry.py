@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint
@@ -87,10 +87,16 @@ def _omb_driver(package: str) -> dict[str, OmbDriver]:
     return {driver.driver_class: driver}
 
 
+def listed_names(names: Iterable[str]) -> list[str]:
+    """Those of these systems that users are told of."""
+    systems = all_systems()
+    return [name for name in names if name not in systems or systems[name].is_listed]
+
+
 def get(name: str) -> System:
     """The system of a name. Raises `UserError` naming the nearest one."""
     systems = all_systems()
     if name not in systems:
-        names = sorted(systems)
+        names = listed_names(sorted(systems))
         raise UserError(f"There is no system '{name}'{nearest(name, names)}.", f"Systems: {', '.join(names)}.")
     return systems[name]

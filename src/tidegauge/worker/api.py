@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -16,9 +16,10 @@ from tidegauge.model.load import (
     TotalFigures,
     WorkerFacts,
 )
-from tidegauge.model.message import CommittedPositions, ReadBack
+from tidegauge.model.message import CommittedPositions, PartitionRead, ReadBack
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import RateSchedule, Workload
+from tidegauge.worker.sequences import Missing
 
 HEAP_MB_LEAST, DIRECT_MEMORY_MB_LEAST = 256, 128
 """Of a worker: enough for a few clients at a low rate. `campaign.plan.memory` says what a load needs beyond it."""
@@ -85,6 +86,19 @@ class LeftResults:
     totals: TotalFigures
 
 
+@dataclass(frozen=True)
+class Trace:
+    """The sequences that a reader found, and how far it could read."""
+
+    present: Missing
+    partitions: tuple[PartitionRead, ...]
+
+    @property
+    def why_incomplete(self) -> str:
+        """What kept the reader from the end of a partition; "" if nothing did."""
+        return next((read.why or "it could not be read" for read in self.partitions if not read.complete), "")
+
+
 OnProgress = Callable[[str, int, int], None]
 """Receives how far a preparation has come: so many of so many, of what ("partitions", "consumers", "producers")."""
 
@@ -116,6 +130,8 @@ _ASK_SYSTEM = frozenset(
         "Finish",
         "DeleteTopics",
         "ReadBack",
+        "CloseConsumers",
+        "Trace",
         "CommittedPositions",
     )
 )
@@ -180,6 +196,21 @@ class LoadWorker(Protocol):
 
     def resume_consumers(self, subscriptions: list[str]) -> None:
         """Undo `pause_consumers`."""
+
+    def close_consumers(self, subscriptions: list[str]) -> None:
+        """Close the consumers of these subscriptions for good: servers take back what they have not acknowledged."""
+
+    def missing(self, subscriptions: Sequence[str]) -> Mapping[str, Missing]:
+        """What each of these subscriptions has not received of what was acknowledged. Asking changes nothing."""
+
+    def trace(self, order: LoadOrder, subscription: str, timeout_s: float, *, whole: bool) -> Trace:
+        """Look, by a fresh reader, which messages of the order's trial are in its topics; changes no message.
+
+        Args:
+            subscription: whose copy is read where each has one of its own; its consumers must be closed.
+            timeout_s: for all partitions together.
+            whole: read from the beginning, not from where the servers say that the subscription has come.
+        """
 
     def watch(self, from_second: int = 0) -> Iterator[SecondFigures]:
         """Per-second figures as they come; ends when the trial is finished."""

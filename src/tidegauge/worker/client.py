@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +32,7 @@ from tidegauge.worker.api import (
     OnProgress,
     Positions,
     Share,
+    Trace,
     WorkerLostError,
     ignore_progress,
     no_answer,
@@ -39,6 +40,7 @@ from tidegauge.worker.api import (
 from tidegauge.worker.archive import LOAD_S_MIN, WRITING_S_MAX, Archive
 from tidegauge.worker.generated import worker_pb2 as pb
 from tidegauge.worker.generated.worker_pb2_grpc import WorkerStub
+from tidegauge.worker.sequences import Missing, missing_sequences
 from tidegauge.worker.site import Site
 from tidegauge.worker.streams import Streams
 
@@ -121,6 +123,8 @@ class WorkerProcess:
     """What it was given, MiB; 0 = not known."""
     spin_share_max: float | None = None
     """Of a CPU, that each load thread may spin away; None = as the worker does by itself."""
+    grain_ns: int | None = None
+    """Messages that are due within so much time are sent together; None = as the worker does by itself."""
     archive: Archive | None = None
     """Of its code, that it uses or writes."""
     words: str = "the worker"
@@ -258,7 +262,9 @@ class GrpcWorker:
             elif time.monotonic() - since_s > _PREPARE_S:
                 raise self._stalled(name, known)
 
-        request = messages.prepare_request(self._with_files(order), self._process.spin_share_max)
+        request = messages.prepare_request(
+            self._with_files(order), self._process.spin_share_max, self._process.grain_ns
+        )
         return self._ask(name, request, _PREPARE_S_MAX, look)
 
     def _stalled(self, name: str, known: tuple[str, int, int]) -> RunFailedError:
@@ -301,6 +307,10 @@ class GrpcWorker:
     def resume_consumers(self, subscriptions: list[str]) -> None:
         """See `LoadWorker.resume_consumers`."""
         self._ask("ResumeConsumers", pb.PauseRequest(subscriptions=subscriptions))
+
+    def close_consumers(self, subscriptions: list[str]) -> None:
+        """See `LoadWorker.close_consumers`."""
+        self._ask("CloseConsumers", pb.PauseRequest(subscriptions=subscriptions), _PREPARE_S)
 
     def watch(self, from_second: int = 0) -> Iterator[SecondFigures]:
         """See `LoadWorker.watch`."""
@@ -350,6 +360,15 @@ class GrpcWorker:
     def sequences(self) -> Iterator[SentSequences | ReceivedSequences]:
         """See `GroupMember.sequences`."""
         yield from map(messages.sequences_of, self._read("Sequences", pb.SequencesRequest()))
+
+    def missing(self, subscriptions: Sequence[str]) -> Mapping[str, Missing]:
+        """See `LoadWorker.missing`."""
+        return missing_sequences([self.sequences()], subscriptions)
+
+    def trace(self, order: LoadOrder, subscription: str, timeout_s: float, *, whole: bool) -> Trace:
+        """See `LoadWorker.trace`."""
+        request = messages.trace_request(self._with_files(order), subscription, timeout_s, whole=whole)
+        return messages.trace_of(self._read("Trace", request))
 
     def left_results(self, trial_id: int, share: Share | None = None) -> list[LeftResults]:
         """See `LoadWorker.left_results`. Of another host's none: nobody knows any more what its instants mean here."""
@@ -405,8 +424,8 @@ class GrpcWorker:
         """See `GroupMember.ended`."""
         try:
             running = self._process.host.status(self._process.name).running
-        except RunFailedError:
-            running = False  # Its agent is gone, and all processes with it.
+        except RunFailedError as error:
+            return self._lost_with_host(call, error)
         return None if running else self._death(call)
 
     def close(self) -> None:
@@ -520,7 +539,7 @@ class GrpcWorker:
         if self._is_gone(_PROBE_DOUBT_S if call == "Probe" else _DOUBT_S if code in _LOST else 0.0):
             return self._death(call)
         if code == grpc.StatusCode.DEADLINE_EXCEEDED:
-            return no_answer(subject, call, timeout_s, log)
+            return self.ended(call) or no_answer(subject, call, timeout_s, log)
         if code == grpc.StatusCode.FAILED_PRECONDITION and call == "Handshake":
             return StartFailedError(
                 f"{subject} does not fit this version of Tidegauge: {details}", "Run `make build`.", log
@@ -566,6 +585,14 @@ class GrpcWorker:
             "If memory was short, raise the campaign's 'worker: {heap: 512MiB, direct-memory: 256MiB}', or lower "
             "the number of producers, consumers or messages in flight.",
             log,
+        )
+
+    def _lost_with_host(self, call: str, error: RunFailedError) -> WorkerLostError:
+        """The error of a worker whose agent is gone, and with it all that the agent started."""
+        return WorkerLostError(
+            f"{self._process.subject} is lost with its host (seen during {call}). {error.message}",
+            error.hint,
+            self._process.log_path,
         )
 
     def _out_of_memory(self, exhausted: str, call: str) -> WorkerLostError:

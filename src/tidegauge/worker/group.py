@@ -35,7 +35,7 @@ from tidegauge.worker.api import (
     no_answer,
 )
 from tidegauge.worker.merging import SecondMerger, check_counts, merged_totals
-from tidegauge.worker.sequences import Part, count_sequences
+from tidegauge.worker.sequences import Missing, Part, count_sequences, missing_sequences
 
 ANSWER_S_MAX = 12.0
 """Each member has a deadline of its own for what takes no time, 10 s; this is for what even that does not end."""
@@ -150,6 +150,7 @@ class WorkerGroup:
     witness = _of_first("witness")
     describe = _of_first("describe")
     read_back = _of_first("read_back")
+    trace = _of_first("trace")
     committed_positions = _of_first("committed_positions")
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
@@ -260,6 +261,20 @@ class WorkerGroup:
     def resume_consumers(self, subscriptions: list[str]) -> None:
         """See `LoadWorker.resume_consumers`."""
         self._on_all("ResumeConsumers", lambda _, member: member.resume_consumers(subscriptions))
+
+    def close_consumers(self, subscriptions: list[str]) -> None:
+        """See `LoadWorker.close_consumers`."""
+        self._on_all("CloseConsumers", lambda _, member: member.close_consumers(subscriptions), _FINISH_S_MAX)
+
+    def missing(self, subscriptions: Sequence[str]) -> Mapping[str, Missing]:
+        """See `LoadWorker.missing`: what no worker received."""
+        wanted = threading.Event()
+        wanted.set()
+        try:
+            streams = [self._parts(number, wanted) for number in range(len(self._members))]
+            return missing_sequences(streams, subscriptions)
+        finally:
+            wanted.clear()
 
     def stop_producers(self, grace_s: float) -> int:
         """See `LoadWorker.stop_producers`."""
@@ -503,13 +518,13 @@ class WorkerGroup:
 
     def _late(self, number: int, step: str, seconds_max: float) -> NoAnswerError:
         member = self._members[number]
-        error = no_answer(member.subject, step, seconds_max, member.log_path)
+        error = member.ended(step) or no_answer(member.subject, step, seconds_max, member.log_path)
         self._remember(number, error)
         return error
 
-    def _silent(self, number: int) -> WorkerLostError:
+    def _silent(self, number: int) -> NoAnswerError:
         member = self._members[number]
-        error = WorkerLostError(
+        error = member.ended("Watch") or WorkerLostError(
             f"{member.subject} gave no figures for {SILENCE_S_MAX:.0f} s.",
             "It may be stopped, or the machine starved of CPU or memory; see its log.",
             member.log_path,

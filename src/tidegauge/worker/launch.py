@@ -38,6 +38,7 @@ class WorkerOptions:
 
     Attributes:
         spin_share_max: of a CPU, 0 to 1, that each load thread may spin away to send when messages are due.
+        grain_ns: messages that are due within so much time are sent together; None = as the worker does by itself.
         archives: where it finds, or leaves, what JVMs learnt about its code; None = it learns anew.
         records_archive: whether it leaves what it learnt, if nothing is there.
     """
@@ -46,6 +47,7 @@ class WorkerOptions:
     direct_memory_mb: int = DIRECT_MEMORY_MB_LEAST
     jvm_flags: tuple[str, ...] = ()
     spin_share_max: float = 0.05
+    grain_ns: int | None = None
     archives: Archives | None = None
     records_archive: bool = True
 
@@ -123,6 +125,7 @@ def start_worker(
         scratch,
         options.heap_mb,
         spin_share_max=options.spin_share_max,
+        grain_ns=options.grain_ns,
         archive=archive,
         words=words,
         answer_s_max=WorkerProcess.answer_s_max if name == ONE else _ANSWER_S_MAX,

@@ -22,12 +22,15 @@ from tidegauge.model.load import (
 )
 from tidegauge.model.message import CommittedPosition, CommittedPositions, PartitionRead, ReadBack
 from tidegauge.model.server import Setting
-from tidegauge.model.workload import Keys, RateSchedule, Workload
-from tidegauge.worker.api import LeftResults, LoadOrder, Positions, Share
+from tidegauge.model.workload import POOL_BODIES, Keys, RateSchedule, Workload
+from tidegauge.worker.api import LeftResults, LoadOrder, Positions, Share, Trace
 from tidegauge.worker.generated import worker_pb2 as pb
+from tidegauge.worker.sequences import present_sequences
 
 
-def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb.PrepareRequest:
+def prepare_request(
+    order: LoadOrder, spin_share_max: float | None = None, grain_ns: int | None = None
+) -> pb.PrepareRequest:
     """What a worker is to prepare. Choices have the names that they have here, or those with a prefix."""
     workload = order.workload
     return pb.PrepareRequest(
@@ -46,7 +49,7 @@ def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb
         producers_per_topic=workload.producers,
         subscriptions_per_topic=workload.subscriptions,
         consumers_per_subscription=workload.consumers,
-        payload=pb.Payload(**vars(workload.payload)),
+        payload=pb.Payload(**{**vars(workload.payload), "pool_bodies": workload.payload.pool_bodies or POOL_BODIES}),
         keys="NO_KEY" if workload.keys is Keys.NONE else workload.keys.name,
         distinct_keys=workload.distinct_keys,
         arrival=workload.arrival.name,
@@ -60,6 +63,7 @@ def prepare_request(order: LoadOrder, spin_share_max: float | None = None) -> pb
         schedule=_schedule(order.schedule),
         history_directory=order.history_directory,
         spin_share_max=spin_share_max,
+        grain_ns=grain_ns,
         share=_share(order.share),
     )
 
@@ -103,7 +107,16 @@ def _client_options(order: LoadOrder, workload: Workload) -> pb.ClientOptions:
 def settings_of(message: pb.DescribeReply | pb.PrepareReply) -> list[Setting]:
     """Effective settings; whether one is the default stays None if the system did not say."""
     given = message.settings if isinstance(message, pb.DescribeReply) else message.client_settings
-    return [Setting(s.scope, s.name, s.value, s.is_default if s.HasField("is_default") else None) for s in given]
+    return [
+        Setting(
+            s.scope,
+            s.name,
+            s.value,
+            s.is_default if s.HasField("is_default") else None,
+            s.default_value if s.HasField("default_value") else None,
+        )
+        for s in given
+    ]
 
 
 T = TypeVar("T")
@@ -246,3 +259,22 @@ def read_back_of(message: pb.ReadBackReply, file: Path) -> ReadBack:
         ended_mono_ns=message.ended_mono_ns,
         partitions=_partitions_of(message.partitions),
     )
+
+
+def trace_request(order: LoadOrder, subscription: str, timeout_s: float, *, whole: bool) -> pb.TraceRequest:
+    """What a worker is to look for."""
+    return pb.TraceRequest(
+        order=prepare_request(order), subscription=subscription, timeout_ms=round(timeout_s * 1e3), whole=whole
+    )
+
+
+def trace_of(parts: Iterable[pb.TracePart]) -> Trace:
+    """What a reader found."""
+    sets: list[ReceivedSequences] = []
+    partitions: tuple[PartitionRead, ...] = ()
+    for part in parts:
+        if part.HasField("present"):
+            sets.append(_received_of(part.present))
+        else:
+            partitions = _partitions_of(part.read.partitions)
+    return Trace(present_sequences(sets), partitions)

@@ -16,7 +16,7 @@ received in order, 40 KB with 1 % of random gaps, and at most 131 KB (`benchmark
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import itemgetter
@@ -24,7 +24,7 @@ from operator import itemgetter
 from pyroaring import BitMap64
 
 from tidegauge.errors import RunFailedError
-from tidegauge.model.load import ReceivedSequences, SentSequences, worker_name
+from tidegauge.model.load import ReceivedSequences, SentSequences, Traced, worker_name
 
 Part = SentSequences | ReceivedSequences
 EXAMPLES_MAX = 10
@@ -83,6 +83,74 @@ def count_sequences(streams: Sequence[Iterable[Part]], subscriptions: Sequence[s
         else:
             tally.take_received(place, producer, parts)
     return tally.counts()
+
+
+Missing = Mapping[int, BitMap64]
+"""Sequences by producer."""
+
+
+def missing_sequences(streams: Iterable[Iterable[Part]], subscriptions: Collection[str]) -> dict[str, Missing]:
+    """By subscription the acknowledged sequences that no worker received. Raises whatever a stream raises."""
+    acked: dict[int, BitMap64] = {}
+    received: dict[tuple[str, int], BitMap64] = {}
+    for stream in streams:
+        for part in stream:
+            if isinstance(part, ReceivedSequences):
+                if part.subscription in subscriptions:
+                    received.setdefault((part.subscription, part.producer), BitMap64()).update(_set_of(part.received))
+                continue
+            if part.producer not in acked:
+                acked[part.producer] = BitMap64()
+                acked[part.producer].add_range(0, part.sent)
+            acked[part.producer] -= _set_of(part.unknown)
+    return {
+        name: {
+            producer: gone for producer, sent in acked.items() if (gone := sent - received.get((name, producer), _NONE))
+        }
+        for name in subscriptions
+    }
+
+
+def present_sequences(parts: Iterable[ReceivedSequences]) -> Missing:
+    """What a reader found, by producer."""
+    present: dict[int, BitMap64] = {}
+    for part in parts:
+        present.setdefault(part.producer, BitMap64()).update(_set_of(part.received))
+    return present
+
+
+def united(one: Missing, other: Missing) -> Missing:
+    """What is in either."""
+    return {producer: one.get(producer, _NONE) | other.get(producer, _NONE) for producer in sorted({*one, *other})}
+
+
+def traced(missing: Missing, present: Missing, *, unattributed: int, why: str) -> Traced:
+    """What became of what a subscription misses.
+
+    Args:
+        present: all that readers found.
+        unattributed: messages that arrived damaged, and nobody can say which they were: of what can't be found, as
+            many may be these.
+        why: "" if topics were read to their end; else what kept readers from it.
+    """
+    late, gone = 0, 0
+    late_examples: tuple[str, ...] = ()
+    gone_examples: tuple[str, ...] = ()
+    for producer, wanted in sorted(missing.items()):
+        there = wanted & present.get(producer, _NONE)
+        absent = wanted - there
+        late, gone = late + len(there), gone + len(absent)
+        late_examples += _examples(producer, there, EXAMPLES_MAX - len(late_examples))
+        gone_examples += _examples(producer, absent, EXAMPLES_MAX - len(gone_examples))
+    nameless = max(0, unattributed - gone)
+    gone, late = max(0, gone - unattributed), max(0, late - nameless)
+    if why:
+        return Traced(late=late, late_examples=late_examples[:late], untraced=gone, why=why if gone else "")
+    return Traced(lost=gone, lost_examples=gone_examples[:gone], late=late, late_examples=late_examples[:late])
+
+
+def _set_of(packed: bytes) -> BitMap64:
+    return BitMap64.deserialize(packed) if packed else _NONE
 
 
 class _Tally:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from tidegauge.campaign.model import Campaign, Point, SystemChoice
 from tidegauge.durability import NODES_FOR_REPLICATION
 from tidegauge.errors import UserError, nearest
+from tidegauge.fairness import Case
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.trial import point_words
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import TrialSpec, point_words
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.systems.api import System
 
@@ -42,6 +44,21 @@ def label(system: SystemChoice, known: System) -> str:
     if system.attach is not None:
         return f"{system.name}@{system.attach.label}"
     return f"{system.name}@{system.version or known.default_version}"
+
+
+def case_of(spec: TrialSpec, choice: SystemChoice, system: System, in_force: tuple[Setting, ...] | None = None) -> Case:
+    """A trial's system as the campaign sets it up, or with the settings that were read back."""
+    return Case(
+        version=(choice.version or system.default_version) if choice.attach else spec.system.partition("@")[2],
+        nodes=spec.nodes,
+        choice=spec.choice,
+        workload=spec.workload,
+        settings=choice.settings,
+        producer=choice.producer,
+        consumer=choice.consumer,
+        shape=choice.shape,
+        in_force=in_force,
+    )
 
 
 def contenders(

@@ -7,9 +7,10 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.plan.contenders import case_of
 from tidegauge.campaign.plan.plan import Plan
 from tidegauge.errors import UserError
-from tidegauge.fairness import Case, Contender, Fact, Property, check
+from tidegauge.fairness import Contender, Fact, Property, check
 from tidegauge.model.events import Observer, UnequalFound
 from tidegauge.model.load import WorkerFacts
 from tidegauge.model.server import Setting
@@ -87,17 +88,7 @@ def contender(
     around: Mapping[Property, Fact] = MappingProxyType({}),
 ) -> Contender:
     """A trial's system as the campaign sets it up, or with the settings that were read back, and what was `around`."""
-    case = Case(
-        version=(choice.version or system.default_version) if choice.attach else spec.system.partition("@")[2],
-        nodes=spec.nodes,
-        choice=spec.choice,
-        workload=spec.workload,
-        settings=choice.settings,
-        producer=choice.producer,
-        consumer=choice.consumer,
-        shape=choice.shape,
-        in_force=in_force,
-    )
+    case = case_of(spec, choice, system, in_force)
     own = system.client_facts(case)
     clients = {
         f"{kind} {name}": value for kind in ("producer", "consumer") for name, value in case.chosen(kind).items()

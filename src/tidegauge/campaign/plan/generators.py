@@ -167,6 +167,9 @@ def _advice(load: _Load, bounds: LoadBounds) -> str:
     anywhere = load.fewest(bounds, on_one_host=False)
     fewer = "take fewer topics, producers, subscriptions or consumers"
     if not anywhere:
+        fewest = min(WORKERS_MAX, load.producers + load.consumers)
+        if short := load.of_each(fewest, bounds):
+            return f"Each of {plural(fewest, 'load generator')} {short}: raise that limit (`ulimit -n`), or {fewer}."
         return f"Not even {WORKERS_MAX:,} load generators could hold them: {fewer}."
     hosts = load.hosts(anywhere, bounds)
     return (
@@ -258,7 +261,8 @@ def _warning(over: Sequence[tuple[float, TrialSpec, Calibration]], workers: int)
     who = "one load generator makes and checks" if workers == 1 else f"{workers} load generators make and check"
     most = calibration.rate_max(trial.workload, workers)
     of = size(calibration.message_bytes)
-    doubt = ", measured while other work ran" if calibration.doubtful else ""
+    why = "it lacked CPU" if calibration.starved else "other work ran"
+    doubt = f", measured while {why}" if calibration.doubtful else ""
     return (
         f"{trial.trial_id} asks for {count(trial.most_msgs_per_s)} msg/s: {share:.0%} of the {count(most)} of "
         f"{of} that {who} on this host{doubt}, and above {GENERATOR_SHARE_MAX:.0%} delays may be the generator's own. "

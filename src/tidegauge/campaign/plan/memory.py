@@ -42,6 +42,7 @@ from tidegauge.hosts.memory import Machine
 from tidegauge.model.host import NOT_SHARED, RESERVE_MB, MemoryAvailable, MemoryNeed, Sharing, WorkerMemory, clients_of
 from tidegauge.model.trial import LoadSpec, Servers, TrialSpec, point_words
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload
+from tidegauge.numbers import count
 from tidegauge.systems import registry
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
 
@@ -248,7 +249,7 @@ def _rounded(mb: int) -> int:
 
 
 def _rate_words(rate: float, machine: Machine) -> str:
-    return f"{rate:,.0f} msg/s need" if rate else f"full speed of {machine.cpus} CPUs needs"
+    return f"{count(rate)} msg/s need" if rate else f"full speed of {machine.cpus} CPUs needs"
 
 
 def memory_needs(campaign: Campaign, workers: Workers) -> tuple[MemoryNeed, ...]:

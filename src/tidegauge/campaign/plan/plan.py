@@ -18,21 +18,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice
-from tidegauge.campaign.plan.contenders import Contender, contenders
+from tidegauge.campaign.plan.contenders import Contender, case_of, contenders
 from tidegauge.campaign.plan.limits import too_small
 from tidegauge.campaign.read.faults import faulted_trial
 from tidegauge.config.fields import Fields
 from tidegauge.errors import UserError
 from tidegauge.experiments import max_throughput, peak
 from tidegauge.experiments.procedure import Experiment, experiments, seconds_expected
+from tidegauge.fairness import sending_of
 from tidegauge.model.events import LEFT_OUT, Note
-from tidegauge.model.trial import AnySpec, AttestSpec, LoadSpec, Servers, TrialSpec
+from tidegauge.model.sending import bodies_needed, repeats
+from tidegauge.model.trial import AnySpec, AttestSpec, LoadSpec, Servers, Spec, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.statistics.steady import WARM_UP_S_TO_JUDGE, too_short_to_judge
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
 
 READ = "read"
+STEPS_MAX = 5_000
 _OF_READERS = ("catch-up", "mixed")
 
 
@@ -170,12 +173,21 @@ def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
     """What a user should know of a plan before it runs, one sentence each."""
     warm_ups_s = [trial.warmup_s_max for trial in trials if isinstance(trial, LoadSpec)]
     short = [most_s for most_s in warm_ups_s if too_short_to_judge(most_s)]
-    if not short:
-        return ()
-    return (
-        f"A warm-up-max of {min(short):g} s is too short to judge whether figures are steady: "
-        f"{WARM_UP_S_TO_JUDGE} s are needed.",
-    )
+    warnings = []
+    if short:
+        warnings.append(
+            f"A warm-up-max of {min(short):g} s is too short to judge whether figures are steady: "
+            f"{WARM_UP_S_TO_JUDGE} s are needed."
+        )
+    few = [trial for trial in trials if repeats(trial.workload.payload, trial.sending)]
+    if few:
+        payload = few[0].workload.payload
+        warnings.append(
+            f"Message bodies come again within what is compressed together (payload-bodies: {payload.pool_bodies:,}), "
+            "so values become smaller than their random share says: "
+            f"{bodies_needed(payload, few[0].sending):,} would do."
+        )
+    return tuple(warnings)
 
 
 def left_out_note(system: str, reason: str) -> Note:
@@ -189,6 +201,7 @@ def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = reg
         check_experiments(point.campaign)
     found, left_out = contenders(campaign, find_system)
     points = campaign.each
+    _check_count(campaign, sum(map(len, found)))
     steps: list[Step] = []
     for block in range(campaign.repeat):
         turns = interleaved(found, len(campaign.experiments), campaign.seed, block, campaign.deployment)
@@ -200,6 +213,17 @@ def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = reg
         _check_limits(campaign, step)
     possible = campaign.with_systems([[contender.system for contender in here] for here in found])
     return Plan(possible, tuple(steps), left_out)
+
+
+def _check_count(campaign: Campaign, contenders_of_points: int) -> None:
+    """Raise `UserError` for a campaign that nobody waits for: its plan alone would take minutes."""
+    count = campaign.repeat * contenders_of_points * len(campaign.experiments)
+    if count > STEPS_MAX:
+        raise UserError(
+            f"{campaign.source_path}: systems times experiments times points times 'repeat' are {count:,}: "
+            f"at most {STEPS_MAX:,} can be planned.",
+            "Repeat less often, or make several campaigns of it.",
+        )
 
 
 def _rates_first(campaign: Campaign, turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -247,7 +271,14 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
         problem = known.network_problem(system.version or known.default_version)
         trials = tuple(faulted_trial(trial, chosen.faults, chosen.faults_at, machines, problem) for trial in trials)
     trials = tuple(_attested(trial, known) if isinstance(trial, AttestSpec) else trial for trial in trials)
+    trials = tuple(_with_sending(trial, contender) for trial in trials)
     return Step(experiment, chosen.options, contender, trials, reference(point.values, campaign.rates_at))
+
+
+def _with_sending(trial: Spec, contender: Contender) -> Spec:
+    """With how its producers are to send, the system's own settings included."""
+    case = case_of(trial, contender.system, contender.known)
+    return replace(trial, sending=sending_of(case, contender.known.client_facts(case).facts))
 
 
 def _attested(trial: AttestSpec, system: System) -> AttestSpec:

@@ -31,6 +31,7 @@ from tidegauge.config.source import (
 )
 from tidegauge.errors import UserError, nearest
 from tidegauge.model.events import LEFT_OUT
+from tidegauge.places import is_file
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import DEFAULT_LABEL as LABEL
 from tidegauge.systems.attach import (
@@ -44,17 +45,19 @@ from tidegauge.systems.attach import (
     AuthChoice,
     SecretReference,
     TlsChoice,
+    holds_secret,
     joined,
+    names_secret,
     secret_references,
     secure_addresses,
     split_text,
 )
+from tidegauge.systems.registry import listed_names
 
 _HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
 _PORT_MAX = 65535
 SERVERS_KEYS = ("settings", "heap", "direct-memory", "shape")
 """Keys of a system that say something of servers, which nobody here has where they are others'."""
-_SECRET_SETTING = re.compile(r"password|secret|jaas|authparam|credential", re.IGNORECASE)
 
 
 _Prefix = matching(
@@ -109,8 +112,8 @@ def secret_settings(item: Mapping[str, Any], source: Source, at: KeyPath) -> Non
     """Complain about client settings that are secrets: these too would be copied into every run."""
     for block in ("producer", "consumer"):
         settings = item.get(block)
-        for name in settings if isinstance(settings, dict) else ():
-            if _SECRET_SETTING.search(str(name)):
+        for name, value in settings.items() if isinstance(settings, dict) else ():
+            if names_secret(str(name)) or holds_secret(str(value)):
                 source.complain(
                     (*at, block, str(name)),
                     "a secret must not stand in a campaign, which is copied into every run: give it to 'attach.auth'",
@@ -202,15 +205,10 @@ def _tls(value: Any, source: Source, at: KeyPath) -> TlsChoice | None:
 def _existing(name: str, source: Source, at: KeyPath) -> str:
     if not name:
         return ""
-    path = _absolute(name, source, at)
-    if not path.is_file():
+    path = source.place_of(at, name)
+    if path is not None and not is_file(path):
         source.complain(at, f"'{name}': there is no such file (looked for {path})")
-    return str(path)
-
-
-def _absolute(name: str, source: Source, at: KeyPath) -> Path:
-    """Relative to the file in which the name stands."""
-    return (source.file_of(at).parent / Path(name).expanduser()).resolve()
+    return str(path or "")
 
 
 def _auth(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AuthChoice | None:
@@ -253,7 +251,8 @@ def _secret(value: Any, name: str, source: Source, at: KeyPath) -> SecretReferen
         return None
     if "env" in value:
         return SecretReference("env", value["env"])
-    return SecretReference("file", str(_absolute(value["file"], source, at)))
+    path = source.place_of(at, value["file"])
+    return SecretReference("file", str(path)) if path else None
 
 
 def _secret_problem(value: Any, name: str) -> str:
@@ -303,7 +302,7 @@ def read_clusters(path: Path, known: Sequence[str]) -> Source:
         at: KeyPath = ("systems", index)
         otherwise = "must be a mapping such as {name: kafka, attach: {bootstrap-servers: host:9092}}"
         if validate(_ClusterFields, item, source, at, otherwise) and item["name"] not in known:
-            source.complain((*at, "name"), unknown_name("system", item["name"], known))
+            source.complain((*at, "name"), unknown_name("system", item["name"], listed_names(known)))
     return source
 
 

@@ -127,7 +127,7 @@ def faulted_trial(
             "Put them into an experiment at a fixed load, such as latency.",
         )
     for number, fault in enumerate(faults, 1):
-        if fault.target.isdigit() and int(fault.target) > machines:
+        if fault.target.isdecimal() and int(fault.target) > machines:
             raise UserError(
                 f"{where}: faults: fault {number}: there is no node {fault.target}: {trial.system} has {machines}.",
                 "Name one of them, or 'leader', 'random' or 'all'.",

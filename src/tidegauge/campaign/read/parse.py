@@ -16,7 +16,17 @@ from tidegauge.campaign.read.faults import parse_faults
 from tidegauge.campaign.read.overriding import DirectMemory, Heap, apply_overrides, followers, in_mb, with_memory
 from tidegauge.campaign.read.published import apply_scale, parse_published
 from tidegauge.campaign.read.sweep import Assignment, as_mapping, read_matrix, read_rates_at, with_values
-from tidegauge.config.fields import Fields, Settings, Share, Size, matching, share_between, size_between
+from tidegauge.config.fields import (
+    Duration,
+    Fields,
+    Settings,
+    Share,
+    Size,
+    duration_between,
+    matching,
+    share_between,
+    size_between,
+)
 from tidegauge.config.source import KeyPath, Source, keys_of, raise_problems, read_source, unknown_name, validate
 from tidegauge.config.workload import Count, parse_workload, parse_workload_file
 from tidegauge.errors import UserError
@@ -25,8 +35,10 @@ from tidegauge.fleet.file import FleetFile, read_fleet_file
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import Servers
 from tidegauge.model.workload import WORKERS_MAX, Workload
-from tidegauge.systems.registry import VERSION
+from tidegauge.places import is_file
+from tidegauge.systems.registry import VERSION, listed_names
 from tidegauge.systems.registry import get as find_system
+from tidegauge.systems.server_settings import setting_problems
 from tidegauge.thresholds import EXAMPLES, Known, parse_threshold
 from tidegauge.usage import Price, parse_price
 
@@ -69,6 +81,8 @@ def _label(system: SystemChoice) -> str:
 
 
 _MIB = 1 << 20
+LISTED_MAX = 50
+"""Systems, and experiments, of a campaign."""
 RETRIES_MAX = 10
 
 
@@ -89,11 +103,11 @@ class _CampaignFields(Fields):
 
     name: Annotated[str, _Name]
     description: str = ""
-    systems: list[Any] = Field(min_length=1)
+    systems: list[Any] = Field(min_length=1, max_length=LISTED_MAX)
     durability: Any = 3
     nodes: Annotated[int, Field(ge=1, le=100)] = 1
     workload: Any = Field(default_factory=dict)
-    experiments: list[Any] = Field(min_length=1)
+    experiments: list[Any] = Field(min_length=1, max_length=LISTED_MAX)
     repeat: Annotated[int, Field(ge=1, le=1000)] = 1
     retry: Annotated[int, Field(ge=0, le=RETRIES_MAX)] = 0
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
@@ -121,6 +135,7 @@ class _WorkerFields(Fields):
     heap: Annotated[Size, size_between(*WORKER_HEAP)] = 0
     direct_memory: Annotated[Size, size_between("16MiB", "1024GiB")] = 0
     precision: Annotated[Share, share_between("0%", "100%")] = WorkerChoice.precision
+    grain: Annotated[Duration, duration_between("0us", "1ms")] | None = None
     count: Annotated[int, Field(ge=1, le=WORKERS_MAX)] = 1
 
 
@@ -256,7 +271,7 @@ class _Reading:
         beside = source.path.parent
         places = [beside / value, beside.parent / value, Path.cwd() / value]
         for place in places:
-            if place.is_file():
+            if is_file(place):
                 return self._workload_of(place, source)
         looked = ", ".join(str(place) for place in dict.fromkeys(places))
         source.complain(("workload",), f"'{value}': there is no such workload file (looked for {looked})")
@@ -274,8 +289,9 @@ class _Reading:
 
 
 def _list(source: Source, key: str) -> list[Any]:
+    """The items; none of a list that is refused for its length."""
     value = source.data.get(key)
-    return value if isinstance(value, list) else []
+    return value if isinstance(value, list) and len(value) <= LISTED_MAX else []
 
 
 def _sized(systems: Sequence[SystemChoice], source: Source, nodes: int) -> tuple[SystemChoice, ...]:
@@ -299,7 +315,9 @@ def _system(
         return None
     item = as_mapping("systems", item)
     if not isinstance(item, dict):
-        source.complain(at, f"must be a system such as {' or '.join(known)}, with a version if you like: kafka@4.3.1")
+        source.complain(
+            at, f"must be a system such as {' or '.join(listed_names(known))}, with a version if you like: kafka@4.3.1"
+        )
         return None
     if isinstance(item.get("version"), int | float) and not isinstance(item.get("version"), bool):
         source.complain(
@@ -310,11 +328,15 @@ def _system(
     if fields is None:
         return None
     if fields.name not in known:
-        source.complain((*at, "name"), unknown_name("system", fields.name, known))
+        source.complain((*at, "name"), unknown_name("system", fields.name, listed_names(known)))
         return None
     durability = None if fields.durability is None else _level(fields.durability, source, (*at, "durability"))
     secret_settings(item, source, at)
     attached = parse_attached_system(item, source, at, find_system(fields.name)) if "attach" in item else None
+    if "attach" not in item:
+        system = find_system(fields.name)
+        for name, why in setting_problems(system, fields.version or system.default_version, fields.settings):
+            source.complain((*at, "settings", name), why)
     return SystemChoice(
         **fields.model_dump(include={"name", "version", "settings", "producer", "consumer", "shape", "optional"}),
         heap_mb=_first_mb(fields.heap, common.heap if common else None),
@@ -371,7 +393,8 @@ def _worker(source: Source, fleet: FleetFile) -> WorkerChoice | None:
                 ("worker", "count"), f"'{count}': the fleet's hosts have {wanted} load generators; leave it out"
             )
         count = wanted
-    return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB, fields.precision, count, hosts)
+    grain_ns = None if fields.grain is None else round(fields.grain * 1e9)
+    return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB, fields.precision, grain_ns, count, hosts)
 
 
 def _experiments(source: Source) -> list[ExperimentChoice]:

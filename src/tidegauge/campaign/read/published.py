@@ -19,6 +19,7 @@ from pydantic import Field
 
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.campaign.plan.fairness import contender
+from tidegauge.campaign.plan.limits import machines_of
 from tidegauge.campaign.read.fingerprint import system_of
 from tidegauge.config.fields import Fields
 from tidegauge.config.source import Source, raise_problems, read_source, unknown_name, validate
@@ -29,7 +30,7 @@ from tidegauge.plain import grouped
 from tidegauge.published import Scale
 from tidegauge.published.differences import differences
 from tidegauge.published.examine import Choice, claim_ids, examine, report, report_names
-from tidegauge.published.model import Planned, Servers
+from tidegauge.published.model import Placement, Planned, Servers
 from tidegauge.published.observe import Measured
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.store.read import StoredRun
@@ -115,7 +116,7 @@ def with_differences(campaign: Campaign, trials: Sequence[TrialSpec]) -> Campaig
     claims = [claim for claim in whole.claims if claim.id in choice.claims]
     tests = dict.fromkeys(claim.test for claim in claims if claim.test)
     figures = tuple(dict.fromkeys(claim.figure for claim in claims))
-    planned = Planned([_as_sent(trial) for trial in trials], _servers(campaign), campaign.starts_servers, figures)
+    planned = Planned([_as_sent(trial) for trial in trials], _servers(campaign), _placement(campaign), figures)
     different = differences(whole, tuple(tests), planned)
     return replace(campaign, published=replace(choice, differs=(*different, *choice.differs)))
 
@@ -136,28 +137,46 @@ def _as_sent(trial: TrialSpec) -> TrialSpec:
     return replace(trial, workload=replace(trial.workload, client=client))
 
 
+def _server_hosts(campaign: Campaign) -> int:
+    """Hosts of a fleet that servers are started on; 0 = none are."""
+    return -(-machines_of(campaign) // campaign.nodes_per_host) if campaign.fleet else 0
+
+
+def _placement(campaign: Campaign) -> Placement:
+    return Placement(
+        one_machine=campaign.starts_servers,
+        load_hosts=max(1, campaign.worker.hosts),
+        nodes_on_a_host=-(-machines_of(campaign) // max(1, _server_hosts(campaign))),
+        keeper_apart=campaign.keeper_apart,
+    )
+
+
 def _servers(campaign: Campaign) -> dict[str, list[Servers]]:
-    """Of those systems that are started here, at each point."""
+    """Of those systems that are started by the run, at each point."""
+    hosts = _server_hosts(campaign)
     return grouped(
-        (system.name, _servers_of(point.campaign, system))
+        (system.name, _servers_of(point.campaign, system, hosts))
         for point, system in campaign.choices
         if system.attach is None
     )
 
 
-def _servers_of(campaign: Campaign, system: SystemChoice) -> Servers:
+def _servers_of(campaign: Campaign, system: SystemChoice, hosts: int) -> Servers:
+    """`hosts`: of a fleet, that nodes are on; one that has a host of its own uses all directories there."""
     known = find_system(system.name)
     version = system.version or known.default_version
     processes = known.processes(version, campaign.nodes, system.heap_mb, system.direct_memory_mb, system.shape)
-    data_disks = max(1, len(campaign.data_directories) // campaign.nodes)
+    own_hosts = campaign.nodes <= hosts
+    data_disks = max(1, len(campaign.data_directories) // (1 if own_hosts else campaign.nodes))
     return Servers(
         {each.kind: (each.heap_mb << 20, each.direct_mb << 20) for each in processes if each.of_nodes},
         {**known.server_defaults, **system.settings},
         system.producer,
         system.consumer,
         data_disks,
-        len(campaign.data_directories) >= max(2, campaign.nodes),
+        own_hosts or len(campaign.data_directories) >= max(2, campaign.nodes),
         bool(campaign.journal_directories) or data_disks > 1,
+        any(not each.of_nodes for each in processes),
     )
 
 

@@ -16,7 +16,7 @@ from tidegauge.distribution.sending import file_parcel, kept
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher
 from tidegauge.fleet.authority import Authority, make_request
-from tidegauge.fleet.check import link_ceilings
+from tidegauge.fleet.check import left_out, link_ceilings
 from tidegauge.fleet.client import AgentHost
 from tidegauge.fleet.clocks import HERE, ClockError, FleetClocks
 from tidegauge.fleet.file import FleetFile
@@ -28,6 +28,7 @@ from tidegauge.model.events import Note, Observer
 from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
 from tidegauge.numbers import mb_per_s, plural
+from tidegauge.places import expanded
 from tidegauge.statistics.clocks import Offset
 from tidegauge.systems import registry
 from tidegauge.systems.api import KEEPER, Seat
@@ -145,7 +146,7 @@ def chosen(
     fit = [
         host
         for host in hosts
-        if host.alive
+        if not host.problem
         and host.role == role
         and host.address != not_on
         and (network is None or IPv4Address(host.address) in network)
@@ -154,26 +155,33 @@ def chosen(
         whose = {SERVER_ROLE: "servers", LOAD_ROLE: "load generators"}.get(role, "what belongs to no node")
         raise UserError(
             f"The campaign needs {plural(count, 'host')} for its {whose}, and the fleet has {len(fit)} of role "
-            f"{role}{' beside this one' if not_on else ''}{f' in {network}' if network else ''}.",
+            f"{role}{' beside this one' if not_on else ''}{f' in {network}' if network else ''}"
+            f"{left_out(hosts, role)}.",
             f"tidegauge fleet join ADDRESS --role {role} on each; tidegauge fleet status says what there is.",
         )
     return fit[:count]
 
 
-def _chosen_for(nodes: int, fleet: FleetFile, launcher: Launcher, own_address: str) -> tuple[list[FleetHost], ...]:
+def _chosen_for(
+    nodes: int, fleet: FleetFile, launcher: Launcher, own_address: str, say: Callable[[str], None]
+) -> tuple[list[FleetHost], ...]:
     """Hosts for so many nodes, for what belongs to none, and for load generators. Raises `UserError`."""
     there = launcher.hosts()
-    return (
+    wanted = (
         chosen(there, SERVER_ROLE, fleet.server_hosts(nodes), fleet.network, not_on=own_address),
         chosen(there, KEEPER_ROLE, int(fleet.has_keeper and nodes > 0), fleet.network, not_on=own_address),
         chosen(there, LOAD_ROLE, fleet.load_hosts, fleet.network),
     )
+    for role in sorted({host.role for hosts in wanted for host in hosts}):
+        if others := left_out(there, role):
+            say(f"The fleet has other hosts of role {role}{others}.")
+    return wanted
 
 
 def _check_places(campaign: Campaign, launcher: Launcher, hosts: Sequence[FleetHost]) -> None:
     """Raise `RunFailedError` if a host lacks a directory that was chosen for data; as this host words them."""
     places = (*campaign.data_directories, *campaign.journal_directories, campaign.data_directory)
-    if wanted := [str(Path(place).expanduser()) for place in places if place]:
+    if wanted := [str(expanded(place)) for place in places if place]:
         on_each(launcher, hosts, OnHost, "check_disks", wanted)
 
 
@@ -190,19 +198,19 @@ def servers_apart(
 ) -> Iterator[Apart]:
     """Agents on the hosts for a campaign's servers and load generators; with the block everything on them ends.
 
-    `directory`: of the run.
-
-    Raises `UserError` if there are too few hosts, `StartFailedError` if an agent can't be started on one,
-    `RunFailedError` if one lacks a directory that the campaign chose for data.
+    `directory`: of the run. Raises `UserError` if there are too few hosts, `StartFailedError` if an agent can't be
+    started on one, `RunFailedError` if one lacks a directory that the campaign chose for data.
     """
     nodes = machines_of(campaign)
-    hosts, keepers, load_hosts = _chosen_for(nodes, fleet, launcher, own_address)
-    _check_places(campaign, launcher, hosts)
-    authority = Authority()
 
     def say(text: str) -> None:
         observer(Note(text))
 
+    hosts, keepers, load_hosts = _chosen_for(nodes, fleet, launcher, own_address, say)
+    _check_places(campaign, launcher, hosts)
+    # First of all: what a firewall drops would be waited for.
+    links = _links(launcher, [*hosts, *keepers, *load_hosts], own_address, say)
+    authority = Authority()
     with contextlib.ExitStack() as ends:
         agents = ends.enter_context(agents_on([*hosts, *keepers, *load_hosts], launcher, say, authority=authority))
         servers, others = agents[: len(hosts)], agents[len(hosts) :]
@@ -219,7 +227,6 @@ def servers_apart(
             installed = installed_on(launcher, load_hosts, _drivers(campaign))
             load = LoadHosts(loads, fleet.workers_per_host, clocks, installed, payloads, authority=authority)
         say(f"{seated}; {_load_words(loads, fleet.workers_per_host)}.")
-        links = _links(launcher, [*hosts, *keepers, *load_hosts], say)
         yield Apart(
             ManyHosts(
                 own,
@@ -263,14 +270,21 @@ def _send_payloads(
     return there
 
 
-def _links(launcher: Launcher, hosts: Sequence[FleetHost], say: Callable[[str], None]) -> Mapping[str, HostLink]:
-    """What each host can send and receive; {} where that can't be measured, which is said."""
-    if len(hosts) < 2:
+def _links(
+    launcher: Launcher, hosts: Sequence[FleetHost], own_address: str, say: Callable[[str], None]
+) -> Mapping[str, HostLink]:
+    """What each host can send and receive; {} where that can't be measured, which is said.
+
+    Raises `UserError` if a firewall is between them.
+    """
+    if not hosts:
         return {}
     try:
-        links = link_ceilings(launcher, hosts)
+        links = link_ceilings(launcher, hosts, own_address)
     except RunFailedError as error:
         say(f"What the hosts' links can carry is not known: {error.message}")
+        return {}
+    if len(hosts) < 2:
         return {}
     say(f"Links: {'; '.join(map(_link_words, links.items()))}.")
     return links

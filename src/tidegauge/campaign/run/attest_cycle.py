@@ -176,7 +176,7 @@ def _not_served(
     if not stored:
         return outcome
     found = [Found(message.producer, message.sequence, message.partition, message.position) for message in stored]
-    files = replace(read_of("the servers' data files", found), began_ns=back_ns[-1])
+    files = replace(read_of("data files", found), began_ns=back_ns[-1])
     anomalies = classify(history, [files], cuts_ns=[cut.frozen_mono_ns for cut in outcome.cuts], back_ns=back_ns)
     # A message in a file that no server serves is neither kept nor lost.
     counts = {**anomalies.counts, Fate.KEPT: 0}

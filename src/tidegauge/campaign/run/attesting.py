@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegauge.attestation.record import settings_digest
-from tidegauge.attestation.scenario import MEANINGS
+from tidegauge.attestation.scenario import meaning
 from tidegauge.campaign.plan.limits import NodeRig
 from tidegauge.campaign.run.attest_cycle import Prepared, prepare_cycle, run_cycle
 from tidegauge.campaign.run.recorded import START_ANEW, OtherwiseError
@@ -184,7 +184,7 @@ class _Trial:
         """What begins now, and how long all may take yet."""
         done, total, kept = len(outcomes), len(self._plan.cycles), len(self._kept)
         if done == kept or cycle.scenario is not outcomes[-1].scenario:
-            self.session.phase("attest", f"{cycle.scenario.value}: {MEANINGS[cycle.scenario]}")
+            self.session.phase("attest", f"{cycle.scenario.value}: {meaning(cycle.scenario, self._plan.means)}")
         left_s = (time.monotonic() - began_s) / (done - kept) * (total - done) if done > kept else None
         progress = PhaseProgress(self.session.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
         self.session.resources.observer(progress)

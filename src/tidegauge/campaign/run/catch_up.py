@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from tidegauge.campaign.run.figures import SECOND_NS, Follower
+from tidegauge.campaign.run.figures import DRAIN, SECOND_NS, Follower
 from tidegauge.campaign.run.session import Session
 from tidegauge.model.trial import CatchUp, LoadSpec
-from tidegauge.model.workload import AFTER, BEFORE, DURING, DeviceReads, LateReaders, late_names
+from tidegauge.model.workload import AFTER, BEFORE, DURING, Compression, DeviceReads, LateReaders, late_names
 from tidegauge.statistics.catching_up import ChaseTimes, catch_up, crossed_s, gone_at
 
 _LEAD_S = 0.2
@@ -53,12 +53,14 @@ def chase_backlog(
     reads_s = (time.monotonic_ns() - resumed_ns) / 1e9
     session.use_window(resumed_ns, time.monotonic_ns())
     until_ns = _after(session, follower, from_ns, times.chase_s is not None)
-    message_bytes = session.spec.workload.payload.message_bytes
+    load = session.spec.workload
+    message_bytes = load.payload.message_bytes
     reads = _device_reads(
         (reads_at_from, reads_at_start, reads_at_end),
         (max(1e-3, (resumed_ns - from_ns) / 1e9), reads_s),
         times.backlog_msgs * message_bytes,
         session.spec.attached,
+        compressed=load.client.compression is not Compression.NONE,
     )
     follower.until_known(until_ns, patience_s=3.0)
     return Chased(resumed_ns, until_ns, catch_up(follower.tally, times, message_bytes, reads, session.limits))
@@ -70,7 +72,7 @@ def _build(session: Session[LoadSpec], follower: Follower, late: LateReaders, fr
     rate = spec.msgs_per_s or 1.0
     expected_s = max(spec.measure_s, late.backlog_msgs / rate)
     latest_ns = from_ns + round((_BUILD_TIMES_MAX * expected_s + _BUILD_S_MORE) * SECOND_NS)
-    session.phase("build", f"a backlog of {late.rule}, nobody reads it yet", expected_s)
+    session.phase("build", f"a backlog of {late.rule}, whose readers wait", expected_s)
     follower.until(from_ns + round(spec.measure_s * SECOND_NS))
     while follower.tally.backlog_msgs < late.backlog_msgs and time.monotonic_ns() < latest_ns:
         follower.until_next_second(latest_ns)
@@ -81,7 +83,7 @@ def _read_away(
 ) -> ChaseTimes:
     """Until the backlog is gone or time is up."""
     # The last second before the readers' start ends at about that instant, and is known a little later.
-    follower.until_known(resumed_ns - SECOND_NS // 2, patience_s=3.0)
+    follower.until_known(resumed_ns, patience_s=3.0)
     tally = follower.tally
     built = backlog = tally.built_msgs
     gone_msgs = gone_at(built, late.drained_share, session.spec.msgs_per_s or 0.0)
@@ -114,23 +116,38 @@ def _after(session: Session[LoadSpec], follower: Follower, from_ns: int, gone: b
     if gone:
         length_s = session.spec.measure_s
         follower.begin(AFTER, follower.points.last.until_mono_ns)
-        session.phase("after", "the backlog is gone, the load continues", length_s)
+        session.phase("after", "the backlog counts as gone, the load continues", length_s)
     until_ns = follower.edge(length_s)
     session.worker.set_window(from_ns, until_ns)
+    follower.begin(DRAIN, until_ns)
     follower.until(until_ns)
     return until_ns
 
 
 def _device_reads(
-    counts: tuple[int | None, int | None, int | None], spans_s: tuple[float, float], backlog_bytes: int, attached: bool
+    counts: tuple[int | None, int | None, int | None],
+    spans_s: tuple[float, float],
+    backlog_bytes: int,
+    attached: bool,
+    *,
+    compressed: bool = False,
 ) -> DeviceReads:
-    """From the servers' counts when the window began, when the readers began, and when they were done."""
+    """From the servers' counts when the window began, when the readers began, and when they were done.
+
+    Of `compressed` messages little that was read may be all that there is.
+    """
     at_from, at_start, at_end = counts
     before_s, during_s = spans_s
     if at_from is None or at_start is None or at_end is None:
         why = (
-            "others run the servers" if attached else "this machine does not report what processes read (/proc/PID/io)"
+            "others run the servers"
+            if attached
+            else "the servers' machine does not report what processes read (/proc/PID/io)"
         )
         return DeviceReads(None, 0.0, backlog_bytes, during_s, why)
     usual = max(0, at_start - at_from) / before_s
-    return DeviceReads(max(0, at_end - at_start), usual, backlog_bytes, during_s)
+    reads = DeviceReads(max(0, at_end - at_start), usual, backlog_bytes, during_s)
+    if compressed and not reads.from_device:
+        why = "how large compressed messages are on disk is not known"
+        return DeviceReads(None, usual, backlog_bytes, during_s, why)
+    return reads

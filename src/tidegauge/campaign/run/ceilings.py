@@ -155,7 +155,8 @@ def run_calibrations(
     found = (*kept, *([] if off or not missing else _calibrated(missing, host, observer, load_average)))
     for calibration in found:
         if calibration.message_bytes in wanted:
-            doubt = ": DOUBTFUL, other work ran when that was measured" if calibration.doubtful else ""
+            why = "it lacked CPU" if calibration.starved else "other work ran"
+            doubt = f": DOUBTFUL, {why} when that was measured" if calibration.doubtful else ""
             observer(Note(f"On this host {calibration.sentence()}{doubt}."))
     for warning in sizing_warnings(trials, workers, found):
         observer(Note(warning))

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.campaign.plan.contenders import label
 from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.plan.generators import sharing_of
@@ -18,6 +18,7 @@ from tidegauge.campaign.plan.memory import Workers
 from tidegauge.campaign.plan.plan import FINDERS, Plan, Step, left_out_note, plan_warnings
 from tidegauge.campaign.run.attesting import run_attestation
 from tidegauge.campaign.run.collecting import collect
+from tidegauge.campaign.run.disturbed import disturbance_decides
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
 from tidegauge.campaign.run.session import RunResources, SharedServers, Subject
 from tidegauge.campaign.run.topics import attach
@@ -50,6 +51,7 @@ from tidegauge.store import known_attestations
 from tidegauge.store.run import RunStore
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
+from tidegauge.systems.server_settings import setting_problems
 from tidegauge.worker.api import LoadWorker
 from tidegauge.worker.archive import Archives
 from tidegauge.worker.launch import WorkerOptions, start_workers
@@ -168,7 +170,7 @@ class _Run:
         choice = step.trials[0].choice
         why = self._refused.get((system, choice), "")
         if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
-            why = f"{system} failed {_FAILURES_IN_A_ROW_MAX} times in a row"
+            why = f"the last {_FAILURES_IN_A_ROW_MAX} steps on {system} failed"
         if why:
             self._skip(place, step, (), f"skipped: {why}")
             return
@@ -274,14 +276,20 @@ def execute(
 
     `host` is that of load generators and servers, unless these are `apart`.
     """
+    decides = disturbance_decides()
     archives = Archives({step.contender.known.driver for step in plan.steps}, recorded.archives_used)
     of_load = apart.machine if apart and apart.machine else machine()
     workers = Workers(plan.trials, plan.campaign.worker, of_load, sharing_of(plan))
 
     def start_worker(all_hosts: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
         memory = workers.of(spec)
+        wanted = plan.campaign.worker
         options = WorkerOptions(
-            memory.heap_mb, memory.direct_memory_mb, spin_share_max=plan.campaign.worker.precision, archives=archives
+            memory.heap_mb,
+            memory.direct_memory_mb,
+            spin_share_max=wanted.precision,
+            grain_ns=wanted.grain_ns,
+            archives=archives,
         )
         attests = isinstance(spec, AttestSpec)
         elsewhere = apart.load if apart and not attests else None
@@ -298,6 +306,7 @@ def execute(
         ceilings=ceilings,
         calibrations=calibrations,
         attestations=known_attestations,
+        disturbance_decides=decides,
     )
     if apart is not None:
         resources = replace(
@@ -318,7 +327,7 @@ def _dropper(observer: Observer, drop_of_hosts: Callable[[Sequence[Path]], str])
         reason = drop_of_hosts(written)
         if reason and reason not in reasons:
             reasons.add(reason)
-            observer(Note(f"The page cache is not dropped between trials ({reason}); reads may be faster."))
+            observer(Note(f"The page cache is not always dropped between trials ({reason}); reads may be faster."))
         return reason
 
     return drop
@@ -361,13 +370,13 @@ def run_plan(
         resources, expected = replace(resources, in_force=watch.seen), [step.trials for step in plan.steps]
         run = _Run(store, resources, subjects, recorded, plan.campaign.retry, plan.trials, expected)
         run.steps(plan)
-        if not run.results:
-            raise _nothing_found(run)
+        if not run.results and run.first_error is not None:
+            raise _nothing_found(run.first_error)
     except BaseException as error:
         if isinstance(error, Exception):
             store.finish("failed", failure_text(error))
         else:
-            store.finish("interrupted", "interrupted by the user")
+            store.finish("interrupted", interruption(error))
         raise
     if run.failures:
         trials = sum(map(len, run.expected))
@@ -377,11 +386,15 @@ def run_plan(
     return run.results
 
 
-def _nothing_found(run: _Run) -> RunFailedError:
+def interruption(error: BaseException) -> str:
+    """Who interrupted a run: its user, unless the error is another or names another signal (see `cli.ending`)."""
+    if not isinstance(error, KeyboardInterrupt):
+        return f"interrupted by {type(error).__name__}"
+    return "interrupted by the user" if error.args in ((), ("SIGINT",)) else f"interrupted by {error.args[0]}"
+
+
+def _nothing_found(first: TidegaugeError) -> RunFailedError:
     """The error of a run without any result: the first failure is what the others most likely follow from."""
-    first = run.first_error
-    if first is None:
-        return RunFailedError("No trial gave a result.")
     return RunFailedError(f"No trial gave a result: {first.message}", first.hint, first.log_path)
 
 
@@ -409,6 +422,7 @@ def _provision(
             if not system.spaces_in_paths:
                 _check_spaces(system, campaign, run)
             distribution = system.provision(version, lambda text: observer(_heard(text)))
+            _check_settings(campaign, system, version, choice)
             resources.provision_apart(distribution)
         except UserError as error:
             if not choice.optional:
@@ -420,6 +434,18 @@ def _provision(
     if unavailable is not None and not subjects:
         raise unavailable
     return subjects
+
+
+def _check_settings(campaign: Campaign, system: System, version: str, choice: SystemChoice) -> None:
+    """Raises `UserError` for settings that the version does not have, now that its files are there."""
+    alike = label(choice, system)
+    each = (one.settings for _, one in campaign.choices if one.name == system.name and label(one, system) == alike)
+    given = {name: value for settings in each for name, value in settings.items()}
+    problems = [f"{name}: {why}" for name, why in setting_problems(system, version, given)]
+    if problems:
+        raise UserError(
+            f"{campaign.source_path}: systems: {system.name}: settings: {'; '.join(problems)}.", "Fix them."
+        )
 
 
 def _check_spaces(system: System, campaign: Campaign, run: Path) -> None:

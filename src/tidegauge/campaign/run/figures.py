@@ -22,12 +22,14 @@ from tidegauge.model.workload import BEFORE, PHASES, late_names
 from tidegauge.statistics.catching_up import PhaseTally
 from tidegauge.statistics.disruption import LoadSecond
 from tidegauge.statistics.histograms import live_ms
+from tidegauge.statistics.silence import Silences
 from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
 from tidegauge.store.trial import TrialStore
 
 WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"
 
 
+SECOND_NS = 1_000_000_000
 KEPT_MAX = 4096
 """Beyond it neighbours are merged: from 68 minutes on a point stands for 2 seconds, from 137 for 4, and so on."""
 _RECENT = 2 * SECONDS_MAX + 2
@@ -36,10 +38,19 @@ _RECENT = 2 * SECONDS_MAX + 2
 
 @dataclass(frozen=True)
 class TimedPoint:
-    """A second for the steady test, with the instant it ended (monotonic ns)."""
+    """A second for the steady test, with the instant it ended (monotonic ns).
+
+    Edges of seconds drift by microseconds against a window's, so a second is where its middle is.
+    """
 
     until_mono_ns: int
     point: SecondPoint
+    length_ns: int = SECOND_NS
+
+    @property
+    def middle_mono_ns(self) -> int:
+        """Half of its length before it ended."""
+        return self.until_mono_ns - self.length_ns // 2
 
 
 class SecondHistory:
@@ -80,10 +91,10 @@ class SecondHistory:
             self._stretch *= 2
 
     def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
-        """The seconds that ended inside a span, one entry a second; of long trials neighbours share an entry."""
+        """The seconds with their middle in a span, one entry a second; of long trials neighbours share an entry."""
 
-        def inside(known: Sequence[TimedPoint]) -> list[SecondPoint]:
-            return [timed.point for timed in known if from_mono_ns < timed.until_mono_ns <= until_mono_ns]
+        def inside(seen: Sequence[TimedPoint]) -> list[SecondPoint]:
+            return [timed.point for timed in seen if from_mono_ns < timed.middle_mono_ns <= until_mono_ns]
 
         return [point for point in inside(self._kept) for _ in range(self._stretch)] + inside(self._waiting)
 
@@ -100,12 +111,10 @@ def _merged(timed: list[TimedPoint]) -> TimedPoint:
     middles_ms = [point.p50_ms for point in points if point.p50_ms is not None]
     p50_ms = median(middles_ms) if middles_ms else None
     last = points[-1]
-    return TimedPoint(
-        timed[-1].until_mono_ns, SecondPoint(rate, p99_ms, last.backlog, last.backlogs, jit_cpus, delay_ms, p50_ms)
-    )
+    point = SecondPoint(rate, p99_ms, last.backlog, last.backlogs, jit_cpus, delay_ms, p50_ms)
+    return TimedPoint(timed[-1].until_mono_ns, point, timed[-1].length_ns)
 
 
-SECOND_NS = 1_000_000_000
 _LOOK_S = 0.25
 _SILENCE_S_MAX = 15.0
 _END_S_MAX = 30.0
@@ -129,7 +138,7 @@ class Follower:
 
     Whoever leads the trial says when its phases begin. `tally` keeps what late readers do, `load` what faults do,
     `receiving` how busy consumers were. Late readers' backlogs are no part of `points`: that they grow is wanted, and
-    says nothing about the system.
+    says nothing about the system. `silences` are those of the others.
 
     As a context it stores what came last if the trial ends since a load generator was lost.
 
@@ -156,6 +165,7 @@ class Follower:
         late_readers = self.spec.late if isinstance(self.spec, LoadSpec) else None
         late = frozenset(late_names(self.spec.workload.subscriptions, late_readers))
         self.tally = PhaseTally(late, tails=len(late) < self.spec.workload.subscriptions)
+        self.silences = Silences(late)
         self._phases = [(0, WARM_UP)]
         self._seen_s = max(time.monotonic(), self.begin_mono_ns / 1e9)
         self._queue: queue.SimpleQueue[SecondFigures | BaseException | None] = queue.SimpleQueue()
@@ -200,9 +210,12 @@ class Follower:
         return True
 
     def until_known(self, mono_ns: int, patience_s: float) -> None:
-        """Follow until the figures reach an instant, or patience ends: the last second may come late."""
+        """Follow until the figures reach an instant, or patience ends: the last second may come late.
+
+        A second that ended less than half its length before the instant is the last: the next belongs to what follows.
+        """
         deadline_mono_ns = time.monotonic_ns() + round(patience_s * 1e9)
-        while not self.points or self.points.last.until_mono_ns < mono_ns:
+        while not self.points or self.points.last.until_mono_ns + self.points.last.length_ns // 2 < mono_ns:
             if self._ended or not self.until_next_second(deadline_mono_ns):
                 return
 
@@ -234,7 +247,7 @@ class Follower:
                 self._keep(item)
 
     def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
-        """The seconds that ended inside a span."""
+        """The seconds with their middle in a span."""
         return self.points.between(from_mono_ns, until_mono_ns)
 
     def _read(self) -> None:
@@ -269,6 +282,8 @@ class Follower:
         middle_ns = (figures.from_mono_ns + figures.until_mono_ns) // 2
         phase = [phase for at_mono_ns, phase in self._phases if at_mono_ns <= middle_ns][-1]
         self.store.second(figures, phase)
+        received = {sub.name: sub.received for sub in figures.subscriptions}
+        self.silences.take(received, figures.from_mono_ns, figures.until_mono_ns)
         if phase == MEASURE or phase in PHASES:
             self.receiving.take(figures, judged=phase in (MEASURE, BEFORE))
         if self.tally.late:
@@ -293,7 +308,7 @@ class Follower:
         delay_ms = live_ms(figures.delay)[1] if self.spec.most_msgs_per_s else None
         jit_cpus = figures.jit_ns / 1e9 / length_s
         point = SecondPoint(rate, p99_ms, backlog, backlogs, jit_cpus, delay_ms, p50_ms)
-        self.points.append(TimedPoint(figures.until_mono_ns, point))
+        self.points.append(TimedPoint(figures.until_mono_ns, point, figures.until_mono_ns - figures.from_mono_ns))
         self.observer(
             SecondSeen(
                 trial_id=self.spec.trial_id,

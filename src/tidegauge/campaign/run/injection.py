@@ -30,7 +30,7 @@ from tidegauge.model.faults import (
     FaultKind,
     FaultResult,
 )
-from tidegauge.model.load import SecondFigures, TotalFigures
+from tidegauge.model.load import SecondFigures
 from tidegauge.model.trial import TrialSpec
 from tidegauge.statistics.disruption import FaultSpan, LoadSecond, disruption, normal_before
 from tidegauge.statistics.histograms import live_ms
@@ -297,14 +297,13 @@ def load_second(figures: SecondFigures) -> LoadSecond:
 
 
 def fault_results(
-    injected: Sequence[Injected], seconds: Sequence[LoadSecond], window: tuple[int, int], totals: TotalFigures
+    injected: Sequence[Injected], seconds: Sequence[LoadSecond], window: tuple[int, int], lost: int
 ) -> tuple[FaultResult, ...]:
-    """Figures of each fault. `window`: the measured one, monotonic ns."""
+    """Figures of each fault. `window`: the measured one, monotonic ns. `lost`: in the whole trial."""
     if not injected:
         return ()
     from_ns, until_ns = window
     normal = normal_before(seconds, injected[0].begin_ns)
-    lost = sum(sub.lost for sub in totals.subscriptions)
     nexts_ns = [*(injection.begin_ns for injection in injected[1:]), None]
     spans = [
         FaultSpan(injection.begin_ns, injection.lifted_ns, next_ns, until_ns)

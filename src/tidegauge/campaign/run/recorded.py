@@ -16,6 +16,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.server import Distribution
 from tidegauge.model.tilt import Tilt
 from tidegauge.model.trial import AnyResult, LoadSpec, TrialSpec
+from tidegauge.numbers import count
 from tidegauge.plain import plain
 
 START_ANEW = "Start a new run; this one stays as it is, and `tidegauge show` shows what it found."
@@ -95,11 +96,12 @@ class Recorded:
         changed = _changed(plain(known.spec), plain(spec))
         if "%" not in spec.rate_rule or not changed or not set(changed) <= {"msgs_per_s", "schedule"}:
             return ""
-        was, now = (f"{planned.msgs_per_s or 0:,.0f}" for planned in (known.spec, spec))
-        return (
-            f"{spec.trial_id} is measured again, and its earlier result is set aside: its rate, {spec.rate_rule}, was "
-            f"{was} msg/s and is {now} now, since the rate that it is a share of was measured again."
-        )
+        if "msgs_per_s" in changed:
+            was, now = (count(planned.msgs_per_s or 0.0) for planned in (known.spec, spec))
+            why = f"its rate, {spec.rate_rule}, was {was} msg/s and is {now} now, since the rate that it is a share of"
+        else:
+            why = f"its schedule, {spec.rate_rule}, has other rates now, since the rate that they are shares of"
+        return f"{spec.trial_id} is measured again, and its earlier result is set aside: {why} was measured again."
 
     def has(self, finding: Finding, *, replayed: bool) -> bool:
         """Whether this was found before.

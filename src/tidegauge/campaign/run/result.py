@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from tidegauge.campaign.plan.generators import known_rate_max
+from tidegauge.campaign.run.disturbed import rate_counts
 from tidegauge.campaign.run.figures import SECOND_NS, Follower
 from tidegauge.campaign.run.session import Session, places
 from tidegauge.campaign.run.telemetry import UseRecorder
-from tidegauge.durability import LEVELS
+from tidegauge.campaign.run.witnessing import level_at_end
+from tidegauge.durability import LEVELS, doubts_of, doubts_of_change
 from tidegauge.experiments.chasing import reads_sentence
+from tidegauge.fleet.api import ServersSeen
 from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.loop_disk import device_number
 from tidegauge.limiting.decide import Load, limiting_resource
+from tidegauge.limiting.disturbance import Measured
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.level import LevelFinding
-from tidegauge.model.load import SubscriptionTotals, TotalFigures, WindowFigures
+from tidegauge.model.load import RECEIVING, SubscriptionTotals, TotalFigures, Traced, WindowFigures
+from tidegauge.model.sending import Sending
 from tidegauge.model.trial import (
     NO_LATENCY,
     BusyConsumer,
@@ -40,12 +46,13 @@ from tidegauge.model.workload import Arrival, RateSchedule
 from tidegauge.numbers import plural, rounded
 from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
 from tidegauge.statistics.figures import largest_times
-from tidegauge.statistics.histograms import summarise
+from tidegauge.statistics.histograms import summarise, without_unknown_tail
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, catching_up, drifts, growth, too_short_to_judge
 from tidegauge.usage import connections_of
 from tidegauge.worker.across import clock_warnings, end_to_end_times
 from tidegauge.worker.merging import worker_results
 
+Result = TypeVar("Result", bound=MeasuredResult)
 MAJORITY = 2
 """Copies that a message must have where replication is synchronous."""
 
@@ -92,7 +99,7 @@ def limiting_of(session: Session, result: MeasuredResult, totals: TotalFigures, 
         service_ms=load.service.mean_ms if load and load.service.count else None,
         nodes_needed=MAJORITY if level and level.replication_sync else 1,
         local_sync=bool(level and level.local_sync),
-        servers=session.deployment.processes,
+        servers=servers_of(session, use),
         workers=session.worker.processes,
         data_devices=tuple(sorted(_data_devices(session))),
         sync_ms=_sync_ms(session, use),
@@ -106,6 +113,37 @@ def limiting_of(session: Session, result: MeasuredResult, totals: TotalFigures, 
     )
     known = session.resources.ceilings
     return limiting_resource(asked, use, known.ceilings if known else None)
+
+
+def measured_of(session: Session, result: MeasuredResult, use: WindowUse | None) -> Measured:
+    """What can disturb the trial."""
+    level = next((level for level in LEVELS if level.number == result.level.level), None)
+    return Measured(
+        rate_counts=rate_counts(result),
+        local_sync=bool(level and level.local_sync),
+        servers=servers_of(session, use),
+        workers=session.worker.processes,
+        servers_hidden=session.use is not None and session.use.servers_seen is ServersSeen.HIDDEN,
+        data_devices=tuple(sorted(_data_devices(session))),
+    )
+
+
+def servers_of(session: Session, use: WindowUse | None) -> tuple[str, ...]:
+    """Names of the servers' processes: of others' cluster those on this host that can be seen."""
+    started = (*session.deployment.processes, *session.worker.processes)
+    seen = [process.name for process in use.processes if process.name not in started] if use else []
+    return (*session.deployment.processes, *seen)
+
+
+def with_servers_seen(session: Session, result: Result, use: WindowUse | None) -> Result:
+    """The result with the CPU of servers that others run, if all of them are on this host and can be seen."""
+    if use is None or session.use is None or not session.spec.attached:
+        return result
+    names = servers_of(session, use)
+    if session.use.servers_seen is not ServersSeen.ALL or not names:
+        return result
+    cpus = sum(process.cpus for process in use.processes if process.name in names)
+    return replace(result, server_cpu_s=cpus * result.measured_s)
 
 
 def generators_msgs_per_s(session: Session) -> float | None:
@@ -125,7 +163,12 @@ def begin_recording(session: Session) -> UseRecorder:
     """Start to record what servers, worker and host use."""
     host, observer = session.resources.host, session.resources.observer
     metrics, devices = session.subject.system.metrics, _data_devices(session)
-    return UseRecorder(host, session.store, observer, session.deployment, metrics, devices)
+    workers = session.worker.processes
+    # Clients are connected now, so that one sees to whom.
+    seen = host.follow_servers(workers if session.spec.attached else ())
+    return UseRecorder(
+        host, session.store, observer, session.deployment, metrics, devices, workers=workers, servers_seen=seen
+    )
 
 
 @dataclass(frozen=True)
@@ -137,6 +180,7 @@ class Measuring:
         processes: of its load generators, in their order.
         unsteady: "" or why the warm-up ended without being steady.
         cold: "" or why it ended with a load generator that was not warm itself.
+        sending: how its producers send, as they reported it.
     """
 
     trial_id: int
@@ -149,6 +193,7 @@ class Measuring:
     cold: str
     level: LevelFinding
     disk: Calm | None
+    sending: Sending | None = field(default=None, metadata={"if_any": True})
 
 
 @dataclass(frozen=True)
@@ -162,6 +207,7 @@ class Observed:
         warm_up: the newest seconds before them.
         busy_consumers: of the same seconds, the busiest first.
         window_end_backlogs: by subscription.
+        traces: what became of what a subscription did not receive, by name, where somebody looked.
         generators_msgs_per_s: what the load generators make and check of this load; None if that is not known.
     """
 
@@ -174,6 +220,7 @@ class Observed:
     faults: tuple[FaultResult, ...] = ()
     busy_consumers: tuple[BusyConsumer, ...] = ()
     window_end_backlogs: Mapping[str, int] = field(default_factory=dict)
+    traces: Mapping[str, Traced] = field(default_factory=dict)
     jit_cpus: float | None = None
     warm_up: Sequence[SecondPoint] = ()
     generators_msgs_per_s: float | None = None
@@ -187,8 +234,10 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
     workers = worker_results(totals, measured_s, scheduled=spec.workload.arrival is not Arrival.CLOSED_LOOP)
     evidence = _evidence(spec, totals, observed, measured_s, subscriptions=subscriptions, workers=workers)
     verdict = classify(evidence)
+    without = evidence.failed + evidence.unresolved
     return LoadResult(
         spec=spec,
+        sending=known.sending,
         started_at=known.started_at,
         status=verdict.status,
         offered_msgs_per_s=evidence.offered_msgs_per_s,
@@ -198,8 +247,8 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         acked=totals.acked,
         failed=totals.failed,
         unresolved=totals.unresolved,
-        response=evidence.response,
-        service=summarise(window.service),
+        response=without_unknown_tail(evidence.response, without),
+        service=without_unknown_tail(summarise(window.service), without),
         delay=evidence.delay,
         own_lag=evidence.own_lag,
         subscriptions=subscriptions,
@@ -263,6 +312,7 @@ def _evidence(
     window = totals.window
     closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
     seconds, level = observed.seconds, observed.known.level
+    missing = window.intended - window.acked - window.failed
     # Of a schedule the mean over the window.
     offered_msgs_per_s = spec.schedule.mean_msgs_per_s(measured_s) if spec.schedule else spec.msgs_per_s
     return Evidence(
@@ -271,7 +321,8 @@ def _evidence(
         achieved_msgs_per_s=window.acked_within / measured_s,
         window_intended=window.intended,
         failed=window.failed,
-        unresolved=max(totals.unresolved, window.intended - window.acked - window.failed),
+        unresolved=max(totals.unresolved, missing),
+        never_sent=max(0, missing - totals.unresolved),
         own_lag=summarise(window.own_lag),
         delay=summarise(window.delay),
         response=summarise(window.response),
@@ -290,8 +341,9 @@ def _evidence(
         faults=len(spec.faults),
         busy_consumers=observed.busy_consumers,
         workers=workers,
-        level_unknown="; ".join(level.reasoning) if level.level is None else "",
+        level_doubts=tuple(doubts_of(spec.choice, level)),
         generators_msgs_per_s=observed.generators_msgs_per_s,
+        receive_errors=[(message, count) for where, message, count in totals.errors if where == RECEIVING],
     )
 
 
@@ -300,20 +352,24 @@ def _message_bytes(spec: LoadSpec, window: WindowFigures) -> float:
 
 
 def _subscription(sub: SubscriptionTotals, observed: Observed) -> SubscriptionResult:
-    """What was missing while consumers were still receiving is backlog: nobody knows yet whether it is lost."""
-    loss_is_known = observed.drain_end != "limit"
+    """What is missing is backlog, and more is said of it only as far as somebody looked for it."""
+    trace = observed.traces.get(sub.name, Traced())
     return SubscriptionResult(
         name=sub.name,
         **end_to_end_times(sub),
         received=sub.received,
         backlog=sub.backlog,
-        lost=sub.lost if loss_is_known else 0,
+        lost=trace.lost,
+        late=trace.late,
+        untraced=trace.untraced,
+        untraced_why=trace.why,
         duplicated=sub.duplicated,
         reordered=sub.reordered,
         corrupt=sub.corrupt,
         foreign=sub.foreign,
         negative_latency=sub.negative_latency,
-        lost_examples=sub.lost_examples if loss_is_known else (),
+        lost_examples=trace.lost_examples,
+        late_examples=trace.late_examples,
         backlog_growth=growth([point.backlogs[sub.name] for point in observed.seconds if sub.name in point.backlogs]),
         window_end_backlog=observed.window_end_backlogs.get(sub.name),
         duplicated_examples=sub.duplicated_examples,
@@ -327,7 +383,7 @@ def _disk_warnings(disk: Calm | None) -> list[str]:
         return []
     return [
         f"{DISK_BUSY}: an fsync took {rounded(disk.latency.mean_ms)} ms on average, usually "
-        f"{rounded(disk.usual_ms)} ms; something else was writing to it"
+        f"{rounded(disk.usual_ms)} ms; another program may have written to it, or what was deleted before was not gone"
     ]
 
 
@@ -340,8 +396,8 @@ def _late_warnings(spec: LoadSpec, found: CatchUp | None) -> list[str]:
         warnings.append(reads_sentence(found.reads))
     if found.backlog_msgs < spec.late.backlog_msgs:
         warnings.append(
-            f"the backlog grew to {found.backlog_msgs:,} of {spec.late.backlog_msgs:,} messages only: the system did "
-            "not acknowledge what was offered"
+            f"the backlog grew to {found.backlog_msgs:,} of {spec.late.backlog_msgs:,} messages only, in three times "
+            "as long as the offered rate takes"
         )
     return warnings
 
@@ -388,6 +444,7 @@ def _read(
     cpu_after_s, control_after_s = session.server_cpu_s(), session.resources.control_cpu_s()
     worker.stop_producers(0.0)
     totals = worker.totals()
+    level = level_at_end(session, level)
     worker.finish(delete_topics=False)
     follower.finish()
     server_cpu_s = None if cpu_before_s is None or cpu_after_s is None else cpu_after_s - cpu_before_s
@@ -427,9 +484,14 @@ def read_result(
     received = sum(sub.window_received for sub in subs)
     read_bytes = sum(sub.received_bytes for sub in subs)
     corrupt = [f"{plural(sub.corrupt, 'message')} arrived damaged ({sub.name})" for sub in subs if sub.corrupt]
-    brief = f"everything was read within {read_s * 1e3:.0f} ms, too short for a rate that would hold for longer"
-    nothing = [] if received else ["no message was received: the topics are empty, or nothing of them is kept for us"]
-    validity = Validity.INVALID if nothing else Validity.DOUBTFUL if corrupt else Validity.VALID
+    brief = f"all that came was read within {read_s * 1e3:.0f} ms, too short for a rate that would hold for longer"
+    met = [(message, count) for where, message, count in totals.errors if where == RECEIVING]
+    why = "the topics are empty, nothing of them is kept for us, or it did not come in time"
+    if met:
+        why = f"consumers met {plural(sum(count for _, count in met), 'error')}: {met[0][0]}"
+    nothing = [] if received else [f"no message was received: {why}"]
+    changed = doubts_of_change(level)
+    validity = Validity.INVALID if nothing else Validity.DOUBTFUL if corrupt or changed else Validity.VALID
     rate = received / read_s if received else 0.0
     return ReadResult(
         spec=spec,
@@ -444,7 +506,7 @@ def read_result(
             for sub in subs
         ),
         validity=validity,
-        reasons=(*nothing, *corrupt),
+        reasons=(*nothing, *corrupt, *changed),
         warnings=(brief,) if received and read_s < 1.0 else (),
         errors=totals.errors,
         worker_cpu_s=totals.window.worker_cpu_ns / 1e9,

@@ -14,6 +14,7 @@ from typing_extensions import TypeVar
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan.limits import NO_RIG, Limited, NodeRig, limit_servers, rig_nodes
+from tidegauge.campaign.run.disturbed import await_calm_cpus
 from tidegauge.campaign.run.injection import Injector
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.campaign.run.topics import Attachment, Topics, topics_for
@@ -27,12 +28,13 @@ from tidegauge.model.attest import Attestation
 from tidegauge.model.events import Note, Observer, PhaseStarted, UseNow
 from tidegauge.model.host import HostLink
 from tidegauge.model.level import LevelChoice
+from tidegauge.model.sending import Sending
 from tidegauge.model.server import Distribution, Setting, has_own_hosts
 from tidegauge.model.trial import AttestSpec, LoadSpec, Spec, TrialSpec
 from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import KEEPER, Deployment, DeployRequest, Seat, System
 from tidegauge.systems.attached import AttachedCluster
-from tidegauge.worker.api import LoadWorker
+from tidegauge.worker.api import LoadOrder, LoadWorker
 
 
 class SharedServers:
@@ -84,7 +86,7 @@ class RunResources:
     system's version at a level with settings of a digest.
     `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` sees that
     those have the files that are here, and `provisioned` is told once all have; `links` is what they can send and
-    receive.
+    receive. `disturbance_decides`: whether trials wait for other programs to end, and are as valid as those leave them.
     """
 
     host: Host
@@ -100,6 +102,7 @@ class RunResources:
     provision_apart: Callable[[Distribution], None] = lambda _here: None
     provisioned: Callable[[], None] = lambda: None
     links: Mapping[str, HostLink] = field(default_factory=dict)
+    disturbance_decides: bool = False
 
     @property
     def hosts_of_nodes(self) -> Mapping[int, str]:
@@ -119,6 +122,15 @@ class Subject:
     choice: SystemChoice
     attachment: Attachment | None = None
     wanted: str = ""
+
+
+@dataclass(frozen=True)
+class BeganWith:
+    """Topics of a trial, and the settings that servers and clients had before any load."""
+
+    topics: tuple[str, ...]
+    server_settings: tuple[Setting, ...]
+    client_settings: tuple[Setting, ...]
 
 
 Spec_co = TypeVar("Spec_co", bound=TrialSpec, covariant=True, default=TrialSpec)
@@ -145,6 +157,12 @@ class Session(Generic[Spec_co]):
     use: UseRecorder | None = None
     """Records what is used, from warm-up to the end of the drain."""
     room: space.FreeRoom = field(default_factory=space.FreeRoom)
+    sending: Sending | None = None
+    """How producers send, as they reported it; None until they are there, and where nothing is sent."""
+    order: LoadOrder | None = None
+    """What the load generator was told; None until it was."""
+    began_with: BeganWith | None = None
+    """What was in force when the load began; None until then."""
 
     @property
     def ready_s_max(self) -> float:
@@ -211,6 +229,8 @@ def open_session(
     why_kept = _drop_page_cache(spec, resources, store, running)
     store.page_cache(not why_kept, why_kept)
     resources.observer(PhaseStarted(spec.trial_id, "settle", "", None))
+    if resources.disturbance_decides:
+        await_calm_cpus(resources.host, resources.observer, spec.trial_id)
     disk = None if spec.attached else _calm(resources, _written(store))
     store.distribution(subject.distribution)
     topics = topics_for(spec, subject.system, subject.attachment)
@@ -247,7 +267,7 @@ def open_session(
 def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: Session | None) -> str:
     """Empty the page cache of the servers' machines before these start; why that is not done, "" if it is."""
     if spec.attached:
-        return "others run the servers, whose page cache is elsewhere"
+        return "others run the servers, whose page cache is left alone"
     if running is not None:
         return f"the servers of {running.spec.trial_id} go on, and their logs are there"
     return resources.drop_page_cache([store.directory, *_written(store)])
@@ -373,7 +393,8 @@ def await_ready(session: Session) -> None:
                 probe_s = min(probe_s * _PROBE_GROWTH, _PROBE_S_MAX)
         if time.monotonic() > deadline_s:
             cause = missing or session.deployment.last_words() or str(error)
-            raise _not_ready(session, f"was not ready within {session.ready_s_max:.0f} s: {cause}") from error
+            what = f"was not ready within {session.ready_s_max:.0f} s: {cause}"
+            raise _not_ready(session, what, topic_refused=_is_topic_refused(error)) from error
         time.sleep(_READY_POLL_S)
 
 
@@ -386,9 +407,14 @@ def _probe(session: Session, seconds_max: float) -> None:
     try:
         session.worker.probe(session.subject.system.driver, session.deployment.connection, seconds_max, topic)
     except RunFailedError as error:
-        if _NOT_CREATED in error.message:
+        if _is_topic_refused(error):
             session.topics.drop(topic)
         raise
+
+
+def _is_topic_refused(error: RunFailedError | None) -> bool:
+    """Whether a system answered, and would not make a topic."""
+    return error is not None and _NOT_CREATED in error.message
 
 
 def _with_nodes_reported(session: Session[Spec]) -> Session[Spec]:
@@ -425,6 +451,13 @@ def _read_back(session: Session, topics: Sequence[str]) -> tuple[list[Setting], 
     return settings, session.subject.system.incomplete(settings, nodes)
 
 
+def read_again(session: Session, topics: Sequence[str]) -> list[Setting]:
+    """The servers' settings in force now, without secrets. Raises `RunFailedError`."""
+    settings = _settings(session, evenly(topics))
+    attachment = session.subject.attachment
+    return settings if attachment is None else attachment.without_secrets(settings)
+
+
 TOPICS_READ_MAX = 1000
 """Reading a topic back takes several requests, of tens of thousands longer than what is to be measured."""
 
@@ -458,10 +491,14 @@ def await_complete(session: Session, topics: Sequence[str], seconds_max: float |
         time.sleep(0.2)
 
 
-def _not_ready(session: Session, what: str) -> StartFailedError:
-    hint = (
-        "Check address, TLS, authentication and rights in 'attach', and the state of the cluster."
-        if session.spec.attached
-        else "See the servers' logs; a slow machine may need fewer things running beside."
-    )
+def _not_ready(session: Session, what: str, *, topic_refused: bool = False) -> StartFailedError:
+    if not session.spec.attached:
+        hint = "See the servers' logs; a slow machine may need fewer things running beside."
+    elif topic_refused:
+        hint = (
+            "The cluster was reached and refuses topics as they are asked for: see what it allows (settings, copies, "
+            "names, rights), or name topics that exist with 'existing-topics'."
+        )
+    else:
+        hint = "Check address, TLS, authentication and rights in 'attach', and the state of the cluster."
     return StartFailedError(f"{session.spec.system} {what}", hint, session.store.log_directory)

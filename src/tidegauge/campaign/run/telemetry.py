@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.api import Host
+from tidegauge.fleet.api import Host, ServersSeen
 from tidegauge.limiting.window_use import Tally, WindowUse
 from tidegauge.model.events import Note, Observer, UseNow
 from tidegauge.model.use import Sample
@@ -59,6 +59,10 @@ class UseRecorder:
     deployment: Deployment
     metrics: Sequence[Metric]
     devices: frozenset[str]
+    workers: Sequence[str] = ("worker",)
+    """Names of the load generators' processes; all others are servers."""
+    servers_seen: ServersSeen = ServersSeen.ALL
+    """Of a cluster that others run."""
     latest: UseNow | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _window: _Window = field(default_factory=_Window)
@@ -134,8 +138,8 @@ class UseRecorder:
             *(other.use.cpu_s / other.use.cpus / other.seconds for other in sample.others),
             0.0,
         )
-        servers = [process for process in sample.processes if process.name in self.deployment.processes]
-        worker = [process for process in sample.processes if process.name not in self.deployment.processes]
+        servers = [process for process in sample.processes if process.name not in self.workers]
+        worker = [process for process in sample.processes if process.name in self.workers]
         devices = [device for device in sample.devices if not self.devices or device.number in self.devices]
         return UseNow(
             host_cpu_share=min(1.0, busiest),

@@ -30,6 +30,7 @@ from tidegauge.hosts.storage import state_directory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.numbers import plural
 from tidegauge.plain import plain, typed
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import AttachChoice, shown
@@ -231,7 +232,7 @@ def _unwritable(error: OSError) -> StartFailedError:
     return StartFailedError(
         f"The state directory {state_directory()} can't be written ({error.strerror}), so no topic is made on "
         "a cluster of others: nobody would know of it after a crash.",
-        "Free some space there, or set TIDEGAUGE_STATE to another directory.",
+        "Make it writable, with some space left, or set TIDEGAUGE_STATE to another directory.",
     )
 
 
@@ -264,10 +265,7 @@ class Attachment:
     def without_secrets(self, settings: list[Setting]) -> list[Setting]:
         """Settings fit to be stored: whatever a client or server reports, a secret is not among it."""
         hidden = [secret for secret in self.secrets.values() if len(secret) >= _SECRET_CHARS_MIN]
-        return [
-            Setting(s.scope, s.name, "(hidden)", s.is_default) if any(secret in s.value for secret in hidden) else s
-            for s in settings
-        ]
+        return [replace(s, value="(hidden)") if any(secret in s.value for secret in hidden) else s for s in settings]
 
 
 def attach(choice: AttachChoice, label: str, run: Path) -> Attachment:
@@ -296,18 +294,20 @@ def topics_for(spec: TrialSpec, system: System, attachment: Attachment | None) -
 def remaining(ledger: TopicLedger, why: str, next_step: str = TRIED_AGAIN) -> str:
     """Which topics were not deleted, where they are, why, and what to do."""
     record = ledger.record
-    if record.kept and not record.topics:
-        return (
-            f"Consumer groups or subscriptions of ours may remain on {record.label} ({shown(record.choice)}), topics "
-            f"{', '.join(record.kept)}, of the run {Path(record.run).name}: {why.rstrip('.')}. {next_step}"
+    where, run = f"{record.label} ({shown(record.choice)})", Path(record.run).name
+    left = []
+    if record.topics:
+        # What is forgotten is named nowhere else.
+        most = _TOPICS_SHOWN_MAX if next_step != FORGOTTEN else len(record.topics)
+        listed, more = ", ".join(record.topics[:most]), len(record.topics) - most
+        names = f"{listed} and {more} more, named in {ledger.path}," if more > 0 else listed
+        left.append(f"Topics may remain on {where}: {names} of the run {run}.")
+    if record.kept:
+        left.append(
+            f"Consumer groups or subscriptions of ours may remain on {where}, topics {', '.join(record.kept)}, of the "
+            f"run {run}."
         )
-    listed = ", ".join(record.topics[:_TOPICS_SHOWN_MAX])
-    more = len(record.topics) - _TOPICS_SHOWN_MAX
-    names = f"{listed} and {more} more, named in {ledger.path}," if more > 0 else listed
-    return (
-        f"Topics may remain on {record.label} ({shown(record.choice)}): {names} of the run {Path(record.run).name}. "
-        f"They were not deleted: {why.rstrip('.')}. {next_step}"
-    )
+    return f"{' '.join(left)} They were not deleted: {why.rstrip('.')}. {next_step}"
 
 
 @dataclass(frozen=True)
@@ -353,6 +353,9 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool =
         with contextlib.closing(ledger):
             if run is not None and ledger.record.run != str(run):
                 continue
+            if not ledger.record.topics and not ledger.record.kept:
+                ledger.forget()
+                continue
             failure = _delete(ledger.record, tools)
             if failure:
                 remain.append(remaining(ledger, failure, FORGOTTEN if forget else TRIED_AGAIN))
@@ -387,5 +390,9 @@ def _delete(record: TopicRecord, tools: Tools) -> str:
 
 
 def _deleted(record: TopicRecord) -> str:
-    count = "1 topic" if len(record.topics) == 1 else f"{len(record.topics)} topics"
-    return f"Deleted {count} of the run {Path(record.run).name} on {record.label} ({shown(record.choice)})."
+    what = [plural(len(record.topics), "topic")] if record.topics else []
+    if record.kept:
+        what.append(f"what it had made on {', '.join(record.kept)}")
+    return (
+        f"Deleted {' and '.join(what)} of the run {Path(record.run).name} on {record.label} ({shown(record.choice)})."
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from tidegauge.attestation.record import carried, settings_digest
+from tidegauge.campaign.plan.contenders import case_of
 from tidegauge.campaign.plan.fairness import contender, surroundings
 from tidegauge.campaign.run.catch_up import Chased, chase_backlog
 from tidegauge.campaign.run.collecting import collectable, observed_of
+from tidegauge.campaign.run.disturbed import with_disturbances
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, SECOND_NS, Follower
 from tidegauge.campaign.run.injection import fault_results
 from tidegauge.campaign.run.result import (
@@ -30,10 +32,13 @@ from tidegauge.campaign.run.result import (
     generators_msgs_per_s,
     limiting_of,
     make_result,
+    measured_of,
     read_only,
     seen_of,
+    with_servers_seen,
 )
 from tidegauge.campaign.run.session import (
+    BeganWith,
     RunResources,
     Session,
     SharedServers,
@@ -44,17 +49,20 @@ from tidegauge.campaign.run.session import (
     places,
     with_faults,
 )
-from tidegauge.campaign.run.witnessing import check_witnesses, checked_level, with_witness
+from tidegauge.campaign.run.tracing import trace_missing
+from tidegauge.campaign.run.witnessing import check_witnesses, checked_level, level_at_end, with_witness
 from tidegauge.errors import RunFailedError, TidegaugeError
-from tidegauge.fairness import Contender
+from tidegauge.fairness import Contender, sending_of
 from tidegauge.hosts import space
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.events import Note, Observer, PhaseProgress
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import TotalFigures
+from tidegauge.model.sending import Sending, bodies_needed
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadResult, LoadSpec, MeasuredResult, ReadResult, ReadSpec, Servers, Spec, TrialSpec
-from tidegauge.model.workload import Arrival
+from tidegauge.model.workload import Arrival, Workload
+from tidegauge.numbers import count
 from tidegauge.statistics.steady import cold_because, too_short_to_judge, unsteady_because
 from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import Deployment, System
@@ -96,9 +104,18 @@ OWN_LAG_TOLERANCE_MS = 1.0
 
 
 def load_order(
-    spec: TrialSpec, system: System, deployment: Deployment, topic_names: Sequence[str], directory: Path
+    spec: TrialSpec,
+    system: System,
+    deployment: Deployment,
+    topic_names: Sequence[str],
+    directory: Path,
+    *,
+    topic_settings: Mapping[str, str] | None = None,
 ) -> LoadOrder:
-    """The order of a trial that is stored in `directory`, whose path makes its messages unlike any other trial's."""
+    """The order of a trial that is stored in `directory`, whose path makes its messages unlike any other trial's.
+
+    `topic_settings`: those of the campaign, which win.
+    """
     load = spec if isinstance(spec, LoadSpec) else None
     # What a cluster of others needs its topics to say, since its servers were not configured for the level.
     beside = deployment.topic_settings if isinstance(deployment, AttachedCluster) else {}
@@ -108,9 +125,9 @@ def load_order(
         system=system.name,
         topic_names=tuple(topic_names),
         replication_factor=spec.copies or min(3, spec.nodes),
-        topic_settings={**system.topic_settings(spec.choice), **beside},
+        topic_settings={**system.topic_settings(spec.choice), **beside, **(topic_settings or {})},
         acks=system.client_acks(spec.choice, spec.nodes),
-        workload=spec.workload,
+        workload=_with_bodies(spec),
         msgs_per_s=load.msgs_per_s or 0.0 if load else spec.most_msgs_per_s,
         trial_id=trial_number(directory),
         seed=spec.seed,
@@ -120,6 +137,13 @@ def load_order(
         consumers_start_paused=isinstance(spec, ReadSpec),
         schedule=load.schedule if load else None,
     )
+
+
+def _with_bodies(spec: TrialSpec) -> Workload:
+    """The workload with as many different bodies as were asked for, or as it takes."""
+    payload = spec.workload.payload
+    bodies = payload.pool_bodies or bodies_needed(payload, spec.sending)
+    return replace(spec.workload, payload=replace(payload, pool_bodies=bodies))
 
 
 def trial_number(directory: Path) -> int:
@@ -185,12 +209,13 @@ def _run_trial(
             cleanup.callback(resources.host.remove_directory, place)
         session = open_session(spec, subject, resources, store, running=shared.session, cleanup=cleanup)
         session.phase("prepare", "topics, producers, consumers")
-        order, level = _prepare(session)
+        session, order, level = _prepare(session)
         level = with_witness(session, order, level)
         check_witnesses(spec, level)
         session = with_faults(session, order.topic_names, cleanup)
         with contextlib.closing(begin_recording(session)) as use:
-            result, totals = measure(replace(session, use=use), level, started_at)
+            session = replace(session, use=use, order=order)
+            result, totals = measure(session, level, started_at)
         result = _with_use(session, result, totals, use.window_use())
         store.finish(result, totals)
         with contextlib.suppress(RunFailedError):  # What stays goes by its age.
@@ -206,7 +231,10 @@ def _run_trial(
 
 def _with_use(session: Session, result: Result, totals: TotalFigures, found: WindowUse | None) -> Result:
     """The result with what limited it and, as far as that was seen, what was used meanwhile."""
+    result = with_servers_seen(session, result, found)
     limits = limiting_of(session, result, totals, found)
+    decides = session.resources.disturbance_decides
+    result = with_disturbances(result, measured_of(session, result, found), found, decides=decides)
     if found is None:
         return replace(result, limiting=limits)
     return replace(result, limiting=limits, telemetry_cpus=found.telemetry_cpus, seen=seen_of(found))
@@ -217,11 +245,12 @@ def _wanted(spec: TrialSpec, subject: Subject) -> str:
     return f"{subject.wanted} {spec.limits if isinstance(spec, LoadSpec) else None}"
 
 
-def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
-    """Topics and clients, then the level read back. Raises `StartFailedError`, `LevelMismatchError`."""
+def _prepare(session: Session[Spec]) -> tuple[Session[Spec], LoadOrder, LevelFinding]:
+    """Topics and clients, then settings and level read back. Raises `StartFailedError`, `LevelMismatchError`."""
     spec, system, worker = session.spec, session.subject.system, session.worker
     topics = spec.workload.existing_topics or session.topics.names(spec.workload.topics)
-    order = load_order(spec, system, session.deployment, topics, session.store.directory)
+    own = session.subject.choice.topic
+    order = load_order(spec, system, session.deployment, topics, session.store.directory, topic_settings=own)
     if spec.workload.existing_topics:
         session.topics.keep(order.trial_id, *topics)
     try:
@@ -239,10 +268,21 @@ def _prepare(session: Session) -> tuple[LoadOrder, LevelFinding]:
     settings = [*server_settings, *client_settings]
     level = checked_level(session, settings)
     session.resources.in_force(spec, _in_force(session, settings))
+    began_with = BeganWith(tuple(topics), tuple(server_settings), tuple(client_settings))
+    session = replace(session, sending=_sending(session, settings), began_with=began_with)
     if level.level is None:
-        return order, level
+        return session, order, level
     known = session.resources.attestations(spec.system, spec.choice, settings_digest(server_settings))
-    return order, replace(level, attested=carried(known))
+    return session, order, replace(level, attested=carried(known))
+
+
+def _sending(session: Session, settings: Sequence[Setting]) -> Sending | None:
+    """How producers send, by their own settings as they were read back."""
+    system = session.subject.system
+    case = case_of(session.spec, session.subject.choice, system, tuple(settings))
+    facts = session.worker.facts
+    library = facts.drivers.get(system.driver, "") if facts else ""
+    return sending_of(case, system.client_facts(case).facts, library)
 
 
 def _in_force(session: Session, settings: Sequence[Setting]) -> Contender:
@@ -270,25 +310,15 @@ def _followed(
 ) -> tuple[LoadResult, TotalFigures]:
     """Warm up, measure, drain."""
     spec, worker = session.spec, session.worker
-    unsteady, cold = _warm_up(session, follower, begin_ns)
-    warm_up = follower.points.recent
-    # Ahead, so that no message of it has been sent yet, on the edges of the worker's seconds.
-    from_ns = follower.edge(lead_s(len(worker.processes)))
-    until_ns = from_ns + round(spec.measure_s * SECOND_NS)
-    # With late readers the window ends when they are done, which nobody knows yet.
-    worker.set_window(from_ns, until_ns if spec.late is None else 0)
-    instants, number = (begin_ns, from_ns, until_ns), trial_number(session.store.directory)
-    known = Measuring(number, worker.processes, started_at, *instants, unsteady, cold, level, session.disk)
-    if collectable(spec):
-        # For a controller that comes later, if this one ends once the trial is measured.
-        session.store.measuring(known)
-    session.use_window(from_ns, until_ns if spec.late is None else 0)
+    known = _set_window(session, follower, level, started_at, begin_ns)
+    warm_up, from_ns, until_ns = follower.points.recent, known.from_mono_ns, known.until_mono_ns
     follower.until(from_ns)
     cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
     chased: Chased | None = None
     if spec.late is None:
-        session.phase("measure", _doubt(spec, unsteady, cold), spec.measure_s)
+        session.phase("measure", _doubt(spec, known.unsteady, known.cold), spec.measure_s)
         follower.begin(MEASURE, from_ns)
+        follower.begin(DRAIN, until_ns)
         if session.faults is not None:
             session.faults.begin(from_ns)
         follower.until(until_ns)
@@ -299,11 +329,14 @@ def _followed(
     cpu_after_s, control_after_s = session.server_cpu_s(), session.resources.control_cpu_s()
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.until_known(until_ns, patience_s=3.0)
-    follower.begin(DRAIN, until_ns)
     _await_faults(session, follower)
     session.phase("drain", "until consumers have everything", spec.drain_s_max)
     worker.stop_producers(_GRACE_S)
     drain_end, totals = _drain(session, follower)
+    # Where consumers are still receiving, what they have not is on its way.
+    totals, traces = trace_missing(session, totals) if drain_end == "idle" else (totals, {})
+    # While topics are still there; nobody is late for it any more.
+    known = replace(known, level=level_at_end(session, level))
     worker.finish(delete_topics=spec.servers is Servers.SHARED and not spec.attached)
     follower.finish()
     observed = replace(
@@ -313,12 +346,38 @@ def _followed(
         server_cpu_s=None if cpu_before_s is None or cpu_after_s is None else cpu_after_s - cpu_before_s,
         control_cpu_s=control_after_s - control_before_s,
         catch_up=chased.found if chased else None,
+        traces=traces,
         faults=fault_results(
-            session.faults.injected if session.faults else (), follower.load, (from_ns, until_ns), totals
+            session.faults.injected if session.faults else (),
+            follower.load,
+            (from_ns, until_ns),
+            sum(trace.lost for trace in traces.values()),
         ),
         generators_msgs_per_s=generators_msgs_per_s(session),
     )
     return make_result(spec, totals, observed), totals
+
+
+def _set_window(
+    session: Session[LoadSpec], follower: Follower, level: LevelFinding, started_at: str, begin_ns: int
+) -> Measuring:
+    """Await the end of the warm-up, and tell everybody what is measured after it."""
+    spec, worker = session.spec, session.worker
+    unsteady, cold = _warm_up(session, follower, begin_ns)
+    # Ahead, so that no message of it has been sent yet, on the edges of the worker's seconds.
+    from_ns = follower.edge(lead_s(len(worker.processes)))
+    until_ns = from_ns + round(spec.measure_s * SECOND_NS)
+    # With late readers the window ends when they are done, which nobody knows yet.
+    worker.set_window(from_ns, until_ns if spec.late is None else 0)
+    instants, number = (begin_ns, from_ns, until_ns), trial_number(session.store.directory)
+    known = Measuring(
+        number, worker.processes, started_at, *instants, unsteady, cold, level, session.disk, session.sending
+    )
+    if collectable(spec):
+        # For a controller that comes later, if this one ends once the trial is measured.
+        session.store.measuring(known)
+    session.use_window(from_ns, until_ns if spec.late is None else 0)
+    return known
 
 
 def _await_faults(session: Session, follower: Follower) -> None:
@@ -334,9 +393,9 @@ def _await_faults(session: Session, follower: Follower) -> None:
     deadline_s = time.monotonic() + _RECOVER_S_MAX
     while not session.faults.recovered():
         if time.monotonic() > deadline_s:
-            problem = f"not all nodes took part again within {_RECOVER_S_MAX:.0f} s of the last fault"
+            problem = f"not all nodes took part again within {_RECOVER_S_MAX:.0f} s of the window's end"
             session.resources.observer(
-                Note(f"{session.spec.trial_id}: {problem}; what they owed counts as failed or lost.")
+                Note(f"{session.spec.trial_id}: {problem}; what they owed counts as failed, or is looked for.")
             )
             return
         follower.until(time.monotonic_ns() + SECOND_NS // 2)
@@ -345,8 +404,8 @@ def _await_faults(session: Session, follower: Follower) -> None:
 def _offer(spec: LoadSpec) -> str:
     closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
     if spec.schedule is not None:
-        return f"at {spec.msgs_per_s:,.0f} msg/s, where the schedule begins"
-    return "as fast as it goes" if closed_loop else f"at {spec.msgs_per_s:,.0f} msg/s"
+        return f"at {count(spec.msgs_per_s)} msg/s, where the schedule begins"
+    return "as fast as it goes" if closed_loop else f"at {count(spec.msgs_per_s)} msg/s"
 
 
 def _warm_up(session: Session[LoadSpec], follower: Follower, begin_ns: int) -> tuple[str, str]:
@@ -369,9 +428,13 @@ def _warm_up(session: Session[LoadSpec], follower: Follower, begin_ns: int) -> t
 
 
 def _drain(session: Session[LoadSpec], follower: Follower) -> tuple[str, TotalFigures]:
-    """Until no subscription is behind ("drained"), none receives any more ("idle"), or time is up ("limit")."""
+    """Until no subscription is behind ("drained"), none receives any more ("idle"), or time is up ("limit").
+
+    How long a silence means that nothing more will come depends on those that were followed by more.
+    """
     deadline_s = time.monotonic() + session.spec.drain_s_max
     received, progress_s = -1, time.monotonic()
+    least_s = _FAULTED_IDLE_S if session.faults else _IDLE_S
     judged = -1
     while True:
         seen = session.worker.counts()
@@ -385,7 +448,7 @@ def _drain(session: Session[LoadSpec], follower: Follower) -> tuple[str, TotalFi
             judged = total
         if total > received:
             received, progress_s = total, now_s
-        elif now_s - progress_s > (_FAULTED_IDLE_S if session.faults else _IDLE_S):
+        elif now_s - progress_s > follower.silences.idle_s(least_s):
             return "idle", session.worker.totals()
         if now_s > deadline_s:
             return "limit", session.worker.totals()

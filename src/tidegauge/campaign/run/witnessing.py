@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegauge.campaign.run.session import Session
-from tidegauge.durability import disagreement, evidence_of, judge, not_watched
+from tidegauge.campaign.run.session import Session, read_again
+from tidegauge.durability import changed_level, disagreement, evidence_of, judge, not_watched, setting_changes
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import LevelFinding
@@ -28,7 +28,7 @@ def with_witness(session: Session, order: LoadOrder, level: LevelFinding) -> Lev
         return level
     nodes = session.deployment.storage_processes
     if not nodes:
-        return replace(level, syncs=not_watched("no server of this run keeps messages on a disk of this host"))
+        return replace(level, syncs=not_watched("others run the servers"))
     try:
         with session.resources.host.watch_syncs(nodes) as finish:
             messages = session.worker.witness(_order(order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
@@ -38,7 +38,7 @@ def with_witness(session: Session, order: LoadOrder, level: LevelFinding) -> Lev
         finding, evidence = not_watched(str(error)), {}
     except RunFailedError as error:
         # Whatever it means for the trial shows in the trial.
-        finding, evidence = not_watched(f"no message could be sent while servers were watched: {error.message}"), {}
+        finding, evidence = not_watched(f"not all messages to watch the servers by went through: {error.message}"), {}
     session.store.witness(finding, evidence)
     return replace(level, syncs=finding)
 
@@ -57,24 +57,60 @@ class LevelMismatchError(RunFailedError):
 def checked_level(session: Session, settings: list[Setting]) -> LevelFinding:
     """The level that the settings in force give, or that it is unknown where an attached cluster does not report them.
 
-    Raises `LevelMismatchError` if it is known and not the one asked for.
+    Servers of our own must report what decides it. Raises `LevelMismatchError` if they don't, or if the level is known
+    and not the one asked for.
     """
-    spec, deployment = session.spec, session.deployment
-    finding = session.subject.system.derive_level(settings, spec.choice, spec.nodes)
-    if isinstance(deployment, AttachedCluster) and deployment.unread(settings):
-        return with_rights_given(finding, deployment.unread(settings))
+    spec, finding = session.spec, derived_level(session, settings)
     if spec.choice.as_found:
         return replace(finding, problems=())
     if finding.level == spec.choice.level and not finding.problems:
         return finding
+    if finding.undecided and not finding.problems:
+        if spec.attached:
+            return finding
+        raise LevelMismatchError(
+            f"{spec.system} does not report what decides whether it is at durability level {spec.choice.level}: "
+            f"{'; '.join(finding.undecided)}.",
+            "Servers that Tidegauge starts are measured at a level that they confirm: choose a version that reports "
+            "it, or attach to a cluster, whose level may stay unknown.",
+        )
     level_words = f"level {finding.level}" if finding.level else "no level that is known"
     problems = (
         "; ".join(finding.problems) or f"the settings in force give {level_words} ({'; '.join(finding.reasoning)})"
     )
-    raise LevelMismatchError(
-        f"{spec.system} is not at durability level {spec.choice.level}: {problems}.",
-        "Remove the setting that changes it from the campaign, or ask for the level that it gives.",
+    hint = (
+        "Ask for the level that the cluster gives (`durability`), or change the setting there: others decide it."
+        if spec.attached
+        else "Remove the setting that changes it from the campaign, or ask for the level that it gives."
     )
+    raise LevelMismatchError(f"{spec.system} is not at durability level {spec.choice.level}: {problems}.", hint)
+
+
+def derived_level(session: Session, settings: list[Setting]) -> LevelFinding:
+    """What follows from settings as they were read back; nothing where an attached cluster refuses to show them."""
+    spec, deployment = session.spec, session.deployment
+    finding = session.subject.system.derive_level(settings, spec.choice, spec.nodes)
+    if isinstance(deployment, AttachedCluster) and deployment.unread(settings):
+        return with_rights_given(finding, deployment.unread(settings))
+    return finding
+
+
+def level_at_end(session: Session, level: LevelFinding) -> LevelFinding:
+    """The finding with what was changed since the load began; where that changed the level, it is unknown.
+
+    Asks the servers once more. Never a failure of its own: where they can't be asked, the finding says why.
+    """
+    began_with = session.began_with
+    if began_with is None:
+        return level
+    try:
+        settings = read_again(session, began_with.topics)
+    except RunFailedError as error:
+        return replace(level, end_problem=error.message.rstrip("."))
+    changes = setting_changes(began_with.server_settings, settings)
+    if not changes:
+        return level
+    return changed_level(level, derived_level(session, [*settings, *began_with.client_settings]), changes)
 
 
 def check_witnesses(spec: TrialSpec, finding: LevelFinding) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidegauge.comparison.blocks import blocks
 from tidegauge.durability import levels_found
-from tidegauge.model.attest import Attestation
+from tidegauge.limiting.decide import FULL
+from tidegauge.model.attest import Attestation, Means
 from tidegauge.model.trial import (
     AnyResult,
     LoadResult,
@@ -14,21 +16,40 @@ from tidegauge.model.trial import (
     ReadResult,
     ReadSubscription,
     TrialResult,
+    TrialSpec,
     Validity,
+    point_words,
 )
 from tidegauge.model.use import Resource
-from tidegauge.numbers import count, duration, plural, rounded
+from tidegauge.numbers import count, duration, listed, plural, rounded
+from tidegauge.plain import grouped
 from tidegauge.published.verdict import ClaimOutcome, PublishedOutcome, Verdict
-from tidegauge.report import fairness, levels, thresholds
+from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.names import names_of
 from tidegauge.report.published import counts
+from tidegauge.report.terminal import block_words
 from tidegauge.report.verdicts import ExperimentVerdict, level_phrase, verdicts
-from tidegauge.statistics.classify import BUSY_CONSUMER, GENERATOR_FIRST, OWN_LAG
+from tidegauge.statistics.classify import (
+    BUSY_CONSUMER,
+    COLD,
+    COMPILING,
+    CPU_WAIT,
+    GENERATOR_FIRST,
+    JIT_CPUS,
+    NEAR_GENERATOR,
+    OWN_LAG,
+)
 from tidegauge.statistics.figures import FIGURES
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import Outcome
 
 GOOD, DOUBT, BAD = "good", "doubt", "bad"
+LOADS_MAX = 2
+"""Workloads on the first screen; each stands with its experiment, too."""
+_SHORT_OF = (COMPILING, COLD, CPU_WAIT, NEAR_GENERATOR)
+"""Beginnings of warnings by which a load generator may have lacked CPU though nothing says that it was the limit."""
+CLAIMS_MAX = 2
+"""Verdicts on published claims in one sentence; more of them are a list."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +78,9 @@ class Answer:
         title: what was compared at which durability.
         warning: what must be read before every figure; "" mostly.
         verdicts: one for each experiment.
+        loads: what was sent by whom to whom, and how clients were set, as they reported it.
         unsaid: what the run does not show, a sentence each.
+        claims: of a published report that have a verdict, where they are too many for the headline.
     """
 
     headline: str
@@ -66,6 +89,8 @@ class Answer:
     verdicts: tuple[ExperimentVerdict, ...]
     badges: tuple[Badge, ...]
     unsaid: tuple[str, ...]
+    loads: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
 
 
 def answer(run: StoredRun) -> Answer:
@@ -75,13 +100,36 @@ def answer(run: StoredRun) -> Answer:
     mark = fairness.mark(run.terms.unequal)
     first = f"{mark}{_published(run.published)}" if run.published is not None else found[0].sentence if found else ""
     return Answer(
-        headline=first or "No trial has finished, so there is no answer",
+        headline=first or _no_answer(run),
         title=_title(run),
         warning=warning,
         verdicts=found,
         badges=tuple(_badges(run)),
         unsaid=_unsaid(run),
+        loads=_loads(run),
+        claims=_claims(run.published),
     )
+
+
+def _no_answer(run: StoredRun) -> str:
+    """Trials alone answer nothing where they are steps of a search, or cuts, that did not come to its end."""
+    if run.results:
+        return "Trials have finished, but no experiment has, so there is no answer"
+    return "No trial has finished, so there is no answer"
+
+
+def _loads(run: StoredRun) -> tuple[str, ...]:
+    """The workload with the settings of clients; of many, as a sweep has them, the first few."""
+    measured = blocks(run.measured)
+    loads = list(dict.fromkeys(block_words(block) for block in measured))
+    if len(loads) < 2:
+        return tuple(loads)
+    named: dict[str, str] = {}
+    for block in measured:
+        named.setdefault(block_words(block), compare.named(block.experiment, block.point))
+    shown = [f"{name}: {words}" for words, name in named.items()]
+    more = [f"{len(shown) - LOADS_MAX} more below."] if len(shown) > LOADS_MAX else []
+    return (*shown[:LOADS_MAX], *more)
 
 
 def _title(run: StoredRun) -> str:
@@ -89,16 +137,28 @@ def _title(run: StoredRun) -> str:
     systems = sorted({result.spec.system for result in run.results} or set(names.systems))
     if not systems:
         return run.name
-    listed = names.listed(systems)
+    systems_named = names.listed(systems)
     at = level_phrase(run)
-    return f"{listed} {at[:1].lower()}{at[1:]}" if at else listed
+    return f"{systems_named} {at[:1].lower()}{at[1:]}" if at else systems_named
 
 
 def _published(outcome: PublishedOutcome) -> str:
-    """How many claims have a verdict, and which verdicts they are."""
-    decided = [claim for claim in outcome.claims if claim.verdict is not Verdict.NOT_DECIDED]
-    words = "; ".join(f"{claim.verdict.value}: {claim.text.rstrip('.')}{_unsized(claim)}" for claim in decided)
+    """How many claims have a verdict, and of a few which verdicts they are."""
+    decided = _decided(outcome)
+    words = "; ".join(decided) if len(decided) <= CLAIMS_MAX else ""
     return f"{outcome.title}: {counts(outcome)}{f'. {words[:1].upper()}{words[1:]}' if words else ''}."
+
+
+def _claims(outcome: PublishedOutcome | None) -> tuple[str, ...]:
+    """Those of many claims that have a verdict, a sentence each."""
+    decided = _decided(outcome) if outcome is not None else []
+    return tuple(f"{words[:1].upper()}{words[1:]}." for words in decided) if len(decided) > CLAIMS_MAX else ()
+
+
+def _decided(outcome: PublishedOutcome) -> list[str]:
+    """ "confirmed: Pulsar's p99 is below Kafka's" for each claim that has a verdict."""
+    claims = [claim for claim in outcome.claims if claim.verdict is not Verdict.NOT_DECIDED]
+    return [f"{claim.verdict.value}: {claim.text.rstrip('.')}{_unsized(claim)}" for claim in claims]
 
 
 def _unsized(claim: ClaimOutcome) -> str:
@@ -111,22 +171,34 @@ def _badges(run: StoredRun) -> list[Badge]:
     if run.status != "finished":
         sentence = f"Run {run.status}, {trials}.{f' {run.reason}' if run.reason else ''}"
         badges.append(Badge(DOUBT if run.status == "running" else BAD, f"Run {run.status}: {trials}", sentence))
+    if run.damage:
+        badges.append(Badge(BAD, f"Damaged: {plural(len(run.damage), 'file')}", f"{'; '.join(run.damage)}."))
     if not run.results:
         return badges
     badges.append(_level_badge(run))
     cuts = [attestation for finding in run.findings for attestation in finding.attestations]
     if cuts:
         badges.append(_cuts_badge(run, cuts))
-    else:
-        badges += [_message_badge(run), _generator_badge(run.measured), _clock_badge(run.results)]
-    badges.append(_validity_badge(run))
+    if run.measured:
+        badges += [_message_badge(run), _generator_badge(run.measured), *_clock_badges(run.measured)]
+    return [*badges, _validity_badge(run), *_terms_badges(run)]
+
+
+def _terms_badges(run: StoredRun) -> list[Badge]:
+    """Of several systems: whether they were on equal terms, as far as two of them were measured in one experiment."""
     if run.terms.unequal:
-        badges.append(Badge(BAD, "UNEQUAL terms", fairness.headline(run.terms).removesuffix(":"), "fairness"))
-    elif len({result.spec.system for result in run.results}) > 1:
-        known = f", {plural(len(run.terms.advice), 'thing')} to know" if run.terms.advice else ""
-        sentence = f"Settings in force compared: equal terms{known}."
-        badges.append(Badge(DOUBT if known else GOOD, f"Equal terms{known}", sentence, "fairness"))
-    return badges
+        return [Badge(BAD, "UNEQUAL terms", fairness.headline(run.terms).removesuffix(":"), "fairness")]
+    asked = grouped(
+        ((result.spec.experiment, point_words(result.spec.point)), result.spec.system) for result in run.results
+    )
+    if len({system for systems in asked.values() for system in systems}) < 2:
+        return []
+    if all(len(set(systems)) < 2 for systems in asked.values()):
+        sentence = "No two systems were measured in the same experiment, so nothing in force was compared."
+        return [Badge(DOUBT, "Terms not compared", sentence, "fairness")]
+    known = f", {plural(len(run.terms.advice), 'thing')} to know" if run.terms.advice else ""
+    sentence = f"Settings in force compared: equal terms{known}."
+    return [Badge(DOUBT if known else GOOD, f"Equal terms{known}", sentence, "fairness")]
 
 
 def _threshold_badges(run: StoredRun) -> list[Badge]:
@@ -157,16 +229,23 @@ def _level_badge(run: StoredRun) -> Badge:
             levels.Standing.UNKNOWN: "Level UNKNOWN",
         }
         return Badge(BAD, words[stands], sentence, "durability")
-    findings = [finding for _, finding in levels_found(run.results).values()]
-    numbers = sorted({result.spec.choice.level for result in run.results})
-    level = f"Level{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}: {levels.witnesses(run.results)}"
-    if any(finding.attested.startswith("REFUTED") for finding in findings):
+    findings = [(system, finding) for system, (_, finding) in levels_found(run.results).items()]
+    # Where a cluster decides, what was found is not what was expected.
+    numbers = sorted({result.level.level or 0 for result in run.results})
+    listed_numbers = ", ".join(str(number) if number else "unknown" for number in numbers)
+    level = f"Level{'s' if len(numbers) > 1 else ''} {listed_numbers}: {levels.witnesses(run.results)}"
+    if any(finding.attested.startswith("REFUTED") for _, finding in findings):
         return Badge(BAD, f"{level}, REFUTED by power cuts", sentence, "durability")
+    if levels.caveats(run.results):
+        return Badge(DOUBT, f"{level}, with a caveat", sentence, "durability")
     if any(finding.attestations for finding in run.findings):  # The cuts of this run have a badge of their own.
         return Badge(GOOD, level, sentence, "durability")
-    if all(finding.attested.startswith("attested") for finding in findings):
+    without = [system for system, finding in findings if not finding.attested.startswith("attested")]
+    if not without:
         return Badge(GOOD, f"{level}, attested", sentence, "durability")
-    return Badge(GOOD, f"{level}, not attested", f"{sentence} No power was cut with these settings.", "durability")
+    attested = "not attested" if len(without) == len(findings) else "not attested of all"
+    none = f"No cut of the power attests it of {listed(without)} with these settings."
+    return Badge(GOOD, f"{level}, {attested}", f"{sentence} {none}", "durability")
 
 
 def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
@@ -174,46 +253,69 @@ def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
     decided = all(finding.decided for finding in run.findings)
     state = BAD if any(finding.refuted for finding in run.findings) else GOOD if decided else DOUBT
     lost = sum(attestation.lost for attestation in cuts)
-    text = f"{plural(sum(attestation.cuts for attestation in cuts), 'cut')}: lost {count(lost)} acknowledged messages"
+    less = f" ({cuts[0].label})" if cuts[0].label else ""
+    made = f"{plural(sum(attestation.cuts for attestation in cuts), 'cut')}{less}"
+    text = f"{made}: lost {count(lost)} acknowledged messages"
     return Badge(state, f"REFUTED in {text}" if state == BAD else text, "", "durability")
 
 
 def _asked(run: StoredRun) -> list[AnyResult]:
-    """All trials but the steps of searches, whose losses are answers to the question asked; without others these."""
-    return [result for result in run.results if not result.spec.exploratory] or list(run.results)
+    """All trials but the steps of searches, whose losses are answers to the question asked; without others these.
+
+    Those that confirmed what was found are no steps: their figures are published.
+    """
+    confirmed = {goal.confirmation_trial_id for finding in run.findings for goal in finding.goals}
+    confirmed |= {finding.published_trial_id for finding in run.findings}
+    asked = [result for result in run.results if not result.spec.exploratory or result.spec.trial_id in confirmed]
+    return asked or list(run.results)
 
 
 def _message_badge(run: StoredRun) -> Badge:
     """Over all trials that were asked for."""
     results = _asked(run)
-    loads = [result for result in results if isinstance(result, LoadResult)]
+    sent = [result for result in results if isinstance(result, LoadResult)]
     reads = [result for result in results if isinstance(result, ReadResult)]
+    loads = [load for load in sent if load.subscriptions]
+    if not loads:
+        return _read_badge([subscription for read in reads for subscription in read.subscriptions])
     acked = sum(load.acked for load in loads)
     subscriptions = [subscription for load in loads for subscription in load.subscriptions]
-    if not subscriptions:
-        return _read_badge([subscription for read in reads for subscription in read.subscriptions])
     found = {
         what: sum(getattr(subscription, what) for subscription in subscriptions)
-        for what in ("lost", "duplicated", "corrupt", "reordered")
+        for what in ("lost", "late", "untraced", "duplicated", "corrupt", "reordered")
     }
     found["corrupt"] += sum(subscription.corrupt for read in reads for subscription in read.subscriptions)
+    if not acked and not any(found.values()):
+        return Badge(DOUBT, "Messages not checked", "No message was acknowledged, so there was none to look for.")
     seen = [f"{what} {count(number)}" for what, number in found.items() if number or what in ("lost", "duplicated")]
     behind = [load for load in loads if FIGURES["lost"].of(load) is None]
-    state = BAD if found["lost"] or found["corrupt"] else DOUBT if behind or any(found.values()) else GOOD
-    outcomes = ", ".join(f"{count(number)} {what}" for what, number in found.items())
-    unknown = (
-        f" In {plural(len(behind), 'trial')} consumers were still behind when the drain ended: whether messages were "
-        "lost there is not known."
+    unread = len(sent) - len(loads)
+    state = BAD if found["lost"] or found["corrupt"] else DOUBT if behind or unread or any(found.values()) else GOOD
+    outcomes = ", ".join(
+        f"{count(number)} {what}" for what, number in found.items() if number or what not in ("late", "untraced")
     )
+    limits = f"{', not all received' if behind else ''}{', not all read' if unread else ''}"
     return Badge(
-        state, f"{_millions(acked)} messages checked: {', '.join(seen)}{', not all received' if behind else ''}",
-        f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {outcomes}."
-        f"{unknown if behind else ''}",
+        state, f"{_millions(acked)} messages checked: {', '.join(seen)}{limits}",
+        _checked_words(acked, outcomes, len(behind), unread),
     )  # fmt: skip
 
 
+def _checked_words(acked: int, outcomes: str, behind: int, unread: int) -> str:
+    """What was looked for, what came of it, and in how many trials not everything was, or nobody read."""
+    if not behind:
+        said = f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {outcomes}."
+    else:
+        said = (
+            f"Of {count(acked)} acknowledged messages, as far as they were looked for: {outcomes}. "
+            f"In {plural(behind, 'trial')} consumers were still behind when the drain ended, and not everything "
+            "could be looked for: whether messages were lost there is not known."
+        )
+    return f"{said} In {plural(unread, 'further trial')} nobody read." if unread else said
+
+
 def _read_badge(subscriptions: Sequence[ReadSubscription]) -> Badge:
-    """Of messages that were sent before: those of Tidegauge carry checksums; what is missing nobody can know."""
+    """Of messages that others sent: those of Tidegauge carry checksums; what is missing nobody can know."""
     if not subscriptions:
         return Badge(DOUBT, "Messages not checked", "Nobody read, so nothing is known of loss, damage or order.")
     corrupt = sum(subscription.corrupt for subscription in subscriptions)
@@ -223,7 +325,7 @@ def _read_badge(subscriptions: Sequence[ReadSubscription]) -> Badge:
         BAD if corrupt else GOOD if verified else DOUBT,
         f"{_millions(verified)} messages checked: corrupt {count(corrupt)}" if verified else "Messages not checked",
         f"Of {count(received)} messages read {count(verified)} carry checksums of Tidegauge; {count(corrupt)} "
-        "are damaged. They were sent before, so nothing is known of loss or order.",
+        "are damaged. No trial here sent them, so nothing is known of loss or order.",
     )
 
 
@@ -233,14 +335,14 @@ def _millions(number: int) -> str:
 
 def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
     """Whether figures are those of the load generator instead of the system's."""
-    limited = {result.limiting.resource for result in results if result.limiting is not None}
     late = [result for result in results if any(reason.startswith(OWN_LAG) for reason in result.reasons)]
     if late:
-        sentence = (
-            f"In {plural(len(late), 'trial')} of {len(results)} the load generator itself was late, not the system."
-        )
-        state = BAD if any(result.validity is Validity.INVALID for result in late) else DOUBT
-        return Badge(state, f"Generator was late in {len(late)} of {plural(len(results), 'trial')}", sentence)
+        # Where it made up less than half of the response, the system made up the rest.
+        decided = [result for result in late if result.validity is Validity.INVALID]
+        shown, so = (decided, ", not the system") if decided else (late, ", which is a part of its times")
+        sentence = f"In {plural(len(shown), 'trial')} of {len(results)} the load generator itself was late{so}."
+        head = f"Generator was late in {len(shown)} of {plural(len(results), 'trial')}"
+        return Badge(BAD if decided else DOUBT, head, sentence)
     slow = [result for result in results if any(reason.startswith(BUSY_CONSUMER) for reason in result.reasons)]
     if slow:
         sentence = (
@@ -257,33 +359,78 @@ def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
     if own:
         whom = f"The load generator was the limit in {plural(len(own), 'trial')} of {len(results)}, not the system."
         return Badge(DOUBT, f"Generator limited {len(own)} of {plural(len(results), 'trial')}", whom, "machine")
-    if Resource.HOST_CPU in limited:
+    return _head_room_badge(results)
+
+
+def _head_room_badge(results: Sequence[MeasuredResult]) -> Badge:
+    """The same where the load generator was not the limit: whether it had CPUs to spare."""
+    full = [
+        result for result in results if result.limiting is not None and result.limiting.resource is Resource.HOST_CPU
+    ]
+    if full:
         sentence = (
-            "All CPUs of the host were busy: servers, load generator and whatever else ran may have slowed each other."
+            f"In {plural(len(full), 'trial')} of {len(results)} all CPUs of a host were busy: servers, load generator "
+            "and whatever else ran may have slowed each other."
         )
         return Badge(DOUBT, "Generator may be limited: all CPUs busy", sentence, "machine")
-    if not limited:
-        return Badge(DOUBT, "Generator: head-room not recorded", "What limited the trials was not recorded.")
+    short = [shortages for result in results if (shortages := _shortages(result))]
+    if short:
+        causes = dict.fromkeys(cause for shortages in short for cause in shortages)
+        sentence = (
+            f"In {plural(len(short), 'trial')} of {len(results)} {' or '.join(causes)}: what was measured may in part "
+            "be the load generator's own."
+        )
+        return Badge(DOUBT, f"Generator may be limited in {len(short)} of {len(results)}", sentence, "machine")
+    unknown = sum(result.limiting is None for result in results)
+    if unknown:
+        sentence = f"What limited {plural(unknown, 'trial')} of {len(results)} was not recorded."
+        return Badge(DOUBT, "Generator: head-room not recorded", sentence)
     return Badge(GOOD, "Generator was not the limit", "In no trial was the load generator's CPU the limit.", "machine")
 
 
-def _clock_badge(results: Sequence[TrialResult]) -> Badge:
+def _shortages(result: MeasuredResult) -> tuple[str, ...]:
+    """Why figures may be a load generator's own though nothing says that it was the limit; () where nothing does."""
+    load_hosts = [account for account in result.accounts if account.generators > 0]
+    compiled = isinstance(result, LoadResult) and (result.jit_cpus or 0.0) > JIT_CPUS
+    warned = {kind for kind in _SHORT_OF for warning in result.warnings if warning.startswith(kind)}
+    causes = (
+        ("nearly all CPUs were busy", any(account.busy >= FULL * account.cpus for account in load_hosts)),
+        ("load threads waited for a CPU", CPU_WAIT in warned),
+        ("the load generator was still being compiled", compiled or COMPILING in warned),
+        ("the load generator never became warm", COLD in warned),
+        ("the rate was near the load generator's own limit", NEAR_GENERATOR in warned),
+    )
+    return tuple(cause for cause, holds in causes if holds)
+
+
+def _clock_badges(results: Sequence[TrialResult]) -> list[Badge]:
+    """How far times can be trusted; none where nothing was sent, since reading alone takes no times of messages."""
     loads = [result for result in results if isinstance(result, LoadResult)]
     negative = sum(subscription.negative_latency for load in loads for subscription in load.subscriptions)
     if negative:
-        sentence = f"{count(negative)} messages seem to have arrived before they were sent: the clock can't be trusted."
-        return Badge(BAD, "Clock went backwards", sentence)
-    within_us = max((clock.half_width_us for load in loads for clock in load.clocks), default=None)
+        sentence = (
+            f"{count(negative)} messages seem to have arrived before they were to be sent: no clock can be trusted."
+        )
+        return [Badge(BAD, "Clock in doubt", sentence)]
+    across = [load for load in loads if load.clocks or load.spec.load_hosts > 1]
+    unknown = sum(not load.clocks for load in across)
+    if unknown:
+        sentence = (
+            f"In {plural(unknown, 'trial')} of {len(loads)} load generators were on several hosts, and how far their "
+            "clocks are apart was not recorded: end-to-end times may be off by that."
+        )
+        return [Badge(DOUBT, "Clocks: not recorded", sentence)]
+    within_us = max((clock.half_width_us for load in across for clock in load.clocks), default=None)
     if within_us is not None:
         sentence = (
             "Messages went from host to host. How far their clocks are apart was bounded during each trial: end-to-end "
             "times lie within the bounds, response and service times are read from one clock."
         )
-        return Badge(GOOD, f"Clocks known to \u00b1{rounded(within_us, 2)} us", sentence, "trials")
-    return Badge(
-        GOOD, "One clock for all times",
-        "Messages are sent and received on one host, whose monotonic clock all times are read from.", "trials",
-    )  # fmt: skip
+        return [Badge(GOOD, f"Clocks known to \u00b1{rounded(within_us, 2)} us", sentence)]
+    if not loads:
+        return []
+    sentence = "Messages are sent and received on one host, whose monotonic clock all times are read from."
+    return [Badge(GOOD, "One clock for all times", sentence)]
 
 
 def _validity_badge(run: StoredRun) -> Badge:
@@ -293,8 +440,7 @@ def _validity_badge(run: StoredRun) -> Badge:
     state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] else GOOD
     words = ", ".join(f"{number} {kind.shown}" for kind, number in numbers.items() if number)
     remarked = [result for result in measured if result.warnings]
-    sentence = f"{plural(len(measured), 'trial')}: {words}."
-    sentence += f" {len(remarked)} with remarks, such as: {remarked[0].warnings[0]}." if remarked else ""
+    sentence = f"{len(remarked)} with remarks, such as: {remarked[0].warnings[0]}." if remarked else ""
     return Badge(state, f"{plural(len(measured), 'trial')}: {words}", sentence)
 
 
@@ -303,27 +449,51 @@ def _unsaid(run: StoredRun) -> tuple[str, ...]:
     measured = _asked(run)
     if not measured:
         return ()
-    repeats = len({result.spec.block for result in measured})
+    cuts = [attestation for finding in run.findings for attestation in finding.attestations]
+    trials = [result for result in measured if isinstance(result, MeasuredResult)]
+    order = [_cuts_unsaid(run)] if cuts else []
+    order += [_order_unsaid(trials or measured)] if trials or not cuts else []
+    setting = _setting_unsaid([result.spec for result in measured], cut=any(cut.means is Means.POWER for cut in cuts))
+    return *order, f"{setting[:1].upper()}{setting[1:]}"
+
+
+def _cuts_unsaid(run: StoredRun) -> str:
+    if any(finding.refuted or any(cut.losing_cuts for cut in finding.attestations) for finding in run.findings):
+        return "What these cuts lost says nothing of other settings, and not how often it would be lost."
+    return "Cuts that lost nothing are no proof that none ever will, nor one for other settings."
+
+
+def _order_unsaid(measured: Sequence[TrialResult]) -> str:
+    """By how often each system was measured at each load: points and rates are no repeats, nor are INVALID trials."""
+    usable = [result for result in measured if result.validity is not Validity.INVALID]
+    what = "this order" if len({result.spec.system for result in usable}) > 1 else "these figures"
+    repeated = grouped(
+        ((spec.experiment, spec.system, point_words(spec.point)), spec.block)
+        for spec in (result.spec for result in usable or measured)
+    )
+    times = {len(set(numbers)) for numbers in repeated.values()}
+    if min(times) > 1:
+        return f"Repeated within one run: another day, machine or load may not give {what}."
+    if max(times) > 1:
+        return f"Not all was repeated, and that within one run: another trial, day or machine may not give {what}."
     length = duration(max(result.measured_s for result in measured))
-    cut = any(finding.attestations for finding in run.findings)
-    what = "this order" if len({result.spec.system for result in measured}) > 1 else "these figures"
-    if cut:
-        order = "Cuts that lost nothing are no proof that none ever will, nor one for other settings."
-    elif repeats < 2:
-        order = f"One trial each, of at most {length}: another trial, hour or machine may not give {what}."
-    else:
-        order = f"Repeated within one run: another day, machine or load may not give {what}."
-    spec = measured[0].spec
-    if spec.attached:
-        setting = (
+    if all(result.spec.exploratory for result in measured):
+        return f"Found once, in trials of at most {length}: another hour or machine may not give {what}."
+    return f"One trial each, of at most {length}: another trial, hour or machine may not give {what}."
+
+
+def _setting_unsaid(specs: Sequence[TrialSpec], *, cut: bool) -> str:
+    """`cut`: whether the power was."""
+    if any(spec.attached for spec in specs):
+        return (
             "Servers that others run: what else they did at the same time is not known, and other settings may give "
             "other figures."
         )
-    elif spec.apart:
-        clients = f"on {plural(spec.load_hosts, 'other')}" if spec.load_hosts > 1 else "on another"
-        setting = f"Servers on hosts of their own, the clients {clients}: not what other hosts or networks would give."
-    else:
-        nodes = "one node" if spec.nodes == 1 else f"{spec.nodes} nodes"
-        setting = f"{nodes} of each system on one machine with the clients: nothing about hosts of their own"
-        setting += "." if cut else ", and not that the level survives a power cut, unless the badge says attested."
-    return order, f"{setting[:1].upper()}{setting[1:]}"
+    if any(spec.apart for spec in specs):
+        load_hosts = max(spec.load_hosts for spec in specs)
+        clients = f"on {plural(load_hosts, 'other')}" if load_hosts > 1 else "on another"
+        return f"Servers on hosts of their own, the clients {clients}: not what other hosts or networks would give."
+    numbers = sorted({spec.nodes for spec in specs})
+    nodes = "one node" if numbers == [1] else f"{' or '.join(map(str, numbers))} nodes"
+    setting = f"{nodes} of each system on one machine with the clients: nothing about hosts of their own"
+    return setting + ("." if cut else ", and not that the level survives a power cut, unless the badge says attested.")

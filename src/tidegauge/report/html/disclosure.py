@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegauge.fairness import normal_settings
-from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult
+from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, TrialResult
 from tidegauge.numbers import count, duration, in_unit, plural
 from tidegauge.plain import Parts, flatten, grouped, json_parts
 from tidegauge.report.ending import command_words
@@ -25,10 +25,11 @@ class Settings:
     """What was in force for one system, in its first trial.
 
     Attributes:
-        changed: settings that are known not to be the default.
-        unknown: of which the system does not say whether they are.
-        defaults: known to be the default.
+        changed: settings of servers and clients that are not the default, with the default where it is known.
+        unknown: of which the system does not say whether they are; `client_unknown`: the same of its clients.
+        defaults: known to be the default; `client_defaults`: the same of its clients, by their library.
         differences: where later trials had other settings, topics' names apart.
+        others: how many later trials there are.
     """
 
     system: str
@@ -37,9 +38,11 @@ class Settings:
     changed: DataTable
     unknown: DataTable
     defaults: DataTable
-    client: DataTable
+    client_unknown: DataTable
+    client_defaults: DataTable
     jvm_flags: tuple[str, ...]
     differences: tuple[str, ...]
+    others: int = 0
 
 
 def trial_rows(run: StoredRun) -> DataTable:
@@ -90,6 +93,8 @@ def _why(result: TrialResult) -> str:
 
 
 def _load(result: TrialResult) -> str:
+    if isinstance(result, ReadResult):
+        return "reading alone"
     offered = result.offered_msgs_per_s if isinstance(result, MeasuredResult) else result.spec.most_msgs_per_s
     return "closed loop" if offered is None else f"{count(offered)} msg/s"
 
@@ -103,17 +108,19 @@ def settings(run: StoredRun, details: Details) -> list[Settings]:
 
 def _of_system(system: str, trials: Sequence[TrialDetails]) -> Settings:
     first = trials[0]
-    server = _list(first.settings, "server")
+    server, client = _list(first.settings, "server"), _list(first.settings, "client")
     return Settings(
         system=system,
         trial_id=first.trial.trial_id,
         distribution=DataTable(("distribution", ""), tuple((str(k), _word(v)) for k, v in first.distribution.items())),
-        changed=_rows(setting for setting in server if setting.get("is_default") is False),
+        changed=_changed([setting for setting in (*client, *server) if setting.get("is_default") is False]),
         unknown=_rows(setting for setting in server if setting.get("is_default") is None),
         defaults=_rows(setting for setting in server if setting.get("is_default") is True),
-        client=_rows(_list(first.settings, "client")),
+        client_unknown=_rows(setting for setting in client if setting.get("is_default") is None),
+        client_defaults=_rows(setting for setting in client if setting.get("is_default") is True),
         jvm_flags=tuple(map(str, first.settings.get("server_jvm_flags") or ())),
         differences=_differences(first, trials[1:]),
+        others=len(trials) - 1,
     )
 
 
@@ -125,6 +132,13 @@ def _list(content: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 def _rows(found: Any) -> DataTable:
     rows = (tuple(_word(setting.get(key)) for key in ("scope", "name", "value")) for setting in found)
     return DataTable(("where", "setting", "value"), tuple(rows))
+
+
+def _changed(settings: Sequence[Mapping[str, Any]]) -> DataTable:
+    """With what they differ from, as far as servers and client libraries say."""
+    names = ("scope", "name", "value", "default_value")
+    rows = tuple(tuple(_word(setting.get(key)) for key in names) for setting in settings)
+    return DataTable(("where", "setting", "value", "default"), rows)
 
 
 def _word(value: object) -> str:

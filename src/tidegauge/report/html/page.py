@@ -18,13 +18,12 @@ from markupsafe import Markup
 
 from tidegauge import __version__
 from tidegauge.numbers import local_time
-from tidegauge.published import BRIEF_WORDS, Scale
 from tidegauge.report import distributions, fairness, levels, published
 from tidegauge.report.html import disclosure
 from tidegauge.report.html.answer import answer
 from tidegauge.report.html.sections import experiment_names, sections
 from tidegauge.report.plots.model import LOOKS, Details, Plot, data_table, look
-from tidegauge.report.plots.overview import overview, reading_words
+from tidegauge.report.plots.overview import overview
 from tidegauge.report.terminal import WORDS, host_words, session_words
 from tidegauge.store.omb import kept_omb_files
 from tidegauge.store.read import StoredRun
@@ -34,7 +33,7 @@ PERCENTILE_WORDS = {
     "p95": "1 of 20 messages waited longer",
     "p99": "1 of 100 messages waited longer",
     "p99.9": "1 of 1,000 messages waited longer",
-    "max": "the longest wait of any message",
+    "max": "the longest wait that was measured",
 }
 """What the heads of columns mean, for a reader's pointer."""
 
@@ -53,7 +52,6 @@ def report_page(run: StoredRun, details: Details) -> str:
         answer=answer(run),
         anchors={section.title: section.anchor for section in found},
         picture=picture,
-        how_to_read=reading_words(picture) if picture else "",
         percentiles=PERCENTILE_WORDS,
         sections=found,
         drawing=lambda plot: page_drawing(plot, places),
@@ -67,7 +65,6 @@ def report_page(run: StoredRun, details: Details) -> str:
         witnesses=_witnesses(run),
         mark=fairness.MARK,
         published=published,
-        brief_words=BRIEF_WORDS if run.published and run.published.scale == Scale.BRIEF else "",
         sessions=session_words(run),
         trials=disclosure.trial_rows(run),
         settings=disclosure.settings(run, details),
@@ -108,7 +105,7 @@ def index_row(run: StoredRun, href: str) -> dict[str, Any]:
         "name": run.path.name,
         "href": href,
         "started_at": run.started_at.replace("T", " ").replace("+00:00", " UTC"),
-        "status": run.status,
+        "status": run.status_words,
         "systems": ", ".join(systems),
         "experiments": ", ".join(experiment_names(run)),
         "trials": f"{len(run.results)}/{run.trials_expected}",

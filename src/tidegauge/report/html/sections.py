@@ -9,13 +9,16 @@ from math import inf
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, ReadSpec, point_words
+from tidegauge.numbers import plural
 from tidegauge.report import usage
 from tidegauge.report.findings import by_experiment, finding_remarks, finding_table
 from tidegauge.report.layout import FigureTable
 from tidegauge.report.names import names_of
-from tidegauge.report.plots.curves import load_plots, percentile_plots, search_plots, sweep_plots
+from tidegauge.report.plots.context import context_of_unfinished
+from tidegauge.report.plots.curves import load_plots, percentile_plots, search_plots
 from tidegauge.report.plots.model import Details, Plot, on_one_scale
 from tidegauge.report.plots.overview import share_bars, sustainable_bars, throughput_bars
+from tidegauge.report.plots.sweep import at_each_point, points_left_out, sweep_plots
 from tidegauge.report.plots.timeline import (
     MAIN,
     READING,
@@ -26,8 +29,8 @@ from tidegauge.report.plots.timeline import (
     timelines,
     trial_timelines,
 )
-from tidegauge.report.tables import Remark, Swept, figure_table, remarks, swept
-from tidegauge.report.terminal import further_tables, load_words, table_notes, workload_words
+from tidegauge.report.tables import Remark, Swept, figure_table, remarks, short_point, swept
+from tidegauge.report.terminal import block_words, further_tables, load_words, table_notes
 from tidegauge.store.read import StoredRun
 
 POINTS_MAX = 8
@@ -101,15 +104,24 @@ def _parts(sweep: Swept, details: Details, prefix: str) -> list[Part]:
     """One part for a table; of a sweep first the figures by its values, then each point."""
     if len(sweep.blocks) == 1:
         return [_part(sweep.blocks[0], details, prefix)]
+    left_out = points_left_out([block.point for block in sweep.blocks])
     overview = Part(
         title=f"{len(sweep.blocks)} points of a sweep",
-        words=load_words(sweep.blocks[0].results[0]),
+        words=_sweep_words(sweep.blocks),
         plots=on_one_scale(sweep_plots(sweep, prefix)),
         tables=_split(sweep.table()),
-        notes=tuple(table_notes(sweep.blocks)),
+        notes=tuple(filter(None, (left_out, *table_notes(sweep.blocks)))),
     )
-    points = [_point_part(block, details, f"{prefix}-{place}") for place, block in enumerate(sweep.blocks, 1)]
-    return [overview, *points[:POINTS_MAX], *([_left_out(len(points))] if len(points) > POINTS_MAX else [])]
+    shown, others = sweep.blocks[:POINTS_MAX], sweep.blocks[POINTS_MAX:]
+    points = [_point_part(block, details, f"{prefix}-{place}") for place, block in enumerate(shown, 1)]
+    return [overview, *points, *([_left_out(others)] if others else [])]
+
+
+def _sweep_words(points: Sequence[Block]) -> str:
+    """The load of all points, or that of the first where they differ in it."""
+    words = load_words(points[0].results[0])
+    alike = all(load_words(block.results[0]) == words for block in points)
+    return words if alike else f"At {point_words(points[0].point)}: {words}. Other points have other loads."
 
 
 def _point_part(block: Block, details: Details, prefix: str) -> Part:
@@ -119,11 +131,14 @@ def _point_part(block: Block, details: Details, prefix: str) -> Part:
     return Part(point_words(block.point), "", (), more=whole.plots, tables=tables, remarks=whole.remarks)
 
 
-def _left_out(points: int) -> Part:
+def _left_out(points: Sequence[Block]) -> Part:
+    """Points without plots; what must be known of their trials is told all the same."""
     words = (
-        f"Plots of the first {POINTS_MAX} points are above; those of the others are left out to keep this page small."
+        f"Plots and further tables of the first {POINTS_MAX} points are above; those of the others are left out to "
+        "keep this page small."
     )
-    return Part(f"{points - POINTS_MAX} more points", words, ())
+    said = tuple(remark for block in points for remark in remarks(block))
+    return Part(plural(len(points), "more point"), words, (), remarks=said)
 
 
 def _part(block: Block, details: Details, prefix: str) -> Part:
@@ -132,7 +147,7 @@ def _part(block: Block, details: Details, prefix: str) -> Part:
     plots += [] if chased else timelines(block, details, prefix, MAIN if block.loads else READING)
     return Part(
         title=load_words(block.results[0]),
-        words=workload_words(block.results[0].spec.workload),
+        words=block_words(block),
         plots=on_one_scale(plots),
         more=tuple(timelines(block, details, prefix, (*USED, *host_charts(block, details), *RESOURCES))),
         tables=(
@@ -151,28 +166,61 @@ def _split(table: FigureTable) -> tuple[FigureTable, ...]:
 
 def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details, prefix: str) -> Part:
     """What an experiment found; beside it the trials that confirmed it."""
-    confirmed = _confirmations(findings, run.measured)
-    more: list[Plot] = []
-    if confirmed is not None:
-        more = [*percentile_plots(confirmed, details, prefix), *timelines(confirmed, details, prefix, MAIN)]
-        more = [replace(plot, title=f"{plot.title} (confirmation)") for plot in more]
-    searched = search_plots(findings, run.results, prefix) if any(finding.goals for finding in findings) else []
     names = names_of(run)
+    plots = [
+        *sustainable_bars(findings, run.results, prefix, names),
+        *search_plots(findings, run.results, prefix),
+        *load_plots(findings, run.results, prefix),
+    ]
+    confirmed = _confirmations(findings, run.measured)
+    left_out = points_left_out([finding.point for finding in findings])
+    confirmed_only = f"Confirmations of the first {POINTS_MAX} of {len(confirmed)} points have plots."
     return Part(
         title="what was found",
         words="",
-        plots=on_one_scale([*sustainable_bars(findings, prefix), *searched, *load_plots(findings, prefix)]),
-        more=on_one_scale(more),
+        plots=on_one_scale(plots),
+        more=on_one_scale(_confirmation_plots(findings, confirmed, details, prefix)),
         tables=(finding_table(findings, names),) if any(finding.rows for finding in findings) else (),
+        notes=tuple(filter(None, (left_out, confirmed_only if len(confirmed) > POINTS_MAX else ""))),
         remarks=tuple(finding_remarks(findings, names)),
     )
 
 
-def _confirmations(findings: Sequence[Finding], results: Sequence[MeasuredResult]) -> Block | None:
-    """The trials that the findings publish, of the goal that each search lists first."""
-    names = {finding.goals[0].confirmation_trial_id for finding in findings if finding.goals}
-    chosen = tuple(result for result in results if result.spec.trial_id in names)
-    return Block(findings[0].experiment, chosen) if chosen else None
+def _confirmations(findings: Sequence[Finding], results: Sequence[MeasuredResult]) -> list[Block]:
+    """The trials that the findings publish, of the goal that each search lists first: each point for itself."""
+    trial_ids = {finding.goals[0].confirmation_trial_id for finding in findings if finding.goals}
+    points = at_each_point(result for result in results if result.spec.trial_id in trial_ids)
+    return [Block(findings[0].experiment, tuple(own)) for _, own in points]
+
+
+def _confirmation_plots(
+    findings: Sequence[Finding], confirmed: Sequence[Block], details: Details, prefix: str
+) -> list[Plot]:
+    """What was measured at the rates that were found, and what was used there."""
+    several_points, several_goals = len(confirmed) > 1, any(len(finding.goals) > 1 for finding in findings)
+    goal = f"; goal: {next(finding.goals[0].goal for finding in findings if finding.goals)}" if several_goals else ""
+    plots = []
+    for number, block in enumerate(confirmed[:POINTS_MAX], 1):
+        at = f"{prefix}-{number}" if several_points else prefix
+        where = f", {short_point(block.point)}" if several_points else ""
+        # Of each point of a sweep what was used would be hundreds of plots: as with other sweeps it has none.
+        used = () if several_points else (*USED, *host_charts(block, details), *RESOURCES)
+        drawn = [
+            *percentile_plots(block, details, at),
+            *timelines(block, details, at, MAIN),
+            *timelines(block, details, at, used),
+        ]
+        rates = {result.offered_msgs_per_s for result in block.results}
+        own_rates = "Each system at the rate that was found for it." if len(rates) > 1 else ""
+        plots += [
+            replace(
+                plot,
+                title=f"{plot.title}{where} (confirmation{goal})",
+                reading=" ".join(filter(None, (own_rates, plot.reading))),
+            )
+            for plot in drawn
+        ]
+    return plots
 
 
 def _unfinished(run: StoredRun, experiment: str, details: Details, prefix: str) -> list[Part]:
@@ -184,6 +232,8 @@ def _unfinished(run: StoredRun, experiment: str, details: Details, prefix: str) 
         charts = READING if isinstance(trial.spec, ReadSpec) else MAIN
         plots = trial_timelines(details[trial.trial_id], trial.spec.system, f"{prefix}-unfinished-{number}", charts)
         if plots:
-            words = f"{trial.why}. No figure of it is a result."
-            parts.append(Part(f"{trial.trial_id}: {trial.status}", words, tuple(plots)))
+            words = f"{f'{trial.why}. ' if trial.why else ''}No figure of it is a result."
+            of = context_of_unfinished(trial.spec, trial.status)
+            drawn = tuple(replace(plot, context=of) for plot in plots)
+            parts.append(Part(f"{trial.trial_id}: {trial.status}", words, drawn))
     return parts

@@ -1,4 +1,4 @@
-"""Figures as curves: latency by percentile, and figures over the offered load and over other swept values.
+"""Figures as curves: latency by percentile, figures over the offered load, and the steps of a search.
 
 Percentiles are from merged histograms: they show what averages hide, up to where ten samples still lie beyond.
 """
@@ -6,19 +6,18 @@ Percentiles are from merged histograms: they show what averages hide, up to wher
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, TrialResult, Validity, point_words
 from tidegauge.numbers import count, ms
 from tidegauge.plain import grouped
-from tidegauge.report.compare import estimate_of
+from tidegauge.report.plots.context import context, context_of_findings
 from tidegauge.report.plots.model import P99_MEANING, Axis, Details, Form, Mark, Plot, Scale, Series
-from tidegauge.report.tables import Swept, in_order
+from tidegauge.report.tables import Point, in_order, short_point
 from tidegauge.search.goals import Goal, Outcome, judge
-from tidegauge.statistics.figures import FIGURES, Figure, prompt_readers
+from tidegauge.statistics.figures import prompt_readers
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.details import END_TO_END
 
@@ -41,8 +40,38 @@ def percentile_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
             plot_id = f"{prefix}-{kind}-percentiles"
             x = Axis("share of messages that took at most so long", Scale.PERCENTILE, Form.PERCENT)
             y = Axis(f"{title.partition(' by')[0].lower()}, ms", Scale.LOG, Form.MS)
-            found.append(Plot(plot_id, title, _description(meaning, series), x, y, tuple(series)))
+            of_receipts = (_prompt_words(block), _slowest_words(block)) if kind == END_TO_END else ()
+            reading = " ".join(filter(None, (_merged_words(block), *of_receipts)))
+            about = _description(meaning, series)
+            shown = context(block.results)
+            found.append(Plot(plot_id, title, about, x, y, tuple(series), context=shown, reading=reading))
     return found
+
+
+def _merged_words(block: Block) -> str:
+    """Which trials a line is of, and which are INVALID, for want of others; "" where each is of one that counts."""
+    used = {system: block.usable(system) or block.of(system) for system in block.systems}
+    unusable = [system for system in block.systems if not block.usable(system)]
+    words = []
+    if any(len(trials) > 1 for trials in used.values()):
+        whole = all(len(trials) == len(block.of(system)) for system, trials in used.items())
+        words.append(
+            "Of each system all trials merged." if whole else "Of each system all trials merged that are not INVALID."
+        )
+    return " ".join([*words, *([f"INVALID: {', '.join(unusable)}."] if unusable else [])])
+
+
+def _prompt_words(block: Block) -> str:
+    """That late readers, whose times hold how long they were made to wait, are left out beside others."""
+    left_out = any(len(prompt_readers(load)) < len(load.subscriptions) for load in block.loads)
+    return "Without those that read late." if left_out else ""
+
+
+def _slowest_words(block: Block) -> str:
+    """Of which subscriptions the times are."""
+    return (
+        "At each share the slowest subscription." if any(len(prompt_readers(load)) > 1 for load in block.loads) else ""
+    )
 
 
 def curve(*histograms: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -79,8 +108,13 @@ def _merged(results: Sequence[LoadResult], details: Details, kind: str) -> list[
 
 
 def _system(block: Block, system: str, details: Details, kind: str) -> Series | None:
-    """A system's usable trials merged; where all are INVALID those, named as such."""
+    """A system's usable trials merged; where all are INVALID those, named as such.
+
+    None where distributions of one of them can't be read: a part of them is not all of them.
+    """
     used = [load for load in block.usable(system) or block.of(system) if isinstance(load, LoadResult)]
+    if not all(details[load.spec.trial_id].histograms for load in used):
+        return None
     percentiles, latencies = curve(*_merged(used, details, kind))
     if not percentiles:
         return None
@@ -102,26 +136,52 @@ def _description(meaning: str, series: Sequence[Series]) -> str:
 _SUSTAINED = "sustained"
 
 
-def load_plots(findings: Sequence[Finding], prefix: str) -> list[Plot]:
-    """Response p50 and p99, and end-to-end p99, by the load offered."""
+def load_plots(findings: Sequence[Finding], results: Sequence[TrialResult], prefix: str) -> list[Plot]:
+    """Response p50 and p99, and end-to-end p99, by the load offered; of a sweep at each point."""
     charts = [
         ("response-p50", "Median response time against load", "response p50, ms"),
         ("response-p99", "Response p99 against load", "response p99, ms"),
         ("end-to-end-p99", "End-to-end p99 against load", "end-to-end p99, ms"),
     ]
     plots = []
-    for name, title, label in charts:
-        figure = f"{name.replace('-', '_')}_ms"
-        series = tuple(_load_curve(finding, figure, findings) for finding in findings if finding.points)
-        if any(not curve.empty for curve in series):
-            description = (
-                "Latency at each load offered; hollow points are loads that were not sustained. "
-                f"{'; '.join(_ends(curve) for curve in series if not curve.empty)}."
-            )
-            x = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
-            y = Axis(label, Scale.LOG, Form.MS, meaning=P99_MEANING if "p99" in name else "")
-            plots.append(Plot(f"{prefix}-load-{name}", title, description, x, y, series))
+    for where, number, own in _by_point([finding for finding in findings if finding.points]):
+        for name, title, label in charts:
+            curves = [_load_curve(finding, f"{name.replace('-', '_')}_ms", own) for finding in own]
+            series = tuple(curve for curve in curves if not curve.empty)
+            if series:
+                reading = f"{_hollow_words(series)}{_line_each(own)}".strip()
+                ends = "; ".join(map(_ends, series))
+                description = " ".join(filter(None, ("Latency at each load offered.", reading, f"{ends}.")))
+                x = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
+                y = Axis(label, Scale.LOG, Form.MS, meaning=P99_MEANING if "p99" in name else "")
+                shown, plot_id = context_of_findings(own, results), f"{prefix}-load{number}-{name}"
+                at = f"{title}{where}"
+                plots.append(Plot(plot_id, at, description, x, y, series, context=shown, reading=reading))
     return plots
+
+
+def _hollow_words(series: Sequence[Series]) -> str:
+    """What hollow points are; "" without any. An INVALID trial says nothing of what is sustained."""
+    kinds = {note for line in series for note, hollow in zip(line.notes, line.hollow, strict=True) if hollow}
+    if not kinds:
+        return ""
+    return "Hollow: not sustained, or INVALID." if "INVALID" in kinds else "Hollow: not sustained."
+
+
+def _by_point(findings: Sequence[Finding]) -> list[tuple[str, str, list[Finding]]]:
+    """Findings of each point of a sweep, with the point for a title and its number for an id; "" without a sweep."""
+    by_point = grouped((point_words(finding.point), finding) for finding in findings)
+    points: list[Point] = in_order([own[0].point for own in by_point.values()])
+    if len(points) < 2:
+        return [("", "", own) for own in by_point.values()]
+    return [
+        (f", {short_point(point)}", f"-{number}", by_point[point_words(point)])
+        for number, point in enumerate(points, 1)
+    ]
+
+
+def _line_each(findings: Sequence[Finding]) -> str:
+    return " One line for each block." if any(_block(finding, findings) for finding in findings) else ""
 
 
 def _load_curve(finding: Finding, figure: str, findings: Sequence[Finding]) -> Series:
@@ -142,7 +202,16 @@ def _ends(series: Series) -> str:
 
 
 def search_plots(findings: Sequence[Finding], results: Sequence[TrialResult], prefix: str) -> list[Plot]:
-    """The rate of each trial of a search, in the order of the trials, and whether it was sustained."""
+    """The rate of each trial of a search, in the order of the trials, and whether it was sustained; at each point."""
+    return [
+        plot
+        for where, number, own in _by_point(findings)
+        if (plot := _search_plot(own, results, (f"Steps of the search{where}", f"{prefix}-search{number}"))) is not None
+    ]
+
+
+def _search_plot(findings: Sequence[Finding], results: Sequence[TrialResult], named: tuple[str, str]) -> Plot | None:
+    """Of one point; None where no step has a rate. `named`: the plot's title and id."""
     series, parts = [], []
     for finding in findings:
         loads = [result for result in results if isinstance(result, LoadResult)]
@@ -157,11 +226,13 @@ def search_plots(findings: Sequence[Finding], results: Sequence[TrialResult], pr
         series.append(Series(finding.system, label, numbers, rates, Mark.LINE_POINTS, hollow=hollow, notes=notes))
         parts.append(f"{series[-1].name}: {len(rated)} trials, {states.count(_SUSTAINED)} sustained")
     if not series:
-        return []
-    description = f"Rates tried one after the other; filled points were sustained, hollow ones not. {'; '.join(parts)}."
-    x = Axis("trial of the search", form=Form.COUNT)
+        return None
+    reading = f"Filled: sustained; hollow: not, or INVALID.{_line_each(findings)}"
+    description = f"Rates tried one after the other. {reading} {'; '.join(parts)}."
+    x = Axis("trial of the search", form=Form.TRIAL)
     y = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
-    return [Plot(f"{prefix}-search", "Steps of the search", description, x, y, tuple(series))]
+    (title, plot_id), shown = named, context_of_findings(findings, results)
+    return Plot(plot_id, title, description, x, y, tuple(series), context=shown, reading=reading)
 
 
 def state(result: LoadResult) -> str:
@@ -180,90 +251,3 @@ def _words(result: LoadResult, state_words: str) -> str:
 def _block(finding: Finding, findings: Sequence[Finding]) -> str:
     repeated = sum(other.system == finding.system for other in findings) > 1
     return f"block {finding.block + 1}" if repeated else ""
-
-
-OTHERS_MAX = 8
-"""Points of the other axes that have plots; the table has all."""
-
-
-@dataclass(frozen=True)
-class _Chart:
-    name: str
-    title: str
-    axis: Axis
-    figure: Figure
-
-
-_RATE = _Chart("rate", "Rate", Axis("msg/s", form=Form.COUNT, from_zero=True), FIGURES["msgs_per_s"])
-_TIMES = (
-    _Chart("p50", "Median response time", Axis("ms", Scale.LOG, Form.MS), FIGURES["response_ms_p50"]),
-    _Chart("p99", "Response p99", Axis("ms", Scale.LOG, Form.MS, meaning=P99_MEANING), FIGURES["response_ms_p99"]),
-    _Chart("end-to-end-p99", "End-to-end p99", Axis("ms", Scale.LOG, Form.MS), FIGURES["end_to_end_ms_p99"]),
-)
-
-
-def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
-    """The main figures over the axis with most values, for each point of the other axes; none of only one point."""
-    points = in_order([block.point for block in swept.blocks])
-    axis = longest_axis(points)
-    if axis is None:
-        return []
-    values = tuple(point[axis] for point in in_order([{axis: other.get(axis, "")} for other in points]))
-    charts = (_RATE,) if swept.blocks[0].closed_loop else (*_TIMES, _RATE)
-    others = list(dict.fromkeys(_others(point, axis) for point in points))[:OTHERS_MAX]
-    return [
-        plot
-        for number, other in enumerate(others, 1)
-        for chart in charts
-        if (plot := _plot(swept.blocks, axis, values, chart, (other, f"{prefix}-sweep-{number}-{chart.name}")))
-    ]
-
-
-def _others(point: Mapping[str, str], axis: str) -> str:
-    return point_words({name: value for name, value in point.items() if name != axis})
-
-
-def _plot(
-    blocks: Sequence[Block], axis: str, values: tuple[str, ...], chart: _Chart, named: tuple[str, str]
-) -> Plot | None:
-    """`named`: the point of the other axes, in words, and the plot's id."""
-    other, plot_id = named
-    series = _series([block for block in blocks if _others(block.point, axis) == other], axis, values, chart)
-    if all(curve.empty for curve in series):
-        return None
-    shown = axis.rpartition(".")[2]
-    at = f", {other}" if other else ""
-    description = (
-        f"{chart.title} by {shown}{at}: geometric means of the trials, whiskers their interval or range. "
-        f"{'; '.join(_swept_ends(curve, values, chart.axis) for curve in series if not curve.empty)}."
-    )
-    x = Axis(shown, form=Form.WORDS, names=values)
-    return Plot(plot_id, f"{chart.title} by {shown}{at}", description, x, chart.axis, tuple(series))
-
-
-def longest_axis(points: Sequence[Mapping[str, str]]) -> str | None:
-    """The axis with most values; of equals the first. None where no axis has two."""
-    axes = {axis: len({point.get(axis) for point in points}) for point in points for axis in point}
-    longest = max(axes, key=lambda axis: axes[axis], default=None)
-    return longest if longest is not None and axes[longest] > 1 else None
-
-
-def _series(blocks: Sequence[Block], axis: str, values: Sequence[str], chart: _Chart) -> list[Series]:
-    spans = grouped(
-        (system, (values.index(block.point.get(axis, "")), (found.low, found.value, found.high)))
-        for block in blocks
-        for system in block.systems
-        if (found := estimate_of(chart.figure.of, block.usable(system))) is not None
-    )
-    return [_line(system, dict(at)) for system, at in sorted(spans.items())]
-
-
-def _line(system: str, at: Mapping[int, tuple[float, float, float]]) -> Series:
-    places = sorted(at)
-    low, middle, high = (tuple(at[place][part] for place in places) for part in range(3))
-    return Series(system, "", tuple(map(float, places)), middle, Mark.LINE_POINTS, low, high)
-
-
-def _swept_ends(series: Series, values: Sequence[str], axis: Axis) -> str:
-    first, last = round(series.x[0]), round(series.x[-1])
-    return f"{series.name}: {axis.text(series.y[0])} at {values[first]}, {axis.text(series.y[-1])} at {values[last]}"

@@ -9,22 +9,23 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis as DrawnAxis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
-from matplotlib.transforms import ScaledTranslation, Transform
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, Locator, MaxNLocator, NullLocator
 
 from tidegauge.numbers import trimmed
-from tidegauge.plain import grouped
-from tidegauge.report.plots.model import Axis, Form, Look, Mark, Plot, Scale, Series, look
+from tidegauge.report.plots.model import LOOKS, Axis, Form, Mark, Plot, Scale, Series, look
 
 INK, FAINT, GRID, PAGE, SPAN = "#1a1a1b", "#5f6368", "#dfe1e5", "#fefefe", "#eef1f6"
 """What is no system's, as drawn on paper; pages replace these by variables of their own."""
@@ -37,8 +38,8 @@ _LABEL_CHAR_PT = 0.5 * (FONT_PT - 1.5)
 """About what a character of a span's label is wide."""
 _ROW_PT = FONT_PT + 2.0
 """Of names of limits, one below the other."""
-_HEAD_PT = 26.0
-"""Room for the title above and for the legend below, in files."""
+_CHARS_WIDE = 70
+"""Characters of a file's smaller texts that stand on one line, and about 2 of 3 as many of its title."""
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -81,23 +82,28 @@ class Drawing:
 def page_drawing(plot: Plot, places: Mapping[str, int]) -> Drawing:
     """A plot to stand in a page, which has title and legend itself. `places`: of each system among those of the run."""
     with _settings({"svg.hashsalt": plot.plot_id}):
-        figure, axes = _figure(plot, places)
+        figure, axes = draw_figure(plot, places)
         text = _svg(figure)
         return Drawing(_for_page(text), tuple(_points(plot, axes, places)))
 
 
 def svg_file(plot: Plot, places: Mapping[str, int]) -> bytes:
     """A plot with title and legend as an SVG file."""
-    with _settings({"svg.hashsalt": plot.plot_id, "figure.facecolor": PAGE}):
-        return _svg(_headed_figure(plot, places)).encode()
+    with drawn_like_files(plot.plot_id):
+        return _svg(file_figure(plot, places)).encode()
 
 
 def png_file(plot: Plot, places: Mapping[str, int]) -> bytes:
     """The same as a PNG of twice the size in pixels."""
-    with _settings({"figure.facecolor": PAGE}):
+    with drawn_like_files():
         buffer = io.BytesIO()
-        _headed_figure(plot, places).savefig(buffer, format="png", dpi=160, metadata={"Software": None})
+        file_figure(plot, places).savefig(buffer, format="png", dpi=160, metadata={"Software": None})
         return buffer.getvalue()
+
+
+def drawn_like_files(salt: str = "") -> AbstractContextManager[None]:
+    """Settings under which files are drawn. `salt`: of an SVG's ids, so that the same is drawn the same."""
+    return _settings({"svg.hashsalt": salt, "figure.facecolor": PAGE})
 
 
 def _settings(more: Mapping[str, Any]) -> AbstractContextManager[None]:
@@ -105,23 +111,33 @@ def _settings(more: Mapping[str, Any]) -> AbstractContextManager[None]:
     return mpl.rc_context(wanted)
 
 
-def _figure(plot: Plot, places: Mapping[str, int], headed: bool = False) -> tuple[Figure, Axes]:
-    """Figure and axes with everything but title and legend, for which `headed` leaves room.
+def draw_figure(
+    plot: Plot, places: Mapping[str, int], head_pt: float = 0.0, foot_pt: float = 0.0
+) -> tuple[Figure, Axes]:
+    """Figure and axes with everything but title and legend, for which room is left above and below.
 
     The margins are fixed: finding them out by drawing twice takes most of the time.
     """
-    head = _HEAD_PT if headed else 0.0
-    height = HEIGHT_PT + 2 * head
+    height = HEIGHT_PT + head_pt + foot_pt
     figure = Figure(figsize=(WIDTH_PT / 72, height / 72), dpi=72)
-    left, right, bottom, top = 48 / WIDTH_PT, 1 - 14 / WIDTH_PT, (40 + head) / height, 1 - (22 + head) / height
+    below_pt = 40 + _names_pt(plot)
+    left, right, bottom, top = (
+        48 / WIDTH_PT,
+        1 - 14 / WIDTH_PT,
+        (below_pt + foot_pt) / height,
+        1 - (22 + head_pt) / height,
+    )
     axes = figure.add_axes((left, bottom, right - left, top - bottom))
     _scales(axes, plot)
+    axes.set_xlim(*_x_ends(plot))
     for span in plot.spans:
+        # Those within another end below its label.
+        up_to = 1 - (FONT_PT + 2) / (axes.bbox.height + 1) if span.inner else 1.0
         if span.end > span.begin:
             colour, alpha = (FAINT, 0.25) if span.inner else (SPAN, 1.0)
-            axes.axvspan(span.begin, span.end, color=colour, alpha=alpha, lw=0, zorder=0)
+            axes.axvspan(span.begin, span.end, 0, up_to, color=colour, alpha=alpha, lw=0, zorder=0)
         if span.end <= span.begin or span.inner:
-            axes.axvline(span.begin, color=FAINT, lw=1, zorder=1)
+            axes.axvline(span.begin, 0, up_to, color=FAINT, lw=1, zorder=1)
     for series in plot.series:
         _draw(axes, series, places.get(series.system, 0))
     for line in plot.lines:
@@ -129,28 +145,54 @@ def _figure(plot: Plot, places: Mapping[str, int], headed: bool = False) -> tupl
         axes.annotate(line.label, (0, line.value), (4, 3), textcoords="offset points", fontsize=FONT_PT - 1.5,
                       xycoords=axes.get_yaxis_transform())  # fmt: skip
     _limits(axes, plot)
+    _ticks(axes, plot)
+    _make_room_for_numbers(axes)
     for row, (series, number) in enumerate(_limits_of(plot)):
         _draw_limit(axes, series, number, places.get(series.system, 0), row)
     _label_spans(axes, plot)
-    _ticks(axes, plot)
     axes.set_title(plot.y.label, loc="left", y=1.0, fontsize=FONT_PT, color=FAINT)  # A y spares laying out all ticks.
-    if plot.x.form is not Form.WORDS:
-        axes.set_xlabel(plot.x.label, color=FAINT)
+    axes.set_xlabel(plot.x.label, color=FAINT)
     return figure, axes
 
 
-def _label_spans(axes: Axes, plot: Plot) -> None:
-    """Those within others lower, and lower still where the label before would be written over."""
-    ends_pt: list[float] = [0.0]
+def _make_room_for_numbers(axes: Axes) -> None:
+    """Move the left end of the axes to where the longest number at them fits in."""
+    low, high = axes.get_ylim()
+    at = [tick for tick in axes.get_yticks() if low <= tick <= high]
+    longest = max(map(len, axes.yaxis.get_major_formatter().format_ticks(at)), default=0)
+    box = axes.get_position()
+    left = max(box.x0, (longest * 0.6 * FONT_PT + 10) / WIDTH_PT)
+    axes.set_position((left, box.y0, box.x1 - left, box.height))
+
+
+def _label_places(axes: Axes, plot: Plot) -> list[tuple[int, float]]:
+    """The row of each span's label and where in it that begins, in points.
+
+    Within another span lower, and lower still where one before would be hit. It begins where its span does, but further
+    left where it would reach beyond the picture.
+    """
+    ends_pt: list[float] = []
+    places = []
     for span in plot.spans:
         # A figure has 72 dots an inch, so a dot is a point.
-        at_pt = float(axes.transData.transform((span.begin, 1.0))[0])
-        row = next((row for row, end_pt in enumerate(ends_pt) if row and end_pt <= at_pt), len(ends_pt))
-        if span.inner and span.label:
-            ends_pt[row:row + 1] = [at_pt + len(span.label) * _LABEL_CHAR_PT]  # fmt: skip
+        wide_pt = len(span.label) * _LABEL_CHAR_PT + 3
+        at_pt = min(float(axes.transData.transform((span.begin, 1.0))[0]), WIDTH_PT - 4 - 1.1 * wide_pt)
+        first = 1 if span.inner else 0
+        ends_pt += [-math.inf] * (first + 1 - len(ends_pt))
+        row = next((row for row in range(first, len(ends_pt)) if ends_pt[row] <= at_pt), len(ends_pt))
+        places.append((row, at_pt))
+        if span.label:
+            ends_pt[row:row + 1] = [at_pt + wide_pt]  # fmt: skip
+    return places
+
+
+def _label_spans(axes: Axes, plot: Plot) -> None:
+    for span, (row, at_pt) in zip(plot.spans, _label_places(axes, plot), strict=True):
+        left_pt = at_pt - float(axes.transData.transform((span.begin, 1.0))[0])
         axes.annotate(
-            span.label, (span.begin, 1), (3, -2 - (row * FONT_PT if span.inner else 0)), textcoords="offset points",
-            color=FAINT, fontsize=FONT_PT - 1.5, va="top", xycoords=axes.get_xaxis_transform(), annotation_clip=False,
+            span.label, (span.begin, 1), (3 + left_pt, -2 - row * FONT_PT), textcoords="offset points",
+            color=INK if span.inner else FAINT, fontsize=FONT_PT - 1.5, va="top",
+            xycoords=axes.get_xaxis_transform(), annotation_clip=False,
         )  # fmt: skip
 
 
@@ -176,29 +218,33 @@ def _draw(axes: Axes, series: Series, place: int) -> None:
     y = [math.nan if value is None else value for value in series.y]
     gid = f"system-{place}"
     if series.mark is Mark.BARS:
-        bars = axes.bar(series.x, y, width=series.width, color=known.light, zorder=2)
-        for bar in bars:
-            bar.set_gid(gid)
+        for number, (x, value) in enumerate(zip(series.x, series.y, strict=True)):
+            if value is not None:
+                hollow = bool(series.hollow) and series.hollow[number]
+                (bar,) = axes.bar(
+                    x, value, series.width, color=PAGE if hollow else known.light, edgecolor=known.light,
+                    lw=1.7 if hollow else 0, zorder=2,
+                )  # fmt: skip
+                bar.set_gid(gid)
     if series.mark in (Mark.LINE, Mark.LINE_POINTS):
         dash = (0, known.dash) if known.dash else "solid"
         width = 1.0 if series.minor else 1.7
-        axes.plot(series.x, y, color=known.light, ls=dash, lw=width, zorder=2, gid=gid, transform=_moved(axes, series))
+        axes.plot(series.x, y, color=known.light, ls=dash, lw=width, zorder=2, gid=gid)
+    if series.mark is Mark.LINE and series.lone:
+        at = [(series.x[number], y[number]) for number in series.lone]
+        axes.plot(*zip(*at, strict=True), color=known.light, ls="none", marker=".", ms=4, zorder=2, gid=gid)
     if series.mark in (Mark.POINTS, Mark.LINE_POINTS):
-        _markers(axes, series, y, known, gid)
+        _markers(axes, series, y, place)
     if series.low and series.high and series.mark is not Mark.LIMITS:
         below = [max(0.0, value - low) for value, low in zip(y, series.low, strict=True)]
         above = [max(0.0, high - value) for value, high in zip(y, series.high, strict=True)]
-        drawn = axes.errorbar(
-            series.x, y, (below, above), fmt="none", ecolor=INK, elinewidth=1.3, capsize=4, zorder=4,
-            transform=_moved(axes, series),
-        )  # fmt: skip
-        for part in (*drawn.lines[1], *drawn.lines[2]):
+        # Points of several systems may stand at one place: then their whiskers have colours and caps of their own.
+        colour, cap_pt = (INK, 4) if series.mark is Mark.BARS else (known.light, 4 + 2 * (place % len(LOOKS)))
+        whiskers = axes.errorbar(
+            series.x, y, (below, above), fmt="none", ecolor=colour, elinewidth=1.3, capsize=cap_pt, zorder=4
+        )
+        for part in (*whiskers.lines[1], *whiskers.lines[2]):
             part.set_gid(gid)
-
-
-def _moved(axes: Axes, series: Series) -> Transform:
-    """Where a series is drawn: at its place, or beside it."""
-    return axes.transData + ScaledTranslation(series.shift_pt / 72, 0, axes.figure.dpi_scale_trans)
 
 
 def _limits_of(plot: Plot) -> list[tuple[Series, int]]:
@@ -220,42 +266,61 @@ def _draw_limit(axes: Axes, series: Series, number: int, place: int, row: int) -
     )  # fmt: skip
 
 
-def _markers(axes: Axes, series: Series, y: Sequence[float], known: Look, gid: str) -> None:
+def _markers(axes: Axes, series: Series, y: Sequence[float], place: int) -> None:
     """Filled and hollow ones apart."""
-    hollow = series.hollow or (False,) * len(y)
+    known, hollow = look(place), series.hollow or (False,) * len(y)
     for is_hollow in (False, True):
-        chosen = [place for place, other in enumerate(hollow) if other is is_hollow]
+        chosen = [number for number, other in enumerate(hollow) if other is is_hollow]
         if chosen:
             face = PAGE if is_hollow else known.light
             axes.plot(
-                [series.x[place] for place in chosen], [y[place] for place in chosen], ls="none", marker=known.marker,
-                ms=3.5 if series.minor else 6, mfc=face, mec=known.light, mew=1.0 if series.minor else 1.5, gid=gid,
-                zorder=2 if series.minor else 3, alpha=0.45 if series.minor else None, transform=_moved(axes, series),
+                [series.x[number] for number in chosen], [y[number] for number in chosen], ls="none",
+                marker=known.marker, ms=3.5 if series.minor else _mark_pt(place), mfc=face, mec=known.light,
+                mew=1.0 if series.minor else 1.5, gid=f"system-{place}", zorder=2 if series.minor else 3,
+                alpha=0.45 if series.minor else None,
             )  # fmt: skip
 
 
+def _mark_pt(place: int) -> float:
+    """The first system's marks are the largest, so that those of others at the same place do not hide them."""
+    return max(4.5, 7.5 - 1.3 * (place % len(LOOKS)))
+
+
 def _limits(axes: Axes, plot: Plot) -> None:
-    drawn = [series for series in plot.series if series.mark is not Mark.LIMITS]
-    values = [value for series in drawn for value in (*series.y, *series.low, *series.high) if value is not None]
+    values = [value for series in plot.series if series.mark is not Mark.LIMITS for value in series.reach]
     values += [line.value for line in plot.lines]
+    # Above all points there is room for the names of limits and spans.
+    labels = max(
+        (row + 1 for (row, _), span in zip(_label_places(axes, plot), plot.spans, strict=True) if span.label), default=0
+    )
+    free = max(0.3, 1 - (len(_limits_of(plot)) * _ROW_PT + labels * FONT_PT) / (axes.bbox.height + 1))
     if plot.y.scale is Scale.LOG:
         positive = [value for value in values if value > 0] or [1.0]
         low, high = plot.y.span or (min(positive), max(positive))
         low, high = low / 1.3, high * 1.4
-        # Above all points there is room for the names of limits.
-        free = 1 - len(_limits_of(plot)) * _ROW_PT / (axes.bbox.height + 1)
-        axes.set_ylim(low, low * (high / low) ** (1 / max(free, 0.3)))
-    elif plot.y.from_zero and values:
-        axes.set_ylim(0, max(*values, 1e-9) * 1.12)
+        axes.set_ylim(low, low * (high / low) ** (1 / free))
+    elif plot.y.from_zero:
+        axes.set_ylim(0, (max([0.0, *values]) or 1.0) * 1.05 / min(free, 1.05 / 1.12))
+
+
+def _x_ends(plot: Plot) -> tuple[float, float]:
+    """Of all that is drawn: never left to matplotlib, which counts some of what it draws and not the rest."""
     if plot.x.form is Form.WORDS:
-        axes.set_xlim(-0.6, max(1, len(plot.x.names)) - 0.4)
-    elif plot.x.scale is Scale.PERCENTILE:
-        axes.set_xlim(0, max((max(series.x) for series in plot.series if series.x), default=90.0))
-    elif plot.x.scale is Scale.LOG:
-        places = [x for series in plot.series for x in series.x]
-        axes.set_xlim(min(places) / 1.5, max(places) * 1.35)
-    elif plot.x.from_zero:
-        axes.set_xlim(0, max((max(series.x) for series in plot.series if series.x), default=1.0) * 1.05)
+        return -0.6, max(1, len(plot.x.names)) - 0.4
+    places = [x for series in plot.series for x in series.x] or [1.0]
+    if plot.x.scale is Scale.PERCENTILE:
+        return 0.0, max(places)
+    limits = [series for series in plot.series if series.mark is Mark.LIMITS]
+    places += [end for series in limits for end in (*series.low, *series.high)]
+    if plot.x.scale is Scale.LOG:
+        positive = [place for place in places if place > 0]
+        return min(positive) / 1.5, max(positive) * 1.35
+    if plot.x.from_zero:
+        return 0.0, max(places) * 1.05
+    places += [end for span in plot.spans for end in (span.begin, span.end)]
+    dotted = any(series.mark is not Mark.LINE for series in plot.series)
+    margin = (0.04 if dotted else 0.02) * (max(places) - min(places)) or 0.5
+    return min(places) - margin, max(places) + margin
 
 
 def _ticks(axes: Axes, plot: Plot) -> None:
@@ -265,8 +330,8 @@ def _ticks(axes: Axes, plot: Plot) -> None:
     _numbers(axes.yaxis, plot.y, axes.get_ylim(), MaxNLocator(5))
     if plot.x.form is Form.WORDS:
         axes.xaxis.set_major_locator(FixedLocator(list(range(len(plot.x.names)))))
-        axes.set_xticklabels([_short_name(name) for name in plot.x.names])
-        axes.tick_params(axis="x", length=0)
+        axes.set_xticklabels(_names_shown(plot), rotation=90 if _upright(plot) else 0)
+        axes.tick_params(axis="x", length=0, labelsize=_name_size_pt(plot))
         return
     if plot.x.scale is Scale.PERCENTILE:
         axes.grid(axis="x", color=GRID, lw=0.8)
@@ -274,17 +339,48 @@ def _ticks(axes: Axes, plot: Plot) -> None:
         # A label in the middle of the right edge would reach beyond it.
         ticks = [tick for tick in _PERCENTILE_TICKS if _to_nines(tick) <= 0.96 * _to_nines(last)]
         _numbers(axes.xaxis, plot.x, axes.get_xlim(), FixedLocator(ticks))
+    elif plot.x.ticks:
+        _mark_values(axes, plot.x)
     else:
         _numbers(axes.xaxis, plot.x, axes.get_xlim(), MaxNLocator(6, integer=True))
     axes.xaxis.set_minor_locator(NullLocator())
 
 
+def _mark_values(axes: Axes, axis: Axis) -> None:
+    """The values that an axis has: each with its words, but for those that would be written over the one before."""
+    at = [value for value, _ in axis.ticks]
+    words, end_pt = [], -math.inf
+    for value, text in axis.ticks:
+        middle_pt, half_pt = float(axes.transData.transform((value, 1.0))[0]), len(text) * _LABEL_CHAR_PT / 2
+        fits = middle_pt - half_pt > end_pt
+        words.append(text if fits else "")
+        end_pt = middle_pt + half_pt + 2 if fits else end_pt
+    axes.xaxis.set_major_locator(FixedLocator(at))
+    axes.xaxis.set_major_formatter(FixedFormatter(words))
+
+
+_LOG_STEPS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0), tuple(map(float, range(1, 10))))
+"""Multiples of powers of ten that are marked, the fewest first."""
+_LOG_TICKS_MIN, _LOG_TICKS_MAX = 3, 9
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Round values between two: powers of ten, of which every n-th on a long axis, or as many more as make three."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = math.ceil(sum(low <= 10.0**decade <= high for decade in decades) / _LOG_TICKS_MAX)
+    for steps in _LOG_STEPS:
+        ticks = [step * 10.0**decade for decade in decades if decade % max(1, every) == 0 for step in steps]
+        inside = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
+        if len(inside) >= _LOG_TICKS_MIN:
+            return inside
+    return [float(tick) for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high) if low <= tick <= high]
+
+
 def _numbers(drawn: DrawnAxis, axis: Axis, ends: tuple[float, float], locator: Locator) -> None:
-    """By a locator; of a logarithmic axis powers of ten and, where these would be fewer than three, 2 and 5 times."""
+    """By a locator, but of a logarithmic axis at round values."""
     if axis.scale is Scale.LOG:
-        few = math.log10(ends[1] / ends[0]) < 2.3
         drawn.set_minor_locator(NullLocator())
-        locator = LogLocator(10, subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=9)
+        locator = FixedLocator(log_ticks(*ends))
     drawn.set_major_locator(locator)
     largest = max(map(abs, ends))
     drawn.set_major_formatter(FuncFormatter(lambda value, _: _tick(axis, value, largest)))
@@ -302,10 +398,63 @@ def _tick(axis: Axis, value: float, largest: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _short_name(name: str) -> str:
-    """A system's name on two lines where it is long: its version below it."""
+def _names_shown(plot: Plot) -> list[str]:
+    """Each on lines that fit between its neighbours: a system's version, a form and a doubt are below its name."""
+    for end in (False, True):
+        shown = [_name_shown(plot, name, end=end) for name in plot.x.names]
+        if len(set(shown)) == len(set(plot.x.names)):
+            break
+    return shown
+
+
+def _name_shown(plot: Plot, name: str, *, end: bool) -> str:
+    if _upright(plot):
+        return _cut(name, _UPRIGHT_CHARS, end=end)
+    room = max(6, int((WIDTH_PT - 62) / max(1, len(plot.x.names)) / _LABEL_CHAR_PT))
     head, at, version = name.partition("@")
-    return f"{head}\n{at}{version}" if at and len(name) > 12 else name
+    parts = [head, f"@{version}"] if at and len(name) > min(room, 12) else [name]
+    lines = [
+        line
+        for part in parts
+        for line in textwrap.wrap(part, room, break_long_words=False, break_on_hyphens=False) or [part]
+    ]
+    if len(lines) > _NAME_LINES_MAX:
+        lines[_NAME_LINES_MAX - 1 :] = [" ".join(lines[_NAME_LINES_MAX - 1 :])]
+    return "\n".join(_cut(line, room, end=end) for line in lines)
+
+
+def _upright(plot: Plot) -> bool:
+    """Whether names on the x axis stand upright, for want of room between them."""
+    return len(plot.x.names) > _NAMES_LEVEL_MAX
+
+
+def _cut(line: str, room: int, *, end: bool) -> str:
+    """What fits of a line, even of wide letters: of names that begin alike their `end`."""
+    if len(line) <= room + 2:
+        return line
+    kept = room * 4 // 5
+    return f"…{line[-kept:]}" if end else f"{line[:kept]}…"
+
+
+_NAME_LINES_MAX, _NAMES_LEVEL_MAX, _UPRIGHT_CHARS, _NAME_PT_MIN = 4, 10, 14, 9.0
+
+
+def _name_size_pt(plot: Plot) -> float:
+    """The size of letters in which names on the x axis stand beside each other."""
+    longest = max((len(line) for name in _names_shown(plot) for line in name.split("\n")), default=1)
+    room_pt = (WIDTH_PT - 62) / (len(plot.x.names) + 0.2)
+    fits_pt = FONT_PT if _upright(plot) else 0.95 * room_pt / (0.6 * max(1, longest))
+    return max(_NAME_PT_MIN, min(FONT_PT, fits_pt))
+
+
+def _names_pt(plot: Plot) -> float:
+    """What names below the x axis need beyond one line."""
+    if plot.x.form is not Form.WORDS:
+        return 0.0
+    shown = _names_shown(plot)
+    if _upright(plot):
+        return max(map(len, shown)) * _LABEL_CHAR_PT
+    return max((text.count("\n") for text in shown), default=0) * FONT_PT * 1.2
 
 
 def _points(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[Point]:
@@ -314,17 +463,16 @@ def _points(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[Point]:
         for number, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
             if y is None or (plot.y.scale is Scale.LOG and y <= 0):
                 continue
-            across, up = _moved(axes, series).transform((x, y))
+            across, up = axes.transData.transform((x, y))
             note = f", {series.notes[number]}" if series.notes and series.notes[number] else ""
-            span = _span_words(plot.y, series, number)
-            head = ", ".join(dict.fromkeys((series.name, plot.x.text(x))))
-            words = f"{head}: {plot.y.text(y)} {_unit(plot.y)}".rstrip() + span + note
+            head = ", ".join(dict.fromkeys((series.name, plot.x.with_unit(x))))
+            words = f"{head}: {plot.y.with_unit(y)}{_span_words(plot.y, series, number)}{note}"
             words += f": {plot.y.meaning}" if plot.y.meaning else ""
             place = places.get(series.system, 0)
             found.append(Point(round(float(across), 1), round(HEIGHT_PT - float(up), 1), place, words))
     for row, (series, number) in enumerate(_limits_of(plot)):
         across, top = axes.transData.transform((series.x[number], axes.get_ylim()[1]))
-        words = f"{series.name}: {plot.x.text(series.x[number])} {_unit(plot.x)}{_span_words(plot.x, series, number)}"
+        words = f"{series.name}: {plot.x.with_unit(series.x[number])}{_span_words(plot.x, series, number)}"
         down = HEIGHT_PT - float(top) + (row + 0.6) * _ROW_PT
         found.append(Point(round(float(across), 1), round(down, 1), places.get(series.system, 0), words))
     return found
@@ -336,23 +484,61 @@ def _span_words(axis: Axis, series: Series, number: int) -> str:
     return f" ({axis.text(series.low[number])} to {axis.text(series.high[number])})"
 
 
-def _unit(axis: Axis) -> str:
-    """The unit, which an axis' label ends with or is."""
-    if axis.form is Form.MS:
-        return "ms"
-    return axis.label.rpartition(", ")[2] if axis.form is Form.COUNT else ""
+def file_figure(plot: Plot, places: Mapping[str, int]) -> Figure:
+    """With title, legend and how it is to be read, which a page has outside of the drawing."""
+    title = textwrap.wrap(plot.title, _CHARS_WIDE * 2 // 3, break_on_hyphens=False)
+    small = [textwrap.wrap(text, _CHARS_WIDE, break_on_hyphens=False) for text in (plot.context, plot.reading)]
+    entries = _legend(plot, places)
+    columns = _legend_columns([str(entry.get_label()) for entry in entries])
+    rows = math.ceil(len(entries) / columns)
+    title_pt, row_pt = (FONT_PT + 2) * 1.25, FONT_PT * 1.25
+    head_pt = 6 + len(title) * title_pt + len(small[0]) * row_pt
+    foot_pt = rows * row_pt + (6 if rows else 0) + len(small[1]) * row_pt + 4
+    figure, _ = draw_figure(plot, places, head_pt, foot_pt)
+    height_pt = HEIGHT_PT + head_pt + foot_pt
 
+    def write(lines: Sequence[str], top_pt: float, **look: Any) -> None:
+        figure.text(8 / WIDTH_PT, 1 - top_pt / height_pt, "\n".join(lines), va="top", linespacing=1.15, **look)
 
-def _headed_figure(plot: Plot, places: Mapping[str, int]) -> Figure:
-    """With title and legend, which a page has outside of the drawing."""
-    figure, axes = _figure(plot, places, headed=True)
-    figure.suptitle(plot.title, x=0.02, y=0.985, ha="left", fontsize=FONT_PT + 2, fontweight="bold")
-    if plot.x.form is not Form.WORDS and plot.systems:
-        lines = grouped((line.get_gid(), line) for line in axes.get_lines() if line.get_gid())
-        names = [textwrap.shorten(name, 28, placeholder="...") for name in plot.systems]
-        handles = [own[0] for own in lines.values()]
-        figure.legend(handles, names, loc="lower center", ncols=3, frameon=False, fontsize=FONT_PT - 1)
+    write(title, 5, fontsize=FONT_PT + 2, fontweight="bold")
+    write(small[0], 5 + len(title) * title_pt, fontsize=FONT_PT - 2, color=FAINT)
+    write(small[1], height_pt - len(small[1]) * row_pt, fontsize=FONT_PT - 2, color=FAINT)
+    if entries:
+        bottom = (4 + len(small[1]) * row_pt) / height_pt
+        figure.legend(handles=entries, loc="lower center", bbox_to_anchor=(0.5, bottom), ncols=columns, frameon=False,
+                      fontsize=FONT_PT - 1.5, borderpad=0, borderaxespad=0, labelspacing=0.3)  # fmt: skip
     return figure
+
+
+def _legend(plot: Plot, places: Mapping[str, int]) -> list[Artist]:
+    """An entry for each system, as its series look; none where the x axis itself names them."""
+    if plot.x.form is Form.WORDS and all(any(s in name for name in plot.x.names) for s in plot.systems):
+        return []
+    entries: list[Artist] = []
+    for system in plot.systems:
+        known, own = look(places.get(system, 0)), [series for series in plot.series if series.system == system]
+        marks = {series.mark for series in own}
+        forms = {series.label for series in own if series.mark is not Mark.LIMITS}
+        label = textwrap.shorten(_legend_name(system, forms), 44, placeholder="...")
+        if marks == {Mark.BARS}:
+            entries.append(Patch(color=known.light, label=label))
+            continue
+        lined, dotted = marks & {Mark.LINE, Mark.LINE_POINTS, Mark.LIMITS}, marks & {Mark.POINTS, Mark.LINE_POINTS}
+        dash = ((0, known.dash) if known.dash else "solid") if lined else "none"
+        marker = known.marker if dotted else "none"
+        entries.append(Line2D([], [], color=known.light, ls=dash, lw=1.7, marker=marker, ms=6, label=label))
+    return entries
+
+
+def _legend_name(system: str, labels: Collection[str]) -> str:
+    """With its label where all its series have the same one, such as the form in which it gives its level."""
+    (label, *others) = labels or ("",)
+    return f"{system}, {label}" if label and not others else system
+
+
+def _legend_columns(labels: Sequence[str]) -> int:
+    widest_pt = max(map(len, labels), default=1) * _LABEL_CHAR_PT * 1.1 + 46
+    return max(1, min(len(labels), 3, int((WIDTH_PT - 10) / widest_pt)))
 
 
 def _svg(figure: Figure) -> str:

@@ -26,7 +26,10 @@ class Scale(StrEnum):
 
 
 class Form(StrEnum):
-    """How a number is written. PERCENT: of a percentile, with all its nines; SHARE: of a ceiling, in percent too."""
+    """How a number is written.
+
+    PERCENT: of a percentile, with all its nines. SHARE: of a ceiling, in percent too. TRIAL: which of several trials.
+    """
 
     MS = "ms"
     COUNT = "count"
@@ -34,6 +37,7 @@ class Form(StrEnum):
     SECOND = "second"
     PERCENT = "percent"
     SHARE = "share"
+    TRIAL = "trial"
     WORDS = "words"
 
 
@@ -69,7 +73,7 @@ LOOKS = (
     Look("#8a6d00", "#e6c229", (3.0, 3.0), "v", "M17 10.5l-4.5-8.5h9Z"),
     Look("#2b6f8f", "#8fd3f4", (1.0, 1.0), "P", "M15.5 2h3v2.5h2.5v3h-2.5v2.5h-3v-2.5h-2.5v-3h2.5Z"),
 )
-"""By a system's place among those of the run; with more systems they begin anew.
+"""By a system's place among those of the run; see `look` for more systems than that.
 
 The colours are those of Okabe and Ito ("Color Universal Design", 2008), which people with any common kind of colour
 blindness can tell apart. On a dark page some are lighter; both sets have a contrast of 3:1 to their page at least.
@@ -77,8 +81,9 @@ blindness can tell apart. On a dark page some are lighter; both sets have a cont
 
 
 def look(place: int) -> Look:
-    """The look of the system at this place, from 0."""
-    return LOOKS[place % len(LOOKS)]
+    """The look of the system at this place, from 0: from the seventh on the colours with other marks and dashes."""
+    colours, marks = LOOKS[place % len(LOOKS)], LOOKS[(place + place // len(LOOKS)) % len(LOOKS)]
+    return replace(marks, light=colours.light, dark=colours.dark)
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,9 @@ class Axis:
     """One axis. `label` names unit and meaning; `names` are the categories of an axis of words (value 0 = first).
 
     `span`: values from which to which it reaches at least on a logarithmic y axis; None = those of its own plot.
+    `ticks`: places of a quantity that are marked, with their words; () = round numbers.
     `meaning`: of its figure, for readers who meet it for the first time.
+    `unit`: of a value in a sentence; None = what its label ends with.
     """
 
     label: str
@@ -95,7 +102,9 @@ class Axis:
     names: tuple[str, ...] = ()
     from_zero: bool = False
     span: tuple[float, float] | None = None
+    ticks: tuple[tuple[float, str], ...] = ()
     meaning: str = ""
+    unit: str | None = None
 
     def text(self, value: float | None) -> str:
         """A value on it in words."""
@@ -104,7 +113,21 @@ class Axis:
         if self.form is Form.WORDS:
             place = round(value)
             return self.names[place] if 0 <= place < len(self.names) else MISSING
+        if self.ticks:
+            return dict(self.ticks).get(value) or _FORMS[self.form](value)
         return _FORMS[self.form](value)
+
+    def with_unit(self, value: float | None) -> str:
+        """The same to stand alone: "7.80 ms", "20,000 msg/s", "partitions=100"."""
+        text = self.text(value)
+        if text == MISSING or self.form is Form.WORDS:
+            return text
+        if self.ticks:
+            return f"{self.label.partition(', ')[0]}={text}"
+        if self.unit is not None:
+            return f"{text} {self.unit}".rstrip()
+        unit = {Form.MS: "ms", Form.COUNT: self.label.rpartition(", ")[2]}.get(self.form, "")
+        return f"{text} {unit}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -119,7 +142,6 @@ class Series:
         hollow: points that are not what they should be (not sustained, INVALID), drawn hollow; () for none.
         notes: further words for each point, shown with it; () for none.
         minor: drawn thinner and paler, behind the others.
-        shift_pt: drawn so far beside its place, where systems have points at the same one.
         width: of its bars, in units of the x axis.
     """
 
@@ -134,12 +156,27 @@ class Series:
     notes: tuple[str, ...] = ()
     minor: bool = False
     width: float = 0.6
-    shift_pt: float = 0.0
 
     @property
     def name(self) -> str:
         """How a legend or a table calls it."""
         return ", ".join(part for part in (self.system, self.label) if part)
+
+    @property
+    def reach(self) -> list[float]:
+        """All that it goes up and down to: its values, and the ends of their intervals."""
+        drawn = [place for place, value in enumerate(self.y) if value is not None]
+        return [float(line[place] or 0.0) for line in (self.y, self.low, self.high) if line for place in drawn]
+
+    @property
+    def lone(self) -> tuple[int, ...]:
+        """Places of values without one before and after them, which a line does not show."""
+        around = (None, *self.y, None)
+        return tuple(
+            place
+            for place, value in enumerate(self.y)
+            if value is not None and around[place] is None and around[place + 2] is None
+        )
 
     @property
     def empty(self) -> bool:
@@ -176,6 +213,8 @@ class Plot:
         plot_id: unique in its run, fit for file names: "02-latency-response-percentiles".
         title: what it shows, in a few words.
         description: the same in a sentence with the figures that matter, for readers who don't see it.
+        context: which trials it is of, with every durability level among them: a picture is shown without its page.
+        reading: how its marks are to be read, where they do not say it themselves: what a bar and its whisker are.
     """
 
     plot_id: str
@@ -186,6 +225,8 @@ class Plot:
     series: tuple[Series, ...]
     spans: tuple[Span, ...] = ()
     lines: tuple[Line, ...] = ()
+    context: str = ""
+    reading: str = ""
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -205,7 +246,7 @@ class DataTable:
 def on_one_scale(plots: Sequence[Plot]) -> tuple[Plot, ...]:
     """The same plots, those of times with one and the same y axis: whoever compares two of them compares heights."""
     times = [plot for plot in plots if plot.y.form is Form.MS and plot.y.scale is Scale.LOG]
-    values = [v for plot in times for s in plot.series for v in (*s.y, *s.low, *s.high) if v is not None and v > 0]
+    values = [value for plot in times for series in plot.series for value in series.reach if value > 0]
     if not values:
         return tuple(plots)
     span = min(values), max(values)
@@ -213,23 +254,30 @@ def on_one_scale(plots: Sequence[Plot]) -> tuple[Plot, ...]:
 
 
 def data_table(plot: Plot) -> DataTable:
-    """A column for the x axis and one for each series; of many rows every n-th."""
-    by_x: dict[float, dict[int, str]] = {}
+    """A column for the x axis and one for each series; of many rows every n-th. What is at one place shares a cell."""
+    by_x: dict[float, dict[int, list[str]]] = {}
+    # Bars of one name stand side by side, and seconds of two trials do not begin at quite the same instant.
+    rounds = plot.x.form in (Form.WORDS, Form.SECOND)
     for number, series in enumerate(plot.series):
         for place, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
-            at = float(round(x)) if plot.x.form is Form.WORDS else x  # Bars of one name stand side by side.
-            by_x.setdefault(at, {})[number] = _cell(plot.y, series, place, y)
+            at = by_x.setdefault(float(math.floor(x + 0.5)) if rounds else x, {})
+            at.setdefault(number, []).append(_cell(plot, series, place, y))
     places = sorted(by_x)
-    step = max(1, math.ceil(len(places) / ROWS_MAX))
+    step = math.ceil(len(places) / ROWS_MAX) | 1  # Odd: of points that are by turns least and largest, both kinds.
     kept = places[::step]
-    rows = tuple((plot.x.text(x), *(by_x[x].get(number, MISSING) for number in range(len(plot.series)))) for x in kept)
+    rows = tuple(
+        (plot.x.text(x), *(", ".join(by_x[x].get(number, [MISSING])) for number in range(len(plot.series))))
+        for x in kept
+    )
     heads = (plot.x.label, *(series.name or plot.y.label for series in plot.series))
     return DataTable(heads, rows, len(places) - len(kept))
 
 
-def _cell(axis: Axis, series: Series, place: int, y: float | None) -> str:
-    text = "" if series.mark is Mark.LIMITS else axis.text(y)
-    if series.low and series.high and y is not None:
+def _cell(plot: Plot, series: Series, place: int, y: float | None) -> str:
+    """A value with its interval; of a limit, which is at a place of the x axis alone, that place with its own."""
+    axis, value = (plot.x, series.x[place]) if series.mark is Mark.LIMITS else (plot.y, y)
+    text = axis.text(value)
+    if series.low and series.high and value is not None:
         text += f" ({axis.text(series.low[place])} to {axis.text(series.high[place])})"
     if series.notes and series.notes[place]:
         text += f" {series.notes[place]}"
@@ -239,17 +287,28 @@ def _cell(axis: Axis, series: Series, place: int, y: float | None) -> str:
 def thinned(
     x: Sequence[float], y: Sequence[float | None], points_max: int
 ) -> tuple[tuple[float, ...], tuple[float | None, ...]]:
-    """At most so many points: of each stretch the largest value, since a plot must not hide a peak."""
-    if len(x) <= points_max:
+    """At most so many points: of each stretch the least and the largest value, since a plot hides no dip and no peak.
+
+    A stretch that has gaps keeps the first of them.
+    """
+    step = thinning(y, points_max)
+    if step == 1:
         return tuple(x), tuple(y)
-    step = math.ceil(len(x) / points_max)
-    kept_x, kept_y = [], []
+    kept: list[int] = []
     for begin in range(0, len(x), step):
         stretch = range(begin, min(begin + step, len(x)))
-        largest = max(stretch, key=lambda place: -math.inf if (value := y[place]) is None else value)
-        kept_x.append(x[largest])
-        kept_y.append(y[largest])
-    return tuple(kept_x), tuple(kept_y)
+        gaps = [place for place in stretch if y[place] is None][:1]
+        valued = [place for place in stretch if y[place] is not None]
+        ends = [choose(valued, key=lambda place: y[place] or 0.0) for choose in (min, max)] if valued else []
+        kept += sorted({*gaps, *ends})
+    return tuple(x[place] for place in kept), tuple(y[place] for place in kept)
+
+
+def thinning(y: Sequence[float | None], points_max: int) -> int:
+    """How many values each stretch has of which `thinned` keeps some; 1 where it keeps all."""
+    if len(y) <= points_max:
+        return 1
+    return math.ceil(len(y) / (points_max // (2 if None not in y else 3)))
 
 
 _FORMS: dict[Form, Callable[[float], str]] = {
@@ -259,4 +318,5 @@ _FORMS: dict[Form, Callable[[float], str]] = {
     Form.SECOND: lambda value: f"{value:.0f} s",
     Form.PERCENT: lambda value: f"{trimmed(value)} %",
     Form.SHARE: lambda value: percent(value / 100),
+    Form.TRIAL: lambda value: f"trial {value:.0f}",
 }

@@ -3,81 +3,152 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from statistics import median
+from dataclasses import dataclass, replace
 
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import MeasuredResult, Validity
-from tidegauge.numbers import count, ms, percent
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words, with_form
+from tidegauge.numbers import count, listed, ms, percent
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate
 from tidegauge.report.distributions import Within
-from tidegauge.report.plots.curves import load_plots, sweep_plots
+from tidegauge.report.names import SystemNames, names_of
+from tidegauge.report.plots.context import context, context_of_findings
+from tidegauge.report.plots.curves import load_plots
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Line, Mark, Plot, Scale, Series
+from tidegauge.report.plots.sweep import ESTIMATES, GROUP_WIDTH, LOG_FROM, Named, Spot, bar_plots, spot_of, sweep_plots
 from tidegauge.report.tables import swept
 from tidegauge.report.usage import Used
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE
 from tidegauge.store.read import StoredRun
-from tidegauge.usage import Ceiling, Share
+from tidegauge.usage import Basis, Ceiling, Share
 
 
 def throughput_bars(block: Block, prefix: str) -> list[Plot]:
     """The rate of each system in a closed loop; none at a fixed rate, where it is what was asked for."""
     if not block.closed_loop:
         return []
-    series, parts = [], []
-    for place, system in enumerate(block.systems):
+    bars, parts = [], []
+    for system in block.systems:
         used = block.usable(system)
-        found = estimate([result.msgs_per_s for result in used or block.of(system)])
-        if found is None:
+        known = estimate([result.msgs_per_s for result in used or block.of(system)])
+        if known is None:
             continue
-        series.append(_bar(system, "" if used else "INVALID", place, (found.low, found.value, found.high)))
-        span = f", {count(found.low)} to {count(found.high)} ({found.span_words()})" if found.trials > 1 else ""
-        parts.append(f"{series[-1].name} {count(found.value)} msg/s{span}")
-    description = f"Bars are geometric means of the trials, whiskers their interval or range: {'; '.join(parts)}."
-    return [_barplot(f"{prefix}-throughput", "Throughput, closed loop", description, block.systems, series)]
+        name = f"{block.label(system)}{'' if used else ' INVALID'}"
+        bars.append(_Bar(system, name, known.low, known.value, known.high, not used))
+        span = f", {count(known.low)} to {count(known.high)} ({known.span_words()})" if known.trials > 1 else ""
+        parts.append(f"{name} {count(known.value)} msg/s{span}")
+    if not any(bar.middle for bar in bars):
+        return []
+    repeated = any(len(block.of(system)) > 1 for system in block.systems)
+    reading = f"Bar: {ESTIMATES}." if repeated else "Bar: one trial."
+    reading += " Hollow: INVALID." if any(bar.hollow for bar in bars) else ""
+    reading += " INVALID trials are left out where there are others." if _leaves_out(block) else ""
+    title = "Throughput, closed loop" if block.loads else "Reading rate"
+    return _barplot(f"{prefix}-throughput", title, (reading, parts), bars, context(block.results))
 
 
-def sustainable_bars(findings: Sequence[Finding], prefix: str) -> list[Plot]:
-    """The confirmed sustainable rate of each system for each goal, with the bracket of the search."""
-    spans = grouped(
-        (goal.goal, (finding.system, (rate, goal.lower_msgs_per_s or rate, goal.upper_msgs_per_s or rate)))
-        for finding in findings
-        for goal in finding.goals
-        if (rate := goal.sustainable_msgs_per_s)
-    )
+def _leaves_out(block: Block) -> bool:
+    """Whether figures of a system are without its INVALID trials."""
+    return any(0 < len(block.usable(system)) < len(block.of(system)) for system in block.systems)
+
+
+def sustainable_bars(
+    findings: Sequence[Finding], results: Sequence[TrialResult], prefix: str, names: SystemNames
+) -> list[Plot]:
+    """The confirmed sustainable rate of each system for each goal; of a sweep at each of its points."""
+    goals = grouped((goal.goal, finding) for finding in findings for goal in finding.goals)
     plots = []
-    for number, (name, reached) in enumerate(spans.items(), 1):
-        by_system = grouped(reached)
-        names = tuple(sorted(by_system))
-        series, parts = [], []
-        for place, system in enumerate(names):
-            found = by_system[system]
-            rate = median(span[0] for span in found)
-            low, high = min(rate, *(span[1] for span in found)), max(rate, *(span[2] for span in found))
-            series.append(_bar(system, "", place, (low, rate, high)))
-            parts.append(f"{system} {count(rate)} msg/s, bracket {count(low)} to {count(high)}")
-        description = f"Bars are confirmed rates, whiskers the bracket in which the search ended: {'; '.join(parts)}."
-        plots.append(
-            _barplot(f"{prefix}-sustainable-{number}", f"Sustainable rate, goal: {name}", description, names, series)
-        )
+    for number, (goal, own) in enumerate(goals.items(), 1):
+        what, end, plot_id = "Sustainable rate", f"; goal: {goal}", f"{prefix}-sustainable-{number}"
+        at_points = grouped(((point_words(finding.point), finding.system), finding) for finding in own)
+        blocks_most = max(map(len, at_points.values()))
+        estimates = {at: _sustained(same, goal, names, blocks_most) for at, same in at_points.items()}
+        spots = [spot for spot in estimates.values() if spot is not None]
+        reading = _sustained_words(blocks_most)
+        if len({at for at, _ in at_points}) > 1:
+            reading += " No bar: no rate was confirmed." if len(spots) < len(at_points) else ""
+            named = Named(what, end, reading, plot_id)
+            for points, plot in bar_plots(spots, [finding.point for finding in own], _RATE, named):
+                at = [finding for finding in own if finding.point in points]
+                plots.append(replace(plot, context=context_of_findings(at, results)))
+            continue
+        missing = sorted(system for (_, system), spot in estimates.items() if spot is None)
+        reading += f" No rate was confirmed of {listed(missing)}." if missing else ""
+        shown = context_of_findings(own, results)
+        bars = [
+            _Bar(spot.system, with_form(spot.system, spot.form), spot.low, spot.middle, spot.high) for spot in spots
+        ]
+        bars.sort(key=lambda bar: bar.system)
+        parts = [
+            f"{bar.name} {count(bar.middle)} msg/s"
+            + (f", {count(bar.low)} to {count(bar.high)}" if bar.high > bar.low else "")
+            for bar in bars
+        ]
+        plots += _barplot(plot_id, f"{what}{end}", (reading, parts), bars, shown)
     return plots
 
 
-def _bar(system: str, label: str, place: int, span: tuple[float, float, float]) -> Series:
-    """`span`: least, middle and largest value."""
-    low, middle, high = span
-    return Series(system, label, (float(place),), (middle,), Mark.BARS, *_ends(low, high))
+def _sustained(findings: Sequence[Finding], goal_name: str, names: SystemNames, blocks_most: int) -> Spot | None:
+    """One system's rate at one point: of one block with the bracket of its search, of several as other figures are.
+
+    Args:
+        blocks_most: of any system at any point; with several no whisker is a bracket, since a picture has one kind.
+    """
+    goals = [goal for finding in findings for goal in finding.goals if goal.goal == goal_name]
+    known = estimate([rate for goal in goals if (rate := goal.sustainable_msgs_per_s)])
+    if known is None:
+        return None
+    point, system = findings[0].point, findings[0].system
+    spot = spot_of(point, system, names.form(system, point_words(point)), known)
+    if blocks_most > 1:
+        return spot
+    (only,) = [goal for goal in goals if goal.sustainable_msgs_per_s]
+    low, high = only.lower_msgs_per_s or known.value, only.upper_msgs_per_s or known.value
+    return replace(spot, low=min(known.value, low), high=max(known.value, high))
 
 
-def _barplot(plot_id: str, title: str, description: str, names: tuple[str, ...], series: list[Series]) -> Plot:
-    x = Axis("system", form=Form.WORDS, names=names)
-    return Plot(plot_id, title, description, x, Axis("msg/s", form=Form.COUNT, from_zero=True), tuple(series))
+def _sustained_words(blocks_most: int) -> str:
+    if blocks_most > 1:
+        return f"Bar: the confirmed rate, {ESTIMATES.replace('trials', 'blocks')}."
+    return "Bar: the confirmed rate; whisker: the bracket in which the search ended."
 
 
-_GROUP_WIDTH = 0.8
-"""Of all bars at one ceiling, of the room between two."""
+@dataclass(frozen=True)
+class _Bar:
+    """`name`: of its place on the axis. `hollow`: of INVALID trials."""
+
+    system: str
+    name: str
+    low: float
+    middle: float
+    high: float
+    hollow: bool = False
+
+
+_RATE = Axis("msg/s", form=Form.COUNT, from_zero=True)
+
+
+def _barplot(plot_id: str, title: str, said: tuple[str, Sequence[str]], bars: Sequence[_Bar], of: str) -> list[Plot]:
+    """A bar at each name; none without any. `said`: what a bar is, and the figures in words."""
+    reading, parts = said
+    series = [
+        Series(
+            bar.system,
+            "",
+            (float(place),),
+            (bar.middle,),
+            Mark.BARS,
+            *_ends(bar.low, bar.high),
+            hollow=(True,) if bar.hollow else (),
+        )
+        for place, bar in enumerate(bars)
+    ]
+    if not series:
+        return []
+    x = Axis("system", form=Form.WORDS, names=tuple(bar.name for bar in bars))
+    words = f"{reading} {'; '.join(parts)}."
+    return [Plot(plot_id, title, words, x, _RATE, tuple(series), context=of, reading=reading)]
 
 
 def share_bars(found: Sequence[Used], prefix: str) -> list[Plot]:
@@ -95,21 +166,43 @@ def share_bars(found: Sequence[Used], prefix: str) -> list[Plot]:
 def _shareplot(name: str, found: Sequence[Used], disk: str, plot_id: str) -> Plot:
     """`disk`: which one, beside what there is once."""
     ceilings = [of for of in Ceiling if any(_share(row, of, disk) for row in found)]
-    width = _GROUP_WIDTH / len(found)
+    width = GROUP_WIDTH / len(found)
     series = []
-    figures = []
+    figures: list[str] = []
+    drawn: list[Share] = []
     for number, row in enumerate(found):
         shares = {place: share for place, of in enumerate(ceilings) if (share := _share(row, of, disk))}
         system, offset = row.result.spec.system, (number - (len(found) - 1) / 2) * width
         x, y = tuple(place + offset for place in shares), tuple(share.share * 100 for share in shares.values())
         bases = tuple(f"({share.basis})" for share in shares.values())
-        series.append(Series(system, "", x, y, Mark.BARS, notes=bases, width=0.9 * width))
-        figures += [f"{system} {percent(share.share)} of {share.of}" for share in shares.values()]
+        if x:
+            series.append(Series(system, row.result.spec.form, x, y, Mark.BARS, notes=bases, width=0.9 * width))
+        drawn += shares.values()
+        figures += [f"{system} {_share_words(share)} of {share.of}" for share in shares.values()]
     title = f"Share of ceilings: {name}"
-    words = f"Bars are shares of what the machine did at most, which is the line at 100 %: {'; '.join(figures)}."
+    most = "what the machine did at most when that was measured"
+    words = f"Bars are shares of {most}, which is the line at 100 %: {'; '.join(figures)}."
     x_axis = Axis("ceiling", form=Form.WORDS, names=tuple(map(str, ceilings)))
     y_axis = Axis("% of the ceiling", form=Form.SHARE, from_zero=True)
-    return Plot(plot_id, title, words, x_axis, y_axis, tuple(series), lines=(Line(100.0, "ceiling"),))
+    least = dict.fromkeys(str(share.of) for share in drawn if share.basis is Basis.COMPUTED)
+    reading = _measured_words(found)
+    reading += f" Lower bounds: {', '.join(least)}." if least else ""
+    return Plot(
+        plot_id, title, words, x_axis, y_axis, tuple(series), lines=(Line(100.0, "ceiling"),),
+        context=context([row.result for row in found]), reading=reading,
+    )  # fmt: skip
+
+
+def _share_words(share: Share) -> str:
+    """One that is computed is the least that the load needs."""
+    return f"{f'{share.basis} ' if share.basis is Basis.COMPUTED else ''}{percent(share.share)}"
+
+
+def _measured_words(found: Sequence[Used]) -> str:
+    """Which trial a bar is of (see `usage.rows`)."""
+    if all(row.result.spec.exploratory for row in found):
+        return "Bar: the trial that confirmed the rate."
+    return "Bar: the trial with the middle rate, where there are several."
 
 
 def _share(row: Used, of: Ceiling, disk: str) -> Share | None:
@@ -117,10 +210,6 @@ def _share(row: Used, of: Ceiling, disk: str) -> Share | None:
 
 
 _ID = "overview"
-_APART_PT = 9.0
-"""Between systems that were measured at the same rate."""
-_LOG_FROM = 8.0
-"""Rates that are further apart than by this factor stand on a logarithmic axis."""
 
 
 def overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
@@ -129,55 +218,111 @@ def overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
     Args:
         within: intervals within single trials.
     """
+    plot = _overview(run, within)
+    return replace(plot, reading=_reading_words(plot, run)) if plot is not None else None
+
+
+def _overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
     tables = blocks(run.results)
     for sweep in swept(tables):
         plots = sweep_plots(sweep, _ID)
         if plots:
-            return next((plot for plot in plots if plot.plot_id.endswith("-p99")), plots[0])
-    dots = [*_dots(tables, within), *_curves(run.findings)]
+            p99 = [plot for plot in plots if plot.title.startswith("Response p99")]
+            return _first_of(p99 or [plot for plot in plots if plot.y == plots[0].y])
+    sustained = sustainable_bars(run.findings, run.results, _ID, names_of(run))
+    if len({point_words(finding.point) for finding in run.findings}) > 1:
+        # What was found at one point and at another is no cloud of points of one thing.
+        loads = load_plots(run.findings, run.results, _ID)
+        curves = [plot for plot in loads if plot.plot_id.endswith("-response-p99")]
+        return _first_of(sustained or curves) if sustained or curves else None
+    compared = _comparable(tables)
+    dots = [*_dots(compared, within), *_curves(run)]
     limits = _limits(run, tables, within)
     if dots:
-        return _picture(dots, limits)
-    bars = [plot for block in tables for plot in throughput_bars(block, _ID)] or sustainable_bars(run.findings, _ID)
-    return bars[0] if bars else None
+        others = {result.spec.trial_id for block in tables if not block.closed_loop for result in block.results}
+        others -= {result.spec.trial_id for block in compared for result in block.results}
+        shown = [result for result in run.measured if result.spec.trial_id not in others]
+        plot = _picture(dots, limits, names_of(run))
+        if plot.x.form is Form.WORDS:  # Of a single rate.
+            shown = [result for result in shown if result.offered_msgs_per_s == dots[0].x[0]] or shown
+        return replace(plot, context=context(shown))
+    bars = [plot for block in tables for plot in throughput_bars(block, _ID)] or sustained
+    return _first_of(bars) if bars else None
 
 
-def reading_words(plot: Plot) -> str:
+def _first_of(alike: Sequence[Plot]) -> Plot:
+    """The first of several pictures of one figure, which says that there are more."""
+    more = f" One of {len(alike)} such pictures of this run." if len(alike) > 1 else ""
+    return replace(alike[0], reading=f"{alike[0].reading}{more}")
+
+
+def _comparable(tables: Sequence[Block]) -> list[Block]:
+    """At fixed rates, those whose points may stand in one picture: of ordinary loads, else of a single experiment."""
+    fixed = [block for block in tables if not block.closed_loop]
+    ordinary = [block for block in fixed if not any(map(_is_special, block.loads))]
+    return ordinary or [block for block in fixed if block.experiment == fixed[0].experiment]
+
+
+def _is_special(load: LoadResult) -> bool:
+    """Whether more went on than that a rate was offered."""
+    return bool(load.spec.late or load.spec.faults or load.spec.schedule)
+
+
+def _reading_words(plot: Plot, run: StoredRun) -> str:
     """How to read the picture, for those who see it."""
-    if plot.plot_id != _ID:  # A sweep's or a bar chart's, whose sentence says what its whiskers are.
-        return f"p99: {plot.y.meaning}. {plot.description}" if plot.y.meaning else plot.description
-    lines = any(series.mark is Mark.LIMITS for series in plot.series)
-    words = [
-        f"p99: {P99_MEANING}.",
-        "Logarithmic: each line of the grid is a multiple of the one below. Lower is better.",
-    ]
-    if any(series.minor for series in plot.series):
-        words += ["Bold: the mean of all trials, its 95% interval (their range, of fewer than 3); pale: each trial."]
-    elif any(series.low for series in plot.series if series.mark is not Mark.LIMITS):
-        words += ["Whiskers: 95% within the one trial, which say nothing of what another trial would give."]
+    if plot.plot_id != _ID:  # A sweep's or a bar chart's.
+        meaning = f"p99: {plot.y.meaning}. " if plot.y.meaning else ""
+        return f"{meaning}{plot.reading}"
+    marks = [series for series in plot.series if series.mark is not Mark.LIMITS]
+    repeated = {(series.system, x) for series in marks if series.minor for x in series.x}
+    words = [f"p99: {P99_MEANING}.", "Logarithmic: equal distances are equal factors. Lower is better."]
+    if repeated:
+        words += ["Bold: the mean of the trials, its 95% interval (their range, of fewer than 3); pale: each trial."]
+    if any(series.low and not repeated.intersection((series.system, x) for x in series.x) for series in marks):
+        words += ["Whiskers of one trial: 95% within it, which says nothing of what another trial would give."]
+    if repeated and any(map(_leaves_out, blocks(run.results))):
+        words += ["INVALID trials are left out where there are others."]
     if any(any(series.hollow) for series in plot.series):
         words += ["Hollow: not sustained, or INVALID."]
-    words += ["Upright lines: the most that each system took."] if lines else []
+    if len(marks) < len(plot.series):
+        words += ["Upright lines: the most that a system took, of repeats the mean."]
+    if any(series.low for series in plot.series if series.mark is Mark.LIMITS):
+        words += ["Shaded: its interval."]
     return " ".join(words)
 
 
-def _picture(dots: Sequence[Series], limits: Sequence[Series]) -> Plot:
-    systems = sorted({dot.system for dot in (*dots, *limits)})
-    middle = (len(systems) - 1) / 2
-    dots = [replace(dot, shift_pt=(systems.index(dot.system) - middle) * _APART_PT) for dot in dots]
+def _picture(dots: Sequence[Series], limits: Sequence[Series], names: SystemNames) -> Plot:
     rates = [x for dot in (*dots, *limits) for x in dot.x]
-    scale = Scale.LOG if max(rates) > _LOG_FROM * min(rates) else Scale.LINEAR
+    if len(set(rates)) == 1:
+        return _side_by_side(dots, names)
+    scale = Scale.LOG if max(rates) > LOG_FROM * min(rates) else Scale.LINEAR
     parts = [
-        f"{dot.name} {ms(y)} ms at {x:,.0f} msg/s"
+        f"{dot.name} {ms(y)} ms at {count(x)} msg/s{_note(dot, place)}"
         for dot in dots
-        for x, y in zip(dot.x, dot.y, strict=True)
+        for place, (x, y) in enumerate(zip(dot.x, dot.y, strict=True))
         if not dot.minor and y is not None
     ]
-    parts += [f"{limit.name} {x:,.0f} msg/s" for limit in limits for x in limit.x]
-    description = f"Response p99 at each rate, and the most that each system took. {'; '.join(parts)}."
-    x_axis = Axis("msg/s", scale, Form.COUNT, from_zero=True)
+    parts += [f"{limit.name} {count(x)} msg/s" for limit in limits for x in limit.x]
+    shown = "Response p99 at each rate, and the most that a system took." if limits else "Response p99 at each rate."
+    x_axis = Axis("offered, msg/s", scale, Form.COUNT, from_zero=True)
     y_axis = Axis("response p99, ms", Scale.LOG, Form.MS, meaning=P99_MEANING)
-    return Plot(_ID, "Response time against load", description, x_axis, y_axis, (*dots, *limits))
+    words = f"{shown} {'; '.join(parts)}."
+    return Plot(_ID, "Response time against load", words, x_axis, y_axis, (*dots, *limits))
+
+
+def _note(dot: Series, place: int) -> str:
+    """What is said of one point beside its figure: that it is INVALID, or was not sustained."""
+    return f" ({dot.notes[place]})" if dot.notes and dot.notes[place] else ""
+
+
+def _side_by_side(dots: Sequence[Series], names: SystemNames) -> Plot:
+    """Of a single rate, which its context names: a quantity with one value is no axis."""
+    systems = sorted({dot.system for dot in dots})
+    moved = tuple(replace(dot, x=(float(systems.index(dot.system)),) * len(dot.x)) for dot in dots)
+    parts = [f"{dot.name} {ms(dot.y[0])} ms{_note(dot, 0)}" for dot in dots if not dot.minor and dot.y]
+    x_axis = Axis("system", form=Form.WORDS, names=tuple(names.label(system) for system in systems))
+    y_axis = Axis("response p99, ms", Scale.LOG, Form.MS, meaning=P99_MEANING)
+    return Plot(_ID, "Response p99", f"Response p99. {'; '.join(parts)}.", x_axis, y_axis, moved)
 
 
 def _dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
@@ -213,8 +358,8 @@ def _known(
     return replace(interval, low=min(interval.value, inside[0].low), high=max(interval.value, inside[0].high))
 
 
-def _curves(findings: Sequence[Finding]) -> list[Series]:
-    plots = load_plots([finding for finding in findings if finding.points], _ID)
+def _curves(run: StoredRun) -> list[Series]:
+    plots = load_plots(run.findings, run.results, _ID)
     return [series for plot in plots if plot.plot_id.endswith("-response-p99") for series in plot.series]
 
 

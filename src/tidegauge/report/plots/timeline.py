@@ -6,16 +6,19 @@ Aligned where measuring begins, or where the late readers do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Any
 
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.faults import FaultResult
-from tidegauge.model.workload import BEFORE, DURING, PHASES, late_names
+from tidegauge.model.trial import MeasuredResult, Validity
+from tidegauge.model.workload import DURING, PHASES, late_names
+from tidegauge.numbers import duration
 from tidegauge.report.findings import faults_by_number
-from tidegauge.report.plots.model import Axis, Details, Form, Plot, Scale, Series, Span, thinned
+from tidegauge.report.plots.context import context, invalid_words
+from tidegauge.report.plots.model import Axis, Details, Form, Plot, Scale, Series, Span, thinned, thinning
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.telemetry import OF_HOST
 
@@ -23,6 +26,8 @@ POINTS_MAX = 300
 """Points of a line: more than a plot has pixels to tell apart."""
 TRIALS_MAX = 6
 """Trials of one system that are drawn; with more, lines can't be told apart."""
+_GAP = 2.5
+"""Seconds are missing where two follow each other by this many times what those beside them do."""
 _APART_S = 1.0
 """Ends of the same fault in two trials that are further apart are marked apart."""
 _NS_PER_S = 1e9
@@ -33,13 +38,17 @@ Column = Callable[[Mapping[str, Any]], float | None]
 
 @dataclass(frozen=True)
 class Chart:
-    """One figure over time: its name, title, axis, and how it is computed from a row of the seconds."""
+    """One figure over time: its name, title, axis, and how it is computed from a row of the seconds.
+
+    `scheduled`: it has a meaning only where there is a schedule.
+    """
 
     name: str
     title: str
     axis: Axis
     column: Column
     meaning: str
+    scheduled: bool = False
 
 
 def as_is(name: str, factor: float = 1.0) -> Column:
@@ -58,8 +67,11 @@ def per_s(name: str, unit: float = 1.0) -> Column:
     return column
 
 
-def _axis(label: str, form: Form = Form.SHORT) -> Axis:
-    return Axis(label, form=form, from_zero=True)
+def _axis(label: str, form: Form = Form.SHORT, unit: str | None = None) -> Axis:
+    """`unit`: None = of figures that are written short the word that the label begins with."""
+    if form is Form.SHORT and unit is None:
+        unit = label.partition(" ")[0].rstrip(",")
+    return Axis(label, form=form, from_zero=True, unit=unit)
 
 
 MAIN = (
@@ -89,8 +101,12 @@ USED = (
         per_s("server_cpu_s"), "CPU seconds a second that all server processes used together",
     ),
     Chart(
-        "host-cpu", "CPU of the host", _axis("% of all CPUs, whoever used them"),
-        as_is("host_cpu_percent"), "Share of all CPUs that were busy, whoever used them",
+        "host-cpu", "CPU of the host", _axis("% of its CPUs, whoever used them"),
+        as_is("host_cpu_percent"), "Share of the CPUs that were busy on the host that ran the trial, whoever used them",
+    ),
+    Chart(
+        "others-cpu", "CPU of other programs", _axis("% of the CPUs of the host"), as_is("others_cpu_percent"),
+        "Share of the CPUs that programs which are no part of it had on the host that ran the trial",
     ),
     Chart(
         "server-memory", "Memory of the servers", _axis("MiB resident", Form.COUNT),
@@ -119,18 +135,18 @@ USED = (
     ),
     Chart(
         "io-stall", "Waiting for I/O", _axis("% of the time"), as_is("io_stall_percent"),
-        "Share of the time in which some task of the host waited for I/O (pressure-stall information)",
+        "Share of the time in which a task on the host that ran the trial waited for I/O (pressure stalls)",
     ),
     Chart(
         "cpu-stall", "Waiting for a CPU", _axis("% of the time"), as_is("cpu_stall_percent"),
-        "Share of the time in which some task of the host waited for a CPU (pressure-stall information)",
+        "Share of the time in which a task on the host that ran the trial waited for a CPU (pressure stalls)",
     ),
     Chart(
         "loopback", "Over loopback", _axis("MB/s"),
-        per_s("loopback_bytes", 1e6), "Bytes sent over loopback, whoever sent them",
+        per_s("loopback_bytes", 1e6), "Bytes sent over loopback of the host that ran the trial, whoever sent them",
     ),
     Chart(
-        "context-switches", "Context switches of the servers", _axis("a second, all threads", Form.COUNT),
+        "context-switches", "Context switches of the servers", _axis("a second, all threads", Form.COUNT, "a second"),
         per_s("server_context_switches"), "How often a thread of any server was given a CPU, a second",
     ),
 )  # fmt: skip
@@ -146,24 +162,26 @@ RESOURCES = (
     ),
     Chart(
         "client-cpu", "CPU of the load generator", _axis("cores"),
-        per_s("worker_cpu_s"), "CPU seconds a second that the load generator used",
+        per_s("worker_cpu_s"), "CPU seconds a second that the load generator used, of several all together",
     ),
     Chart(
         "client-gc", "GC pauses of the load generator", _axis("ms in each second", Form.MS),
-        as_is("gc_pause_s", 1000.0), "Time that garbage collection stopped the load generator in each second",
+        as_is("gc_pause_s", 1000.0),
+        "Time that garbage collection stopped the load generator in each second, of several the longest",
     ),
     Chart(
         "client-heap", "Heap of the load generator", _axis("MiB used", Form.COUNT),
-        as_is("heap_used_bytes", 1 / MIB), "Heap that the load generator used",
+        as_is("heap_used_bytes", 1 / MIB), "Heap that the load generator used, of several all together",
     ),
     Chart(
         "own-lag", "Lag of the load generator itself", _axis("largest in each second, ms", Form.MS),
         as_is("own_lag_max_ms"),
-        "How late the load generator was by itself, not held back by the system; where large, a trial is INVALID",
+        "How late the load generator was by itself, not held back by the system, of several the latest; where that is "
+        "much of the response, a trial is DOUBTFUL or INVALID", scheduled=True,
     ),
     Chart(
         "blocked", "Producers held back", _axis("s in each second"),
-        as_is("blocked_s"), "Time that producers waited for the system",
+        as_is("blocked_s"), "Time that producers waited for the system, summed over them",
     ),
 )  # fmt: skip
 
@@ -176,7 +194,7 @@ def host_charts(block: Block, details: Details) -> tuple[Chart, ...]:
         Chart(
             f"host-cpu-{column.removeprefix(OF_HOST)}",
             f"CPU of {column.removeprefix(OF_HOST)}",
-            _axis("% of all CPUs, whoever used them"),
+            _axis("% of its CPUs, whoever used them"),
             as_is(column),
             "Share of that host's CPUs that were busy, whoever used them",
         )
@@ -188,15 +206,28 @@ def timelines(block: Block, details: Details, prefix: str, charts: tuple[Chart, 
     """A plot for each chart that has figures; those that are 0 throughout are left out."""
     ids = {system: [result.spec.trial_id for result in block.of(system)] for system in block.systems}
     spans = (*_window(ids, details), *_faults(block))
+    shaded = "Darker: more systems still had the fault." if any(span.inner and not span.label for span in spans) else ""
+    of, reading = context(block.results), " ".join(filter(None, (_reading(block), shaded)))
     charted = [
-        (chart, [line for system, trials in ids.items() for line in _lines(system, trials, details, chart)])
+        (chart, [line for system in block.systems for line in _lines(block, system, details, chart)])
         for chart in charts
+        if not (chart.scheduled and block.closed_loop)
     ]
     return [
-        _plot(chart, f"{prefix}-{chart.name}", series, spans)
+        replace(_plot(chart, f"{prefix}-{chart.name}", series, spans, reading), context=of)
         for chart, series in charted
         if any(value for line in series for value in line.y)
     ]
+
+
+def _reading(block: Block) -> str:
+    """What several lines of one system are, and whose trials are INVALID; "" where there is nothing to say."""
+    trials = {system: len(block.of(system)) for system in block.systems}
+    left_out = [f"{system} {TRIALS_MAX} of {number}" for system, number in trials.items() if number > TRIALS_MAX]
+    lines = "One line for each trial." if max(trials.values(), default=0) > 1 else ""
+    if left_out:
+        lines = f"One line for each trial; the first ones only: {', '.join(left_out)}."
+    return " ".join(filter(None, (lines, invalid_words(block))))
 
 
 def trial_timelines(trial: TrialDetails, system: str, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
@@ -204,19 +235,48 @@ def trial_timelines(trial: TrialDetails, system: str, prefix: str, charts: tuple
     window = _span(trial)
     lines = [(chart, _line(system, "", trial, chart)) for chart in charts]
     spans = () if window is None else (window,)
-    return [_plot(chart, f"{prefix}-{chart.name}", [line], spans) for chart, line in lines if any(line.y)]
+    return [_plot(chart, f"{prefix}-{chart.name}", [line], spans, "") for chart, line in lines if any(line.y)]
 
 
-def _plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[Span, ...]) -> Plot:
+def _plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[Span, ...], reading: str) -> Plot:
+    """`series`: with all their points, of which so many are drawn as fit."""
     x = Axis("seconds since measuring began" if spans else "seconds since load began", form=Form.SECOND)
     parts = []
     for line in series:
         known = [value for value in line.y if value is not None]
         if known:
-            middle, largest = (chart.axis.text(reduce(known)) for reduce in (median, max))
-            parts.append(f"{line.name}: median {middle}, largest {largest}")
+            middle, largest = chart.axis.text(median(known)), chart.axis.with_unit(max(known))
+            # Of rows that stand for several seconds the largest is known, and nothing of a middle.
+            whole = _row_s(line) < _ROWS_APART_S
+            name = line.name
+            parts.append(f"{name}: median {middle}, largest {largest}" if whole else f"{name}: largest {largest}")
     description = f"{chart.meaning}. {'; '.join(parts)}.{_fault_words(spans)}"
-    return Plot(plot_id, chart.title, description, x, chart.axis, tuple(series), spans)
+    said = " ".join(filter(None, (reading, _thinned_words(series))))
+    return Plot(plot_id, chart.title, description, x, chart.axis, tuple(map(_thin, series)), spans, reading=said)
+
+
+_ROWS_APART_S = 1.5
+"""Rows of seconds that are further apart than this stand for several of them (see `store.tables.condensed`)."""
+
+
+def _row_s(line: Series) -> float:
+    """How far apart its points are."""
+    apart = [after - before for before, after in pairwise(line.x)]
+    return median(apart) if apart else 0.0
+
+
+def _thin(line: Series) -> Series:
+    x, y = thinned(line.x, line.y, POINTS_MAX)
+    return replace(line, x=x, y=y)
+
+
+def _thinned_words(series: Sequence[Series]) -> str:
+    """Of how long stretches only two values are drawn; "" where each second has its own point."""
+    step_s = max(
+        (_row_s(line) * max(thinning(line.y, POINTS_MAX), 2 if _row_s(line) > _ROWS_APART_S else 1) for line in series),
+        default=0.0,
+    )
+    return f"Of each {duration(round(step_s))} the least and the largest value." if step_s > _ROWS_APART_S else ""
 
 
 def _fault_words(spans: tuple[Span, ...]) -> str:
@@ -252,12 +312,18 @@ def _marks(made: Sequence[FaultResult]) -> list[Span]:
     return found
 
 
-def _lines(system: str, trials: list[str], details: Details, chart: Chart) -> list[Series]:
-    several = len(trials) > 1
+def _lines(block: Block, system: str, details: Details, chart: Chart) -> list[Series]:
+    results = block.of(system)
     return [
-        _line(system, f"trial {number}" if several else "", details[name], chart)
-        for number, name in enumerate(trials[:TRIALS_MAX], 1)
+        _line(system, _trial_label(result, number if len(results) > 1 else 0), details[result.spec.trial_id], chart)
+        for number, result in enumerate(results[:TRIALS_MAX], 1)
     ]
+
+
+def _trial_label(result: MeasuredResult, number: int) -> str:
+    """Which of several trials it is (0 = the only one), and that its figures may not be used."""
+    invalid = Validity.INVALID.shown if result.validity is Validity.INVALID else ""
+    return ", ".join(filter(None, (f"trial {number}" if number else "", invalid)))
 
 
 def _line(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
@@ -267,8 +333,22 @@ def _line(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
 
 
 def _series(system: str, label: str, rows: Sequence[Mapping[str, Any]], zero_ns: int, chart: Chart) -> Series:
+    """Every value, with a gap where seconds are missing: nobody knows what was there."""
     at = [(row["from_mono_ns"] - zero_ns) / _NS_PER_S for row in rows]
-    return Series(system, label, *thinned(at, [chart.column(row) for row in rows], POINTS_MAX))
+    x, y = list(at), [chart.column(row) for row in rows]
+    for place in reversed(_gaps(at)):
+        x.insert(place, (at[place - 1] + at[place]) / 2)
+        y.insert(place, None)
+    return Series(system, label, tuple(x), tuple(y))
+
+
+def _gaps(at: Sequence[float]) -> list[int]:
+    """Places before which seconds are missing: much further from the one before than that and the next are apart.
+
+    Rows of a trial of hours stand for stretches of seconds, which may differ: that alone is no gap.
+    """
+    apart = [later - earlier for earlier, later in pairwise(at)]
+    return [place for place in range(2, len(at) - 1) if apart[place - 1] > _GAP * max(apart[place - 2], apart[place])]
 
 
 def _span(trial: TrialDetails) -> Span | None:
@@ -278,21 +358,31 @@ def _span(trial: TrialDetails) -> Span | None:
 
 
 def _window(ids: Mapping[str, list[str]], details: Details) -> tuple[Span, ...]:
-    """The measured window; trials of one block are measured equally long."""
-    spans = (_span(details[name]) for trials in ids.values() for name in trials)
-    return tuple(filter(None, spans))[:1]
+    """The measured window; of trials that were not measured equally long, as late readers are, where it begins."""
+    spans = [span for trials in ids.values() for name in trials if (span := _span(details[name])) is not None]
+    ends = [span.end for span in spans]
+    if spans and max(ends) - min(ends) >= _APART_S:
+        return (Span(0.0, 0.0, "measuring begins"),)
+    return tuple(spans[:1])
 
 
 CHASE = (
     Chart(
-        "backlog", "Backlog while readers catch up", _axis("messages, largest of the late readers", Form.COUNT),
+        "backlog", "Backlog while readers catch up",
+        _axis("messages, largest of the late readers", Form.COUNT, "messages"),
         as_is("late_backlog_msgs"), "Messages yet to be read",
     ),
     Chart(
         "reading", "Reading rate of late readers", _axis("received by late readers, msg/s", Form.COUNT),
         per_s("late_received_msgs"), "Messages read in each second",
     ),
-    *MAIN,
+    *(chart for chart in MAIN if chart.name != "end-to-end"),
+    Chart(
+        "end-to-end", "End-to-end latency over time", Axis("end-to-end p99 of each second, ms", Scale.LOG, Form.MS),
+        as_is("prompt_end_to_end_p99_ms"),
+        "p99 of the end-to-end latency in each second, of the slowest subscription, late readers left out beside "
+        "others",
+    ),
 )  # fmt: skip
 
 
@@ -308,11 +398,20 @@ def chase_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
         if series:
             description = f"{chart.meaning}; 0 is when the late readers begin. {_chase_ends(series, chart.axis)}."
             x = Axis("seconds since late readers began", form=Form.SECOND)
-            spans = _chase_phases(block, details)
-            found.append(
-                Plot(f"{prefix}-chase-{chart.name}", chart.title, description, x, chart.axis, tuple(series), spans)
-            )
+            spans, plot_id = _chase_phases(block, details), f"{prefix}-chase-{chart.name}"
+            of_readers = _reader_words(block) if chart.name == "end-to-end" else ""
+            said = " ".join(filter(None, (_reading(block), of_readers, _thinned_words(series))))
+            plot = Plot(plot_id, chart.title, description, x, chart.axis, tuple(map(_thin, series)), spans)
+            found.append(replace(plot, context=context(block.results), reading=said))
     return found
+
+
+def _reader_words(block: Block) -> str:
+    """Whose end-to-end times a picture of late readers has."""
+    others = all(load.spec.late and load.spec.late.subscriptions < len(load.subscriptions) for load in block.loads)
+    return (
+        "Of the slowest reader that is not late." if others else "Late readers' times hold how long they had to wait."
+    )
 
 
 def _chase_lines(block: Block, system: str, details: Details, chart: Chart) -> Iterator[Series]:
@@ -324,7 +423,7 @@ def _chase_lines(block: Block, system: str, details: Details, chart: Chart) -> I
             continue
         names = frozenset(late_names(len(result.subscriptions), result.spec.late))
         rows = [_with_late(row, names) for row in trial.seconds]
-        yield _series(system, f"trial {number}" if len(results) > 1 else "", rows, zero_ns, chart)
+        yield _series(system, _trial_label(result, number if len(results) > 1 else 0), rows, zero_ns, chart)
 
 
 def began_ns(trial: TrialDetails) -> int | None:
@@ -333,10 +432,14 @@ def began_ns(trial: TrialDetails) -> int | None:
 
 
 def _with_late(row: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    """A row of the seconds with what late readers received and have yet to."""
-    late = [subscription for subscription in row.get("subscriptions") or () if subscription["name"] in names]
+    """A row of the seconds with what late readers received and have yet to, and the times of the others."""
+    subscriptions = row.get("subscriptions") or ()
+    late = [subscription for subscription in subscriptions if subscription["name"] in names]
+    prompt = [subscription for subscription in subscriptions if subscription["name"] not in names]
+    times = [time for subscription in prompt if (time := subscription.get("end_to_end_p99_ms")) is not None]
     return {
         **row,
+        "prompt_end_to_end_p99_ms": max(times, default=None) if prompt else row.get("end_to_end_p99_ms"),
         "late_backlog_msgs": max((subscription["backlog_msgs"] for subscription in late), default=None),
         "late_received_msgs": sum(subscription["received_msgs"] for subscription in late),
     }
@@ -358,10 +461,10 @@ def _chase_phases(block: Block, details: Details) -> tuple[Span, ...]:
                 (time_ns - zero_ns) / _NS_PER_S for time_ns in (own[0]["from_mono_ns"], own[-1]["until_mono_ns"])
             )
             # Shaded and unshaded by turns, so that neighbours can be told apart.
-            spans.append(Span(begin, end if phase == DURING else begin, "" if phase == BEFORE else str(phase)))
+            spans.append(Span(begin, end if phase == DURING else begin, str(phase)))
     return tuple(spans)
 
 
 def _chase_ends(series: Sequence[Series], axis: Axis) -> str:
     known = [(line.name, [value for value in line.y if value is not None]) for line in series]
-    return "; ".join(f"{name}: largest {axis.text(max(y))}, at the end {axis.text(y[-1])}" for name, y in known)
+    return "; ".join(f"{name}: largest {axis.text(max(y))}, at the end {axis.with_unit(y[-1])}" for name, y in known)

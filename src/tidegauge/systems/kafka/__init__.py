@@ -7,20 +7,22 @@ from functools import partial
 from pathlib import Path
 
 from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
-from tidegauge.distribution.resolve import provision, provision_directory
+from tidegauge.distribution.resolve import fetched, jars_in, provision, provision_directory
 from tidegauge.durability import levels_for_nodes
 from tidegauge.fleet.api import Host
 from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, number_of
 from tidegauge.model.workload import Workload
+from tidegauge.places import expanded
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
-from tidegauge.systems.kafka import deployment, fairness, level
+from tidegauge.systems.kafka import deployment, fairness, level, settings
 from tidegauge.systems.kafka.deployment import ZOOKEEPER_HEAP_MB, ZOOKEEPER_OUTSIDE_HEAP_MB, needs_zookeeper
 from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
 from tidegauge.systems.kafka.metrics import METRICS, fetch_agent, find_agent
+from tidegauge.systems.server_settings import ServerSettings
 
 DEFAULT_VERSION = "4.3.1"
 VERIFIED = ("4.3.1", "4.4.0", "3.9.2")
@@ -92,6 +94,7 @@ class KafkaSystem(System):
     attach_rules = RULES
     metrics = METRICS
     spaces_in_paths = True
+    reserved_settings = settings.RESERVED
 
     # What the folder's other modules know, as `System` asks it.
     attach = staticmethod(attach)
@@ -103,6 +106,11 @@ class KafkaSystem(System):
     hazards = staticmethod(fairness.hazards)
     subscription_problem = staticmethod(fairness.subscription_problem)
 
+    def server_settings(self, version: str) -> ServerSettings | None:
+        """See `System.server_settings`."""
+        jars = jars_in(expanded(version)) if "/" in version else fetched(recipe(version))
+        return settings.server_settings(jars) if jars else None
+
     def tools(self) -> Sequence[Path]:
         """See `System.tools`."""
         agent = find_agent()
@@ -112,7 +120,7 @@ class KafkaSystem(System):
         """See `System.provision`."""
         fetch_agent(report)
         if "/" in version:
-            return provision_directory(self.name, Path(version).expanduser(), JAR_PATTERN, JAVA_MIN)
+            return provision_directory(self.name, expanded(version), JAR_PATTERN, JAVA_MIN)
         return provision(recipe(version), report)
 
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:

@@ -168,7 +168,7 @@ LEADERS = "leaders.by.partition"
 def incomplete(settings: Sequence[Setting], nodes: int) -> str:
     """What is still missing: brokers that have not joined, partitions without a leader, replicas out of sync."""
     brokers = value_of(settings, "cluster", "brokers")
-    if brokers.isdigit() and int(brokers) < nodes:
+    if brokers.isdecimal() and int(brokers) < nodes:
         return f"{brokers} of {nodes} brokers have joined"
     for scope in dict.fromkeys(s.scope for s in settings if s.scope.startswith("topic ")):
         leaders = value_of(settings, scope, "leaders.by.broker").split(", ")
@@ -177,14 +177,14 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
             return f"{scope}: {leaderless[0]} partitions have no leader"
         in_sync, copies = (value_of(settings, scope, name) for name in ("in.sync.replicas", "replication.factor"))
         lowest = copies.partition("-")[0]
-        if in_sync.isdigit() and lowest.isdigit() and int(in_sync) < int(lowest):
+        if in_sync.isdecimal() and lowest.isdecimal() and int(in_sync) < int(lowest):
             return f"{scope}: {in_sync} of {copies} replicas are in sync"
     return ""
 
 
 def leaders(settings: Sequence[Setting]) -> Mapping[str, int]:
     """By "topic-partition", the broker that leads it; without those that have no leader."""
-    return {place: int(leader) for place, leader in listed(settings, LEADERS) if leader.isdigit()}
+    return {place: int(leader) for place, leader in listed(settings, LEADERS) if leader.isdecimal()}
 
 
 FORMAT_S_MAX = 120.0

@@ -24,12 +24,13 @@ from tidegauge.fairness import (
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import Severity
 from tidegauge.model.workload import SubscriptionType
-from tidegauge.systems.kafka.level import client_acks
+from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, NEVER, UNCLEAN, client_acks
 
 SHARE_GROUPS_SINCE = (4, 2)
 """Share groups are ready for production from here on (KIP-932; upgrade notes of 4.2)."""
-SHARE_LOCKS = 2000
-"""Default of group.share.partition.max.record.locks in 4.2."""
+SHARE_LOCKS = "group.share.partition.max.record.locks"
+SHARE_LOCKS_DEFAULT = "2000"
+"""In 4.2."""
 
 
 def subscription_problem(kind: SubscriptionType, version: str, choice: LevelChoice, existing: bool) -> str:
@@ -49,10 +50,11 @@ def subscription_problem(kind: SubscriptionType, version: str, choice: LevelChoi
 def subscription_hazard(case: Case) -> Iterator[Hazard]:
     """What only Kafka does with subscriptions of the workload's type."""
     if case.workload.subscription_type is SubscriptionType.SHARED:
+        locks = next((value for _, value in case.server("broker", SHARE_LOCKS)), SHARE_LOCKS_DEFAULT)
         yield Hazard(
             "shared-subscriptions",
-            f"has share groups: each partition has at most {SHARE_LOCKS:,} records under way for a group "
-            "(group.share.partition.max.record.locks), and what became of each is kept in an internal topic",
+            f"has share groups: each partition has at most {number(locks) or 0:,.0f} records under way for a group "
+            f"({SHARE_LOCKS}), and what became of each is kept in an internal topic",
             "systems share out a subscription's messages in different ways, with bounds of their own",
             NO_FIGURE,
             "KIP-932; documentation of Kafka 4.2",
@@ -61,11 +63,10 @@ def subscription_hazard(case: Case) -> Iterator[Hazard]:
         )
 
 
-NEVER = str(2**63 - 1)
-"""What Kafka's flush settings are by default: after so many messages, or ms."""
-
 REQUESTS = 5
 RECORD_OVERHEAD_BYTES = 128
+UNCOMPRESSED = "uncompressed"
+"""What brokers call a codec that is none."""
 FLUSH_OF_BROKER = ("log.flush.interval.messages", "log.flush.interval.ms")
 FLUSH_OF_TOPIC = ("flush.messages", "flush.ms")
 LEVELS_WITHOUT_FSYNC = (2, 4)
@@ -83,7 +84,7 @@ JUDGED_CLIENT = frozenset(
         "max.partition.fetch.bytes",
     }
 )
-JUDGED_SERVER = frozenset({*FLUSH_OF_BROKER, "compression.type"})
+JUDGED_SERVER = frozenset({*FLUSH_OF_BROKER, FLUSH_SCHEDULER, UNCLEAN, "compression.type"})
 
 
 def client_facts(case: Case) -> ClientFacts:
@@ -111,26 +112,50 @@ def client_facts(case: Case) -> ClientFacts:
 
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
-    rules = (_flush, _requests, _acks, _idempotence, _recompression, _waits, subscription_hazard)
+    rules = (_flush, _unclean, _requests, _acks, _idempotence, _recompression, _waits, subscription_hazard)
     return [hazard for rule in rules for hazard in rule(case)]
 
 
 def _flush(case: Case) -> Iterator[Hazard]:
     """An fsync that the level does not ask for."""
+    looked_for = _is_looked_for(case)
     flushed = [
         (name, value)
         for name, value in (*case.server("broker", *FLUSH_OF_BROKER), *case.server("topic", *FLUSH_OF_TOPIC))
-        if value not in ("", NEVER)
+        if value not in ("", str(NEVER)) and (looked_for or not name.endswith(".ms"))
     ]
     if flushed and case.choice.level in LEVELS_WITHOUT_FSYNC:
         yield Hazard(
             "hidden-flush",
             shown(flushed),
-            f"level {case.choice.level} needs no fsync, yet Kafka does some; the others leave it to the kernel",
+            f"level {case.choice.level} needs no fsync, yet by these Kafka does some",
             "with an fsync per batch Kafka did a third to a fifth at batches of 1 and 10 KB (figure 2); with "
             "flush.messages=1 publish p99 was 58.8 instead of 8.47 ms (tables 2-2, 2-4)",
             f"{CONFLUENT_2020}; {STREAMNATIVE_2020}",
             f"remove {' and '.join(name for name, _ in flushed)}, or compare at level 1 or 3",
+        )
+
+
+def _is_looked_for(case: Case) -> bool:
+    """Whether brokers flush by time at all; so they do where they don't say that they don't."""
+    looked = [value for _, value in case.server("broker", FLUSH_SCHEDULER)]
+    if not looked and case.in_force is None:
+        return False
+    return not looked or any(value != str(NEVER) for value in looked)
+
+
+def _unclean(case: Case) -> Iterator[Hazard]:
+    """A majority that may be passed over."""
+    values = (*case.server("broker", UNCLEAN), *case.server("topic", UNCLEAN))
+    if case.choice.level in LEVELS_WITH_COPIES and any(value == "true" for _, value in values):
+        yield Hazard(
+            "unclean-election",
+            f"{UNCLEAN}=true",
+            "a replica that is not in sync may be made leader: then what a majority acknowledged is lost, which the "
+            f"other systems' level {case.choice.level} rules out",
+            NO_FIGURE,
+            "Kafka's topic configuration",
+            f"remove {UNCLEAN} from the system's `settings`, or set it to false on the cluster",
         )
 
 
@@ -185,28 +210,36 @@ def _idempotence(case: Case) -> Iterator[Hazard]:
 
 
 def _recompression(case: Case) -> Iterator[Hazard]:
+    """Brokers that store batches in another way than producers sent them."""
+    sent = (case.client("producer", "compression.type") or case.workload.client.compression.value).lower()
     codecs = {
         value
         for _, value in (*case.server("broker", "compression.type"), *case.server("topic", "compression.type"))
-        if value not in ("", "producer")
+        if value not in ("", "producer", UNCOMPRESSED if sent == "none" else sent)
     }
     if codecs:
+        packs = codecs != {UNCOMPRESSED}
+        first = "remove compression.type from the system's `settings`"
+        if case.is_of_others("compression.type"):
+            first = "set compression.type to producer on the cluster"
         yield Hazard(
             "server-compression",
             f"compression.type={'/'.join(sorted(codecs))} on its servers",
-            "the brokers compress again what producers sent: less for the disk, more for the CPU",
+            "the brokers compress by themselves what producers sent: less for the disk, more for the CPU"
+            if packs
+            else "the brokers unpack what producers sent: more for the disk and for the CPU",
             NO_FIGURE,
             "Kafka's broker configuration",
-            "remove compression.type from the system's `settings`, or set the workload's `compression` for all",
+            f"{first}, or set the workload's `compression` for all",
         )
 
 
 def _waits(case: Case) -> Iterator[Hazard]:
-    if case.choice.level in LEVELS_WITH_COPIES:
+    if case.choice.level in LEVELS_WITH_COPIES and case.client("producer", "acks") not in ("0", "1"):
         yield Hazard(
             "in-sync-replicas",
             "acks=all waits for every replica that is in sync",
-            "the other systems wait for the second copy of three: Kafka waits for the slowest of all",
+            "where another system waits for a majority of the copies, Kafka waits for the slowest of all",
             f"{NO_FIGURE} for this alone",
             "Kafka's producer configuration",
             "nothing to set: read Kafka's higher percentiles with it in mind",

@@ -1,20 +1,40 @@
 """Kafka's settings for each durability level, and the level that settings in force really give. Pure.
 
 Source: Kafka's broker and topic configuration. A broker acknowledges a produce request after its leader has appended
-the batch and, with acks=all, every in-sync replica has it. `flush.messages=1` makes each append fsync the segment
-before that; by default nothing is fsynced before an acknowledgement.
+the batch and, with acks=all, every in-sync replica has it, of which there are at least min.insync.replicas.
+`flush.messages=1` makes each append fsync the segment before that; by default nothing is fsynced before an
+acknowledgement.
+
+A log is flushed by time only where a broker looks for it: `flush.ms` is compared with the age of what is not flushed
+every log.flush.scheduler.interval.ms, which is never by default, and first half a minute after the broker's start.
+
+Other products speak Kafka's protocol and report some of its settings, or settings of their own. What is not reported
+is unknown here, and where a product's own setting decides no level is derived at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from tidegauge.durability import finding_of, level_of
+from tidegauge.durability import Part, find_level, grouped, is_majority, no_level
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.server import Setting, scopes_of
+from tidegauge.model.server import Setting, by_scope
 
 SYNC_TOPIC_SETTINGS: Mapping[str, str] = {"flush.messages": "1", "flush.ms": "0"}
 REPLICAS_FOR_MAJORITY = 2
+"""Of the three copies that Tidegauge gives a topic."""
+NEVER = 2**63 - 1
+"""What Kafka's flush settings are by default: after so many messages, or ms."""
+MIN_IN_SYNC, COPIES = "min.insync.replicas", "replication.factor"
+UNCLEAN = "unclean.leader.election.enable"
+FLUSH_SCHEDULER = "log.flush.scheduler.interval.ms"
+"""How often brokers look whether a log is to be flushed by time; the first time 30 s after their start."""
+_OTHERWISE = {
+    "diskless.enable": "what is acknowledged is in object storage, of which no level is derived",
+    "write.caching": "it is no setting of Apache Kafka, and what an acknowledgement means there is not known",
+}
+"""Topic settings of other products that decide instead of Kafka's own, and what follows."""
 
 
 def topic_settings(choice: LevelChoice) -> Mapping[str, str]:
@@ -28,49 +48,121 @@ def client_acks(choice: LevelChoice, nodes: int) -> str:
 
 
 def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
-    """What level these effective settings give."""
-    topics = scopes_of(settings)
-    if not topics:
-        return LevelFinding(None, (), ("no settings of any topic were read back, so the level is unknown",))
-    reasons, unsynced = _local_sync(settings, topics)
-    replicated, replication_reason = _replication(settings, topics, choice, nodes)
-    if any(s.name == "acks" and s.value == "0" for s in settings):
+    """What level these effective settings give. The weakest topic decides."""
+    given = {s.value for s in settings if s.scope == "producer" and s.name == "acks"}
+    if "0" in given:
         return LevelFinding(None, (), ("acks=0: the producer waits for no acknowledgement at all",))
-    level = level_of(replication_sync=replicated, local_sync=not unsynced)
-    culprits = [*unsynced] if choice.level in (1, 3) else [] if unsynced else ["flush.messages=1 on every topic"]
-    if replicated != (choice.level in (1, 2)):
-        culprits.append(replication_reason)
-    return finding_of(level, choice, (*reasons, replication_reason), culprits)
+    topics = by_scope(settings)
+    if not topics:
+        return no_level("no settings of any topic were read back")
+    # Where nobody produces, what a producer at this level would wait for.
+    acks = "one" if "1" in given else "all" if given else client_acks(choice, nodes)
+    brokers = by_scope(settings, "broker ")
+    replication = [Part(topic, *_replication(_Topic(values), acks, nodes)) for topic, values in topics.items()]
+    local = [_local_sync(topic, _Topic(values)) for topic, values in topics.items()]
+    caveats = [(topic, words) for topic, values in topics.items() for words in _caveats(_Topic(values), acks, brokers)]
+    return find_level(choice, replication, local, caveats=grouped(caveats))
 
 
-def _local_sync(settings: Sequence[Setting], topics: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Of each topic whether it is fsynced before the acknowledgement, and the settings that prevent it."""
-    reasons, culprits = [], []
-    for topic in topics:
-        value = next((s.value for s in settings if s.scope == topic and s.name == "flush.messages"), None)
-        if value == "1":
-            reasons.append(f"{topic}: flush.messages=1, so each append is fsynced before it is acknowledged")
-        else:
-            reasons.append(f"{topic}: flush.messages={value}, so an acknowledged message may be in memory only")
-            culprits.append(f"{topic}: flush.messages={value}")
-    return reasons, culprits
+@dataclass(frozen=True)
+class _Topic:
+    """What was reported of a topic, by name."""
+
+    values: Mapping[str, str]
+
+    def number(self, name: str) -> int | None:
+        """A setting that is a number; None if it was not reported as one."""
+        text = self.values.get(name, "")
+        return int(text) if text.isdecimal() else None
+
+    @property
+    def copies(self) -> tuple[int, int] | None:
+        """The fewest and the most copies of its partitions ("2-3"); None if they were not reported."""
+        least, _, most = self.values.get(COPIES, "").partition("-")
+        numbers = least, most or least
+        return (int(numbers[0]), int(numbers[1])) if all(number.isdecimal() for number in numbers) else None
+
+    def otherwise(self) -> str:
+        """Why Kafka's own settings don't decide here; "" if they do."""
+        for name, why in _OTHERWISE.items():
+            value = self.values.get(name, "")
+            if value and not (name == "diskless.enable" and value == "false"):
+                return f"{name}={value}: {why}"
+        return ""
 
 
-def _replication(
-    settings: Sequence[Setting], topics: Sequence[str], choice: LevelChoice, nodes: int
-) -> tuple[bool, str]:
-    """Whether an acknowledgement waits for a second copy on every topic, and the settings that say so."""
+def _local_sync(topic: str, found: _Topic) -> Part:
+    """Whether a topic is fsynced before the acknowledgement."""
+    if other := found.otherwise():
+        return Part(topic, None, other)
+    value = found.values.get("flush.messages", "")
+    if not value.isdecimal():
+        return Part(topic, None, f"flush.messages is {f'{value!r}' if value else 'not reported'}")
+    if value == "1":
+        words = "so each append is fsynced before it is acknowledged"
+        return Part(topic, True, f"flush.messages=1, {words}", "flush.messages=1")
+    words = "so an acknowledged message may be in memory only"
+    return Part(topic, False, f"flush.messages={value}, {words}", f"flush.messages={value}")
+
+
+def _replication(found: _Topic, acks: str, nodes: int) -> tuple[bool | None, str]:
+    """Whether an acknowledgement waits for a majority of a topic's copies, and the settings that say so."""
+    if other := found.otherwise():
+        return None, other
     if nodes < REPLICAS_FOR_MAJORITY:
         return False, "one node: there is no second copy"
-    in_sync, copies = _lowest(settings, topics, "min.insync.replicas"), _lowest(settings, topics, "replication.factor")
-    given = {s.value for s in settings if s.scope == "producer" and s.name == "acks"}
-    acks = "one" if "1" in given else "all" if given else client_acks(choice, nodes)
-    reason = f"acks={acks}, min.insync.replicas={in_sync}, replication.factor={copies} over {nodes} nodes"
-    enough = (in_sync or 1) >= REPLICAS_FOR_MAJORITY and (copies is None or copies >= REPLICAS_FOR_MAJORITY)
-    return acks == "all" and enough, reason
+    in_sync, copies = found.number(MIN_IN_SYNC), found.copies
+    shown = {MIN_IN_SYNC: found.values.get(MIN_IN_SYNC), COPIES: found.values.get(COPIES)}
+    words = f"acks={acks}, {', '.join(f'{name}={value}' for name, value in shown.items() if value)} over {nodes} nodes"
+    if acks != "all" or in_sync == 1 or (copies and copies[0] == 1):
+        return False, words
+    missing = [name for name, value in ((MIN_IN_SYNC, in_sync), (COPIES, copies)) if value is None]
+    if in_sync is None or copies is None:
+        return None, f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not reported ({words})"
+    if is_majority(in_sync, copies[1]):
+        return True, words
+    return False, f"{words}: {in_sync} of {copies[1]} copies are no majority"
 
 
-def _lowest(settings: Sequence[Setting], topics: Sequence[str], name: str) -> int | None:
-    """The lowest value of a setting over the topics; None if it was not read back for any."""
-    values = [s.value.partition("-")[0] for s in settings if s.name == name and s.scope in topics]
-    return min((int(value) for value in values if value.isdigit()), default=None)
+def _caveats(found: _Topic, acks: str, brokers: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """What must be read with the level of a topic."""
+    if found.otherwise():
+        return
+    copies, in_sync = found.copies, found.number(MIN_IN_SYNC)
+    if found.values.get(UNCLEAN) == "true" and (copies is None or copies[1] > 1):
+        yield (
+            f"{UNCLEAN}=true: a replica that is not in sync may be made leader, and what it lacks is lost, "
+            "although it was acknowledged"
+        )
+    if acks == "all" and copies and in_sync and in_sync == copies[0] > 1:
+        yield f"{MIN_IN_SYNC}={in_sync} of {copies[0]} copies: one node that is lost stops writes"
+    if found.values.get("remote.storage.enable") == "true":
+        yield "remote.storage.enable=true: older segments are in remote storage, and the level is that of newer ones"
+    flush = found.number("flush.messages")
+    if flush is not None and 1 < flush < NEVER:
+        yield f"flush.messages={flush}: at most {flush:,} acknowledged messages of a partition are in memory only"
+    if flush != 1:
+        yield from _time_window(found, brokers)
+
+
+def _time_window(found: _Topic, brokers: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """For how long an acknowledged message may be in memory only, where a flush by time is set."""
+    flush_ms = found.number("flush.ms")
+    if flush_ms is None or flush_ms >= NEVER:
+        return
+    looked = [values.get(FLUSH_SCHEDULER, "") for values in brokers.values()]
+    if not looked or not all(value.isdecimal() for value in looked):
+        yield f"flush.ms={flush_ms}: whether brokers look for it is not known ({FLUSH_SCHEDULER} is not reported)"
+        return
+    every_ms = max(map(int, looked))
+    looking = sum(int(value) < NEVER for value in looked)
+    if not looking:
+        yield f"flush.ms={flush_ms} has no effect: brokers never look for it ({FLUSH_SCHEDULER} is not set)"
+        return
+    if looking < len(looked):
+        yield f"flush.ms={flush_ms}: only {looking} of {len(looked)} brokers look for it ({FLUSH_SCHEDULER})"
+        return
+    yield (
+        f"flush.ms={flush_ms}: at most {flush_ms + every_ms:,} ms of acknowledged messages are in memory only, from "
+        f"half a minute after a broker's start on (brokers look for it every {every_ms:,} ms)"
+    )

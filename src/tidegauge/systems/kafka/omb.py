@@ -10,16 +10,15 @@ from typing import Annotated
 from pydantic import Field
 
 from tidegauge.config.source import Source, validate
-from tidegauge.durability import NODES_FOR_REPLICATION, level_of
+from tidegauge.durability import NODES_FOR_REPLICATION, is_majority, level_of
 from tidegauge.errors import nearest
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, Compression
-from tidegauge.systems.attach import TlsChoice
-from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
+from tidegauge.systems.attach import TlsChoice, holds_secret, names_secret
+from tidegauge.systems.kafka.level import FLUSH_SCHEDULER, MIN_IN_SYNC, REPLICAS_FOR_MAJORITY
 from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
 
 TOPIC, COMMON, PRODUCER, CONSUMER = "topicConfig", "commonConfig", "producerConfig", "consumerConfig"
-MIN_IN_SYNC = "min.insync.replicas"
 _BATCH_BYTES, _LINGER_MS = 16_384, 5
 """Defaults of the client where a file leaves them out (kafka-clients 4)."""
 
@@ -27,6 +26,8 @@ _OF_BOTH_CLIENTS = (
     "client.dns.lookup",
     "connections.max.idle.ms",
     "metadata.max.age.ms",
+    "metadata.recovery.rebootstrap.trigger.ms",
+    "metadata.recovery.strategy",
     "receive.buffer.bytes",
     "reconnect.backoff.max.ms",
     "reconnect.backoff.ms",
@@ -36,7 +37,8 @@ _OF_BOTH_CLIENTS = (
     "send.buffer.bytes",
     "socket.connection.setup.timeout.ms",
 )
-_OF_CONSUMERS = ("default.api.timeout.ms",)
+_RACK = "client.rack"
+_OF_CONSUMERS = (_RACK, "default.api.timeout.ms")
 _COMMON_KEYS = ["bootstrap.servers", "client.id", "security.protocol", *_OF_BOTH_CLIENTS, *_OF_CONSUMERS]
 _SET_HERE = {
     "bootstrap.servers": "it belongs into commonConfig",
@@ -47,7 +49,24 @@ _SET_HERE = {
     "group.id": "every subscription has a group of its own",
     "transactional.id": "no transactions are measured",
 }
+_OF_LEVEL = (MIN_IN_SYNC, "flush.messages", "flush.ms")
+_OF_TOPICS = (*_OF_LEVEL, "retention.bytes", "retention.ms", "segment.bytes", "segment.ms")
+_OF_OTHER_CLUSTERS = {
+    "diskless.enable": "Apache Kafka has no such setting",
+    "remote.storage.enable": "brokers that are started here have no remote storage",
+    "local.retention.bytes": "brokers that are started here have no remote storage",
+    "local.retention.ms": "brokers that are started here have no remote storage",
+}
+"""Topic settings that a cluster of others may know, and why brokers of our own don't."""
+_NUMBERS = re.compile(r"(messages|replicas|bytes|ms)$")
 _SECURITY = re.compile(r"(sasl|ssl|security)\.")
+_KEY_STORE, _TRUST_STORE, _HOST_CHECK = "ssl.keystore", "ssl.truststore", "ssl.endpoint.identification.algorithm"
+_TLS_KEYS = (
+    _HOST_CHECK,
+    *(f"{store}.{part}" for store in (_KEY_STORE, _TRUST_STORE) for part in ("location", "type")),
+)
+"""Paths and switches of encryption that are no secrets, and so may stand in a file that is copied into the run."""
+_ZONE = "{zone.id}"
 _SEPARATOR = re.compile(r"\s*[=:]\s*|\s+")
 
 
@@ -90,37 +109,68 @@ class _Reader:
 
     def number(self, block: str, settings: dict[str, str], key: str, default: int) -> int:
         text = settings.pop(key, str(default))
-        if not text.isdigit():
+        if not text.isdecimal():
             self.refuse(block, key, f"'{text}': must be a whole number")
             return default
         return int(text)
 
-    def topic(self, settings: dict[str, str], replication: int) -> tuple[bool, int | None]:
-        """Whether each append is fsynced, and min.insync.replicas if given."""
-        known = [MIN_IN_SYNC, "flush.messages", "flush.ms"]
-        for key in settings:
+    def topic(self, settings: dict[str, str], replication: int) -> dict[str, str]:
+        """Checks topicConfig: what topics are made with, each a whole number but the two that switch something on."""
+        known = [*_OF_TOPICS, *_OF_OTHER_CLUSTERS]
+        for key, value in settings.items():
             if key not in known:
-                only = f"topics are made with the settings of a durability level only{nearest(key, known)}"
-                self.refuse(TOPIC, key, f"{only}: {', '.join(known)}")
-        flush = settings.get("flush.messages")
-        if flush not in (None, "1"):
-            self.refuse(TOPIC, "flush.messages", f"'{flush}': an fsync now and then is no level; 1, or leave it out")
-        if settings.get("flush.ms", "0") != "0" or ("flush.ms" in settings and flush != "1"):
-            self.refuse(TOPIC, "flush.ms", "must be 0 beside flush.messages=1: an fsync by time is no level")
-        if MIN_IN_SYNC not in settings:
-            return flush == "1", None
-        in_sync = self.number(TOPIC, settings, MIN_IN_SYNC, 1)
-        if in_sync not in (1, REPLICAS_FOR_MAJORITY):
-            self.refuse(TOPIC, MIN_IN_SYNC, f"'{in_sync}': levels need 1, or 2 for a majority of three")
-        elif in_sync > replication:
-            self.refuse(TOPIC, MIN_IN_SYNC, f"'{in_sync}' is above replicationFactor ({replication})")
-        return flush == "1", in_sync
+                self.refuse(
+                    TOPIC, key, f"is none of the settings that topics are made with{nearest(key, known)}: {known}"
+                )
+            elif self.managed and key in _OF_OTHER_CLUSTERS:
+                self.refuse(TOPIC, key, f"{_OF_OTHER_CLUSTERS[key]}: attach to a cluster that has, without --managed")
+            elif _NUMBERS.search(key) and not value.removeprefix("-").isdecimal():
+                self.refuse(TOPIC, key, f"'{value}': must be a whole number")
+            elif not _NUMBERS.search(key) and value not in ("true", "false"):
+                self.refuse(TOPIC, key, f"'{value}': must be true or false")
+        in_sync = settings.get(MIN_IN_SYNC, "1")
+        if in_sync.isdecimal() and not 1 <= int(in_sync) <= replication:
+            bound = f"is above replicationFactor ({replication})" if int(in_sync) else "must be at least 1"
+            self.refuse(TOPIC, MIN_IN_SYNC, f"'{in_sync}' {bound}")
+        return settings
+
+    def topic_notes(self, topic: Mapping[str, str], copies: int, acks_all: bool) -> None:
+        """Notes what a topic's settings make of its level, and what they do to those who read it."""
+        in_sync = int(topic.get(MIN_IN_SYNC, "1"))
+        if acks_all and in_sync >= REPLICAS_FOR_MAJORITY and not is_majority(in_sync, copies):
+            self.notes.append(f"{MIN_IN_SYNC}={in_sync} of {copies} copies is no majority, so it is no level 1 or 2.")
+        if acks_all and 1 < in_sync == copies:
+            self.notes.append(f"{MIN_IN_SYNC}={in_sync} of {copies} copies: one node that is lost stops writes.")
+        messages, interval_ms = topic.get("flush.messages", "1"), topic.get("flush.ms", "0")
+        if messages != "1":
+            self.notes.append(
+                f"flush.messages={messages}: at most {int(messages):,} acknowledged messages of a partition are in "
+                "memory only, so the level is one without fsync, with that bound."
+            )
+        if interval_ms != "0":
+            self.notes.append(
+                f"flush.ms={interval_ms}: the level is one without fsync; the time bounds what is in memory only where "
+                f"brokers look for it ({FLUSH_SCHEDULER}), which they never do by default."
+            )
+        if topic.get("diskless.enable") == "true":
+            self.notes.append(
+                "diskless.enable=true: messages are acknowledged from object storage, so the level is unknown, and "
+                "these figures are not comparable with others' without saying so."
+            )
+        if topic.get("remote.storage.enable") == "true":
+            self.notes.append("remote.storage.enable=true: what share is read from remote storage is not known here.")
+        if any(key.startswith(("retention", "local.retention")) for key in topic):
+            self.notes.append("topicConfig: messages that retention deletes are missed by readers that are far behind.")
 
     def common(self, settings: Mapping[str, str]) -> TlsChoice | None:
         """Checks commonConfig; encryption, if it asks for that."""
         if not settings.get("bootstrap.servers") and not self.managed:
             self.source.complain((COMMON,), "bootstrap.servers is missing: which cluster is to be measured?")
+        if holds_secret(settings.get("bootstrap.servers", "")) or "@" in settings.get("bootstrap.servers", ""):
+            self.refuse_secret(COMMON, "bootstrap.servers")
         for key in settings:
+            if key in _TLS_KEYS:
+                continue
             if _SECURITY.match(key) and key != "security.protocol":
                 self.refuse_secret(COMMON, key)
             elif key not in _COMMON_KEYS:
@@ -131,11 +181,50 @@ class _Reader:
         protocol = settings.get("security.protocol", "PLAINTEXT")
         if protocol not in ("PLAINTEXT", "SSL"):
             self.refuse(COMMON, "security.protocol", f"'{protocol}' needs secrets: {AUTH_ADVICE}")
-        return TlsChoice() if protocol == "SSL" else None
+        if protocol != "SSL":
+            self.note_unused(settings)
+            return None
+        certificate = self.path_of_pem(settings, _KEY_STORE)
+        # One PEM file holds both, and who reads it takes what it is asked for.
+        return TlsChoice(
+            self.path_of_pem(settings, _TRUST_STORE), certificate, certificate, settings.get(_HOST_CHECK) != ""
+        )
+
+    def note_unused(self, settings: Mapping[str, str]) -> None:
+        """Says which settings of encryption do nothing, since the connections are plain."""
+        if unused := [key for key in settings if key in _TLS_KEYS]:
+            self.notes.append(f"commonConfig: without security.protocol=SSL no effect have {', '.join(unused)}.")
+
+    def path_of_pem(self, settings: Mapping[str, str], store: str) -> str:
+        """The file that a store's `location` names; "" if none. Nothing but PEM is read, which needs no password."""
+        path, kind = settings.get(f"{store}.location", ""), settings.get(f"{store}.type", "JKS")
+        if not path:
+            return ""
+        if kind.upper() != "PEM":
+            self.refuse(
+                COMMON,
+                f"{store}.type" if f"{store}.type" in settings else f"{store}.location",
+                f"'{kind}': only PEM is read, which needs no password: convert it (keytool, openssl) and say "
+                f"{store}.type=PEM",
+            )
+        if not path.startswith("/"):
+            self.refuse(COMMON, f"{store}.location", f"'{path}': must be an absolute path")
+        return path
+
+    def rack_of(self, common: Mapping[str, str]) -> dict[str, str]:
+        """Where consumers are, as the cluster names it. OMB's word for the zone of its worker means nothing here."""
+        if _ZONE not in common.get(_RACK, ""):
+            return {key: common[key] for key in (_RACK,) if key in common}
+        self.notes.append(
+            f"commonConfig: {_RACK}={common[_RACK]} is left out, since no zone is known here that OMB would put for "
+            f"{_ZONE}: consumers read from leaders, wherever these are."
+        )
+        return {}
 
     def producer(self, settings: Mapping[str, str]) -> tuple[dict[str, str], ClientSettings, bool]:
         """The producer's own settings, the neutral ones, and whether it waits for all replicas in sync."""
         own = self.client(PRODUCER, settings)
+        self.note_defaults(own)
         acks = own.pop("acks", "all")
         if acks not in ("all", "-1", "1"):
             why = "must be all, -1 or 1: without acknowledgement there is nothing to time"
@@ -152,6 +241,20 @@ class _Reader:
         )
         return own, client, acks != "1"
 
+    def note_defaults(self, given: Mapping[str, str]) -> None:
+        """Where a file leaves a setting to the client, the client of here decides, whose default may be another."""
+        if "linger.ms" not in given and given.get("batch.size") != "0":
+            self.notes.append(
+                f"producerConfig: linger.ms is left out, and the default of the client decides: {_LINGER_MS} ms since "
+                "kafka-clients 4.0, which Tidegauge has, and 0 in those before, such as OMB's. So each message may "
+                f"wait {_LINGER_MS} ms for its batch, which OMB's did not: give linger.ms=0 for the same."
+            )
+        if "acks" not in given:
+            self.notes.append(
+                "producerConfig: acks is left out, and the default of the client decides: all since kafka-clients 3.0, "
+                "which Tidegauge's is newer than, and 1 in those before."
+            )
+
     def consumer(self, settings: Mapping[str, str]) -> dict[str, str]:
         own = self.client(CONSUMER, settings)
         if own.get("enable.auto.commit") == "false":
@@ -167,7 +270,7 @@ class _Reader:
         for key in settings:
             if key in _SET_HERE:
                 self.refuse(block, key, f"can't be set: {_SET_HERE[key]}")
-            elif _SECURITY.match(key):
+            elif _SECURITY.match(key) or names_secret(key) or holds_secret(settings[key]):
                 self.refuse_secret(block, key)
         if "client.id" in settings:
             self.notes.append(f"{block}: client.id has no effect here: each client has a name of its own.")
@@ -179,22 +282,31 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
     if file is None:
         return None
     reader = _Reader(source, managed, [])
-    common = reader.block(COMMON)
-    synced, in_sync = reader.topic(reader.block(TOPIC), file.replication_factor)
+    blocks = {name: reader.block(name) for name in (TOPIC, COMMON, PRODUCER, CONSUMER)}
+    kept = {
+        name: "".join(f"{key}={value}\n" for key, value in block.items()) for name, block in blocks.items() if block
+    }
+    common = blocks[COMMON]
+    topic = reader.topic(blocks[TOPIC], file.replication_factor)
     tls = reader.common(common)
-    producer, client, acks_all = reader.producer(reader.block(PRODUCER))
-    consumer = reader.consumer(reader.block(CONSUMER))
+    producer, client, acks_all = reader.producer(blocks[PRODUCER])
+    consumer = reader.consumer(blocks[CONSUMER])
     if source.problems:
         return None
-    copies = file.replication_factor
-    replicated = acks_all and (in_sync or 1) >= REPLICAS_FOR_MAJORITY
+    copies, in_sync = file.replication_factor, int(topic.get(MIN_IN_SYNC, "1"))
+    reader.topic_notes(topic, copies, acks_all)
+    replicated = acks_all and is_majority(in_sync, copies)
     # Where the file does not say how many copies "all" waits for, the cluster's own default does.
-    open_question = acks_all and in_sync is None and copies > 1 and not managed
-    level = LevelChoice(level_of(replication_sync=replicated, local_sync=synced), as_found=open_question)
-    # Brokers of our own would ask for two in sync, which "all" waits for: the file's level is another one.
-    one_in_sync = managed and acks_all and not replicated and copies > 1
+    open_question = acks_all and MIN_IN_SYNC not in topic and copies > 1 and not managed
+    level = LevelChoice(
+        level_of(replication_sync=replicated, local_sync=topic.get("flush.messages") == "1"),
+        as_found=open_question or topic.get("diskless.enable") == "true",
+    )
+    # Brokers of our own would ask for two in sync, which "all" waits for: the file's level may be another one.
+    other_in_sync = managed and acks_all and copies > 1 and in_sync != REPLICAS_FOR_MAJORITY
     shared = {key: common[key] for key in _OF_BOTH_CLIENTS if key in common}
-    for_consumers = {key: common[key] for key in _OF_CONSUMERS if key in common}
+    for_consumers = {key: common[key] for key in _OF_CONSUMERS if key in common and key != _RACK}
+    for_consumers |= reader.rack_of(common)
     return DriverTerms(
         level=level,
         nodes=1 if copies == 1 else max(NODES_FOR_REPLICATION, copies),
@@ -205,9 +317,11 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
         # At levels with copies Tidegauge asks for the same.
         producer={**shared, **producer, **({} if replicated else {"acks": "all" if acks_all else "1"})},
         consumer={**shared, **for_consumers, **consumer},
-        settings={MIN_IN_SYNC: "1"} if one_in_sync else {},
-        of_level=("acks", MIN_IN_SYNC),
+        settings={MIN_IN_SYNC: str(in_sync)} if other_in_sync else {},
+        topic=topic,
+        of_level=("acks", *_OF_LEVEL),
         notes=tuple(reader.notes),
+        kept={key: kept.get(key, "") if key in blocks else value for key, value in source.data.items()},
     )
 
 

@@ -20,6 +20,7 @@ class NullSystem(System):
     """The null driver as a system. Server settings of a campaign are the driver's: delay, stalls, faults to inject."""
 
     name = "null"
+    is_listed = False
     title = "Null (no system)"
     driver = "null"
     default_version = VERSION

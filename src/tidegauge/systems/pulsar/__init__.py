@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
-from tidegauge.distribution.resolve import provision, provision_directory
+from tidegauge.distribution.resolve import fetched, jars_in, provision, provision_directory
 from tidegauge.durability import levels_for_nodes
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import Host
@@ -15,14 +14,16 @@ from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemo
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload
+from tidegauge.places import expanded
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules, split
 from tidegauge.systems.attached import UNKNOWN, AttachedCluster, AttachRequest, connection_settings
-from tidegauge.systems.pulsar import fairness, level
+from tidegauge.systems.pulsar import fairness, level, settings
 from tidegauge.systems.pulsar.bookie import read_bookie_at
 from tidegauge.systems.pulsar.cluster import deploy_cluster
 from tidegauge.systems.pulsar.config import BROKER_DEFAULTS, Memory, shape_of, shape_problem
 from tidegauge.systems.pulsar.deployment import METRICS, deploy_standalone
+from tidegauge.systems.server_settings import ServerSettings
 
 DEFAULT_VERSION = "4.2.4"
 VERIFIED = ("4.2.4", "4.0.8")
@@ -148,6 +149,7 @@ class PulsarSystem(System):
     default_version = DEFAULT_VERSION
     attach_rules = RULES
     metrics = METRICS
+    reserved_settings = settings.RESERVED
     server_defaults = BROKER_DEFAULTS
 
     # What the folder's other modules know, as `System` asks it.
@@ -158,10 +160,15 @@ class PulsarSystem(System):
     client_facts = staticmethod(fairness.client_facts)
     hazards = staticmethod(fairness.hazards)
 
+    def server_settings(self, version: str) -> ServerSettings | None:
+        """See `System.server_settings`."""
+        jars = jars_in(expanded(version)) if "/" in version else fetched(recipe(version))
+        return settings.server_settings(jars) if jars else None
+
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
         if "/" in version:
-            return provision_directory(self.name, Path(version).expanduser(), JAR_PATTERN, JAVA_MIN)
+            return provision_directory(self.name, expanded(version), JAR_PATTERN, JAVA_MIN)
         return provision(recipe(version), report)
 
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:

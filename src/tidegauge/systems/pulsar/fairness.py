@@ -20,12 +20,13 @@ from tidegauge.fairness import (
     whole_ms,
 )
 from tidegauge.model.tilt import Severity
-from tidegauge.systems.pulsar.level import BYPASS
+from tidegauge.systems.pulsar.level import BYPASS, COPIES_MAX
 
 CHECK_DELAY = "managedLedgerNewEntriesCheckDelayInMillis"
 SWITCH = "batchingPartitionSwitchFrequencyByPublishDelay"
 CHANNELS = "bookkeeperNumberOfChannelsPerBookie"
 GROUP_WAIT = "journalMaxGroupWaitMSec"
+WRITE_QUORUM, WRITE_QUORUM_OF_TOPIC = "managedLedgerDefaultWriteQuorum", "bookkeeperWriteQuorum"
 DEDUPLICATION = "brokerDeduplicationEnabled"
 CHANNELS_PUBLISHED = 64
 BATCH_DELAY_MS_MIN = 1.0
@@ -45,7 +46,9 @@ JUDGED_CLIENT = frozenset(
         "receiverQueueSize",
     }
 )
-JUDGED_SERVER = frozenset({CHECK_DELAY, CHANNELS, GROUP_WAIT, DEDUPLICATION, "journalSyncData", "journalWriteData"})
+JUDGED_SERVER = frozenset(
+    {CHECK_DELAY, CHANNELS, GROUP_WAIT, DEDUPLICATION, WRITE_QUORUM, "journalSyncData", "journalWriteData"}
+)
 
 
 def client_facts(case: Case) -> ClientFacts:
@@ -106,7 +109,7 @@ def _nodes(case: Case) -> tuple[Fact, Fact]:
 
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
-    rules = (_check_delay, _switching, _channels, _group_wait, _bypass, _deduplication)
+    rules = (_check_delay, _switching, _channels, _group_wait, _bypass, _copies, _deduplication)
     return [hazard for rule in rules for hazard in rule(case)]
 
 
@@ -119,7 +122,7 @@ def _check_delay(case: Case) -> Iterator[Hazard]:
             "a consumer that has read everything learns of a new message only at the next check",
             f"up to {delay} ms more end-to-end latency",
             f"Pulsar's broker.conf; {STREAMNATIVE_2020}, Pulsar's tuning: 0 instead of 10",
-            f"remove {CHECK_DELAY} from the system's `settings`: Tidegauge sets 0",
+            case.server_remedy(CHECK_DELAY, "0"),
         )
 
 
@@ -147,7 +150,7 @@ def _channels(case: Case) -> Iterator[Hazard]:
             "all requests of a broker to a bookie go through so few connections and the threads behind them",
             f"{NO_FIGURE} for this alone",
             f"{STREAMNATIVE_2020}, Pulsar's tuning: {CHANNELS_PUBLISHED} instead of 16",
-            f"set {CHANNELS}: {CHANNELS_PUBLISHED} in the system's `settings` to repeat that report",
+            f"set {CHANNELS} to {CHANNELS_PUBLISHED} to repeat that report",
             Severity.ADVICE,
         )
 
@@ -161,17 +164,19 @@ def _group_wait(case: Case) -> Iterator[Hazard]:
             "the journal collects entries for so long before it writes them, beside the batches of the clients",
             f"up to {wait} ms more publish latency at low rates",
             f"BookKeeper's configuration; {STREAMNATIVE_2020} used 1",
-            f"remove {GROUP_WAIT} from the system's `settings`: Tidegauge sets 1",
+            case.server_remedy(GROUP_WAIT, "1"),
         )
 
 
 def _bypass(case: Case) -> Iterator[Hazard]:
-    if case.choice.form == BYPASS:
+    """Asked for, unless every bookie was read back to write its journal all the same."""
+    written = {value.lower() for _, value in case.server("bookie", "journalWriteData")}
+    if case.choice.form == BYPASS and written != {"true"}:
         yield Hazard(
             "bypassed-journal",
             f"form={BYPASS} (journalWriteData=false)",
-            "an acknowledged message is in the memory of processes only, and killing them loses it; the other systems "
-            "have written it to the page cache",
+            "an acknowledged message is in the memory of processes only, and killing them loses it, where a system "
+            "that has written it to the page cache keeps it",
             "catch-up reads of 3.5 GB/s with the journal bypassed, 1.7 with it",
             f"{STREAMNATIVE_2020}, level 2",
             "leave `form` out or name the form journal",
@@ -179,14 +184,34 @@ def _bypass(case: Case) -> Iterator[Hazard]:
         )
 
 
+def _copies(case: Case) -> Iterator[Hazard]:
+    """Fewer or more copies of each entry than the others have of a message."""
+    said = (*case.server("topic", WRITE_QUORUM_OF_TOPIC), *case.server("broker", WRITE_QUORUM))
+    name, value = next(iter(said), ("", ""))
+    usual = min(case.nodes, COPIES_MAX)
+    if case.nodes > 1 and number(value) not in (None, usual):
+        yield Hazard(
+            "write-quorum",
+            f"{name}={value}",
+            f"each entry is written to {value} bookies, where {usual} copies of a message are usual on {case.nodes} "
+            "nodes",
+            NO_FIGURE,
+            BY_DEFINITION,
+            case.server_remedy(WRITE_QUORUM, str(usual)),
+        )
+
+
 def _deduplication(case: Case) -> Iterator[Hazard]:
     if any(value == "true" for _, value in case.server("broker", DEDUPLICATION)):
+        remedy = f"remove {DEDUPLICATION} from the system's `settings`"
+        if case.is_of_others(DEDUPLICATION):
+            remedy = f"set {DEDUPLICATION} to false on the cluster"
         yield Hazard(
             "deduplication",
             f"{DEDUPLICATION}=true",
             "the brokers keep and check the sequence of every producer, which is off by default",
             NO_FIGURE,
             BY_DEFINITION,
-            f"remove {DEDUPLICATION} from the system's `settings`, though Kafka's client does the like by default",
+            f"{remedy}, though Kafka's client does the like by default",
             Severity.ADVICE,
         )

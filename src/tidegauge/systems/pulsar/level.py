@@ -15,9 +15,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.durability import finding_of, level_of
+from tidegauge.durability import Part, find_level, grouped, is_majority, no_level, weakest
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.server import Setting, listed, scopes_of, values_of
+from tidegauge.model.server import Setting, by_scope, listed, scopes_of, values_of
 
 COPIES_MAX = 3
 MAJORITY_OF_3 = 2
@@ -26,7 +26,11 @@ OWNERS, NOBODY = "partition.owners.by.partition", "none"
 RUNNING, READ_ONLY = "state.running", "state.readOnly"
 
 
-_BROKERS = ("managedLedgerDefaultEnsembleSize", "managedLedgerDefaultWriteQuorum", "managedLedgerDefaultAckQuorum")
+BROKER_QUORUMS = (
+    "managedLedgerDefaultEnsembleSize",
+    "managedLedgerDefaultWriteQuorum",
+    "managedLedgerDefaultAckQuorum",
+)
 _POLICIES = ("bookkeeperEnsemble", "bookkeeperWriteQuorum", "bookkeeperAckQuorum")
 _LEDGERS = ("ledger.ensembleSize", "ledger.writeQuorumSize", "ledger.ackQuorumSize")
 """Where each of these says ensemble, copies and copies awaited."""
@@ -43,19 +47,27 @@ class Quorum:
     awaited: int | None
 
     @property
-    def sync(self) -> bool:
-        """Whether an acknowledgement waits for a second copy."""
-        return (self.awaited or 0) >= MAJORITY_OF_3
+    def sync(self) -> bool | None:
+        """Whether an acknowledgement waits for a majority of the copies; None where that is not said."""
+        if self.awaited == 1 or self.copies == 1:
+            return False
+        if self.awaited is None or self.copies is None:
+            return None
+        return is_majority(self.awaited, self.copies)
+
+    @property
+    def shown(self) -> str:
+        """The setting with what it is to be compared with."""
+        return f"{self.said} of {self.copies} copies" if self.copies else self.said
 
 
 @dataclass(frozen=True)
 class Replication:
-    """`sync`: a majority has a message when it is acknowledged. `culprits` are the settings that make it so or not."""
+    """`parts`: whether a majority has a message when it is acknowledged, by the settings that make it so or not."""
 
-    sync: bool
-    reason: str
-    culprits: tuple[str, ...]
-    missing: tuple[str, ...]
+    parts: tuple[Part, ...]
+    caveats: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def replication_of(settings: Sequence[Setting], nodes: int) -> Replication:
@@ -65,20 +77,35 @@ def replication_of(settings: Sequence[Setting], nodes: int) -> Replication:
     ledgers = list(_ledgers(settings))
     if nodes < MAJORITY_OF_3:
         quorums = "/".join(sorted({str(quorum.awaited) for quorum in brokers})) or "not reported"
-        reason = f"one bookie, managedLedgerDefaultAckQuorum={quorums}: there is no second copy"
-        return Replication(False, reason, (reason,), ())
+        reason = f"managedLedgerDefaultAckQuorum={quorums}: there is no second copy"
+        return Replication((Part("one bookie", False, reason),))
     # For the ledgers to come: the policy in force, where a topic reports it, else where it comes from.
     deciding = [*(list(_topic_policies(settings)) or policies or brokers), *ledgers]
-    sync = bool(deciding) and all(quorum.sync for quorum in deciding)
-    # The place where it was set says more than the topic where it shows.
-    causes = [quorum for quorum in (policies or brokers) if quorum.sync == sync] or [
-        quorum for quorum in deciding if quorum.sync == sync
-    ]
-    culprits = tuple(dict.fromkeys(f"{quorum.source}: {quorum.said}" for quorum in causes))
     if not deciding:
-        culprits = ("no ack quorum was read back",)
-    missing = (*_too_few_copies(deciding, nodes), *_too_few_bookies(settings, nodes))
-    return Replication(sync, f"{'; '.join(culprits)} over {nodes} bookies", culprits, missing)
+        return Replication((Part("cluster", None, "no ack quorum was read back"),))
+    sync = weakest([Part(quorum.source, quorum.sync, quorum.said) for quorum in deciding])
+    # The place where it was set says more than the topic where it shows.
+    causes = [quorum for quorum in (policies or brokers) if quorum.sync is sync] or [
+        quorum for quorum in deciding if quorum.sync is sync
+    ]
+    bookies = f"over {nodes} bookies"
+    parts = tuple(Part(quorum.source, sync, f"{quorum.shown} {bookies}", quorum.said) for quorum in causes)
+    caveats = grouped((quorum.source, words) for quorum in deciding for words in _quorum_caveats(quorum, nodes))
+    ensemble = max((quorum.ensemble for quorum in deciding if quorum.ensemble), default=min(nodes, COPIES_MAX))
+    return Replication(parts, tuple(caveats), _too_few(ensemble, settings, nodes))
+
+
+def _quorum_caveats(quorum: Quorum, nodes: int) -> Iterator[str]:
+    """What must be read with the level of ledgers with such quorums."""
+    ensemble, copies, awaited = quorum.ensemble, quorum.copies, quorum.awaited
+    usual = min(nodes, COPIES_MAX)
+    if copies is not None and copies != usual:
+        yield f"write quorum {copies}, where {usual} copies are usual on {nodes} bookies"
+    if ensemble is not None and copies is not None and ensemble > copies:
+        yield f"ensemble {ensemble}: entries are spread over {ensemble} bookies, {copies} copies of each"
+    if awaited is not None and awaited == copies and copies > 1:
+        more = ", which is more than a majority" if copies > MAJORITY_OF_3 else ""
+        yield f"{awaited} of {copies} copies are awaited{more}: without another bookie, one that is lost stops writes"
 
 
 def incomplete(settings: Sequence[Setting], nodes: int) -> str:
@@ -115,29 +142,23 @@ def _not_writable(settings: Sequence[Setting], bookie: str) -> str:
     return f"{bookie} is read-only" if values.get(READ_ONLY, "false") != "false" else ""
 
 
-def _too_few_bookies(settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:
-    """Why entries can't have all their copies; () if they can. More bookies than copies are spare."""
-    wanted = min(nodes, COPIES_MAX)
-    writable = sum(not _not_writable(settings, bookie) for bookie in scopes_of(settings, "bookie "))
-    if writable >= wanted:
+def _too_few(ensemble: int, settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:
+    """Why entries can't have all their copies; () if they can. More bookies than an ensemble are spare."""
+    bookies = scopes_of(settings, "bookie ")
+    writable = sum(not _not_writable(settings, bookie) for bookie in bookies)
+    if writable >= ensemble:
         return ()
-    why = "; ".join(missing_bookies(settings, nodes))
-    return (f"{writable} bookies take writes, where {wanted} copies were asked for: {why}",)
-
-
-def _too_few_copies(deciding: Sequence[Quorum], nodes: int) -> Iterator[str]:
-    wanted = min(nodes, COPIES_MAX)
-    for quorum in deciding:
-        for what, value in (("ensemble", quorum.ensemble), ("write quorum", quorum.copies)):
-            if value is not None and value != wanted:
-                yield f"{quorum.source}: {what} {value}, where {wanted} copies were asked for"
+    why = "; ".join(missing_bookies(settings, nodes)) or f"there are {nodes}"
+    # Of one whose settings were not read nobody knows.
+    known = " as far as is known" if len(bookies) < nodes else ""
+    return (f"{writable} bookies take writes{known}, where an ensemble of {ensemble} is asked for: {why}",)
 
 
 def _broker_defaults(settings: Sequence[Setting]) -> Iterator[Quorum]:
     for scope in scopes_of(settings, "broker "):
         values = values_of(settings, scope)
-        awaited = values.get(_BROKERS[-1]) or "not reported"
-        yield _quorum(scope, f"managedLedgerDefaultAckQuorum={awaited}", values, _BROKERS)
+        awaited = values.get(BROKER_QUORUMS[-1]) or "not reported"
+        yield _quorum(scope, f"managedLedgerDefaultAckQuorum={awaited}", values, BROKER_QUORUMS)
 
 
 def _namespace_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
@@ -209,50 +230,69 @@ def quorum_settings(choice: LevelChoice, nodes: int) -> Mapping[str, str]:
     """Copies of each entry, and how many of them are awaited."""
     copies = min(nodes, COPIES_MAX)
     awaited = MAJORITY_OF_3 if choice.level in (1, 2) else 1
-    return dict(zip(_BROKERS, map(str, (copies, copies, min(awaited, copies))), strict=True))
+    return dict(zip(BROKER_QUORUMS, map(str, (copies, copies, min(awaited, copies))), strict=True))
 
 
 def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
     """What level these effective settings give. The weakest bookie and the weakest topic decide."""
-    bookies = scopes_of(settings, "bookie ")
+    bookies = by_scope(settings, "bookie ")
     if not bookies:
-        return LevelFinding(None, (), ("no settings of any bookie were read back, so the level is unknown",))
-    reasons: list[str] = []
-    unsynced: list[str] = []
-    forms = set()
-    for bookie in bookies:
-        values = {s.name: s.value.lower() for s in settings if s.scope == bookie}
-        form, reason, culprit = _journal_of(values)
-        forms.add(form)
-        reasons.append(f"{bookie}: {reason}")
-        unsynced += [f"{bookie}: {culprit}"] if culprit else []
+        return no_level("no settings of any bookie were read back")
+    journals = {
+        bookie: _journal_of({name: value.lower() for name, value in own.items()}) for bookie, own in bookies.items()
+    }
+    local = [Part(bookie, journal.synced, journal.reason, journal.cause) for bookie, journal in journals.items()]
     replication = replication_of(settings, nodes)
-    reasons.append(replication.reason)
-    level = level_of(replication_sync=replication.sync, local_sync=not unsynced)
-    culprits = [*unsynced] if choice.level in (1, 3) else [] if unsynced else ["journalSyncData=true"]
-    if replication.sync != (choice.level in (1, 2)):
-        culprits += replication.culprits
     form_problem = ""
     if choice.level in (2, 4):
         wanted_form = choice.form or JOURNAL
-        other = forms - {wanted_form}
+        other = {journal.form for journal in journals.values() if journal.form} - {wanted_form}
         form_problem = f"form '{wanted_form}' was asked for, '{'/'.join(sorted(other))}' is in force" if other else ""
-    finding = finding_of(level, choice, reasons, culprits, form_problem)
+    windows = grouped((bookie, words) for bookie, own in bookies.items() for words in _window(journals[bookie], own))
+    finding = find_level(
+        choice, replication.parts, local, caveats=[*replication.caveats, *windows], form_problem=form_problem
+    )
     return replace(finding, problems=(*finding.problems, *replication.missing))
 
 
-def _journal_of(values: Mapping[str, str]) -> tuple[str, str, str]:
-    """Form of a bookie's journal, the reasoning, and the setting that prevents local sync ("" if none does)."""
+@dataclass(frozen=True)
+class _Journal:
+    """`form`: "synced", `JOURNAL` or `BYPASS`, "" where it is not known. `cause`: what prevents local sync, if any."""
+
+    form: str
+    synced: bool | None
+    reason: str
+    cause: str = ""
+
+
+def _journal_of(values: Mapping[str, str]) -> _Journal:
+    """What a bookie does with an entry before it acknowledges it. Two settings decide; neither has a default here."""
     write, sync = values.get("journalWriteData"), values.get("journalSyncData")
+    if write is None:
+        return _Journal("", None, "journalWriteData is not reported")
     if write != "true":
         cause = f"journalWriteData={write}"
-        return BYPASS, f"{cause}, so an acknowledged entry is in the ledger storage's memory only", cause
+        return _Journal(
+            BYPASS, False, f"{cause}, so an acknowledged entry is in the ledger storage's memory only", cause
+        )
+    if sync is None:
+        return _Journal("", None, "journalSyncData is not reported")
     if sync != "true":
         cause = f"journalSyncData={sync}"
-        return JOURNAL, f"{cause}, so an acknowledged entry is in the page cache, not yet on disk", cause
+        return _Journal(
+            JOURNAL, False, f"{cause}, so an acknowledged entry is in the page cache, not yet on disk", cause
+        )
     entries, syncs = number_of(values.get(JOURNAL_ENTRIES)), number_of(values.get(JOURNAL_SYNCS))
     if entries is not None and entries >= ENTRIES_FOR_WITNESS and syncs == 0:
         cause = f"journalSyncData=true, yet {entries} entries caused no journal sync"
-        return JOURNAL, cause, cause
+        return _Journal(JOURNAL, False, cause, cause)
     seen = f" ({syncs} journal syncs seen for {entries} entries)" if entries is not None and syncs is not None else ""
-    return "synced", f"journalWriteData=true and journalSyncData=true: fsynced before it is acknowledged{seen}", ""
+    both = "journalWriteData=true and journalSyncData=true: fsynced before it is acknowledged"
+    return _Journal("synced", True, f"{both}{seen}", "journalSyncData=true")
+
+
+def _window(journal: _Journal, values: Mapping[str, str]) -> Iterator[str]:
+    """For how long an acknowledged entry may be in the page cache only: the journal is synced by time all the same."""
+    interval = values.get("journalPageCacheFlushIntervalMSec")
+    if journal.form == JOURNAL and interval and values.get("journalSyncData", "").lower() == "false":
+        yield f"journalPageCacheFlushIntervalMSec={interval}: about {interval} ms of entries are in the page cache only"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from tidegauge.config.fields import one_of
 from tidegauge.config.source import Source, validate
+from tidegauge.durability import NODES_FOR_REPLICATION, is_majority
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, SubscriptionType
+from tidegauge.places import is_file
 from tidegauge.systems.attach import TlsChoice
 from tidegauge.systems.omb import AUTH_ADVICE, IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver, OmbFields
-from tidegauge.systems.pulsar.level import COPIES_MAX, MAJORITY_OF_3
+from tidegauge.systems.pulsar.level import BROKER_QUORUMS, COPIES_MAX, MAJORITY_OF_3
 
 _TOKEN_PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"
 
@@ -27,7 +30,7 @@ class _Persistence(OmbFields):
 
 class _Authentication(OmbFields):
     plugin: str | None = None
-    data: str | None = None
+    data: Any = None  # What is no text is refused without being repeated.
 
 
 class _Client(OmbFields):
@@ -71,7 +74,8 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
     if file is None:
         return None
     client = file.client
-    level = _level(client.persistence, source, managed)
+    quorums = client.persistence
+    level = _level(quorums, source, managed)
     token_file = _token_file(client.authentication, source)
     if client.topic_type != "persistent":
         source.complain(("client", "topicType"), "topics that are kept nowhere have no durability level to compare at")
@@ -80,16 +84,19 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
             ("client", "tlsAllowInsecureConnection"),
             "servers are always verified: name the authority's file in tlsTrustCertsFilePath",
         )
-    if not managed:
-        for key, value in (("serviceUrl", client.service_url), ("httpUrl", client.http_url)):
-            if not value:
-                source.complain(("client",), f"{key} is missing: which cluster is to be measured?")
+    for key, value in (("serviceUrl", client.service_url), ("httpUrl", client.http_url)):
+        if not value and not managed:
+            source.complain(("client",), f"{key} is missing: which cluster is to be measured?")
+        elif "@" in value:
+            source.complain(
+                ("client", key), f"must hold no user and no password, since it is copied into the run: {AUTH_ADVICE}"
+            )
     if source.problems or level is None:
         return None
     deduplicated = client.persistence.deduplication_enabled
     return DriverTerms(
         level=level,
-        nodes=client.persistence.ensemble_size,
+        nodes=_nodes(quorums),
         addresses={"service-url": client.service_url, "admin-url": client.http_url},
         client=ClientSettings(
             batch_bytes_max=file.producer.batching_max_bytes if file.producer.batching_enabled else 1,
@@ -105,25 +112,28 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
         },
         consumer={"receiverQueueSize": str(file.consumer.receiver_queue_size)},
         subscription_type=SubscriptionType(file.consumer.subscription_type.lower().replace("_", "-")),
-        settings={"brokerDeduplicationEnabled": "true"} if deduplicated else {},
+        settings={**_quorum_settings(quorums), **({"brokerDeduplicationEnabled": "true"} if deduplicated else {})},
+        of_level=BROKER_QUORUMS,
         notes=tuple(_notes(client, managed)),
+        kept=_kept(source.data, bool(token_file)),
     )
+
+
+def _kept(data: Mapping[str, Any], by_token_file: bool) -> dict[str, Any]:
+    """The file without what says who the client is, unless that is the name of a file only."""
+    client = data.get("client") or {}
+    left_out = () if by_token_file else ("authentication",)
+    return {**data, "client": {key: value for key, value in client.items() if key not in left_out}}
 
 
 def _level(persistence: _Persistence, source: Source, managed: bool) -> LevelChoice | None:
     """What an acknowledgement waits for. Whether bookies sync is theirs to say; the file does not name it."""
     at = ("client", "persistence")
-    copies, awaited = persistence.write_quorum, persistence.ack_quorum
-    if persistence.ensemble_size != copies:
-        source.complain(
-            (*at, "ensembleSize"), "must equal writeQuorum: entries are not spread over further bookies here"
-        )
-    if copies not in (1, COPIES_MAX):
-        source.complain(
-            (*at, "writeQuorum"), f"'{copies}': must be 1 or {COPIES_MAX}, the copies of a durability level"
-        )
-    elif awaited not in {1, min(MAJORITY_OF_3, copies)}:
-        source.complain((*at, "ackQuorum"), f"'{awaited}': must be 1, or 2 of 3, which is a majority")
+    ensemble, copies, awaited = persistence.ensemble_size, persistence.write_quorum, persistence.ack_quorum
+    if copies > ensemble:
+        source.complain((*at, "writeQuorum"), f"'{copies}' is above ensembleSize ({ensemble})")
+    if awaited > copies:
+        source.complain((*at, "ackQuorum"), f"'{awaited}' is above writeQuorum ({copies})")
     if persistence.deduplication_enabled and not managed:
         source.complain(
             (*at, "deduplicationEnabled"),
@@ -132,15 +142,29 @@ def _level(persistence: _Persistence, source: Source, managed: bool) -> LevelCho
         )
     if source.problems:
         return None
-    return LevelChoice(2 if awaited >= MAJORITY_OF_3 else 4, as_found=not managed)
+    return LevelChoice(2 if is_majority(awaited, copies) else 4, as_found=not managed)
+
+
+def _nodes(quorums: _Persistence) -> int:
+    """How many bookies of our own it takes: as many as an ensemble, and three where there are copies at all."""
+    return quorums.ensemble_size if quorums.ensemble_size == 1 else max(NODES_FOR_REPLICATION, quorums.ensemble_size)
+
+
+def _quorum_settings(quorums: _Persistence) -> dict[str, str]:
+    """What brokers of our own are told where it is not what they are told for the file's level anyway."""
+    given = (quorums.ensemble_size, quorums.write_quorum, quorums.ack_quorum)
+    usual = min(_nodes(quorums), COPIES_MAX)
+    if given in ((usual, usual, 1), (usual, usual, min(MAJORITY_OF_3, usual))):
+        return {}
+    return dict(zip(BROKER_QUORUMS, map(str, given), strict=True))
 
 
 def _token_file(authentication: _Authentication, source: Source) -> str:
     """The file that holds the token. What stands in `data` may be a secret, so it is never repeated."""
     if not authentication.plugin:
         return ""
-    data = authentication.data or ""
-    if authentication.plugin == _TOKEN_PLUGIN and data.startswith("file://"):
+    data = authentication.data
+    if authentication.plugin == _TOKEN_PLUGIN and isinstance(data, str) and data.startswith("file://"):
         return str(Path(data.removeprefix("file://")).absolute())
     source.complain(
         ("client", "authentication"),
@@ -154,9 +178,10 @@ def _tls(client: _Client, source: Source) -> TlsChoice | None:
     if not client.service_url.startswith("pulsar+ssl://"):
         return None
     ca = client.tls_trust_certs_file_path
-    path = (source.path.parent / Path(ca).expanduser()).resolve() if ca else None
-    if path is not None and not path.is_file():
-        source.complain(("client", "tlsTrustCertsFilePath"), f"'{ca}': there is no such file (looked for {path})")
+    at = ("client", "tlsTrustCertsFilePath")
+    path = source.place_of(at, ca) if ca else None
+    if path is not None and not is_file(path):
+        source.complain(at, f"'{ca}': there is no such file (looked for {path})")
     return TlsChoice(ca=str(path or ""), verify_host=client.tls_enable_hostname_verification)
 
 

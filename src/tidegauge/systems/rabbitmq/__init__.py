@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 from tidegauge.distribution.coordinates import version_numbers
 from tidegauge.fairness import Case, Hazard
@@ -13,10 +12,11 @@ from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemo
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Handles, Setting, number_of
 from tidegauge.model.workload import Workload
+from tidegauge.places import expanded
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
-from tidegauge.systems.rabbitmq import fairness, level, provision
+from tidegauge.systems.rabbitmq import fairness, level, provision, settings
 from tidegauge.systems.rabbitmq.config import find_server, version_of
 from tidegauge.systems.rabbitmq.deployment import METRICS, deploy
 from tidegauge.systems.rabbitmq.level import form_of
@@ -74,10 +74,12 @@ class RabbitmqSystem(System):
     default_version = DEFAULT_VERSION
     attach_rules = RULES
     metrics = METRICS
+    reserved_settings = settings.RESERVED
     host_needs = (DEBIAN_PACKAGES,)
 
     # What the folder's other modules know, as `System` asks it.
     provision = staticmethod(provision.provision)
+    server_settings = staticmethod(settings.of_version)
     attach = staticmethod(attach)
     topic_settings = staticmethod(level.topic_settings)
     serves_replicas = staticmethod(level.serves_replicas)
@@ -133,7 +135,7 @@ def _numbers_of(version: str) -> tuple[int, int, int]:
     """Of a version, or of the server in a directory. A directory without one is refused when it is provisioned."""
     if "/" not in version:
         return version_numbers(version)
-    server = find_server(Path(version).expanduser())
+    server = find_server(expanded(version))
     return version_numbers(version_of(server) if server else DEFAULT_VERSION)
 
 

@@ -50,7 +50,8 @@ def subscription_problem(kind: SubscriptionType, version: str, choice: LevelChoi
 def subscription_hazard(case: Case) -> Iterator[Hazard]:
     """What only RabbitMQ does with subscriptions of the workload's type."""
     workload = case.workload
-    if workload.subscription_type is SubscriptionType.FAILOVER and workload.partitions != 1:
+    several = workload.partitions != 1 and workload.consumers > 1
+    if workload.subscription_type is SubscriptionType.FAILOVER and several:
         yield Hazard(
             "failover-subscriptions",
             "lets the consumer that came first to a queue be its active one, so one consumer may read all partitions",
@@ -63,6 +64,7 @@ def subscription_hazard(case: Case) -> Iterator[Hazard]:
 
 
 LEVELS_WITHOUT_COPIES = (3, 4)
+MAY_BE_TRANSIENT = frozenset({"classic", "mirrored"})
 PREFETCH = "prefetch"
 AUTO_ACK = "autoAck"
 JUDGED_QUEUE = frozenset({PREFETCH, AUTO_ACK})
@@ -155,7 +157,10 @@ def _no_confirms(case: Case) -> Iterator[Hazard]:
 
 
 def _one_copy(case: Case) -> Iterator[Hazard]:
-    if case.nodes >= NODES_FOR_REPLICATION and case.choice.level in LEVELS_WITHOUT_COPIES:
+    """Of topics that Tidegauge makes, unless all that were read back have more members."""
+    members = {value for _, value in case.server("topic", "queue.members")}
+    one = not members or "1" in members
+    if one and case.nodes >= NODES_FOR_REPLICATION and case.choice.level in LEVELS_WITHOUT_COPIES:
         yield Hazard(
             "one-copy",
             f"queue.members=1 on {case.nodes} nodes",
@@ -169,12 +174,15 @@ def _one_copy(case: Case) -> Iterator[Hazard]:
 
 
 def _transient(case: Case, possible: Sequence[LevelChoice]) -> Iterator[Hazard]:
-    mode = case.client("producer", "delivery_mode") or ("" if form_of(case.choice).persistent else "1 (transient)")
+    """Of classic queues: quorum queues and streams write every message, however it was sent."""
+    form = form_of(case.choice)
+    mode = case.client("producer", "delivery_mode") or ("" if form.persistent else "1 (transient)")
     written = [
         choice.form for choice in possible if choice.level == case.choice.level and FORMS[choice.form].persistent
     ]
     forced = case.choice.level == 4 and not written
-    if mode and number(mode) != 2:
+    kinds = {value for _, value in case.server("topic", "queue.type")} or {form.queue_type}
+    if kinds & MAY_BE_TRANSIENT and mode and number(mode) != 2:
         yield Hazard(
             "transient-messages",
             f"delivery_mode={mode}",

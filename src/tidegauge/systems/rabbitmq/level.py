@@ -12,21 +12,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegauge.distribution.coordinates import version_numbers
-from tidegauge.durability import NODES_FOR_REPLICATION, finding_of, level_of
+from tidegauge.durability import NODES_FOR_REPLICATION, Part, find_level, is_majority, no_level
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting, listed, value_of
 from tidegauge.model.workload import Compression, Workload
 from tidegauge.systems.rabbitmq.config import has_streams
 
-MAJORITY_OF_3 = 2
 STREAM_OF_ALL = 2
 """The level whose streams have a copy on each of three nodes."""
 LEADERS = "queue.leaders.by.queue"
 """The leader of each queue: "orders-0=tidegauge1@localhost, ..."; left out for topics with very many."""
 CLASSIC_SYNCED_UNTIL = (3, 12)
+STORAGE_VERSIONS_SINCE = (3, 10)
+"""Before, classic queues had one storage only, which is now called version 1."""
 MIRRORS_UNTIL = (3, 13)
 
 
@@ -108,9 +109,9 @@ class _Queue:
     def get(self, name: str) -> str:
         return self.facts.get(name, "")
 
-    def number(self, name: str) -> int:
+    def number(self, name: str) -> int | None:
         text = self.get(name)
-        return int(text) if text.isdigit() else 0
+        return int(text) if text.isdecimal() else None
 
 
 def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
@@ -119,28 +120,14 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
     queues = _queues(settings)
     if not queues or not version:
         unknown = value_of(settings, "cluster", "queues")
-        why = f" ({unknown})" if unknown else ""
-        return LevelFinding(None, (), (f"no settings of any queue were read back, so the level is unknown{why}",))
-    absent = [
-        queue.where for queue in queues if queue.get("queue.type") in ("", "absent") or queue.get("queues") == "0"
-    ]
+        return no_level("no settings of any queue were read back" + (f" ({unknown})" if unknown else ""))
+    absent = [queue.where for queue in queues if queue.get("queue.type") == "absent" or queue.get("queues") == "0"]
     if absent:
         return LevelFinding(None, (), tuple(f"{where}: there is no such queue" for where in absent))
-    reasons: list[str] = []
-    synced, replicated = True, True
-    culprits: list[str] = []
-    for queue in queues:
-        local, local_reason = _local_sync(queue, version)
-        copied, copied_reason = _replication(queue)
-        reasons.append(f"{queue.where}: {local_reason}; {copied_reason}")
-        if local != (choice.level in (1, 3)):
-            culprits.append(f"{queue.where}: {local_reason}")
-        if copied != (choice.level in (1, 2)):
-            culprits.append(f"{queue.where}: {copied_reason}")
-        synced, replicated = synced and local, replicated and copied
-    level = level_of(replication_sync=replicated, local_sync=synced)
-    finding = finding_of(level, choice, reasons, culprits, _form_problem(queues, choice))
-    return LevelFinding(finding.level, finding.reasoning, (*finding.problems, *_state_problems(settings, queues)))
+    local = [Part(queue.where, *_local_sync(queue, version)) for queue in queues]
+    replication = [Part(queue.where, *_replication(queue)) for queue in queues]
+    finding = find_level(choice, replication, local, form_problem=_form_problem(queues, choice))
+    return replace(finding, problems=(*finding.problems, *_state_problems(settings, queues)))
 
 
 def _queues(settings: Sequence[Setting]) -> list[_Queue]:
@@ -157,7 +144,7 @@ def _queues(settings: Sequence[Setting]) -> list[_Queue]:
     return queues
 
 
-def _local_sync(queue: _Queue, version: str) -> tuple[bool, str]:
+def _local_sync(queue: _Queue, version: str) -> tuple[bool | None, str]:
     """Whether a confirmed message is fsynced, and why."""
     kind = queue.get("queue.type")
     if kind == "quorum":
@@ -165,43 +152,51 @@ def _local_sync(queue: _Queue, version: str) -> tuple[bool, str]:
     if kind == "stream":
         return False, "queue.type=stream, which confirms without fsync"
     if kind != "classic":
-        return False, f"queue.type={kind}, of which nothing is known"
-    unsynced = _why_classic_is_unsynced(queue, version)
-    if unsynced:
-        return False, f"queue.type=classic, {unsynced}"
-    return True, f"queue.type=classic, durable and persistent, which {version} fsyncs before it confirms"
+        return None, f"queue.type={kind}, of which nothing is known" if kind else "queue.type is not reported"
+    synced, why = _classic_sync(queue, version)
+    return synced, f"queue.type=classic, {why}"
 
 
-def _why_classic_is_unsynced(queue: _Queue, version: str) -> str:
-    """What makes a classic queue confirm without fsync; "" if nothing does."""
+def _classic_sync(queue: _Queue, version: str) -> tuple[bool | None, str]:
+    """Whether a classic queue fsyncs before it confirms, and why. Any of four things prevents it."""
     durable, mode = queue.get("queue.durable"), queue.get("message.delivery_mode")
-    if durable != "true":
-        return f"queue.durable={durable}, so nothing has to be on disk"
-    if mode != "2":
-        return f"message.delivery_mode={mode or 'unknown'}, so nothing has to be on disk"
-    if version_numbers(version)[:2] > CLASSIC_SYNCED_UNTIL:
-        return f"whose storage does not fsync since 3.13 (this is {version})"
-    return "with storage version 2, which confirms without fsync" if _storage_version(queue) == "2" else ""
+    release = version_numbers(version)[:2]
+    if durable == "false":
+        return False, "queue.durable=false, so nothing has to be on disk"
+    if mode.isdecimal() and mode != "2":
+        return False, f"message.delivery_mode={mode}, so nothing has to be on disk"
+    if release > CLASSIC_SYNCED_UNTIL:
+        return False, f"whose storage does not fsync since 3.13 (this is {version})"
+    storage = _storage_version(queue) if release >= STORAGE_VERSIONS_SINCE else "1"
+    if storage == "2":
+        return False, "with storage version 2, which confirms without fsync"
+    facts = {"queue.durable": durable, "message.delivery_mode": mode, "queue.storage_version": storage}
+    if missing := [name for name, value in facts.items() if value in ("", "unknown")]:
+        return None, f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not reported"
+    return True, f"durable and persistent, which {version} fsyncs before it confirms"
 
 
 def _storage_version(queue: _Queue) -> str:
-    """1 or 2: as the server reports, else as arguments or policies ask, else 1, the default of 3.x."""
-    version = queue.get("queue.storage_version")
-    if version:
-        return version
+    """1 or 2: as the server reports, else 2 where arguments or policies ask for it; "" where nobody says."""
     asked = f"{queue.get('queue.arguments')}, {queue.get('queue.policy.definition')}"
-    return "2" if "queue-version=2" in asked else "1"
+    return queue.get("queue.storage_version") or ("2" if "queue-version=2" in asked else "")
 
 
-def _replication(queue: _Queue) -> tuple[bool, str]:
+def _replication(queue: _Queue) -> tuple[bool | None, str]:
     """Whether a confirmed message is on a majority of several nodes, and why."""
-    members = queue.number("queue.members")
-    if members < MAJORITY_OF_3:
-        return False, f"queue.members={members or 'unknown'}: there is no second copy"
-    if queue.get("queue.type") == "classic":
+    members, kind = queue.number("queue.members"), queue.get("queue.type")
+    if members is None:
+        return None, "queue.members is not reported"
+    if members < 2:
+        return False, f"queue.members={members}: there is no second copy"
+    if kind == "classic":
         return True, f"queue.members={members}: every mirror confirms"
-    majority = members // 2 + 1
-    return True, f"queue.members={members}: {majority} of them have it when it is confirmed"
+    if kind not in ("quorum", "stream"):
+        return None, f"queue.members={members} of queue.type={kind or '(not reported)'}: who confirms is not known"
+    confirming = members // 2 + 1
+    return is_majority(
+        confirming, members
+    ), f"queue.members={members}: {confirming} of them have it when it is confirmed"
 
 
 def _form_problem(queues: Sequence[_Queue], choice: LevelChoice) -> str:
@@ -209,7 +204,7 @@ def _form_problem(queues: Sequence[_Queue], choice: LevelChoice) -> str:
     form = form_of(choice)
     wanted = "classic" if form.queue_type == "mirrored" else form.queue_type
     other = [
-        f"{queue.where}: queue.type={queue.get('queue.type')}" for queue in queues if queue.get("queue.type") != wanted
+        f"{queue.where}: queue.type={kind}" for queue in queues if (kind := queue.get("queue.type")) and kind != wanted
     ]
     return f"queue.type={wanted} was asked for, but {'; '.join(other)}" if other else ""
 
@@ -230,10 +225,11 @@ def leaders(settings: Sequence[Setting]) -> Mapping[str, int]:
 
 
 def _members_offline(queues: Sequence[_Queue]) -> list[str]:
+    counts = [(queue.where, queue.number("queue.members.online"), queue.number("queue.members")) for queue in queues]
     return [
-        f"{queue.where}: {queue.number('queue.members.online')} of {queue.number('queue.members')} members are online"
-        for queue in queues
-        if queue.get("queue.members.online") and queue.number("queue.members.online") < queue.number("queue.members")
+        f"{where}: {online} of {members} members are online"
+        for where, online, members in counts
+        if online is not None and members is not None and online < members
     ]
 
 

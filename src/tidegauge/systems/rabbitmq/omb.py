@@ -56,6 +56,7 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
         user=user,
         password=password,
         notes=tuple(_notes(file, source, management, managed)),
+        kept={**source.data, "amqpUris": addresses},
     )
 
 
@@ -82,9 +83,15 @@ def _addresses(uris: list[str], source: Source) -> tuple[list[str], list[str], s
             host, port = parts.hostname, parts.port
         except ValueError:
             host = None
-        if host is None or parts.scheme not in _PORTS:
+        # A '/', '?' or '#' in a password ends the part that names user and host: the rest of it would be taken for
+        # something else, and kept.
+        if host is None or parts.scheme not in _PORTS or "@" in parts.path or parts.query or parts.fragment:
             # The address is not repeated: it may hold a password.
-            source.complain(("amqpUris", index), "must be an address such as amqp://host:5672")
+            source.complain(
+                ("amqpUris", index),
+                "must be an address such as amqp://host:5672; in a user's name or password '/', '?' and '#' are "
+                "written %2F, %3F and %23",
+            )
             continue
         usual, scheme, management_port = _PORTS[parts.scheme]
         shown = f"[{host}]" if ":" in host else host

@@ -31,6 +31,7 @@ from tidegauge.distribution.coordinates import nearest_versions
 from tidegauge.errors import UserError
 from tidegauge.hosts.abilities import Probe
 from tidegauge.model.server import Distribution
+from tidegauge.places import expanded
 from tidegauge.systems.rabbitmq.config import find_layout, find_server, version_of
 
 MIRROR = "http://deb.debian.org/debian"
@@ -324,12 +325,22 @@ PACKAGE_LIST = "packages.txt"
 def provision(version: str, report: Report) -> Distribution:
     """The distribution of a version ("4.3.6") or directory ("/opt/rabbitmq"). Raises `UserError`."""
     if "/" in version:
-        directory = Path(version).expanduser()
+        directory = expanded(version)
         return _in_place(directory, f"directory {directory.absolute()}")
     installed = find_server(INSTALLED)
     if installed is not None and version_of(installed) == version:
         return _in_place(INSTALLED, f"installed package ({INSTALLED})")
     return _from_packages(version, report)
+
+
+def fetched(version: str) -> Path | None:
+    """The server's folder of a version or directory, as it is here; None if nothing of it is."""
+    if "/" in version:
+        return find_server(expanded(version))
+    installed = find_server(INSTALLED)
+    if installed is not None and version_of(installed) == version:
+        return installed
+    return find_server(cache_directory() / "distributions" / f"rabbitmq-{version}" / TREE)
 
 
 def _in_place(directory: Path, source: str) -> Distribution:

@@ -174,16 +174,18 @@ class DescribeReply(_message.Message):
     def __init__(self, settings: _Optional[_Iterable[_Union[EffectiveSetting, _Mapping]]] = ...) -> None: ...
 
 class EffectiveSetting(_message.Message):
-    __slots__ = ("scope", "name", "value", "is_default")
+    __slots__ = ("scope", "name", "value", "is_default", "default_value")
     SCOPE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     IS_DEFAULT_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_VALUE_FIELD_NUMBER: _ClassVar[int]
     scope: str
     name: str
     value: str
     is_default: bool
-    def __init__(self, scope: _Optional[str] = ..., name: _Optional[str] = ..., value: _Optional[str] = ..., is_default: _Optional[bool] = ...) -> None: ...
+    default_value: str
+    def __init__(self, scope: _Optional[str] = ..., name: _Optional[str] = ..., value: _Optional[str] = ..., is_default: _Optional[bool] = ..., default_value: _Optional[str] = ...) -> None: ...
 
 class RatePhase(_message.Message):
     __slots__ = ("from_msgs_per_s", "to_msgs_per_s", "length_ns", "record")
@@ -275,7 +277,7 @@ class TopicSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., partitions: _Optional[int] = ..., replication_factor: _Optional[int] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class PrepareRequest(_message.Message):
-    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max", "share")
+    __slots__ = ("connection", "trial_id", "seed", "topics", "producers_per_topic", "subscriptions_per_topic", "consumers_per_subscription", "payload", "keys", "distinct_keys", "arrival", "msgs_per_s", "client", "own_lag_tolerance_ns", "consumers_start_paused", "subscriptions_start_paused", "subscription_type", "existing_topics", "schedule", "history_directory", "spin_share_max", "grain_ns", "share")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     TRIAL_ID_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
@@ -297,6 +299,7 @@ class PrepareRequest(_message.Message):
     SCHEDULE_FIELD_NUMBER: _ClassVar[int]
     HISTORY_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
     SPIN_SHARE_MAX_FIELD_NUMBER: _ClassVar[int]
+    GRAIN_NS_FIELD_NUMBER: _ClassVar[int]
     SHARE_FIELD_NUMBER: _ClassVar[int]
     connection: Connection
     trial_id: int
@@ -319,8 +322,9 @@ class PrepareRequest(_message.Message):
     schedule: RateSchedule
     history_directory: str
     spin_share_max: float
+    grain_ns: int
     share: Share
-    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., trial_id: _Optional[int] = ..., seed: _Optional[int] = ..., topics: _Optional[_Iterable[_Union[TopicSpec, _Mapping]]] = ..., producers_per_topic: _Optional[int] = ..., subscriptions_per_topic: _Optional[int] = ..., consumers_per_subscription: _Optional[int] = ..., payload: _Optional[_Union[Payload, _Mapping]] = ..., keys: _Optional[_Union[KeyChoice, str]] = ..., distinct_keys: _Optional[int] = ..., arrival: _Optional[_Union[Arrival, str]] = ..., msgs_per_s: _Optional[float] = ..., client: _Optional[_Union[ClientOptions, _Mapping]] = ..., own_lag_tolerance_ns: _Optional[int] = ..., consumers_start_paused: _Optional[bool] = ..., subscriptions_start_paused: _Optional[int] = ..., subscription_type: _Optional[_Union[SubscriptionType, str]] = ..., existing_topics: _Optional[bool] = ..., schedule: _Optional[_Union[RateSchedule, _Mapping]] = ..., history_directory: _Optional[str] = ..., spin_share_max: _Optional[float] = ..., grain_ns: _Optional[int] = ..., share: _Optional[_Union[Share, _Mapping]] = ...) -> None: ...
 
 class Share(_message.Message):
     __slots__ = ("worker", "workers", "clock_ahead_ns")
@@ -793,6 +797,26 @@ class PartitionRead(_message.Message):
     first: str
     end: str
     def __init__(self, topic: _Optional[int] = ..., partition: _Optional[int] = ..., messages: _Optional[int] = ..., complete: _Optional[bool] = ..., why: _Optional[str] = ..., first: _Optional[str] = ..., end: _Optional[str] = ...) -> None: ...
+
+class TraceRequest(_message.Message):
+    __slots__ = ("order", "subscription", "timeout_ms", "whole")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    SUBSCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_FIELD_NUMBER: _ClassVar[int]
+    order: PrepareRequest
+    subscription: str
+    timeout_ms: int
+    whole: bool
+    def __init__(self, order: _Optional[_Union[PrepareRequest, _Mapping]] = ..., subscription: _Optional[str] = ..., timeout_ms: _Optional[int] = ..., whole: _Optional[bool] = ...) -> None: ...
+
+class TracePart(_message.Message):
+    __slots__ = ("present", "read")
+    PRESENT_FIELD_NUMBER: _ClassVar[int]
+    READ_FIELD_NUMBER: _ClassVar[int]
+    present: ReceivedSequences
+    read: ReadBackReply
+    def __init__(self, present: _Optional[_Union[ReceivedSequences, _Mapping]] = ..., read: _Optional[_Union[ReadBackReply, _Mapping]] = ...) -> None: ...
 
 class CommittedPositionsRequest(_message.Message):
     __slots__ = ("order",)

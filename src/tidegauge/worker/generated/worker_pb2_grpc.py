@@ -99,6 +99,11 @@ class WorkerStub:
                 request_serializer=worker__pb2.PauseRequest.SerializeToString,
                 response_deserializer=worker__pb2.PauseReply.FromString,
                 _registered_method=True)
+        self.CloseConsumers = channel.unary_unary(
+                '/tidegauge.worker.v1.Worker/CloseConsumers',
+                request_serializer=worker__pb2.PauseRequest.SerializeToString,
+                response_deserializer=worker__pb2.PauseReply.FromString,
+                _registered_method=True)
         self.Watch = channel.unary_stream(
                 '/tidegauge.worker.v1.Worker/Watch',
                 request_serializer=worker__pb2.WatchRequest.SerializeToString,
@@ -143,6 +148,11 @@ class WorkerStub:
                 '/tidegauge.worker.v1.Worker/ReadBack',
                 request_serializer=worker__pb2.ReadBackRequest.SerializeToString,
                 response_deserializer=worker__pb2.ReadBackReply.FromString,
+                _registered_method=True)
+        self.Trace = channel.unary_stream(
+                '/tidegauge.worker.v1.Worker/Trace',
+                request_serializer=worker__pb2.TraceRequest.SerializeToString,
+                response_deserializer=worker__pb2.TracePart.FromString,
                 _registered_method=True)
         self.CommittedPositions = channel.unary_unary(
                 '/tidegauge.worker.v1.Worker/CommittedPositions',
@@ -251,6 +261,14 @@ class WorkerServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CloseConsumers(self, request, context):
+        """Closes the consumers of these subscriptions for good: the servers take back what they have not acknowledged, and
+        write down how far they came.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Watch(self, request, context):
         """Per-second figures from `from_second` on (0 = the first), then live, until the trial is finished or the call ends.
         """
@@ -315,6 +333,15 @@ class WorkerServicer:
         """Reads every partition of a trial's topics from its very beginning to its end as known when reading begins, through
         the official client, and writes what was found to a file. Changes nothing: it can be asked for again, and during a
         trial. Fails with UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Trace(self, request, context):
+        """Which sequences of the trial a fresh reader finds in its topics, up to the end that the servers report as it begins.
+        Changes no message. Whose consumers are closed by then (CloseConsumers): what they did not receive is in the topics,
+        or nowhere.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -402,6 +429,11 @@ def add_WorkerServicer_to_server(servicer, server):
                     request_deserializer=worker__pb2.PauseRequest.FromString,
                     response_serializer=worker__pb2.PauseReply.SerializeToString,
             ),
+            'CloseConsumers': grpc.unary_unary_rpc_method_handler(
+                    servicer.CloseConsumers,
+                    request_deserializer=worker__pb2.PauseRequest.FromString,
+                    response_serializer=worker__pb2.PauseReply.SerializeToString,
+            ),
             'Watch': grpc.unary_stream_rpc_method_handler(
                     servicer.Watch,
                     request_deserializer=worker__pb2.WatchRequest.FromString,
@@ -446,6 +478,11 @@ def add_WorkerServicer_to_server(servicer, server):
                     servicer.ReadBack,
                     request_deserializer=worker__pb2.ReadBackRequest.FromString,
                     response_serializer=worker__pb2.ReadBackReply.SerializeToString,
+            ),
+            'Trace': grpc.unary_stream_rpc_method_handler(
+                    servicer.Trace,
+                    request_deserializer=worker__pb2.TraceRequest.FromString,
+                    response_serializer=worker__pb2.TracePart.SerializeToString,
             ),
             'CommittedPositions': grpc.unary_unary_rpc_method_handler(
                     servicer.CommittedPositions,
@@ -820,6 +857,33 @@ class Worker:
             _registered_method=True)
 
     @staticmethod
+    def CloseConsumers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tidegauge.worker.v1.Worker/CloseConsumers',
+            worker__pb2.PauseRequest.SerializeToString,
+            worker__pb2.PauseReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def Watch(request,
             target,
             options=(),
@@ -1052,6 +1116,33 @@ class Worker:
             '/tidegauge.worker.v1.Worker/ReadBack',
             worker__pb2.ReadBackRequest.SerializeToString,
             worker__pb2.ReadBackReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Trace(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/tidegauge.worker.v1.Worker/Trace',
+            worker__pb2.TraceRequest.SerializeToString,
+            worker__pb2.TracePart.FromString,
             options,
             channel_credentials,
             insecure,

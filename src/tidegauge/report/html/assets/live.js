@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const WIDTH = 400, HEIGHT = 150, LEFT = 4, BOTTOM = 20, TOP = 22;
+  const WIDTH = 400, HEIGHT = 150, LEFT = 4, BOTTOM = 20, TOP = 22, NOW_S = 5;
   const CHARTS = [
     ["msgs_per_s", "Rate, msg/s"],
     ["response_p50_ms", "Response p50, ms"],
@@ -50,32 +50,57 @@
     const caption = element("figcaption", title);
     const value = element("output", "-", { class: "now" });
     const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title });
-    const largest = shape("text", { x: LEFT, y: TOP - 8, fill: "var(--faint)", "font-size": "12" });
+    const small = { fill: "var(--faint)", "font-size": "12" };
+    const span = shape("text", { ...small, x: LEFT, y: TOP - 8 });
     const band = shape("rect", { y: TOP, height: HEIGHT - BOTTOM - TOP, fill: "var(--span)" });
     const base = shape("line", { x1: LEFT, x2: WIDTH, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM, stroke: "var(--faint)" });
-    const line = shape("polyline", { fill: "none", stroke: "var(--system-0)", "stroke-width": "2" });
-    svg.append(band, base, line, largest);
+    const line = shape("path", { fill: "none", stroke: "var(--system-0)", "stroke-width": "2", "stroke-linecap": "round" });
+    const measured = shape("text", { ...small, y: TOP - 8, "text-anchor": "end", x: WIDTH });
+    const begin = shape("text", { ...small, x: LEFT, y: HEIGHT - BOTTOM + 14 });
+    const end = shape("text", { ...small, x: WIDTH, y: HEIGHT - BOTTOM + 14, "text-anchor": "end" });
+    svg.append(band, base, line, span, measured, begin, end);
     caption.append(value);
     figure.append(caption, svg);
     byId("charts").append(figure);
-    return { key, value, line, band, largest };
+    return { key, value, line, band, span, measured, begin, end };
   });
 
+  const isKnown = (value) => value !== null && value !== undefined;
+
+  // A line through what is known, with a gap where a second or its figure is missing; what stands alone is a dot.
+  const path = (seconds, key, across, up) => {
+    const pieces = [];
+    let before = null;
+    for (const one of seconds) {
+      if (isKnown(one[key])) {
+        if (before === null || one.second - before > 1) pieces.push([]);
+        pieces[pieces.length - 1].push(`${across(one.second).toFixed(1)},${up(one[key]).toFixed(1)}`);
+      }
+      before = isKnown(one[key]) ? one.second : null;
+    }
+    return pieces.map((points) => `M${points.join(" L")}${points.length === 1 ? " h0" : ""}`).join(" ");
+  };
+
   const draw = (seconds) => {
-    const across = (place) => LEFT + (place / Math.max(1, seconds.length - 1)) * (WIDTH - LEFT);
-    const measured = seconds.map((one) => !["", "warm-up", "drain"].includes(one.phase));
-    const first = measured.indexOf(true), last = measured.lastIndexOf(true);
+    const from = seconds.length ? seconds[0].second : 0, to = seconds.length ? seconds[seconds.length - 1].second : 0;
+    const across = (second) => LEFT + ((second - from) / Math.max(1, to - from)) * (WIDTH - LEFT);
+    const measured = seconds.filter((one) => !["", "warm-up", "drain"].includes(one.phase));
+    const left = measured.length ? across(measured[0].second) : 0;
+    const wide = measured.length ? across(measured[measured.length - 1].second) - left : 0;
     for (const chart of charts) {
-      const values = seconds.map((one) => one[chart.key]);
-      const known = values.filter((value) => value !== null && value !== undefined);
-      const most = Math.max(...known, 1e-9);
-      const up = (value) => HEIGHT - BOTTOM - (value / most) * (HEIGHT - BOTTOM - TOP);
-      const points = values.map((value, place) => (value === null ? null : `${across(place).toFixed(1)},${up(value).toFixed(1)}`));
-      chart.line.setAttribute("points", points.filter((point) => point !== null).join(" "));
-      chart.value.textContent = known.length ? number(known[known.length - 1]) : "-";
-      chart.largest.textContent = known.length ? `largest ${number(most)}` : "";
-      chart.band.setAttribute("x", first < 0 ? 0 : across(first));
-      chart.band.setAttribute("width", first < 0 ? 0 : across(last) - across(first));
+      const known = seconds.map((one) => one[chart.key]).filter(isKnown);
+      const most = Math.max(...known, 0);
+      const up = (value) => HEIGHT - BOTTOM - (value / (most || 1)) * (HEIGHT - BOTTOM - TOP);
+      // Looks at what is used end a little after the seconds of the load; what is older than that is not now.
+      const newest = seconds.slice(-NOW_S).map((one) => one[chart.key]).filter(isKnown);
+      chart.line.setAttribute("d", path(seconds, chart.key, across, up));
+      chart.value.textContent = newest.length ? number(newest[newest.length - 1]) : "-";
+      chart.span.textContent = known.length ? `0 to ${number(most)}` : "";
+      chart.measured.textContent = measured.length ? "shaded: measured" : "";
+      chart.begin.textContent = seconds.length ? `second ${from + 1} of the load` : "";
+      chart.end.textContent = seconds.length ? `${to + 1}` : "";
+      chart.band.setAttribute("x", left);
+      chart.band.setAttribute("width", wide);
     }
   };
 
@@ -142,7 +167,7 @@
       goesOn = show(await answer.json());
     } catch (problem) {
       byId("left").textContent = "";
-      byId("state").textContent = "The run no longer answers: it has ended, and its report is in its directory.";
+      byId("state").textContent = "The run no longer answers: it may have ended, or can't be reached. This page goes on asking.";
     }
     if (goesOn) setTimeout(ask, 1000);
   };

@@ -110,10 +110,10 @@
     for (const one of document.querySelectorAll("details.fold")) one.open = opened;
   });
 
-  // On paper nothing can be opened.
+  // On paper nothing can be opened. What a picture shows already, and lists of what is as everywhere, stay folded.
   const opened = [];
   window.addEventListener("beforeprint", () => {
-    for (const one of document.querySelectorAll("details:not([open])")) { one.open = true; opened.push(one); }
+    for (const one of document.querySelectorAll("details:is(.fold, .points):not([open])")) { one.open = true; opened.push(one); }
   });
   window.addEventListener("afterprint", () => { while (opened.length) opened.pop().open = false; });
 })();

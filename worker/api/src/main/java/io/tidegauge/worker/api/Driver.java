@@ -88,9 +88,9 @@ public interface Driver extends AutoCloseable {
   List<EffectiveSetting> describe(List<String> topics) throws DriverException;
 
   /**
-   * Reads every partition of a topic from its very beginning to its end as known when reading
-   * begins, through the official client, and changes nothing by that: whoever reads again finds the
-   * same.
+   * Reads every partition of a topic, from its very beginning or from where the spec says, to its
+   * end as known when reading begins, through the official client, and changes nothing by that:
+   * whoever reads again finds the same.
    *
    * @return how far each partition was read, in their order; what the deadline cut short is
    *     reported there
@@ -99,6 +99,14 @@ public interface Driver extends AutoCloseable {
   default List<PartitionRead> readBack(ReadBackSpec spec, ReadBackSink sink)
       throws DriverException, InterruptedException {
     throw new DriverException("this driver can't read topics back");
+  }
+
+  /**
+   * Why a message that consumers with such options did not receive may be in no copy of the topic
+   * although the system kept all that it promised; empty if it may not.
+   */
+  default String forgets(TopicSpec topic, ClientOptions options) throws DriverException {
+    return "";
   }
 
   /**

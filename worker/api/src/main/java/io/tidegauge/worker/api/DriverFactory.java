@@ -9,7 +9,10 @@ public interface DriverFactory {
   /** The driver's name in {@code Connection.driver}: "kafka", "pulsar", "null". */
   String name();
 
-  /** Version of the client library in use, as the library itself reports it. */
+  /**
+   * The client library in use and its version, as the library itself reports it: "kafka-clients
+   * 4.3.1".
+   */
   String clientVersion();
 
   /**

@@ -15,6 +15,12 @@ public interface MessageSink {
   void received(
       int topic, int partition, byte[] array, int offset, int length, long receivedMonoNs);
 
+  /**
+   * The consumer skipped a message that it could not read because it is damaged. The error itself
+   * is reported by {@link #error}.
+   */
+  default void damaged(int topic, int partition, Throwable cause) {}
+
   /** The consumer met an error; it goes on if it can. */
   void error(Throwable cause);
 }

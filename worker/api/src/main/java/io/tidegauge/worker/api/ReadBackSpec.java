@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.stream.IntStream;
 
 /**
- * A topic to read back, every partition from its very beginning.
+ * A topic to read back, every partition from its very beginning or from where it is said.
  *
  * @param topicIndex the topic's place in the order's list
  * @param settings what the topic was created with
@@ -14,6 +14,8 @@ import java.util.stream.IntStream;
  * @param last by partition, the position of the last message that is known to be there. Servers may
  *     learn a little later how far they can be read, so it is given {@link #BEHIND_MS} to show up
  *     where whoever reads can't know the end otherwise.
+ * @param from by partition, the position at which reading may begin, for systems with positions;
+ *     one that is not there any more stands for the next one that is
  * @param deadlineNs {@link System#nanoTime()} at which reading ends, done or not
  */
 public record ReadBackSpec(
@@ -24,9 +26,15 @@ public record ReadBackSpec(
     String subscription,
     boolean first,
     Map<Integer, Long> last,
+    Map<Integer, Long> from,
     long deadlineNs) {
   /** What has shown no more for so long has no more: nodes ask each other many times a second. */
   public static final long BEHIND_MS = 10_000;
+
+  /** Where reading of a partition may begin; -1 for its beginning. */
+  public long fromOf(int partition) {
+    return from.getOrDefault(partition, -1L);
+  }
 
   /** Where the last message of a partition is known to be; -1 if none is. */
   public long lastOf(int partition) {

@@ -45,6 +45,7 @@ final class FromProto {
             schedule(r.getSchedule()),
             r.getHistoryDirectory(),
             r.hasSpinShareMax() ? r.getSpinShareMax() : TrialPlan.Variant.SPIN_SHARE_MAX,
+            r.hasGrainNs() ? r.getGrainNs() : TrialPlan.Variant.GRAIN_BY_CPUS,
             r.hasShare() ? share(r.getShare()) : null));
   }
 

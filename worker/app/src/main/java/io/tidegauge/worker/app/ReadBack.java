@@ -34,31 +34,14 @@ final class ReadBack {
    */
   static ReadBackReply run(Driver driver, TrialPlan plan, ReadBackRequest request)
       throws DriverException, InterruptedException {
-    int number = subscriptions(plan).indexOf(request.getSubscription());
-    if (number < 0) {
-      throw new IllegalArgumentException(
-          "no such subscription: "
-              + request.getSubscription()
-              + " (there is "
-              + subscriptions(plan)
-              + ")");
-    }
+    int number = numberOf(plan, request.getSubscription());
     long began = System.nanoTime();
     long deadline = began + TimeUnit.MILLISECONDS.toNanos(request.getTimeoutMs());
     ReadBackReply.Builder reply = ReadBackReply.newBuilder().setBeganMonoNs(began);
     try (ReadLog log = new ReadLog(Path.of(request.getFile()), plan.trialId())) {
       for (int t = 0; t < plan.topics().size(); t++) {
         TopicSpec topic = plan.topics().get(t);
-        ReadBackSpec spec =
-            new ReadBackSpec(
-                topic.name(),
-                t,
-                topic.partitions(),
-                topic.settings(),
-                plan.subscriptionName(number),
-                number == 0,
-                last(request, t),
-                deadline);
+        ReadBackSpec spec = specOf(plan, topic, t, number, last(request, t), Map.of(), deadline);
         List<io.tidegauge.worker.api.PartitionRead> reads =
             request.getNode() == 0
                 ? driver.readBack(spec, log)
@@ -69,6 +52,37 @@ final class ReadBack {
       throw new DriverException("the read log can't be written: " + ErrorLog.describe(e), e);
     }
     return reply.setEndedMonoNs(System.nanoTime()).build();
+  }
+
+  /** How a topic, the plan's number {@code index}, is read by one of its subscriptions. */
+  static ReadBackSpec specOf(
+      TrialPlan plan,
+      TopicSpec topic,
+      int index,
+      int subscription,
+      Map<Integer, Long> last,
+      Map<Integer, Long> from,
+      long deadlineNs) {
+    return new ReadBackSpec(
+        topic.name(),
+        index,
+        topic.partitions(),
+        topic.settings(),
+        plan.subscriptionName(subscription),
+        subscription == 0,
+        last,
+        from,
+        deadlineNs);
+  }
+
+  /** The number of a subscription of the plan. */
+  static int numberOf(TrialPlan plan, String subscription) {
+    int number = subscriptions(plan).indexOf(subscription);
+    if (number < 0) {
+      throw new IllegalArgumentException(
+          "no such subscription: " + subscription + " (there is " + subscriptions(plan) + ")");
+    }
+    return number;
   }
 
   static Map<Integer, Long> last(ReadBackRequest request, int topic) {
@@ -104,7 +118,7 @@ final class ReadBack {
     return IntStream.range(0, plan.subscriptionsPerTopic()).mapToObj(s -> "sub-" + s).toList();
   }
 
-  private static PartitionRead toProto(io.tidegauge.worker.api.PartitionRead read) {
+  static PartitionRead toProto(io.tidegauge.worker.api.PartitionRead read) {
     return PartitionRead.newBuilder()
         .setTopic(read.topic())
         .setPartition(read.partition())

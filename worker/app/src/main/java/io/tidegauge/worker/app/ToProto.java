@@ -35,6 +35,9 @@ final class ToProto {
     if (s.isDefault() != null) {
       b.setIsDefault(s.isDefault());
     }
+    if (s.defaultValue() != null) {
+      b.setDefaultValue(s.defaultValue());
+    }
     return b.build();
   }
 
@@ -185,14 +188,18 @@ final class ToProto {
       @Override
       public void received(String subscription, int producer, byte[] received)
           throws InterruptedException {
-        var part =
-            ReceivedSequences.newBuilder()
-                .setSubscription(subscription)
-                .setProducer(producer)
-                .setReceived(bytes(received));
+        var part = ToProto.received(subscription, producer, received);
         parts.add(SequencesPart.newBuilder().setReceived(part).build());
       }
     };
+  }
+
+  static ReceivedSequences received(String subscription, int producer, byte[] received) {
+    return ReceivedSequences.newBuilder()
+        .setSubscription(subscription)
+        .setProducer(producer)
+        .setReceived(bytes(received))
+        .build();
   }
 
   private static ByteString bytes(byte[] array) {

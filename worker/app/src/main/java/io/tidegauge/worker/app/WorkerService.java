@@ -192,6 +192,14 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
   }
 
   @Override
+  public void closeConsumers(PauseRequest request, StreamObserver<PauseReply> to) {
+    Replies.done(
+        to,
+        PauseReply.getDefaultInstance(),
+        () -> session.trial().closeConsumers(request.getSubscriptionsList()));
+  }
+
+  @Override
   public void watch(WatchRequest request, StreamObserver<SecondFigures> to) {
     ServerCallStreamObserver<SecondFigures> observer = (ServerCallStreamObserver<SecondFigures>) to;
     try {
@@ -287,6 +295,17 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
         to,
         request.getOrder().getConnection(),
         driver -> ReadBack.run(driver, FromProto.plan(request.getOrder()), request));
+  }
+
+  @Override
+  public void trace(TraceRequest request, StreamObserver<TracePart> to) {
+    Replies.stream(
+        to,
+        parts -> {
+          try (Driver driver = drivers.open(request.getOrder().getConnection())) {
+            Trace.run(driver, FromProto.plan(request.getOrder()), request, parts);
+          }
+        });
   }
 
   @Override

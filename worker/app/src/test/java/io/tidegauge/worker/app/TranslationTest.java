@@ -69,6 +69,18 @@ class TranslationTest {
   }
 
   @Test
+  void theGrainIsTakenAsGivenOrLeftToTheCpus() {
+    PrepareRequest.Builder order = TestWorker.order(Map.of(), 1);
+    assertThat(grainOf(order)).isEqualTo(TrialPlan.Variant.GRAIN_BY_CPUS);
+    assertThat(grainOf(order.setGrainNs(0))).isZero();
+    assertThat(grainOf(order.setGrainNs(20_000))).isEqualTo(20_000);
+  }
+
+  private static long grainOf(PrepareRequest.Builder order) {
+    return FromProto.plan(order.build()).variant().grainNs();
+  }
+
+  @Test
   void aShareSaysWhichWorkerOfHowMany() {
     PrepareRequest.Builder order = TestWorker.order(Map.of(), 1);
     assertThat(FromProto.plan(order.build()).isShared()).isFalse();

@@ -26,7 +26,7 @@ import org.HdrHistogram.Histogram;
  * and consumers are counted for each topic.
  *
  * <pre>
- * EngineBench [driver=null|inline|kafka] [topics=1] [producers=1] [consumers=1] [partitions=1] [bytes=1024] [rate=0] [seconds=5] [warm=3] [precision=5]
+ * EngineBench [driver=null|inline|kafka] [topics=1] [producers=1] [consumers=1] [partitions=1] [bytes=1024] [rate=0] [seconds=5] [warm=3] [precision=5] [grain=MICROSECONDS]
  * </pre>
  */
 public final class EngineBench {
@@ -84,6 +84,7 @@ public final class EngineBench {
             null,
             "",
             options.number("precision", (int) (100 * TrialPlan.Variant.SPIN_SHARE_MAX)) / 100.0,
+            options.number("grain", -1) * 1_000L,
             null));
   }
 

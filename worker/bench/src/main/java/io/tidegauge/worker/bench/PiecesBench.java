@@ -88,7 +88,7 @@ public class PiecesBench {
 
   @Benchmark
   public long ownLag() {
-    return lag.of(n++ & 0xFFF);
+    return lag.of(n++ & 0xFFF, 0);
   }
 
   @Benchmark

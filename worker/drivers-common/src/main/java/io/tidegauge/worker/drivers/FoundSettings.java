@@ -22,6 +22,15 @@ public final class FoundSettings {
     return this;
   }
 
+  /** Adds a setting beside what the client's own library would have taken for it. */
+  public FoundSettings add(String scope, String name, Object value, Object standard) {
+    String text = value.toString();
+    boolean isDefault = text.equals(standard.toString());
+    all.add(
+        new EffectiveSetting(scope, name, text, isDefault, isDefault ? null : standard.toString()));
+    return this;
+  }
+
   public void add(EffectiveSetting setting) {
     all.add(setting);
   }

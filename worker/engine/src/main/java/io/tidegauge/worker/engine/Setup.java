@@ -366,6 +366,7 @@ final class Setup implements AutoCloseable {
     List<EffectiveSetting> all = new ArrayList<>(driver.clientSettings());
     all.add(setting("load_threads", loadThreads));
     all.add(setting("precision", percent(spinShare(loadThreads))));
+    all.add(setting("grain", grainNs() / 1_000 + "us"));
     all.add(setting("in_flight_messages_max", slotsPerProducer));
     all.add(setting("receive_queue_messages", options.receiveQueueMessages()));
     all.add(setting("payload_pool_bodies", pool.size()));
@@ -376,6 +377,16 @@ final class Setup implements AutoCloseable {
   private double spinShare(int loadThreads) {
     int cpus = Runtime.getRuntime().availableProcessors();
     return LoadThreads.spinShare(plan.variant().spinShareMax(), loadThreads, cpus);
+  }
+
+  /** Messages that are due within so much time are sent together. */
+  long grainNs() {
+    TrialPlan.Variant variant = plan.variant();
+    return LoadThreads.grainNs(
+        variant.grainNs(),
+        variant.spinShareMax(),
+        TrialPlan.Variant.SPIN_SHARE_MAX,
+        Runtime.getRuntime().availableProcessors());
   }
 
   private static String percent(double share) {
@@ -390,13 +401,17 @@ final class Setup implements AutoCloseable {
   /** Closes producers and consumers; the driver stays open. */
   @Override
   public void close() {
-    for (List<MessageConsumer> ofSubscription : consumers) {
-      ofSubscription.forEach(this::closeQuietly);
-    }
+    consumers.forEach(this::closeConsumers);
     // Closing a client reports the outcome of what it still had in flight.
     clients.forEach(this::closeQuietly);
     histories.forEach(this::closeQuietly);
     closeQuietly(receivingThreads);
+  }
+
+  /** Closes the consumers of a subscription, and forgets them. */
+  void closeConsumers(List<MessageConsumer> ofSubscription) {
+    ofSubscription.forEach(this::closeQuietly);
+    ofSubscription.clear();
   }
 
   private void closeQuietly(AutoCloseable closeable) {

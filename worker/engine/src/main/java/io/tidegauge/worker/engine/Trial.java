@@ -63,7 +63,8 @@ public final class Trial {
             setup.plan.ownLagToleranceNs(),
             setup.sendsMayBlock() ? Double.POSITIVE_INFINITY : setup.plan.msgsPerSMax(),
             setup.plan.producers(),
-            setup.plan.variant().spinShareMax());
+            setup.plan.variant().spinShareMax(),
+            setup.grainNs());
     this.use = new WindowUse(threads::cpuWaitNs);
     this.sampler = new Sampler(setup, threads, log, use);
   }
@@ -185,7 +186,16 @@ public final class Trial {
     consumersOf(subscriptions).forEach(MessageConsumer::resume);
   }
 
+  /** Closes the consumers of the named subscriptions for good; none named = all. */
+  public synchronized void closeConsumers(List<String> subscriptions) {
+    groupsOf(subscriptions).forEach(setup::closeConsumers);
+  }
+
   private List<MessageConsumer> consumersOf(List<String> names) {
+    return groupsOf(names).stream().flatMap(List::stream).toList();
+  }
+
+  private List<List<MessageConsumer>> groupsOf(List<String> names) {
     require(!finished, "the trial is finished");
     List<String> known = setup.subscriptions.stream().map(s -> s.name()).toList();
     for (String name : names) {
@@ -194,7 +204,6 @@ public final class Trial {
     return java.util.stream.IntStream.range(0, known.size())
         .filter(i -> names.isEmpty() || names.contains(known.get(i)))
         .mapToObj(setup.consumers::get)
-        .flatMap(List::stream)
         .toList();
   }
 

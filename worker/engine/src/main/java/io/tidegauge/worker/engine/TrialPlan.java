@@ -56,6 +56,8 @@ public record TrialPlan(
    * @param historyDirectory where producers write what they sent and what became of it; empty if
    *     nowhere
    * @param spinShareMax of a CPU, 0 to 1, that each load thread may spin away to be punctual
+   * @param grainNs messages that are due within so much time are sent together; 0 = each when it is
+   *     due, negative = as the CPUs suggest
    * @param share what this worker does of it, on topics that exist when it prepares; null if it
    *     carries out the trial alone
    */
@@ -65,13 +67,18 @@ public record TrialPlan(
       RateSchedule schedule,
       String historyDirectory,
       double spinShareMax,
+      long grainNs,
       Share share) {
     /** What a trial may spin away unless it is given. */
     public static final double SPIN_SHARE_MAX = 0.05;
 
+    /** No grain was asked for. */
+    public static final long GRAIN_BY_CPUS = -1;
+
     /** Topics of our own, a steady rate, the usual subscriptions, no history. */
     public static final Variant NONE =
-        new Variant(SubscriptionType.BY_PARTITION, false, null, "", SPIN_SHARE_MAX, null);
+        new Variant(
+            SubscriptionType.BY_PARTITION, false, null, "", SPIN_SHARE_MAX, GRAIN_BY_CPUS, null);
 
     /** Throws {@link IllegalArgumentException} if there is no such share. */
     public Variant {

@@ -84,7 +84,13 @@ class SharedTrialTest {
         5_000_000_000L,
         0,
         new TrialPlan.Variant(
-            none.subscriptionType(), false, schedule(), "", none.spinShareMax(), share));
+            none.subscriptionType(),
+            false,
+            schedule(),
+            "",
+            none.spinShareMax(),
+            none.grainNs(),
+            share));
   }
 
   private RateSchedule schedule() {

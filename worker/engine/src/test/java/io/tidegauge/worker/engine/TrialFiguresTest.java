@@ -158,7 +158,7 @@ class TrialFiguresTest {
     Producer.Context context =
         new Producer.Context(9, setup.pool, setup.live, setup.acks, setup.errors);
     LoadThreads threads =
-        new LoadThreads(setup.producers, context, setup.ownValues(), 0, 1_000, 1, 0);
+        new LoadThreads(setup.producers, context, setup.ownValues(), 0, 1_000, 1, 0, 0);
     SecondReader reader = new SecondReader(setup, threads);
     threads.start();
     threads.join(60_000);

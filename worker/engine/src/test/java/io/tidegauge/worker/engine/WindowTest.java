@@ -71,6 +71,7 @@ class WindowTest {
             null,
             "",
             TrialPlan.Variant.SPIN_SHARE_MAX,
+            TrialPlan.Variant.GRAIN_BY_CPUS,
             share));
   }
 }

@@ -30,8 +30,13 @@ final class EffectiveSettings {
         .forEach(
             (name, value) -> {
               if (!IDENTITIES.contains(name)) {
-                boolean isDefault = Objects.equals(value, defaults.get(name));
-                collected.add(new EffectiveSetting(scope, name, text(value), isDefault));
+                Object standard = defaults.get(name);
+                boolean isDefault = Objects.equals(value, standard);
+                // What has no default must be given: there is nothing that it differs from.
+                boolean differs = !isDefault && definition.configKeys().get(name).hasDefault();
+                collected.add(
+                    new EffectiveSetting(
+                        scope, name, text(value), isDefault, differs ? text(standard) : null));
               }
             });
   }

@@ -30,6 +30,7 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
   private final MessageSink sink;
   private final boolean partitionExpected;
   private final CountDownLatch ready = new CountDownLatch(1);
+  private final Refusals refusals;
   private final Thread thread;
   private volatile boolean paused;
   private volatile boolean closing;
@@ -50,6 +51,11 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
     this.sink = sink;
     this.partitionExpected = partitionExpected;
     this.paused = spec.startPaused();
+    this.refusals =
+        new Refusals(
+            client,
+            this::deliverNext,
+            (partition, cause) -> sink.damaged(spec.topicIndex(), partition, cause));
     this.thread = Threads.daemon("kafka-" + spec.clientId(), this::run);
   }
 
@@ -146,12 +152,10 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
 
   private void pollOnce() {
     try {
-      ConsumerRecords<ByteBuffer, ByteBuffer> batch = client.poll(POLL);
-      if (!batch.isEmpty()) {
-        Handover.deliver(batch, spec.topicIndex(), sink, System.nanoTime());
-      } else if (ready.getCount() > 0
-          && !partitionExpected
-          && client.groupMetadata().generationId() > 0) {
+      if (deliverNext(POLL)) {
+        return;
+      }
+      if (ready.getCount() > 0 && !partitionExpected && client.groupMetadata().generationId() > 0) {
         // The newer group protocol does not inform a member that it was given nothing.
         ready.countDown();
       }
@@ -161,7 +165,31 @@ final class GroupConsumer implements MessageConsumer, ConsumerRebalanceListener 
       closing = true;
     } catch (RuntimeException e) {
       report(e);
+      getOver(e);
     }
+  }
+
+  private void getOver(RuntimeException failure) {
+    try {
+      if (!closing && Refusals.isOfData(failure)) {
+        refusals.meet(failure);
+      }
+    } catch (WakeupException e) {
+      // To look at the flags.
+    } catch (InterruptException e) {
+      closing = true;
+    } catch (RuntimeException e) {
+      report(e);
+    }
+  }
+
+  /** Whether anything came. */
+  private boolean deliverNext(Duration wait) {
+    ConsumerRecords<ByteBuffer, ByteBuffer> batch = client.poll(wait);
+    if (!batch.isEmpty()) {
+      Handover.deliver(batch, spec.topicIndex(), sink, System.nanoTime());
+    }
+    return !batch.isEmpty();
   }
 
   private void report(RuntimeException failure) {

@@ -21,7 +21,7 @@ public final class KafkaDriverFactory implements DriverFactory {
 
   @Override
   public String clientVersion() {
-    return AppInfoParser.getVersion();
+    return "kafka-clients " + AppInfoParser.getVersion();
   }
 
   @Override

@@ -24,9 +24,9 @@ import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * Reads all partitions of a topic from their first offset to their end, in no group. The end is
- * what consumers may see when reading begins (the high watermark): it may be behind what the leader
- * has, so the last message known is waited for.
+ * Reads all partitions of a topic from their first offset, or a later one, to their end, in no
+ * group. The end is what consumers may see when reading begins (the high watermark): it may be
+ * behind what the leader has, so the last message known is waited for.
  */
 final class WholeTopic {
   static final int ANY_LEADER = 0;
@@ -147,7 +147,11 @@ final class WholeTopic {
   private List<PartitionRead> read(
       Consumer<byte[], byte[]> client, Map<TopicPartition, Long> ends) {
     Duration left = Duration.ofMillis(Math.max(1, spec.leftMs()));
-    Map<TopicPartition, Long> firsts = client.beginningOffsets(partitions(), left);
+    Map<TopicPartition, Long> firsts = new HashMap<>(client.beginningOffsets(partitions(), left));
+    // Never before what is there, which was deleted, nor behind what there is: a topic made anew.
+    firsts.replaceAll(
+        (partition, first) ->
+            Math.max(first, Math.min(spec.fromOf(partition.partition()), ends.get(partition))));
     firsts.forEach(client::seek);
     readTo(client, ends);
     return reads(client, firsts, ends);

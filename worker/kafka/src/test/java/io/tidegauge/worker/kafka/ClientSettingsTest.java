@@ -49,8 +49,9 @@ class ClientSettingsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"all, true", "one, false"})
-  void idempotenceFollowsTheAcknowledgement(String acks, String idempotent) throws DriverException {
+  @CsvSource({"all, true,", "one, false, true"})
+  void idempotenceFollowsTheAcknowledgement(String acks, String idempotent, String differsFrom)
+      throws DriverException {
     Map<String, Object> settings =
         producer(1, options(131_072, 1_000, "none", acks, 1024, Map.of(), Map.of()));
     List<EffectiveSetting> effective = new ArrayList<>();
@@ -59,7 +60,14 @@ class ClientSettingsTest {
     assertThat(effective)
         .contains(
             new EffectiveSetting(
-                "producer", "enable.idempotence", idempotent, Boolean.valueOf(idempotent)))
+                "producer",
+                "enable.idempotence",
+                idempotent,
+                Boolean.valueOf(idempotent),
+                differsFrom))
+        // The library's own definitions, not a table of ours.
+        .contains(new EffectiveSetting("producer", "linger.ms", "1", false, "5"))
+        .contains(new EffectiveSetting("producer", "batch.size", "131072", false, "16384"))
         .noneMatch(one -> one.name().equals("client.id"));
   }
 

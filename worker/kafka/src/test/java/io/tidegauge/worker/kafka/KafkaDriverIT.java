@@ -91,7 +91,7 @@ class KafkaDriverIT extends DriverOnServer {
     produce(0, 1, options);
     consume("sub-0", 0, 1, options, false, new Exchange.Received(100));
     assertThat(driver.clientSettings())
-        .contains(new EffectiveSetting("producer", "enable.idempotence", "false", false))
+        .contains(new EffectiveSetting("producer", "enable.idempotence", "false", false, "true"))
         .contains(new EffectiveSetting("producer", "delivery.timeout.ms", "120000", true))
         .contains(new EffectiveSetting("consumer", "group.protocol", "classic", true));
   }

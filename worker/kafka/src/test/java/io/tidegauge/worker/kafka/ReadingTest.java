@@ -30,7 +30,7 @@ class ReadingTest {
 
   private static boolean isBehind(long end, long last) {
     Map<Integer, Long> known = last < 0 ? Map.of() : Map.of(0, last);
-    ReadBackSpec spec = new ReadBackSpec("topic", 0, 1, Map.of(), "sub", true, known, 0);
+    ReadBackSpec spec = new ReadBackSpec("topic", 0, 1, Map.of(), "sub", true, known, Map.of(), 0);
     return WholeTopic.isBehind(Map.of(PARTITION, end), spec);
   }
 
@@ -55,7 +55,8 @@ class ReadingTest {
     AtomicInteger left = new AtomicInteger(answers);
     long deadlineNs = System.nanoTime() + 400_000_000L;
     ReadBackSpec spec =
-        new ReadBackSpec("topic", 0, 1, Map.of(), "sub", true, Map.of(0, 1_000L), deadlineNs);
+        new ReadBackSpec(
+            "topic", 0, 1, Map.of(), "sub", true, Map.of(0, 1_000L), Map.of(), deadlineNs);
     ReadBackSink nothing = (topic, partition, position, within, value) -> {};
     return new WholeTopic(() -> new Late(left), spec, nothing).read(WholeTopic.ANY_LEADER);
   }

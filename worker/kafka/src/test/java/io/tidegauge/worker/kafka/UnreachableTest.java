@@ -68,7 +68,9 @@ class UnreachableTest {
     assertThat(ServiceLoader.load(DriverFactory.class))
         .singleElement()
         .satisfies(factory -> assertThat(factory.name()).isEqualTo("kafka"))
-        .satisfies(factory -> assertThat(factory.clientVersion()).matches("\\d+\\.\\d+\\.\\d+"));
+        .satisfies(
+            factory ->
+                assertThat(factory.clientVersion()).matches("kafka-clients \\d+\\.\\d+\\.\\d+"));
   }
 
   private static int freePort() throws IOException {

@@ -3,6 +3,7 @@ package io.tidegauge.worker.nulldriver;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jctools.queues.SpscArrayQueue;
@@ -65,6 +66,10 @@ final class ChunkQueue {
   private final int chunkBytes;
   private final long chunksMax;
   private final BooleanSupplier taking;
+
+  /** Whether the taker has been told that something is there, and has not looked since. */
+  private final AtomicBoolean announced = new AtomicBoolean();
+
   private final SpscArrayQueue<Chunk> recycled = new SpscArrayQueue<>(CHUNKS_WHILE_TAKING);
   private volatile boolean closed;
   private volatile long chunksTaken;
@@ -142,6 +147,19 @@ final class ChunkQueue {
    */
   private long chunksAllowed() {
     return taking.getAsBoolean() ? Math.min(chunksMax, CHUNKS_WHILE_TAKING) : chunksMax;
+  }
+
+  /**
+   * After {@link #publish}: whether the taker is still to be told. A full fence, so that either the
+   * taker sees what was published or this says yes.
+   */
+  boolean announce() {
+    return announced.compareAndSet(false, true);
+  }
+
+  /** By the taker, before it looks. */
+  void lookAfter() {
+    announced.set(false);
   }
 
   boolean isEmpty() {

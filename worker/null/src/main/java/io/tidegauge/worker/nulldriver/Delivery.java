@@ -82,7 +82,7 @@ class Delivery {
         copy[queue.lastOffset() + flipAt] ^= 1;
       }
       queue.publish();
-      way.consumer().wake();
+      way.consumer().wake(queue);
     }
   }
 

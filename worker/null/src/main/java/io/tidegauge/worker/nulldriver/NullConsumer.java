@@ -6,6 +6,7 @@ import io.tidegauge.worker.api.Threads;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.locks.LockSupport;
+import org.jctools.queues.MpscUnboundedArrayQueue;
 
 /**
  * Takes from its queues on a thread of its own: sleeps while nothing comes, takes in batches while
@@ -18,11 +19,19 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
   private static final long BUSY_PARK_NS = 20_000;
   private static final long IDLE_PARK_NS = 1_000_000;
 
+  /** With more queues than this, to look at all of them takes longer than to be told of each. */
+  private static final int FEW_QUEUES = 16;
+
   private final MessageSink sink;
   private final int topic;
   private final long consumeNs;
   private final List<ChunkQueue> queues = new CopyOnWriteArrayList<>();
+  private final MpscUnboundedArrayQueue<ChunkQueue> filled = new MpscUnboundedArrayQueue<>(256);
   private final Thread thread;
+
+  /** Whether those who publish say which queue it was. */
+  private volatile boolean told;
+
   private volatile boolean paused;
   private volatile boolean closed;
   private volatile boolean sleeping;
@@ -42,11 +51,24 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
   ChunkQueue newQueue(int messageBytes, long bytesMax) {
     ChunkQueue queue = new ChunkQueue(messageBytes, bytesMax, () -> !paused);
     queues.add(queue);
+    if (queues.size() > FEW_QUEUES) {
+      told = true;
+      queues.forEach(this::announce);
+    }
     return queue;
   }
 
-  /** A message has been published: wakes the thread if it sleeps. */
-  void wake() {
+  private void announce(ChunkQueue queue) {
+    if (queue.announce()) {
+      filled.offer(queue);
+    }
+  }
+
+  /** A message has been published in one of the queues: wakes the thread if it sleeps. */
+  void wake(ChunkQueue queue) {
+    if (told) {
+      announce(queue);
+    }
     if (sleeping) {
       sleeping = false;
       LockSupport.unpark(thread);
@@ -78,11 +100,30 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
 
   private int takeAll() {
     int n = 0;
-    for (int i = 0; i < queues.size(); i++) {
-      ChunkQueue queue = queues.get(i);
-      for (int c = 0; c < CHUNKS_IN_A_ROW && !queue.isEmpty(); c++) {
-        n += queue.take(this);
+    if (told) {
+      for (int left = queues.size(); left > 0; left--) {
+        ChunkQueue queue = filled.relaxedPoll();
+        if (queue == null) {
+          break;
+        }
+        queue.lookAfter();
+        n += takeSome(queue);
+        if (!queue.isEmpty()) {
+          announce(queue);
+        }
       }
+      return n;
+    }
+    for (int i = 0; i < queues.size(); i++) {
+      n += takeSome(queues.get(i));
+    }
+    return n;
+  }
+
+  private int takeSome(ChunkQueue queue) {
+    int n = 0;
+    for (int c = 0; c < CHUNKS_IN_A_ROW && !queue.isEmpty(); c++) {
+      n += queue.take(this);
     }
     return n;
   }
@@ -100,6 +141,9 @@ final class NullConsumer implements MessageConsumer, Runnable, ChunkQueue.Taker 
   }
 
   private boolean isNothingThere() {
+    if (told) {
+      return filled.isEmpty();
+    }
     for (ChunkQueue queue : queues) {
       if (!queue.isEmpty()) {
         return false;

@@ -75,7 +75,7 @@ final class RemoteConsumer implements MessageConsumer {
       from.in.readFully(value);
       queue.copy(partition, value);
       queue.publish();
-      consumer.wake();
+      consumer.wake(queue);
       length = from.in.readInt();
     }
     return length;

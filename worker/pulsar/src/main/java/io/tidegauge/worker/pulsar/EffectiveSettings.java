@@ -42,7 +42,8 @@ final class EffectiveSettings {
                 boolean isDefault = Objects.equals(value, standard.get(name));
                 String shown =
                     !isDefault && SECRET.matcher(name).matches() ? "(hidden)" : text(value);
-                collected.add(new EffectiveSetting(scope, name, shown, isDefault));
+                String differsFrom = isDefault ? null : text(standard.get(name));
+                collected.add(new EffectiveSetting(scope, name, shown, isDefault, differsFrom));
               }
             });
   }

@@ -26,7 +26,7 @@ public final class PulsarDriverFactory implements DriverFactory {
 
   @Override
   public String clientVersion() {
-    return PulsarVersion.getVersion();
+    return "pulsar-client " + PulsarVersion.getVersion();
   }
 
   @Override

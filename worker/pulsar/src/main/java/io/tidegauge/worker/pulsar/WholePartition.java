@@ -11,11 +11,12 @@ import org.apache.pulsar.client.api.MessageIdAdv;
 import org.apache.pulsar.client.api.PulsarClient;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.Reader;
+import org.apache.pulsar.client.impl.MessageIdImpl;
 
 /**
- * Reads one partition from its earliest message to the last that the broker reports when reading
- * begins, by a reader: no subscription is left behind. What all subscriptions have acknowledged may
- * be gone: one must be there that acknowledged nothing.
+ * Reads one partition from its earliest message, or a later entry, to the last that the broker
+ * reports when reading begins, by a reader: no subscription is left behind. What all subscriptions
+ * have acknowledged may be gone: one must be there that acknowledged nothing.
  */
 final class WholePartition {
   private static final int POLL_MS = 200;
@@ -40,6 +41,13 @@ final class WholePartition {
     return (id.getLedgerId() << 32) | (id.getEntryId() & 0xFFFFFFFFL);
   }
 
+  /** The other way around: the first message of an entry; the earliest there is for -1. */
+  static MessageId start(long position) {
+    return position < 0
+        ? MessageId.earliest
+        : new MessageIdImpl(position >> 32, position & 0xFFFFFFFFL, -1);
+  }
+
   PartitionRead read(PulsarClient client, String fullName) throws DriverException {
     Reader<byte[]> reader =
         Failures.await(
@@ -48,7 +56,8 @@ final class WholePartition {
                 .topic(fullName)
                 .readerName("tg-read-back")
                 .receiverQueueSize(QUEUE_MESSAGES)
-                .startMessageId(MessageId.earliest)
+                .startMessageId(start(spec.fromOf(partition)))
+                .startMessageIdInclusive()
                 .createAsync(),
             "read back " + fullName,
             Math.max(1, spec.leftMs()));

@@ -177,7 +177,8 @@ class ClientSettingsTest {
     EffectiveSettings.of("client", client, new ClientConfigurationData(), effective);
     assertThat(effective.toString()).doesNotContain("very-secret");
     assertThat(effective)
-        .contains(new EffectiveSetting("client", "keepAliveIntervalSeconds", "30", true));
+        .contains(new EffectiveSetting("client", "keepAliveIntervalSeconds", "30", true))
+        .contains(new EffectiveSetting("client", "authParams", "(hidden)", false, ""));
   }
 
   @Test

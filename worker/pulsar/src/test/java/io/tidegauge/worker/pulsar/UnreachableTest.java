@@ -60,7 +60,9 @@ class UnreachableTest {
     assertThat(ServiceLoader.load(DriverFactory.class))
         .singleElement()
         .satisfies(factory -> assertThat(factory.name()).isEqualTo("pulsar"))
-        .satisfies(factory -> assertThat(factory.clientVersion()).matches("\\d+\\.\\d+\\.\\d+"));
+        .satisfies(
+            factory ->
+                assertThat(factory.clientVersion()).matches("pulsar-client \\d+\\.\\d+\\.\\d+"));
   }
 
   private static Map<String, String> connection(String server) {

@@ -23,6 +23,7 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs, boole
   private static final String ACK_EVERY = "ackEvery";
   private static final String ACK_INTERVAL = "ackIntervalMs";
   private static final String AUTO_ACK = "autoAck";
+  private static final String MANUAL = "manual, multiple=true";
 
   /** Every queue may have some deliveries under way, however many queues share a consumer. */
   private static final int PREFETCH_MIN = 100;
@@ -64,10 +65,11 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs, boole
   List<EffectiveSetting> disclosed(int queues, int usersEach) {
     FoundSettings all = new FoundSettings();
     all.add("consumer", "protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY");
-    all.add("consumer", "acknowledgement", autoAck ? "automatic" : "manual, multiple=true");
+    // The client's own form of basicConsume asks for acknowledgements, and without qos for no end.
+    all.add("consumer", "acknowledgement", autoAck ? "automatic" : MANUAL, MANUAL);
     if (!autoAck) {
       int prefetch = prefetchOf(queues);
-      all.add("consumer", PREFETCH, prefetch + " for each queue");
+      all.add("consumer", PREFETCH, prefetch + " for each queue", "no limit");
       all.add("consumer", ACK_EVERY, ackEveryOf(prefetch));
       all.add("consumer", ACK_INTERVAL, ackIntervalMs);
     }

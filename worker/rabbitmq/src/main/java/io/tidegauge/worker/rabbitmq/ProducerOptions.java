@@ -18,6 +18,8 @@ import java.util.Map;
  */
 record ProducerOptions(boolean mandatory) {
   private static final String MANDATORY = "mandatory";
+  private static final String PERSISTENT = "2 (persistent)";
+  private static final String TRANSIENT = "1 (transient)";
 
   static ProducerOptions of(ClientOptions options) throws DriverException {
     Map<String, String> overrides = options.producerOverrides();
@@ -43,9 +45,10 @@ record ProducerOptions(boolean mandatory) {
   List<EffectiveSetting> disclosed(boolean persistent, int usersEach) {
     FoundSettings all = new FoundSettings();
     all.add("producer", "protocol", "AMQP 0-9-1, blocking sockets, TCP_NODELAY");
-    all.add("producer", "publisher.confirms", "true");
-    all.add("producer", "delivery_mode", persistent ? "2 (persistent)" : "1 (transient)");
-    all.add("producer", MANDATORY, mandatory);
+    // What a channel does that is told nothing: no confirms, messages that no restart survives.
+    all.add("producer", "publisher.confirms", true, false);
+    all.add("producer", "delivery_mode", persistent ? PERSISTENT : TRANSIENT, TRANSIENT);
+    all.add("producer", MANDATORY, mandatory, false);
     all.add(
         "producer",
         "batching",

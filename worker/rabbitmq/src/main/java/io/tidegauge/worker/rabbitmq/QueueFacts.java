@@ -36,8 +36,9 @@ final class QueueFacts {
         "queue.type",
         type == null ? text(arguments.getOrDefault("x-queue-type", "classic")) : type + "");
     facts.put("queue.durable", text(queue.get("durable")));
-    facts.put("queue.members", Integer.toString(members(queue)));
-    facts.put("queue.members.online", Integer.toString(online(queue)));
+    boolean classic = facts.get("queue.type").equals("classic");
+    facts.put("queue.members", members(queue, classic));
+    facts.put("queue.members.online", online(queue, classic));
     facts.put("queue.arguments", text(arguments));
     if (queue.containsKey("effective_policy_definition")) {
       facts.put("queue.policy", text(queue.get("policy")));
@@ -50,19 +51,25 @@ final class QueueFacts {
     return facts;
   }
 
-  /** A classic queue is on one node and on those of its mirrors. */
-  private static int members(Map<String, Object> queue) {
+  /**
+   * A classic queue is on one node and on those of its mirrors. "" of another whose members the
+   * server does not say: of streams, older ones don't.
+   */
+  private static String members(Map<String, Object> queue, boolean classic) {
     if (queue.containsKey("members")) {
-      return Json.list(queue.get("members")).size();
+      return Integer.toString(Json.list(queue.get("members")).size());
     }
-    return 1 + Json.list(queue.get("slave_nodes")).size();
+    return classic ? Integer.toString(1 + Json.list(queue.get("slave_nodes")).size()) : "";
   }
 
-  private static int online(Map<String, Object> queue) {
+  private static String online(Map<String, Object> queue, boolean classic) {
     List<Object> online = Json.list(queue.get("online"));
-    return online.isEmpty()
-        ? 1 + Json.list(queue.get("synchronised_slave_nodes")).size()
-        : online.size();
+    if (!online.isEmpty()) {
+      return Integer.toString(online.size());
+    }
+    return classic
+        ? Integer.toString(1 + Json.list(queue.get("synchronised_slave_nodes")).size())
+        : "";
   }
 
   /** Of a classic queue: 1 or 2; "" if the server does not say. */

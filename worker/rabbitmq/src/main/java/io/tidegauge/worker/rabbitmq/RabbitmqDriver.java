@@ -1,5 +1,6 @@
 package io.tidegauge.worker.rabbitmq;
 
+import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.CommittedPosition;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.Driver;
@@ -172,6 +173,14 @@ final class RabbitmqDriver implements Driver {
     TopicSpec topic = new TopicSpec(spec.topic(), spec.partitions(), 1, spec.settings());
     ReadBack reading = new ReadBack(connection, streams);
     return isStream(topic) ? reading.streams(spec, sink) : reading.queues(spec, sink);
+  }
+
+  /** A queue forgets a message once it is acknowledged: with automatic ones, as it is sent. */
+  @Override
+  public String forgets(TopicSpec topic, ClientOptions options) throws DriverException {
+    return !isStream(topic) && ConsumerOptions.of(options).autoAck()
+        ? "with autoAck a queue forgets a message as it sends it"
+        : "";
   }
 
   @Override

@@ -54,10 +54,18 @@ record StreamOptions(
 
   private static final int SUB_ENTRY_MESSAGES_MAX = 100;
 
-  /** The client's own. */
-  private static final int CONFIRM_TIMEOUT_MS_DEFAULT = 30_000;
-
+  // The client library's own defaults, which a test reads from it.
+  static final int BATCH_MESSAGES_DEFAULT = 100;
+  static final boolean DYNAMIC_BATCH_DEFAULT = true;
+  static final int BATCH_DELAY_MS_DEFAULT = 100;
+  static final int UNCONFIRMED_MESSAGES_DEFAULT = 10_000;
+  static final int SUB_ENTRY_DEFAULT = 1;
+  static final int CONFIRM_TIMEOUT_MS_DEFAULT = 30_000;
+  static final int ENQUEUE_TIMEOUT_MS_DEFAULT = 10_000;
   private static final int INITIAL_CREDITS_DEFAULT = 10;
+
+  /** Zero: never give a message up because the client's own limit is met. */
+  private static final int ENQUEUE_TIMEOUT_MS = 0;
 
   static StreamOptions of(ClientOptions options) throws DriverException {
     Map<String, String> producer = options.producerOverrides();
@@ -108,8 +116,7 @@ record StreamOptions(
         .dynamicBatch(dynamicBatch)
         .batchPublishingDelay(Duration.ofMillis(batchDelayMs))
         .maxUnconfirmedMessages(unconfirmedMessagesMax)
-        // Zero: never give a message up because the client's own limit is met.
-        .enqueueTimeout(Duration.ZERO)
+        .enqueueTimeout(Duration.ofMillis(ENQUEUE_TIMEOUT_MS))
         .confirmTimeout(Duration.ofMillis(confirmTimeoutMs))
         .subEntrySize(subEntrySize);
     return compression == null ? builder : builder.compression(compression);
@@ -123,16 +130,19 @@ record StreamOptions(
   List<EffectiveSetting> disclosedProducer() {
     FoundSettings all = new FoundSettings();
     all.add("producer", "protocol", "RabbitMQ stream protocol");
-    all.add("producer", "batchSize", batchSize + " messages");
-    all.add("producer", "dynamicBatch", dynamicBatch);
+    all.add("producer", "batchSize", messages(batchSize), messages(BATCH_MESSAGES_DEFAULT));
+    all.add("producer", "dynamicBatch", dynamicBatch, DYNAMIC_BATCH_DEFAULT);
+    if (dynamicBatch) {
+      all.add("producer", "batchPublishingDelayMs", "none: batches are dynamic");
+    } else {
+      all.add("producer", "batchPublishingDelayMs", batchDelayMs, BATCH_DELAY_MS_DEFAULT);
+    }
     all.add(
-        "producer",
-        "batchPublishingDelayMs",
-        dynamicBatch ? "none: batches are dynamic" : "" + batchDelayMs);
-    all.add("producer", "maxUnconfirmedMessages", unconfirmedMessagesMax);
-    all.add("producer", "subEntrySize", subEntrySize);
-    all.add("producer", "confirmTimeoutMs", confirmTimeoutMs);
-    all.add("producer", "compression", compression == null ? "none" : compression.name());
+        "producer", "maxUnconfirmedMessages", unconfirmedMessagesMax, UNCONFIRMED_MESSAGES_DEFAULT);
+    all.add("producer", "subEntrySize", subEntrySize, SUB_ENTRY_DEFAULT);
+    all.add("producer", "confirmTimeoutMs", confirmTimeoutMs, CONFIRM_TIMEOUT_MS_DEFAULT);
+    all.add("producer", "enqueueTimeoutMs", ENQUEUE_TIMEOUT_MS, ENQUEUE_TIMEOUT_MS_DEFAULT);
+    all.add("producer", "compression", compression == null ? "none" : compression.name(), "none");
     all.add("producer", "publisher.confirms", "true");
     all.add("producer", "acks", "the broker confirms, the client has no choice");
     all.add("producer", "partitioner", "the driver: hash of the key, else round robin");
@@ -146,11 +156,17 @@ record StreamOptions(
     all.add("consumer", "offset", "first, then the consumer's own stored one");
     all.add("consumer", "tracking", "the client's automatic one (every 10,000 messages and 5 s)");
     all.add(
-        "consumer",
-        "initialCredits",
-        initialCredits + " chunks; the client has no limit in messages");
+        "consumer", "initialCredits", credits(initialCredits), credits(INITIAL_CREDITS_DEFAULT));
     all.add(
         "consumer", "assignment", "the driver: each partition has one reader in a subscription");
     return all.all();
+  }
+
+  private static String messages(int count) {
+    return count + " messages";
+  }
+
+  private static String credits(int chunks) {
+    return chunks + " chunks; the client has no limit in messages";
   }
 }

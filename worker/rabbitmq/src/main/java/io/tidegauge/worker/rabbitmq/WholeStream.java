@@ -11,9 +11,9 @@ import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
 
 /**
- * Reads one stream from its first offset. The server reports the offset at which its last committed
- * chunk begins, if anything; what comes after that is read until nothing has come for a while. That
- * chunk may hold no message.
+ * Reads one stream from its first offset, or a later one. The server reports the offset at which
+ * its last committed chunk begins, if anything; what comes after that is read until nothing has
+ * come for a while. That chunk may hold no message.
  */
 final class WholeStream {
   private static final long QUIET_NS = 2_000_000_000L;
@@ -99,8 +99,9 @@ final class WholeStream {
   }
 
   private Consumer consumer(Environment environment) {
+    long next = reached < 0 ? spec.fromOf(partition) : reached + 1;
     return environment.consumerBuilder().stream(stream)
-        .offset(reached < 0 ? OffsetSpecification.first() : OffsetSpecification.offset(reached + 1))
+        .offset(next < 0 ? OffsetSpecification.first() : OffsetSpecification.offset(next))
         .noTrackingStrategy()
         .messageHandler((at, found) -> found(at.offset(), found.getBodyAsBinary()))
         .build();

@@ -75,6 +75,14 @@ class DescriptionTest {
   }
 
   @Test
+  void membersThatAServerDoesNotSayAreUnknown() {
+    assertThat(QueueFacts.of(Map.of("type", "stream")))
+        .containsEntry("queue.members", "")
+        .containsEntry("queue.members.online", "");
+    assertThat(QueueFacts.of(Map.of("type", "classic"))).containsEntry("queue.members", "1");
+  }
+
+  @Test
   void theQueuesOfATopicAreSummedUpAndTheOddOneIsNamed() throws Exception {
     answers.put("/api/exchanges/%2F/t/bindings/source", bindings("t.0", "t.0", "t.1", "t.2"));
     answers.put("/api/queues/%2F/t.2", QUORUM);

@@ -10,7 +10,10 @@ import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.api.Place;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -99,8 +102,10 @@ class MappingTest {
     assertThat(
             ProducerOptions.of(options("none", "one", Map.of("mandatory", "true"), Map.of()))
                 .disclosed(true, 1))
-        .contains(setting("producer", "mandatory", "true"))
-        .contains(setting("producer", "delivery_mode", "2 (persistent)"))
+        .contains(new EffectiveSetting("producer", "mandatory", "true", false, "false"))
+        .contains(
+            new EffectiveSetting(
+                "producer", "delivery_mode", "2 (persistent)", false, "1 (transient)"))
         .anyMatch(one -> one.name().equals("batching") && one.value().startsWith("none"));
   }
 
@@ -151,17 +156,56 @@ class MappingTest {
     List<EffectiveSetting> byHand =
         ConsumerOptions.of(options("none", "all", Map.of(), Map.of())).disclosed(1, 1);
     assertThat(byHand)
-        .contains(setting("consumer", "acknowledgement", "manual, multiple=true"))
-        .contains(setting("consumer", "prefetch", "5000 for each queue"));
+        .contains(
+            new EffectiveSetting(
+                "consumer", "acknowledgement", "manual, multiple=true", true, null))
+        .contains(
+            new EffectiveSetting("consumer", "prefetch", "5000 for each queue", false, "no limit"));
     List<EffectiveSetting> automatic =
         ConsumerOptions.of(options("none", "all", Map.of(), Map.of("autoAck", "true")))
             .disclosed(1, 1);
     assertThat(automatic)
-        .contains(setting("consumer", "acknowledgement", "automatic"))
+        .contains(
+            new EffectiveSetting(
+                "consumer", "acknowledgement", "automatic", false, "manual, multiple=true"))
         .noneMatch(one -> one.name().equals("prefetch"));
     assertThatThrownBy(
             () -> ConsumerOptions.of(options("none", "all", Map.of(), Map.of("autoAck", "maybe"))))
         .hasMessageContaining("autoAck must be true or false");
+  }
+
+  /** Its builder of producers has them in its fields, and shows them to nobody. */
+  @Test
+  void theStreamClientsDefaultsAreThoseOfTheLibrary() throws ReflectiveOperationException {
+    Constructor<?> made =
+        Class.forName("com.rabbitmq.stream.impl.StreamProducerBuilder")
+            .getDeclaredConstructors()[0];
+    made.setAccessible(true);
+    Object builder = made.newInstance((Object) null);
+    Map<String, Object> expected =
+        Map.of(
+            "batchSize", StreamOptions.BATCH_MESSAGES_DEFAULT,
+            "dynamicBatch", StreamOptions.DYNAMIC_BATCH_DEFAULT,
+            "batchPublishingDelay", Duration.ofMillis(StreamOptions.BATCH_DELAY_MS_DEFAULT),
+            "maxUnconfirmedMessages", StreamOptions.UNCONFIRMED_MESSAGES_DEFAULT,
+            "subEntrySize", StreamOptions.SUB_ENTRY_DEFAULT,
+            "confirmTimeout", Duration.ofMillis(StreamOptions.CONFIRM_TIMEOUT_MS_DEFAULT),
+            "enqueueTimeout", Duration.ofMillis(StreamOptions.ENQUEUE_TIMEOUT_MS_DEFAULT));
+    for (Map.Entry<String, Object> each : expected.entrySet()) {
+      Field field = builder.getClass().getDeclaredField(each.getKey());
+      field.setAccessible(true);
+      assertThat(field.get(builder)).as(each.getKey()).isEqualTo(each.getValue());
+    }
+  }
+
+  @Test
+  void whatDiffersFromTheStreamClientsDefaultIsDisclosed() throws DriverException {
+    StreamOptions options = StreamOptions.of(options("none", "all", Map.of(), Map.of()));
+    assertThat(options.disclosedProducer())
+        .contains(
+            new EffectiveSetting("producer", "batchSize", "128 messages", false, "100 messages"))
+        .contains(new EffectiveSetting("producer", "dynamicBatch", "true", true, null))
+        .contains(new EffectiveSetting("producer", "enqueueTimeoutMs", "0", false, "10000"));
   }
 
   @Test
@@ -174,8 +218,8 @@ class MappingTest {
         StreamOptions.of(options("zstd", "all", Map.of("dynamicBatch", "false"), Map.of()));
     assertThat(compressed.subEntrySize()).isEqualTo(100);
     assertThat(compressed.disclosedProducer())
-        .contains(setting("producer", "compression", "ZSTD"))
-        .contains(setting("producer", "batchPublishingDelayMs", "1"));
+        .contains(new EffectiveSetting("producer", "compression", "ZSTD", false, "none"))
+        .contains(new EffectiveSetting("producer", "batchPublishingDelayMs", "1", false, "100"));
     assertThatThrownBy(() -> StreamOptions.of(options("brotli", "all", Map.of(), Map.of())))
         .hasMessageContaining("no compression \"brotli\"");
   }

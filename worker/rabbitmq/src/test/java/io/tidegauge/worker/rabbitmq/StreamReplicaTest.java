@@ -27,6 +27,7 @@ class StreamReplicaTest {
           "",
           true,
           Map.of(0, 0L),
+          Map.of(),
           System.nanoTime() + TimeUnit.SECONDS.toNanos(30));
 
   /** A node that refuses the first {@code refusals} consumers and then has one message. */

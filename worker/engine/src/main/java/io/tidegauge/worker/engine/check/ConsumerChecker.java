@@ -151,6 +151,12 @@ public final class ConsumerChecker implements MessageSink {
   }
 
   @Override
+  public void damaged(int topic, int partition, Throwable cause) {
+    recorder.count(ReceiveRecorder.CORRUPT);
+    recorder.count(ReceiveRecorder.CORRUPT_UNATTRIBUTED);
+  }
+
+  @Override
   public void error(Throwable cause) {
     errors.add("receive", cause);
   }

@@ -39,6 +39,11 @@ public final class ForeignChecker implements MessageSink {
   }
 
   @Override
+  public void damaged(int topic, int partition, Throwable cause) {
+    recorder.count(ReceiveRecorder.CORRUPT);
+  }
+
+  @Override
   public void error(Throwable cause) {
     errors.add("receive", cause);
   }

@@ -8,6 +8,8 @@ import io.tidegauge.worker.engine.os.Heartbeat;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import io.tidegauge.worker.engine.os.TaskClock;
 import io.tidegauge.worker.engine.schedule.RateProfile;
+import java.util.Comparator;
+import java.util.PriorityQueue;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -19,13 +21,37 @@ public final class LoadThread implements Runnable {
   static final long SLOT_PARK_NS = 200_000;
   private static final long SLOT_PARK_NS_MAX = 10_000_000;
 
+  /** With more producers than this a thread that has no free slot looks less often. */
+  private static final int FEW_PRODUCERS = 16;
+
   /** Looks at one producer before a thread sleeps that has no free slot. */
-  private static final int SLOT_LOOKS = 50 * LoadThreads.PRODUCERS_EACH_MAX;
+  private static final int SLOT_LOOKS = 50 * FEW_PRODUCERS;
+
+  /**
+   * One such part of a grain is left for waking up, which takes about 10 us where CPUs are idle.
+   */
+  private static final int WAKING_PARTS = 5;
 
   private static final long NEVER = Long.MAX_VALUE;
   private static final long NOTHING = Long.MIN_VALUE;
 
   private final Producer[] producers;
+
+  /** Those that are not {@link #blocked}, by when their next messages are due. */
+  private final PriorityQueue<Producer> due;
+
+  /** The first so many have messages due and none free. */
+  private final Producer[] blocked;
+
+  private int blockedCount;
+
+  /** By which the due times of {@link #due} were looked up. */
+  private RateProfile placedBy;
+
+  /** How often there was time to wait: then nobody in {@link #due} owes anything. */
+  private long waits;
+
+  private final long grainNs;
   private final int slotSpins;
   private final long slotParkNs;
   private final Live live;
@@ -47,6 +73,8 @@ public final class LoadThread implements Runnable {
   /**
    * @param values null if every message in flight has an array of its own
    * @param spinShareMax of the time, 0 to 1, that may be spun away while waiting
+   * @param grainNs messages that are due within so much time are sent together where at least one
+   *     is to be expected in it; 0 = each when it is due
    */
   LoadThread(
       String name,
@@ -56,8 +84,12 @@ public final class LoadThread implements Runnable {
       ErrorLog errors,
       Heartbeat heartbeat,
       long ownLagToleranceNs,
-      double spinShareMax) {
+      double spinShareMax,
+      long grainNs) {
     this.producers = producers;
+    this.due = new PriorityQueue<>(producers.length, Comparator.comparingLong(Producer::dueNs));
+    this.blocked = new Producer[producers.length];
+    this.grainNs = grainNs;
     this.slotSpins = slotSpins(producers.length);
     this.slotParkNs = slotParkNs(producers.length);
     this.live = live;
@@ -84,7 +116,7 @@ public final class LoadThread implements Runnable {
    * many such threads, each with much to look at.
    */
   static long slotParkNs(int producers) {
-    int beyond = Math.max(0, producers - LoadThreads.PRODUCERS_EACH_MAX);
+    int beyond = Math.max(0, producers - FEW_PRODUCERS);
     return Math.min(SLOT_PARK_NS_MAX, SLOT_PARK_NS * (1 + beyond / 4));
   }
 
@@ -149,57 +181,80 @@ public final class LoadThread implements Runnable {
       }
     }
     RateProfile profile = live.profile;
-    Producer first = null;
-    long due = NEVER;
-    boolean blocked = false;
-    for (Producer p : producers) {
-      if (p.blocking.isActive() && !p.hasFree()) {
-        blocked = true;
-        p.blocking.seen(now);
-        continue;
-      }
-      long ns = p.dueNs(profile);
-      if (ns < due) {
-        due = ns;
-        first = p;
-      }
+    if (profile != placedBy) {
+      placeAll(profile);
     }
+    if (blockedCount > 0) {
+      takeBack(profile, now);
+    }
+    Producer first = due.peek();
+    long dueNs = first == null ? NEVER : first.dueNs();
     long stopAt = live.stopAtNs;
-    if (due <= now && due <= stopAt && !(first.isClosedLoop() && now >= stopAt)) {
-      send(first, due, now);
+    if (dueNs <= now && dueNs <= stopAt && !(first.isClosedLoop() && now >= stopAt)) {
+      send(first, dueNs, profile, now);
       return true;
     }
-    if (blocked) {
-      awaitSlot(now, due);
+    if (blockedCount > 0) {
+      awaitSlot(now, dueNs);
       return !(now >= stopAt && isClosedLoop());
     }
-    if (now >= stopAt || due > stopAt) {
+    if (now >= stopAt || dueNs > stopAt) {
       return false;
     }
-    awaitDue(due, now);
+    awaitDue(dueNs, profile, now);
     return true;
+  }
+
+  /** Looks up anew when messages are due: the rate has changed, or the trial begins. */
+  private void placeAll(RateProfile profile) {
+    Producer[] all = placedBy == null ? producers : due.toArray(new Producer[0]);
+    placedBy = profile;
+    due.clear();
+    for (Producer p : all) {
+      p.place(profile);
+      due.add(p);
+    }
+  }
+
+  /** Blocked producers with a free message send again, in their turn. */
+  private void takeBack(RateProfile profile, long now) {
+    int still = 0;
+    for (int i = 0; i < blockedCount; i++) {
+      Producer p = blocked[i];
+      if (p.hasFree()) {
+        p.place(profile);
+        due.add(p);
+      } else {
+        p.blocking.seen(now);
+        blocked[still++] = p;
+      }
+    }
+    blockedCount = still;
   }
 
   private boolean isClosedLoop() {
     return producers[0].isClosedLoop();
   }
 
-  private void send(Producer p, long due, long now) {
+  /** Sends the next message of the producer whose turn it is. */
+  private void send(Producer p, long dueNs, RateProfile profile, long now) {
     Slot slot = p.take();
     if (slot == null) {
       p.blocking.begin(now);
+      blocked[blockedCount++] = due.poll();
       return;
     }
     if (p.blocking.isActive()) {
       endBlocking(p, now);
     }
-    long intended = p.isClosedLoop() ? now : due;
-    recorder.sending(live.window, intended, now, p.lag.of(now - intended));
+    long intended = p.isClosedLoop() ? now : dueNs;
+    recorder.sending(live.window, intended, now, p.lag.of(now - intended, waits));
     long sequence = p.nextSequence();
     byte[] value = slot.ownValue == null ? values.next(p) : slot.ownValue;
     MessageHeader.writeMessage(value, sequence, intended);
     slot.fill(value, p.keys.next(), sequence, intended, now);
     p.sent(sequence, now);
+    moveOn(p, profile);
     if (lastSender != p) {
       lastSender = p;
     }
@@ -213,42 +268,64 @@ public final class LoadThread implements Runnable {
     }
   }
 
-  private void awaitDue(long due, long now) {
-    if (!isClosedLoop()) {
-      for (Producer p : producers) {
-        p.caughtUpIfNothingDueBefore(now, live.profile);
-      }
+  /** The producer whose turn it was waits for its next. */
+  private void moveOn(Producer p, RateProfile profile) {
+    if (producers.length == 1) {
+      p.place(profile);
+      return;
     }
-    waiter.towards(due, now);
+    // Taken out while its place in the order is still right.
+    due.poll();
+    p.place(profile);
+    due.add(p);
+  }
+
+  /** Nobody is blocked and nobody owes a message. */
+  private void awaitDue(long dueNs, RateProfile profile, long now) {
+    waits++;
+    if (grainNs > 0 && isDense(profile, dueNs)) {
+      waiter.sleepUntil(dueNs + grainNs - grainNs / WAKING_PARTS, now);
+    } else {
+      waiter.towards(dueNs, now);
+    }
+  }
+
+  /** Whether more messages are to be expected within a grain, so that one wake-up sends several. */
+  private boolean isDense(RateProfile profile, long dueNs) {
+    if (isClosedLoop() || dueNs == NEVER) {
+      return false;
+    }
+    double mine = (double) producers.length / producers[0].schedule().producers();
+    // A little less than one, since rates and their shares are rounded.
+    return profile.msgsPerSAt(dueNs) * mine * grainNs > 0.999e9;
   }
 
   /** Every producer that owes a message has all its messages in flight. */
-  private void awaitSlot(long now, long due) {
+  private void awaitSlot(long now, long dueNs) {
     for (int i = 0; i < slotSpins; i++) {
       if (isAnySlotFree()) {
         return;
       }
       Thread.onSpinWait();
     }
-    for (Producer p : producers) {
+    for (int i = 0; i < blockedCount; i++) {
+      Producer p = blocked[i];
       if (p.blocking.wantsLook(now)) {
         p.blocking.look(cpuWaitNs(), p.ackThreadCpuWaitNs(), ProcessUse.gcPauseNs());
       }
-      if (p.blocking.isActive()) {
-        p.wake(thread);
-      }
+      p.wake(thread);
     }
     if (!isAnySlotFree()) {
-      LockSupport.parkNanos(Math.max(1, Math.min(slotParkNs, due - now)));
+      LockSupport.parkNanos(Math.max(1, Math.min(slotParkNs, dueNs - now)));
     }
-    for (Producer p : producers) {
-      p.stopWaiting();
+    for (int i = 0; i < blockedCount; i++) {
+      blocked[i].stopWaiting();
     }
   }
 
   private boolean isAnySlotFree() {
-    for (Producer p : producers) {
-      if (p.blocking.isActive() && p.hasFree()) {
+    for (int i = 0; i < blockedCount; i++) {
+      if (blocked[i].hasFree()) {
         return true;
       }
     }
@@ -262,7 +339,7 @@ public final class LoadThread implements Runnable {
         p.blocking.hasLooked()
             ? p.blocking.end(now, cpuWaitNs(), p.ackThreadCpuWaitNs(), ProcessUse.gcPauseNs())
             : p.blocking.end(now, 0, 0, 0);
-    p.lag.blockedBySystem(excused);
+    p.lag.blockedBySystem(excused, waits);
   }
 
   /**
@@ -278,7 +355,7 @@ public final class LoadThread implements Runnable {
     long pausedNs = Math.max(gcPause - before.gcPauseNs(), heartbeat.pausedNs(sentNs, now));
     long excused = OwnLag.excusable(now - sentNs, cpuWait - before.cpuWaitNs(), pausedNs);
     recorder.blocked(live.window, sentNs, now);
-    lastSender.lag.blockedBySystem(excused);
+    lastSender.lag.blockedBySystem(excused, waits);
     for (Producer p : producers) {
       p.blocking.skip(excused);
     }

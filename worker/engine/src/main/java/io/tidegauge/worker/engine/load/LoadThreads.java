@@ -19,13 +19,20 @@ public final class LoadThreads {
 
   static final double BYTES_PER_S_EACH = 64 << 20;
 
-  /** For each message a thread looks at all of its producers. */
-  static final int PRODUCERS_EACH_MAX = 16;
+  /** While all of them are blocked, a thread looks at each of its producers. */
+  static final int PRODUCERS_EACH_MAX = 1_024;
 
   /**
-   * All threads together spin away no more of the CPUs, so that clients and figures have theirs.
+   * All threads together spin away no more of the CPUs, so that clients and figures have theirs,
+   * whatever share each may.
    */
   static final double SPIN_SHARE_OF_CPUS = 0.25;
+
+  /** Where CPUs are scarce, messages that are due within so much time are sent together. */
+  public static final long GRAIN_NS = 50_000;
+
+  /** So many CPUs are scarce: servers and clients share them. */
+  private static final int FEW_CPUS = 4;
 
   private final List<LoadThread> threads = new ArrayList<>();
   private final Heartbeat heartbeat = new Heartbeat();
@@ -37,6 +44,7 @@ public final class LoadThreads {
    * @param producersInTrial of all workers
    * @param spinShareMax of the time, 0 to 1, that each thread may spin away while it waits, as far
    *     as the CPUs allow that to all ({@link #spinShare})
+   * @param grainNs messages due within so much time are sent together; 0 = each when it is due
    */
   public LoadThreads(
       List<Producer> producers,
@@ -45,7 +53,8 @@ public final class LoadThreads {
       long ownLagToleranceNs,
       double sharedMsgsPerSMax,
       int producersInTrial,
-      double spinShareMax) {
+      double spinShareMax,
+      long grainNs) {
     int messageBytes = context.pool().messageBytes();
     double msgsPerS = sharedMsgsPerSMax * producers.size() / Math.max(1, producersInTrial);
     int count = producers.isEmpty() ? 0 : countFor(producers.size(), msgsPerS, messageBytes);
@@ -68,7 +77,8 @@ public final class LoadThreads {
               context.errors(),
               heartbeat,
               ownLagToleranceNs,
-              spinShare));
+              spinShare,
+              grainNs));
     }
   }
 
@@ -80,9 +90,20 @@ public final class LoadThreads {
     return (int) Math.max(1, Math.min(Math.min(producers, THREADS_MAX), needed));
   }
 
+  /**
+   * Within how much time messages are sent together: as asked for, if it is not negative. Else
+   * {@link #GRAIN_NS} on few CPUs, unless more spinning than usual was asked for.
+   */
+  public static long grainNs(long askedNs, double spinShareMax, double usualSpinShare, int cpus) {
+    if (askedNs >= 0) {
+      return askedNs;
+    }
+    return cpus <= FEW_CPUS && spinShareMax <= usualSpinShare ? GRAIN_NS : 0;
+  }
+
   /** What each of so many threads may spin away on so many CPUs; one alone has what it may have. */
   public static double spinShare(double spinShareMax, int threads, int cpus) {
-    double together = Math.max(spinShareMax, SPIN_SHARE_OF_CPUS * cpus);
+    double together = Math.max(spinShareMax, Math.min(spinShareMax, SPIN_SHARE_OF_CPUS) * cpus);
     return Math.min(spinShareMax, together / Math.max(1, threads));
   }
 

@@ -36,6 +36,9 @@ class OwnCellsWritten extends OwnCellsRoom {
   /** Number of the next message's body. */
   long body;
 
+  /** When the producer's next message is due, as its thread has it. */
+  long dueNs;
+
   /** By the owner. */
   long sent() {
     return sent;

@@ -12,25 +12,40 @@ package io.tidegauge.worker.engine.load;
 public final class OwnLag {
   private long excusedNs;
 
+  /** How often the load thread had waited when the system last blocked the producer. */
+  private long excusedAtWait;
+
   /**
    * The part of a message's debt that the system does not explain. Call it for each message, in
    * order.
+   *
+   * @param waits how often the load thread has had time to wait so far, since all that it owed was
+   *     sent
    */
-  public long of(long debtNs) {
+  public long of(long debtNs, long waits) {
+    forgetBefore(waits);
     if (excusedNs > debtNs) {
       excusedNs = Math.max(0, debtNs);
     }
     return debtNs - excusedNs;
   }
 
-  /** The system blocked the producer for this long. */
-  public void blockedBySystem(long ns) {
+  /**
+   * The system blocked the producer for this long.
+   *
+   * @param waits as in {@link #of}
+   */
+  public void blockedBySystem(long ns, long waits) {
+    forgetBefore(waits);
     excusedNs += Math.max(0, ns);
   }
 
-  /** The producer had to wait for its next message to be due: it owes nothing. */
-  public void caughtUp() {
-    excusedNs = 0;
+  /** A producer whose thread had to wait for the next message to be due owes nothing. */
+  private void forgetBefore(long waits) {
+    if (waits != excusedAtWait) {
+      excusedAtWait = waits;
+      excusedNs = 0;
+    }
   }
 
   /**

@@ -172,24 +172,18 @@ public final class Producer {
     return schedule == null;
   }
 
-  /**
-   * When the next message is due. In a closed loop always at once, in turn with the other producers
-   * of the thread.
-   */
-  long dueNs(RateProfile profile) {
-    return schedule == null
-        ? Math.max(mine.lastSentNs, profile.startNs())
-        : schedule.nextNs(profile);
+  /** Looks up when the next message is due, for {@link #dueNs}. By the load thread only. */
+  void place(RateProfile profile) {
+    mine.dueNs =
+        schedule == null ? Math.max(mine.lastSentNs, profile.startNs()) : schedule.nextNs(profile);
   }
 
   /**
-   * The thread had time to wait at this instant: this producer owes nothing if its next message is
-   * due later.
+   * When the next message is due, as {@link #place} has found. In a closed loop always at once, in
+   * turn with the other producers of the thread.
    */
-  void caughtUpIfNothingDueBefore(long nowNs, RateProfile profile) {
-    if (schedule.nextNs(profile) > nowNs) {
-      lag.caughtUp();
-    }
+  long dueNs() {
+    return mine.dueNs;
   }
 
   void acked(Slot slot, long nowNs) {

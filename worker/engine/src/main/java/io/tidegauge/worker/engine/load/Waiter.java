@@ -22,8 +22,11 @@ final class Waiter {
     void spin();
   }
 
-  /** So that changes of the rate or a stop are seen even if nobody wakes the thread. */
-  static final long PARK_NS_MAX = 2_000_000;
+  /**
+   * Changes of the rate and a stop wake the thread; this is for what nobody has thought of. Of many
+   * threads with little to do each, looks in between would cost more than all that they send.
+   */
+  static final long PARK_NS_MAX = 50_000_000;
 
   /** Spinning is saved up for over so much time. */
   static final long SAVING_NS = 20_000_000;
@@ -99,6 +102,15 @@ final class Waiter {
     }
     long wakeNs = Math.max(dueNs, wokenNs + restNs()) - (long) (plenty * lateNsP90);
     return sleep(Math.max(1, Math.min(PARK_NS_MAX, wakeNs - nowNs)), nowNs);
+  }
+
+  /**
+   * Sleeps until an instant, for at most a little while, without spinning before it: what becomes
+   * due until then is sent together. Returns the time now.
+   */
+  long sleepUntil(long ns, long nowNs) {
+    earn(nowNs);
+    return sleep(Math.max(1, Math.min(PARK_NS_MAX, ns - nowNs)), nowNs);
   }
 
   /** Least time from the end of one sleep to the end of the next. */

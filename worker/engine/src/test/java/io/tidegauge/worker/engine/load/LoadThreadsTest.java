@@ -11,8 +11,11 @@ class LoadThreadsTest {
     // Slow producers share one thread, but not too many of them.
     "16, 20000, 1024, 1",
     "16, 0, 1024, 1",
+    "1024, 1024, 100, 1",
+    "5000, 5000, 100, 5",
+    "10000, 20000, 100, 10",
     "1, 400000, 100, 1",
-    "100, 20000, 1024, 7",
+    "100, 20000, 1024, 1",
     "16, 100001, 100, 3",
     "4, 1000000, 100, 4",
     // Large messages take longer to hand over.
@@ -20,7 +23,7 @@ class LoadThreadsTest {
     // Nothing is known of the rate, or a send may block.
     "4, Infinity, 1024, 4",
     "1000, Infinity, 1024, 64",
-    "5000, 20000, 1024, 64",
+    "5000, Infinity, 1024, 64",
   })
   void asManyThreadsAsTheLoadNeeds(int producers, double msgsPerS, int bytes, int threads) {
     assertThat(LoadThreads.countFor(producers, msgsPerS, bytes)).isEqualTo(threads);
@@ -35,11 +38,26 @@ class LoadThreadsTest {
 
   @ParameterizedTest
   @CsvSource({
+    "-1, 0.05, 2, 50000",
+    "-1, 0.05, 4, 50000",
+    "-1, 0.05, 5, 0",
+    // Who wants to spin more than usual wants to be punctual.
+    "-1, 0.06, 2, 0",
+    "0, 0.05, 2, 0",
+    "20000, 1, 64, 20000",
+  })
+  void messagesAreSentTogetherWhereCpusAreScarce(long asked, double spin, int cpus, long grain) {
+    assertThat(LoadThreads.grainNs(asked, spin, 0.05, cpus)).isEqualTo(grain);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
     "0.05, 1, 2, 0.05",
-    "0.05, 10, 2, 0.05",
+    "0.05, 2, 2, 0.05",
     // 64 threads would spin away 3.2 CPUs of 2.
-    "0.05, 64, 2, 0.0078125",
-    "0.05, 64, 16, 0.05",
+    "0.05, 64, 2, 0.0015625",
+    "0.05, 16, 16, 0.05",
+    "0.05, 64, 16, 0.0125",
     "1, 1, 2, 1",
     "1, 4, 2, 0.25",
     "1, 4, 16, 1",

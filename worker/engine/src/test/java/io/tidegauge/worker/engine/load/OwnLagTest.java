@@ -9,47 +9,50 @@ class OwnLagTest {
 
   @Test
   void aSmallDebtIsOwnLag() {
-    assertThat(lag.of(4_000)).isEqualTo(4_000);
+    assertThat(lag.of(4_000, 0)).isEqualTo(4_000);
   }
 
   @Test
   void aStalledSystemIsNoOwnLagUntilTheProducerHasCaughtUp() {
-    lag.blockedBySystem(1_000_000);
+    lag.blockedBySystem(1_000_000, 0);
     for (long debt = 1_000_000; debt >= 0; debt -= 10_000) {
-      assertThat(lag.of(debt)).isZero();
+      assertThat(lag.of(debt, 0)).isZero();
     }
     // The excuse is used up: a debt that comes later has none.
-    assertThat(lag.of(50_000)).isEqualTo(50_000);
+    assertThat(lag.of(50_000, 0)).isEqualTo(50_000);
   }
 
   @Test
   void aGeneratorWithoutCpuLags() {
     // Runnable without a CPU: the debt grows and nothing was blocked.
-    assertThat(lag.of(80_000_000)).isEqualTo(80_000_000);
+    assertThat(lag.of(80_000_000, 0)).isEqualTo(80_000_000);
   }
 
   @Test
   void lagOnTopOfAStallShows() {
-    lag.blockedBySystem(1_000_000);
-    assertThat(lag.of(1_000_000)).isZero();
+    lag.blockedBySystem(1_000_000, 0);
+    assertThat(lag.of(1_000_000, 0)).isZero();
     // Too slow to catch up: the debt grows by more than the system's doing.
-    assertThat(lag.of(1_300_000)).isEqualTo(300_000);
-    assertThat(lag.of(1_200_000)).isEqualTo(200_000);
-    assertThat(lag.of(900_000)).isZero();
+    assertThat(lag.of(1_300_000, 0)).isEqualTo(300_000);
+    assertThat(lag.of(1_200_000, 0)).isEqualTo(200_000);
+    assertThat(lag.of(900_000, 0)).isZero();
   }
 
   @Test
   void lagFromBeforeAStallIsNotExcusedByIt() {
-    assertThat(lag.of(500_000)).isEqualTo(500_000);
-    lag.blockedBySystem(1_000_000);
-    assertThat(lag.of(1_500_000)).isEqualTo(500_000);
+    assertThat(lag.of(500_000, 0)).isEqualTo(500_000);
+    lag.blockedBySystem(1_000_000, 0);
+    assertThat(lag.of(1_500_000, 0)).isEqualTo(500_000);
   }
 
   @Test
   void anExcuseEndsWhenTheProducerWaitsForItsNextMessage() {
-    lag.blockedBySystem(1_000_000);
-    lag.caughtUp();
-    assertThat(lag.of(2_000)).isEqualTo(2_000);
+    lag.blockedBySystem(1_000_000, 0);
+    assertThat(lag.of(2_000, 0)).isZero();
+    assertThat(lag.of(2_000, 1)).isEqualTo(2_000);
+    lag.blockedBySystem(1_000_000, 1);
+    lag.blockedBySystem(5_000, 2);
+    assertThat(lag.of(7_000, 2)).isEqualTo(2_000);
   }
 
   @Test

@@ -64,7 +64,8 @@ class SendingTest {
     live.profile = RateProfile.startingAt(startNs, 1_000);
     producer.follow(new Schedule(new UniformArrivals(0, 1), live.profile));
     Producer[] producers = {producer};
-    new LoadThread("test", producers, live, null, errors, new Heartbeat(), SECOND_NS, 0.05).run();
+    new LoadThread("test", producers, live, null, errors, new Heartbeat(), SECOND_NS, 0.05, 0)
+        .run();
     return producer;
   }
 
@@ -83,6 +84,85 @@ class SendingTest {
         });
     assertThat(errors.all()).isEmpty();
     assertThat(intended).containsExactly(0L, 1_000_000L, 2_000_000L);
+  }
+
+  /** In the order of their sending: the producer's number and the intended time, ns. */
+  private List<long[]> sentBy(int producers, double msgsPerS, int messages, long grainNs) {
+    List<long[]> sent = new ArrayList<>();
+    live.profile = RateProfile.startingAt(System.nanoTime(), msgsPerS);
+    Producer[] all = new Producer[producers];
+    for (int i = 0; i < producers; i++) {
+      int number = i;
+      all[i] =
+          producer(
+              slot -> {
+                sent.add(new long[] {number, slot.intendedNs(), slot.sentNs()});
+                live.aborted = sent.size() == messages;
+                slot.acked();
+              },
+              null);
+      all[i].follow(new Schedule(new UniformArrivals(i, producers), live.profile));
+    }
+    new LoadThread("test", all, live, null, errors, new Heartbeat(), SECOND_NS, 0, grainNs).run();
+    return sent;
+  }
+
+  @Test
+  void manyProducersSendInTurnEvenlySpread() {
+    List<long[]> sent = sentBy(1_000, 100_000, 3_000, 0);
+    assertThat(errors.all()).isEmpty();
+    for (int i = 0; i < sent.size(); i++) {
+      assertThat(sent.get(i)[0]).isEqualTo(i % 1_000);
+      assertThat(sent.get(i)[1] - live.profile.startNs()).isEqualTo(i * 10_000L);
+    }
+  }
+
+  @Test
+  void withinAGrainMessagesAreSentTogetherAndNoneEarly() {
+    List<long[]> sent = sentBy(4, 20_000, 2_000, 400_000);
+    List<Long> atOnce = new ArrayList<>();
+    long wakeUps = 0;
+    long lastNs = 0;
+    for (long[] message : sent) {
+      assertThat(message[2]).isGreaterThanOrEqualTo(message[1]);
+      // What one wake-up sends follows within less than the time until the next message is due.
+      wakeUps += message[2] - lastNs > 40_000 ? 1 : 0;
+      lastNs = message[2];
+      atOnce.add(message[1]);
+    }
+    assertThat(atOnce).isSorted();
+    // Nine messages are due in 400 us; a busy machine wakes the thread less often, never more.
+    assertThat(wakeUps).isLessThan(sent.size() / 3);
+  }
+
+  @Test
+  void aBlockedProducerDoesNotHoldUpTheOthers() {
+    List<Slot> kept = new ArrayList<>();
+    List<Integer> sent = new ArrayList<>();
+    live.profile = RateProfile.startingAt(System.nanoTime(), 100_000);
+    Producer[] both = new Producer[2];
+    both[0] = producer(kept::add, null);
+    both[1] =
+        producer(
+            slot -> {
+              sent.add(kept.size());
+              if (sent.size() == 100) {
+                // Its system answers at last: it sends what it owes.
+                List.copyOf(kept).forEach(Slot::acked);
+              }
+              live.aborted = kept.size() > 4 && sent.size() > 100;
+              slot.acked();
+            },
+            null);
+    for (int i = 0; i < 2; i++) {
+      both[i].follow(new Schedule(new UniformArrivals(i, 2), live.profile));
+    }
+    LoadThread thread =
+        new LoadThread("test", both, live, null, errors, new Heartbeat(), SECOND_NS, 0, 0);
+    thread.run();
+    assertThat(sent.subList(20, 100)).containsOnly(4);
+    assertThat(kept.size()).isGreaterThan(4);
+    assertThat(thread.recorder().get(LoadRecorder.BLOCKED_NS)).isPositive();
   }
 
   @Test

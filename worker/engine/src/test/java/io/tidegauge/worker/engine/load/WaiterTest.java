@@ -156,6 +156,18 @@ class WaiterTest {
   }
 
   @Test
+  void aSleepUntilAnInstantEndsAfterItWithoutSpinning() {
+    Simulated clock = new Simulated(4_000);
+    Waiter waiter = new Waiter(DEFAULT, clock);
+    for (int i = 0; i < 1_000; i++) {
+      long now = clock.nanoTime();
+      assertThat(waiter.sleepUntil(now + 50_000, now)).isBetween(now + 50_000, now + 90_000);
+    }
+    assertThat(clock.spunNs).isZero();
+    assertThat(clock.sleeps).isEqualTo(1_000);
+  }
+
+  @Test
   void dearSleepsAreRarer() {
     Run cheap = run(new Simulated(4_000), DEFAULT, 100_000, 300_000);
     Run dear = run(new Simulated(17_000), DEFAULT, 100_000, 300_000);

@@ -1,0 +1,128 @@
+"""What others do to a trial: waiting until CPUs are calm before it, and what they did to it afterwards."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from tidegauge.errors import UserError, nearest
+from tidegauge.fleet.api import Host
+from tidegauge.limiting.decide import MET
+from tidegauge.limiting.disturbance import CPU_NOTED, Measured, accounts, disturbances, others_share, reported
+from tidegauge.limiting.window_use import WindowUse
+from tidegauge.model.disturbance import Disturbance, Harm
+from tidegauge.model.events import Note, Observer
+from tidegauge.model.trial import MeasuredResult, Validity
+from tidegauge.model.use import Sample
+from tidegauge.numbers import listed
+
+SWITCH = "TIDEGAUGE_DISTURBANCE"
+"""Environment variable: "decide" (default) or "report" = what others disturb is said and decides nothing."""
+_CHOICES = ["decide", "report"]
+
+CALM_S_MAX = 10.0
+"""How long a trial waits for others to leave the CPUs."""
+_ANSWER_S_MAX = 3.0
+"""Without a look for so long, nobody looks."""
+_POLL_S = 0.25
+
+Result = TypeVar("Result", bound=MeasuredResult)
+
+
+def disturbance_decides() -> bool:
+    """Whether what others disturb makes trials DOUBTFUL and INVALID. Raises `UserError`."""
+    choice = os.environ.get(SWITCH, "").lower() or "decide"
+    if choice not in _CHOICES:
+        raise UserError(f"{SWITCH}={choice}{nearest(choice, _CHOICES)}: allowed are {listed(_CHOICES)}.")
+    return choice == "decide"
+
+
+def with_disturbances(result: Result, measured: Measured, use: WindowUse | None, *, decides: bool) -> Result:
+    """The result with who used the hosts beside it and, if that decides, as valid as it leaves it. Pure."""
+    if use is None:
+        return result
+    found = disturbances(measured, use)
+    found = found if decides else reported(found)
+    noted = [disturbance.words for disturbance in found if disturbance.harm is Harm.NOTED]
+    reasons = tuple(reason_of(disturbance) for disturbance in found if disturbance.harm is not Harm.NOTED)
+    worst = found[0].harm if reasons else Harm.NOTED
+    # What makes figures INVALID is the first that is said of them: it is why the load generator was late, too.
+    first = worst is Harm.INVALID or result.validity is Validity.VALID
+    return replace(
+        result,
+        validity=_worse(result.validity, worst),
+        reasons=(*reasons, *result.reasons) if first else (*result.reasons, *reasons),
+        warnings=(*result.warnings, *noted),
+        disturbances=found,
+        accounts=accounts(measured, use),
+    )
+
+
+def reason_of(disturbance: Disturbance) -> str:
+    """Why a trial is not VALID, which ends with what to do about it."""
+    return f"{disturbance.words} ({disturbance.remedy})"
+
+
+def _worse(validity: Validity, harm: Harm) -> Validity:
+    order = list(Validity)
+    as_validity = {Harm.NOTED: Validity.VALID, Harm.DOUBTFUL: Validity.DOUBTFUL, Harm.INVALID: Validity.INVALID}
+    return max(validity, as_validity[harm], key=order.index)
+
+
+def rate_counts(result: MeasuredResult) -> bool:
+    """Whether a trial's answer is a rate: it went as fast as it goes, or did not reach what was offered."""
+    return result.offered_msgs_per_s is None or result.msgs_per_s < MET * result.offered_msgs_per_s
+
+
+def await_calm_cpus(
+    host: Host,
+    observer: Observer,
+    trial_id: str,
+    *,
+    seconds_max: float = CALM_S_MAX,
+    now_s: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Wait until others leave the CPUs of all hosts in a look, or time is up; say so if that took long.
+
+    A host that nobody looks at is not waited for. Raises `RunFailedError` if the agent is gone.
+    """
+    begun_s = now_s()
+    seen = max([0, *(sample.number for sample in host.samples(0))])
+    busy: Sample | None = None
+    while True:
+        sleep(_POLL_S)
+        samples = host.samples(seen)
+        waited_s = now_s() - begun_s
+        if samples:
+            last = samples[-1]
+            seen = last.number
+            if _calm(last):
+                if busy is not None:
+                    observer(Note(f"{trial_id}: waited {waited_s:.0f} s for other programs to end ({_who(busy)})."))
+                return
+            busy = last
+        if waited_s >= (seconds_max if busy is not None else _ANSWER_S_MAX):
+            if busy is not None:
+                waited = f"waited {waited_s:.0f} s in vain for other programs to end ({_who(busy)})"
+                observer(Note(f"{trial_id}: {waited}, and began beside them."))
+            return
+
+
+def _calm(sample: Sample) -> bool:
+    shares = [others_share(sample.host, sample.length_s)]
+    shares += [others_share(other.use, other.seconds) for other in sample.others]
+    return all(share < CPU_NOTED for share in shares)
+
+
+def _who(sample: Sample) -> str:
+    """The programs that used most, with their CPUs."""
+    worst: Sequence[str] = [
+        f"{program.name}{f' on {program.host}' if program.host else ''} {program.cpu_s / sample.length_s:.2f}"
+        for program in sorted(sample.programs, key=lambda program: -program.cpu_s)[:3]
+        if program.cpu_s > 0
+    ]
+    return f"CPUs: {listed(worst)}" if worst else "programs that can't be seen from here"

@@ -1,0 +1,224 @@
+"""What programs that are no part of a trial use of a host: CPU, disk and memory, by name and cgroup.
+
+Who ran is asked of each process; what was busy, of the kernel. What was busy beyond all processes that can be seen is
+kept as well: processes of other containers have no number here. A short process counts for the one that waited for it,
+as the kernel has it.
+
+Most processes of a host sleep. One that used nothing when it was looked at is looked at in every `IDLE_LOOKS`th look
+only, by turns: what it used meanwhile then counts late, not never.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from tidegauge.hosts import procfs
+from tidegauge.hosts.procfs import Identity, Stat
+from tidegauge.model.use import ProgramUse
+
+IDLE_LOOKS = 5
+BY_CPU_MAX, BY_BYTES_MAX, BY_MEMORY_MAX = 5, 3, 2
+CPU_S_MIN, BYTES_MIN, RESIDENT_BYTES_MIN = 0.02, 100_000, 256 << 20
+"""Programs that are named in a look, of each kind, and from which use of it on."""
+_CGROUPS_MAX = 4096
+_NAME_CHARS_MAX, _NAME_CHARS_SHOWN = 24, 12
+"""Of a cgroup: containers' have 64 digits, of which people use twelve."""
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """What was used since the look before, by whom. Bytes are None where no process's may be read.
+
+    `trial_cpu_s` is that of what belongs to the trial: servers, load generators, Tidegauge itself (`control_cpu_s`).
+    """
+
+    kernel_cpu_s: float
+    trial_cpu_s: float
+    control_cpu_s: float
+    others_cpu_s: float
+    others_read_bytes: int | None
+    others_written_bytes: int | None
+    others_resident_bytes: int
+    programs: tuple[ProgramUse, ...]
+
+
+@dataclass
+class _Known:
+    """A process at the look that saw it last."""
+
+    stat: Stat
+    idle: bool
+    moved: tuple[int, int] | None = None
+    """Bytes from and to devices."""
+
+
+@dataclass
+class _Sum:
+    """What processes of one name and cgroup used."""
+
+    processes: int = 0
+    cpu_ticks: int = 0
+    moved: list[tuple[int, int]] = field(default_factory=list)
+    resident_pages: int = 0
+
+
+@dataclass(frozen=True)
+class Proc:
+    """What is asked of the kernel (tests give their own answers)."""
+
+    pids: Callable[[], Collection[int]] = procfs.pids
+    stat: Callable[[int], Stat | None] = procfs.read_stat
+    moved: Callable[[int], tuple[int, int] | None] = procfs.io_bytes
+    cgroup: Callable[[int], str] = lambda pid: cgroup_name(procfs.short_file(f"/proc/{pid}/cgroup").decode())
+
+
+def cgroup_name(text: str) -> str:
+    """The last part of the place that /proc/PID/cgroup names, "" for the root of all. Pure.
+
+    Where hierarchies differ (cgroup v1), that of CPUs tells tenants apart, else the deepest.
+    """
+    fields = [line.split(":", 2) for line in text.splitlines() if line.count(":") >= 2]
+    by_controller = {name: place for _, names, place in fields for name in names.split(",")}
+    deepest = max(by_controller.values(), key=lambda place: place.count("/") if place != "/" else 0, default="/")
+    of_cpus = by_controller.get("cpu", "/")
+    place = of_cpus if of_cpus != "/" else deepest
+    name = PurePosixPath(place).name
+    return name if len(name) <= _NAME_CHARS_MAX else f"{name[:_NAME_CHARS_SHOWN]}..."
+
+
+class ProgramWatch:
+    """Remembers processes from look to look."""
+
+    def __init__(self, proc: Proc | None = None) -> None:
+        self._proc = proc or Proc()
+        self._known: dict[int, _Known] = {}
+        self._cgroups: dict[Identity, str] = {}
+        self._looks = 0
+        self._unreadable = False
+        """Whether somebody used CPU in this look whose bytes may not be read."""
+        self._own_cgroup = self._proc.cgroup(os.getpid())
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self._known, self._cgroups, self._looks = {}, {}, 0
+
+    def look(self, of_trial: Collection[int], control: Collection[int] = ()) -> Accounts | None:
+        """What was used since the last look; None at the first.
+
+        `of_trial`: numbers of servers and load generators; `control`: of Tidegauge's own processes.
+        """
+        self._looks += 1
+        self._unreadable = False
+        now = set(self._proc.pids())
+        waited_for = self._gone(now)
+        ours = {*of_trial, *control}
+        ticks_of = dict.fromkeys(("kernel", "trial", "control"), 0)
+        sums: defaultdict[tuple[str, str], _Sum] = defaultdict(_Sum)
+        for pid in now:
+            known = self._known.get(pid)
+            skipped = known is not None and known.idle and pid not in waited_for and (pid + self._looks) % IDLE_LOOKS
+            ticks, moved = (0, None) if skipped else self._ticks(pid, waited_for[pid], pid in ours)
+            if pid not in self._known:
+                continue
+            stat = self._known[pid].stat
+            if stat.of_kernel:
+                ticks_of["kernel"] += ticks
+            elif pid in ours:
+                ticks_of["control" if pid in control else "trial"] += ticks
+            else:
+                found = sums[stat.name, self._cgroup_of(stat)]
+                found.processes += 1
+                found.cpu_ticks += ticks
+                found.resident_pages += stat.resident_pages
+                found.moved += [moved] if moved is not None else []
+        return self._accounts(ticks_of, sums) if self._looks > 1 else None
+
+    def _gone(self, now: Collection[int]) -> defaultdict[int, int]:
+        """What was counted of processes that have ended, by the ancestor that lives: it has their time once waited for.
+
+        Whole trees end at once, as when a script ends that ran a build.
+        """
+        gone = {pid: self._known.pop(pid) for pid in self._known.keys() - set(now)}
+        waited_for: defaultdict[int, int] = defaultdict(int)
+        for process in gone.values():
+            self._cgroups.pop(process.stat.identity, None)
+            ancestor, passed = process.stat.parent, set[int]()
+            while ancestor in gone and ancestor not in passed:
+                passed.add(ancestor)
+                ancestor = gone[ancestor].stat.parent
+            waited_for[ancestor] += process.stat.cpu_ticks
+        return waited_for
+
+    def _ticks(self, pid: int, waited_for: int, of_trial: bool) -> tuple[int, tuple[int, int] | None]:
+        """CPU of a process since it was looked at last, and bytes that it moved; what it waited for was counted."""
+        stat = self._proc.stat(pid)
+        before = self._known.pop(pid, None)
+        if stat is None:
+            return 0, None
+        if before is not None and before.stat.identity != stat.identity:
+            before = None
+        ticks = stat.cpu_ticks - (before.stat.cpu_ticks + waited_for if before is not None else 0)
+        ticks = max(0, ticks)
+        # Whoever moves bytes uses CPU, and asking costs.
+        asked = not of_trial and not stat.of_kernel and (ticks > 0 or before is None)
+        moved = self._proc.moved(pid) if asked else before.moved if before is not None else None
+        self._known[pid] = _Known(stat, ticks == 0 and before is not None and not of_trial, moved)
+        self._unreadable |= asked and moved is None
+        if not asked or moved is None:
+            return ticks, None
+        was = before.moved if before is not None and before.moved is not None else (0, 0)
+        return ticks, (max(0, moved[0] - was[0]), max(0, moved[1] - was[1]))
+
+    def _cgroup_of(self, stat: Stat) -> str:
+        if stat.identity not in self._cgroups:
+            if len(self._cgroups) >= _CGROUPS_MAX:
+                self._cgroups.clear()
+            name = self._proc.cgroup(stat.pid)
+            self._cgroups[stat.identity] = "" if name == self._own_cgroup else name
+        return self._cgroups[stat.identity]
+
+    def _accounts(self, ticks_of: Mapping[str, int], sums: Mapping[tuple[str, str], _Sum]) -> Accounts:
+        programs = [_program(name, cgroup, found) for (name, cgroup), found in sums.items()]
+        readable = [moved for found in sums.values() for moved in found.moved]
+        unknown = self._unreadable and not readable
+        return Accounts(
+            kernel_cpu_s=ticks_of["kernel"] / procfs.TICKS_PER_S,
+            trial_cpu_s=(ticks_of["trial"] + ticks_of["control"]) / procfs.TICKS_PER_S,
+            control_cpu_s=ticks_of["control"] / procfs.TICKS_PER_S,
+            others_cpu_s=sum(found.cpu_ticks for found in sums.values()) / procfs.TICKS_PER_S,
+            others_read_bytes=None if unknown else sum(read for read, _ in readable),
+            others_written_bytes=None if unknown else sum(written for _, written in readable),
+            others_resident_bytes=sum(program.resident_bytes for program in programs),
+            programs=worst(programs),
+        )
+
+
+def _program(name: str, cgroup: str, found: _Sum) -> ProgramUse:
+    return ProgramUse(
+        name=name,
+        cgroup=cgroup,
+        processes=found.processes,
+        cpu_s=found.cpu_ticks / procfs.TICKS_PER_S,
+        read_bytes=sum(read for read, _ in found.moved) if found.moved else None,
+        written_bytes=sum(written for _, written in found.moved) if found.moved else None,
+        resident_bytes=found.resident_pages * procfs.PAGE_BYTES,
+    )
+
+
+def worst(programs: Iterable[ProgramUse]) -> tuple[ProgramUse, ...]:
+    """Those that used most CPU, moved most bytes or hold most memory, by CPU; none that did next to nothing. Pure."""
+    known = list(programs)
+    measures: tuple[tuple[Callable[[ProgramUse], float], float, int], ...] = (
+        (lambda program: program.cpu_s, CPU_S_MIN, BY_CPU_MAX),
+        (lambda program: (program.read_bytes or 0) + (program.written_bytes or 0), BYTES_MIN, BY_BYTES_MAX),
+        (lambda program: program.resident_bytes, RESIDENT_BYTES_MIN, BY_MEMORY_MAX),
+    )
+    kept: dict[int, ProgramUse] = {}
+    for measure, least, count in measures:
+        most = sorted(known, key=measure, reverse=True)[:count]
+        kept |= {id(program): program for program in most if measure(program) >= least}
+    return tuple(sorted(kept.values(), key=lambda program: -program.cpu_s))

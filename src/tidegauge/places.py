@@ -1,0 +1,51 @@
+"""Paths as people write them: with ~ and a user's name, or so long that no file can have them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tidegauge.errors import UserError
+
+
+def expanded(place: str | Path) -> Path:
+    """A path with the home directory in the place of `~` or `~user`.
+
+    Raises `UserError` if nobody has that name here, and for what can be no path at all.
+    """
+    try:
+        path = Path(place).expanduser()
+    except RuntimeError as error:
+        raise UserError(
+            f"{place}: the home directory of '{Path(place).parts[0]}' is not known here.", "Write the path out."
+        ) from error
+    check(path)
+    return path
+
+
+def check(path: Path) -> None:
+    """Raise `UserError` for what can be the path of nothing: with a name too long, or a character that none may have.
+
+    That there is nothing, or that nobody may look, is no matter here.
+    """
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    except ValueError as error:
+        raise UserError(f"{_short(path)}: no path has such characters.", "Check the path.") from error
+    except OSError as error:
+        raise UserError(f"{_short(path)}: no such path can be: {error.strerror}.", "Check the path.") from error
+
+
+def _short(path: Path) -> str:
+    text = str(path)
+    return text if len(text) <= 120 else f"{text[:80]}... ({len(text):,} characters)"
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file, as far as anybody can tell: no file has a name that is too long."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False

@@ -1,0 +1,264 @@
+"""Figures over swept values: a picture for each point of the other axes, so that nothing is merged over points.
+
+Quantities (partitions, sizes) stand where they are, joined by lines; other values (levels, shapes, versions) stand side
+by side, where a line between two of them would mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.trial import MeasuredResult, point_words, with_form
+from tidegauge.plain import grouped
+from tidegauge.report.compare import Estimate, estimate_of
+from tidegauge.report.plots.context import context
+from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
+from tidegauge.report.tables import Point, Swept, axis_name, in_order, quantity, short_point
+from tidegauge.statistics.figures import FIGURES, Figure
+
+OTHERS_MAX = 8
+"""Points of the other axes that have plots; the table has all."""
+LOG_FROM = 8.0
+"""Quantities that are further apart than by this factor stand on a logarithmic axis."""
+GROUP_WIDTH = 0.8
+"""Of all bars at one value, of the room between two."""
+_BESIDE = 0.16
+"""Between the points of two systems at one value, of the same room."""
+LEVEL = "durability"
+ESTIMATES = "geometric mean of the trials; whisker: its 95% interval (their range, of fewer than 3)"
+_UNITS = {"rate": "msg/s", "min-rate": "msg/s", "max-rate": "msg/s"}
+"""Of fields whose values are written without one."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One system's figure at a point of a sweep. `low`, `high`: what its whisker spans."""
+
+    point: Point
+    system: str
+    form: str
+    low: float
+    middle: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Across:
+    """The swept field that is the x axis: what it is called, and where each of its values stands."""
+
+    field: str
+    name: str
+    axis: Axis
+    places: Mapping[str, float]
+
+    @property
+    def is_quantity(self) -> bool:
+        """Whether distances between its values mean something."""
+        return self.axis.form is not Form.WORDS
+
+    def text(self, place: float) -> str:
+        """The value nearest to a place, in words."""
+        return self.axis.text(place)
+
+
+@dataclass(frozen=True)
+class _Chart:
+    name: str
+    title: str
+    axis: Axis
+    figure: Figure
+
+
+_RATE = _Chart("rate", "Rate", Axis("msg/s", form=Form.COUNT, from_zero=True), FIGURES["msgs_per_s"])
+_P99 = Axis("response p99, ms", Scale.LOG, Form.MS, meaning=P99_MEANING)
+_TIMES = (
+    _Chart("p50", "Median response time", Axis("response p50, ms", Scale.LOG, Form.MS), FIGURES["response_ms_p50"]),
+    _Chart("p99", "Response p99", _P99, FIGURES["response_ms_p99"]),
+    _Chart(
+        "end-to-end-p99", "End-to-end p99", Axis("end-to-end p99, ms", Scale.LOG, Form.MS), FIGURES["end_to_end_ms_p99"]
+    ),
+)
+
+
+def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
+    """The main figures over the axis with most values, for each point of the other axes; none of only one point."""
+    field = longest_axis([block.point for block in swept.blocks])
+    if field is None:
+        return []
+    charts = (_RATE,) if swept.blocks[0].closed_loop else (*_TIMES, _RATE)
+    by_others = grouped((_others(block.point, field), block) for block in swept.blocks)
+    return [
+        plot
+        for number, (others, blocks) in enumerate(list(by_others.items())[:OTHERS_MAX], 1)
+        for chart in charts
+        if (plot := _plot(blocks, field, chart, (others, f"{prefix}-sweep-{number}-{chart.name}"))) is not None
+    ]
+
+
+def longest_axis(points: Sequence[Point]) -> str | None:
+    """The axis with most values; of equals the first. None where no axis has two."""
+    axes = {axis: len({point.get(axis) for point in points}) for point in points for axis in point}
+    longest = max(axes, key=lambda axis: axes[axis], default=None)
+    return longest if longest is not None and axes[longest] > 1 else None
+
+
+def across(spots: Sequence[Spot], points: Sequence[Point], field: str, *, as_words: bool = False) -> Across:
+    """The x axis over a swept field at these points. `as_words`: values side by side whatever they are, as for bars."""
+    values = [point[field] for point in in_order([{field: point.get(field, "")} for point in points])]
+    name, is_level = axis_name(field), axis_name(field) == LEVEL
+    label = _level_label(spots) if is_level else _with_unit(name, values)
+    places = {} if as_words or is_level else _quantities(values)
+    if not places:
+        names = tuple(_level_name(value) if is_level else value for value in values)
+        axis = Axis(label, form=Form.WORDS, names=names)
+        return Across(field, name, axis, {value: float(place) for place, value in enumerate(values)})
+    low, high = min(places.values()), max(places.values())
+    wide = low > 0 and high > LOG_FROM * low
+    ticks = tuple((place, value) for value, place in places.items())
+    axis = Axis(label, Scale.LOG if wide else Scale.LINEAR, Form.COUNT, ticks=ticks)
+    return Across(field, name, axis, places)
+
+
+def _quantities(values: Sequence[str]) -> dict[str, float]:
+    """Where values stand on one axis; {} where they do not: a single one, words, shares beside amounts."""
+    places = {value: size for value in values if (size := quantity(value)) is not None}
+    shares = {value for value in values if value.endswith("%")}
+    alike = len(shares) in (0, len(values)) and len(set(places.values())) == len(values)
+    return places if alike and len(values) > 1 else {}
+
+
+def _with_unit(name: str, values: Sequence[str]) -> str:
+    """With the unit in which its values are written, where they have none of their own, as shares do."""
+    return f"{name}, {_UNITS[name]}" if name in _UNITS and not any("%" in value for value in values) else name
+
+
+def _level_name(value: str) -> str:
+    """ "2 (bypass)" of "2 bypass"."""
+    level, _, form = value.partition(" ")
+    return with_form(level, form)
+
+
+def _level_label(spots: Sequence[Spot]) -> str:
+    """Whose form the values name: a system that has one way only is measured at the level alone."""
+    systems = sorted({spot.system for spot in spots if spot.form and spot.form in spot.point.get(LEVEL, "").split()})
+    return f"durability level (form: {', '.join(systems)})" if systems else "durability level"
+
+
+@dataclass(frozen=True)
+class Named:
+    """What pictures of one question share: what is drawn, how titles end, what a bar is, the id before a number."""
+
+    what: str
+    end: str
+    reading: str
+    plot_id: str
+
+
+def bar_plots(spots: Sequence[Spot], points: Sequence[Point], y: Axis, named: Named) -> list[tuple[list[Point], Plot]]:
+    """Bars of each system at each value of the axis with most values, a plot for each point of the others.
+
+    Each with the points that it is of. `points`: all that were measured; those without a bar keep their place.
+    """
+    field = longest_axis(points)
+    if field is None:
+        return []
+    plots = []
+    for number, (others, at_points) in enumerate(_by_others(points, field).items(), 1):
+        drawn = [spot for spot in spots if _others(spot.point, field) == others]
+        if not drawn or number > OTHERS_MAX:
+            continue
+        where = across(drawn, at_points, field, as_words=True)
+        series = series_of(drawn, where, Mark.BARS)
+        title = f"{named.what} by {where.name}{f', {others}' if others else ''}{named.end}"
+        words = f"{named.reading} {'; '.join(_each(line, where, y) for line in series)}."
+        plot = Plot(f"{named.plot_id}-{number}", title, words, where.axis, y, series, reading=named.reading)
+        plots.append((at_points, plot))
+    return plots
+
+
+def series_of(spots: Sequence[Spot], where: Across, mark: Mark) -> tuple[Series, ...]:
+    """One for each system, with a gap where it has no figure; side by side where values are words."""
+    by_system = grouped((spot.system, spot) for spot in sorted(spots, key=lambda spot: spot.system))
+    many = len(by_system)
+    width = GROUP_WIDTH / many
+    apart = 0.0 if where.is_quantity else width if mark is Mark.BARS else _BESIDE
+    series = []
+    for number, (system, own) in enumerate(by_system.items()):
+        at_place = grouped((where.places[spot.point.get(where.field, "")], spot) for spot in own)
+        gap: list[Spot | None] = [None]
+        at = [(place, spot) for place in sorted(where.places.values()) for spot in at_place.get(place, gap)]
+        beside = (number - (many - 1) / 2) * apart
+        x = tuple(place + beside for place, _ in at)
+        middle = tuple(spot.middle if spot else None for _, spot in at)
+        ends: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+        if any(spot.low < spot.high for spot in own):  # Of a gap nobody looks at them.
+            ends = tuple((spot or own[0]).low for _, spot in at), tuple((spot or own[0]).high for _, spot in at)
+        forms = {spot.form for spot in own}
+        label = next(iter(forms)) if len(forms) == 1 and axis_name(where.field) != LEVEL else ""
+        series.append(Series(system, label, x, middle, mark, *ends, width=0.9 * width))
+    return tuple(series)
+
+
+def spot_of(point: Point, system: str, form: str, known: Estimate) -> Spot:
+    """An estimate at a point."""
+    return Spot(point, system, form, known.low, known.value, known.high)
+
+
+def points_left_out(points: Sequence[Point]) -> str:
+    """That there are more points of the other axes than have pictures; "" where all have."""
+    field = longest_axis(points)
+    many = len(_by_others(points, field)) if field is not None else 0
+    if many <= OTHERS_MAX:
+        return ""
+    return f"Pictures of the first {OTHERS_MAX} of {many} values of what else was swept; the table has all."
+
+
+def _by_others(points: Sequence[Point], field: str) -> dict[str, list[Point]]:
+    """Points, in their order, by that of all axes but one in words."""
+    return grouped((_others(point, field), point) for point in in_order(points))
+
+
+def _others(point: Point, field: str) -> str:
+    return short_point({name: value for name, value in point.items() if name != field})
+
+
+def _plot(blocks: Sequence[Block], field: str, chart: _Chart, named: tuple[str, str]) -> Plot | None:
+    """`named`: the point of the other axes, in words, and the plot's id."""
+    others, plot_id = named
+    spots = [
+        spot_of(block.point, system, block.of(system)[0].spec.form, known)
+        for block in blocks
+        for system in block.systems
+        if (known := estimate_of(chart.figure.of, block.usable(system))) is not None
+    ]
+    if not spots:
+        return None
+    where = across(spots, [block.point for block in blocks], field)
+    series = series_of(spots, where, Mark.LINE_POINTS if where.is_quantity else Mark.POINTS)
+    title = f"{chart.title} by {where.name}{f', {others}' if others else ''}"
+    repeated = any(len(block.of(system)) > 1 for block in blocks for system in block.systems)
+    missing = any(value is None for line in series for value in line.y)
+    none = " No point: no trial that may be used has the figure." if missing else ""
+    reading = f"{f'Point: {ESTIMATES}' if repeated else 'Point: one trial'}.{none}"
+    words = f"{title}. {reading} {'; '.join(_each(line, where, chart.axis) for line in series)}."
+    of = context([result for block in blocks for result in block.results])
+    return Plot(plot_id, title, words, where.axis, chart.axis, series, context=of, reading=reading)
+
+
+def _each(series: Series, where: Across, y: Axis) -> str:
+    """A system's first and last figure in words."""
+    at = [(x, value) for x, value in zip(series.x, series.y, strict=True) if value is not None]
+    (first, low), (last, high) = at[0], at[-1]
+    if first == last:
+        return f"{series.name}: {y.with_unit(low)} at {where.text(first)}"
+    return f"{series.name}: {y.text(low)} at {where.text(first)}, {y.with_unit(high)} at {where.text(last)}"
+
+
+def at_each_point(results: Iterable[MeasuredResult]) -> list[tuple[Point, list[MeasuredResult]]]:
+    """Results by their point, in the order of the points."""
+    by_point = grouped((point_words(result.spec.point), result) for result in results)
+    return [
+        (point, by_point[point_words(point)]) for point in in_order([own[0].spec.point for own in by_point.values()])
+    ]

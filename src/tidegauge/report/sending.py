@@ -1,0 +1,74 @@
+"""How producers batch and compress, in words: the one place that words it, for plans, screens, files and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tidegauge.model.sending import Sending
+from tidegauge.model.trial import MeasuredResult, TrialSpec
+from tidegauge.model.workload import Workload
+from tidegauge.numbers import plural, size
+from tidegauge.plain import grouped
+
+
+def sending_words(sending: Sending, message_bytes: int) -> str:
+    """ "batches to 128 KiB or 1 ms, compression none, at most 5,000 messages in flight for each producer"."""
+    in_flight = plural(int(sending.in_flight_messages), "message")
+    return (
+        f"{_batches(sending, message_bytes)}, compression {sending.compression}, at most {in_flight} in flight for "
+        "each producer"
+    )
+
+
+def _batches(sending: Sending, message_bytes: int) -> str:
+    if sending.batch_bytes is None:
+        return f"no batches ({sending.instead})" if sending.instead else "no batches"
+    if not sending.batch_bytes:
+        return "no batches"
+    if sending.batch_bytes <= message_bytes:
+        return f"one message in each batch ({size(int(sending.batch_bytes))} at most)"
+    batches = f"batches to {size(int(sending.batch_bytes))}"
+    if sending.batch_delay_ms is None:
+        return f"{batches} ({sending.instead})" if sending.instead else batches
+    return f"{batches} or {sending.batch_delay_ms:g} ms" if sending.batch_delay_ms else f"{batches}, without delay"
+
+
+def asked(workload: Workload) -> Sending:
+    """What a workload asks of every system, for trials of an earlier version, which say no more."""
+    client = workload.client
+    size_bytes = client.batch_bytes_max if client.batch_bytes_max > 1 else 0
+    return Sending(size_bytes, client.batch_delay_ms_max, client.compression.value, workload.in_flight_messages())
+
+
+def planned_words(trials: Sequence[TrialSpec]) -> str:
+    """How producers of these trials are to send, in a sentence; "" where nothing is sent."""
+    return _sentence({trial.system: (trial.sending, trial.workload) for trial in trials})
+
+
+def reported_words(results: Sequence[MeasuredResult]) -> str:
+    """How producers of these trials sent, in a sentence: as they reported it, as far as they did."""
+    return _sentence({result.spec.system: (_of(result), result.spec.workload) for result in results})
+
+
+def _of(result: MeasuredResult) -> Sending | None:
+    return result.sending or result.spec.sending
+
+
+def _sentence(systems: Mapping[str, tuple[Sending | None, Workload]]) -> str:
+    """Systems alike are named together, and none where all are alike."""
+    by_words = grouped(
+        (sending_words(sending or asked(workload), workload.payload.message_bytes), (system, sending))
+        for system, (sending, workload) in sorted(systems.items())
+        if workload.producers
+    )
+    if not by_words:
+        return ""
+    read_back = [bool(sending and sending.read_back) for alike in by_words.values() for _, sending in alike]
+    how = ", read back" if all(read_back) else ", as asked" if not any(read_back) else ""
+    parts = []
+    for words, alike in by_words.items():
+        names = f"{', '.join(system for system, _ in alike)}: " if len(by_words) > 1 else ""
+        libraries = list(dict.fromkeys(sending.library for _, sending in alike if sending and sending.library))
+        with_what = f" ({'; '.join(libraries)})" if libraries else ""
+        parts.append(f"{names}{words}{with_what}")
+    return f"Clients{how}: {'; '.join(parts)}."

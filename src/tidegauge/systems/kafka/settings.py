@@ -1,0 +1,91 @@
+"""Which settings brokers of a version have, as the version's own program for its documentation lists them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from tidegauge.atomic import replace_file
+from tidegauge.distribution.cache import cache_directory
+from tidegauge.distribution.class_files import classes_in
+from tidegauge.distribution.java import find_java
+from tidegauge.errors import UserError
+from tidegauge.systems.server_settings import DATA, MEMBERS, PORTS, ServerSettings
+
+RESERVED = {
+    r"log\.dirs?|metadata\.log\.dir|remote\.log\.storage\.system\.enable\.dir": DATA,
+    r"listeners|advertised\.listeners|controller\.listener\.names|port|host\.name|advertised\.(host\.name|port)": PORTS,
+    r"node\.id|broker\.id|process\.roles|controller\.quorum\.(voters|bootstrap\.servers)|zookeeper\.connect": MEMBERS,
+}
+PATTERNS = (
+    # Of one listener, and of plug-ins, which have settings of their own.
+    r"listener\.name\..+",
+    r"(rsm|rlmm)\.config\..+",
+    r"(sasl|ssl|principal|client\.quota|authorizer|metric|telemetry)\..+",
+)
+_LISTED = re.compile(r'id="(?:brokerconfigs_)?([a-z0-9.]+)"')
+_NAME = re.compile(r"[a-z][a-z0-9]*(\.[a-z0-9]+)+")
+_JARS_OF_SERVERS = re.compile(
+    r"kafka-(server|server-common|storage|raft|metadata|(group|share|transaction)-coordinator|coordinator-common)-\d.*"
+)
+LIST_S_MAX = 60
+
+
+@cache
+def server_settings(jars: Path) -> ServerSettings | None:
+    """The settings of the brokers in these jars; None if they don't say."""
+    listed = _kept(jars)
+    return ServerSettings(frozenset(listed), PATTERNS, frozenset(_internal(jars))) if listed else None
+
+
+def _internal(jars: Path) -> set[str]:
+    """Those that the documentation leaves out: constants of the servers' own classes of settings."""
+    return {
+        field.constant
+        for jar in jars.glob("kafka-*.jar")
+        if _JARS_OF_SERVERS.match(jar.name)
+        for fields in classes_in(jar, "*Config*.class", without=("*GroupConfig.class", "*LogConfig.class"))
+        for field in fields
+        if field.name.endswith("_CONFIG") and field.constant and _NAME.fullmatch(field.constant)
+    }
+
+
+def _kept(jars: Path) -> list[str]:
+    """The names that the program lists, which is asked once for the same jars."""
+    files = sorted((jar.name, jar.stat().st_size) for jar in jars.glob("*.jar"))
+    kept = cache_directory() / "settings" / f"kafka-{hashlib.sha256(repr(files).encode()).hexdigest()[:16]}.txt"
+    try:
+        return kept.read_text().split()
+    except (OSError, ValueError):
+        names = _list(jars)
+    if names:
+        try:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(kept, "\n".join(names).encode())
+        except OSError:
+            pass  # It is asked again.
+    return names
+
+
+def _list(jars: Path) -> list[str]:
+    """What makes the broker's page of Kafka's documentation: `KafkaConfig` as a program."""
+    try:
+        java = find_java("Kafka's list of settings", 17).executable
+        done = subprocess.run(
+            [java, "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*", "kafka.server.KafkaConfig"],
+            capture_output=True,
+            text=True,
+            timeout=LIST_S_MAX,
+            check=True,
+        )
+    except (OSError, UserError, subprocess.SubprocessError):
+        return []
+    return listed_names(done.stdout)
+
+
+def listed_names(page: str) -> list[str]:
+    """The names of settings on a page of the documentation."""
+    return sorted(set(_LISTED.findall(page)))

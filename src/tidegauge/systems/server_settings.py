@@ -1,0 +1,42 @@
+"""Which settings servers of a version have, and which of them a campaign may not give. A slip of the pen is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tidegauge.errors import nearest
+from tidegauge.systems.api import System
+
+DATA = "decides where data is kept, which is on the campaign's disks and removed after the trial: use 'data-directory'"
+PORTS = "decides where servers are reached: free ports and addresses of their own are chosen for each trial"
+MEMBERS = "decides who belongs to the cluster, which follows from 'nodes'"
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """The settings of one version: by name, and those whose names are partly free, by regular expressions.
+
+    `internal`: names that its documentation leaves out, which nobody is pointed to.
+    """
+
+    names: frozenset[str]
+    patterns: tuple[str, ...] = ()
+    internal: frozenset[str] = frozenset()
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a setting."""
+        return name in self.names | self.internal or any(re.fullmatch(pattern, name) for pattern in self.patterns)
+
+
+def setting_problems(system: System, version: str, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Of each setting that can't be given its name, and why. Names are checked once the version's files are there."""
+    version_settings = system.server_settings(version) if settings else None
+    for name in settings:
+        reason = next((why for pattern, why in system.reserved_settings.items() if re.fullmatch(pattern, name)), "")
+        if reason:
+            yield name, f"can't be given: it {reason}"
+        elif version_settings is not None and not version_settings.has(name):
+            near = nearest(name, sorted(version_settings.names))
+            yield name, f"{system.title} {version} has no such setting of its servers{near}"

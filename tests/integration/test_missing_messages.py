@@ -1,0 +1,211 @@
+"""Real messages that do not reach a consumer: lost only where the servers have them no more."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import Place
+from deployments import MSGS_PER_S, Ready, ready
+from kafka_names import delete_records
+from kafka_proxy import Answer, Change, proxied
+from live import order_on
+from patience import Patience
+
+from tidegauge.model.level import LevelChoice
+from tidegauge.model.workload import ClientSettings, Payload, Workload
+from tidegauge.worker.sequences import traced
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+CAMPAIGN = """
+name: held-back
+systems:
+  - name: kafka
+    attach: {{bootstrap-servers: "{servers}"}}
+durability: 3
+workload: {{message-size: 1KiB, subscription-type: {kind}}}
+experiments:
+  - {{name: latency, rate: 200, warm-up-min: 2s, warm-up-max: 2s, measure: 6s, drain-max: {drain}}}
+thresholds: [lost == 0]
+"""
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ready]:
+    with ready("kafka", LevelChoice(3), tmp_path_factory.mktemp("kafka")) as kafka:
+        yield kafka
+
+
+def measured(
+    kafka: Ready, root: Path, change: Change, drain: str, kind: str = "by-partition"
+) -> tuple[dict[str, Any], str, int]:
+    """The result, what was printed, and the exit code of a run through a proxy."""
+    place = Place(root)
+    with proxied(kafka.deployment.connection["bootstrap.servers"], change) as servers:
+        done = place.run("run", str(place.write(CAMPAIGN.format(servers=servers, drain=drain, kind=kind))))
+    assert place.runs.exists(), done.printed
+    (path,) = place.only_run().glob("trials/*/result.json")
+    result: dict[str, Any] = json.loads(path.read_text())["result"]
+    printed = " ".join(done.stdout.split())
+    assert result["status"] == "ok", done.printed
+    assert result["subscriptions"][0]["lost"] == 0, done.printed
+    assert "got lost" not in printed
+    assert "LOST" not in printed
+    return result, printed, done.returncode
+
+
+def test_deliveries_that_are_held_back_are_no_loss(kafka: Ready, tmp_path: Path) -> None:
+    async def late(answer: Answer) -> bytes:
+        if answer.carries_messages:
+            await asyncio.sleep(6.5)
+        return answer.frame
+
+    result, _, _ = measured(kafka, tmp_path, late, drain="60s")
+    # After a silence of 6.5 s nobody gives up after 5 s: all of it comes.
+    assert result["subscriptions"][0]["backlog"] == 0
+
+
+def test_a_consumer_that_gets_nothing_more_is_late_and_the_topic_has_the_rest(kafka: Ready, tmp_path: Path) -> None:
+    delivered = 0
+
+    async def held(answer: Answer) -> bytes:
+        nonlocal delivered
+        if answer.carries_messages:
+            delivered += 1
+            if delivered > 20:
+                await asyncio.Event().wait()
+        return answer.frame
+
+    result, printed, code = measured(kafka, tmp_path, held, drain="30s")
+    sub = result["subscriptions"][0]
+    assert sub["late"] == sub["backlog"] == result["acked"] - sub["received"] > 0
+    assert sub["untraced"] == 0
+    assert f"{sub['late']:,} acknowledged messages not delivered in time (sub-0), but are in the topic" in printed
+    assert code in (0, 3), "the threshold is met, and no check failed"
+
+
+@pytest.mark.parametrize("kind", ["by-partition", "shared"])
+def test_a_bit_that_is_flipped_on_the_way_to_a_consumer_is_no_loss(kafka: Ready, tmp_path: Path, kind: str) -> None:
+    fetches = 0
+
+    async def flip(answer: Answer) -> bytes:
+        nonlocal fetches
+        fetches += answer.carries_messages
+        return answer.flipped() if answer.carries_messages and fetches == 30 else answer.frame
+
+    result, _, _ = measured(kafka, tmp_path, flip, "60s", kind)
+    sub = result["subscriptions"][0]
+    assert fetches >= 30
+    assert [error for error in result["errors"] if error[0] == "receive"], "the client refused it"
+    assert (sub["corrupt"], sub["duplicated"]) == (0, 0)
+    # The client of a share group rejects such a batch by itself: the group has done with it, and the topic has it.
+    assert sub["late"] == sub["backlog"]
+    assert (sub["backlog"] > 0) == (kind == "shared")
+
+
+@pytest.mark.parametrize(
+    ("name", "choice", "queue"),
+    [
+        ("kafka", LevelChoice(4), ""),
+        ("pulsar", LevelChoice(4, "journal"), ""),
+        ("rabbitmq", LevelChoice(3), "quorum"),
+        ("rabbitmq", LevelChoice(3), "stream"),
+    ],
+)
+def test_a_fresh_reader_finds_what_consumers_left(name: str, choice: LevelChoice, queue: str, tmp_path: Path) -> None:
+    """Of each system, also from where it says that the subscription has come."""
+    with ready(name, choice, tmp_path) as here:
+        worker, settings = here.worker, {"queue.type": queue} if queue else here.system.topic_settings(choice)
+        order = here.order(f"left-{queue or name}", settings)
+        worker.prepare(order)
+        worker.start()
+        time.sleep(1.5)
+        worker.pause_consumers([])
+        time.sleep(1.5)
+        worker.stop_producers(20.0)
+        worker.close_consumers(["sub-0"])
+        (sub,) = worker.totals().subscriptions
+        missing = worker.missing(["sub-0"])["sub-0"]
+        assert sub.received > 0
+        assert len(missing[0]) == sub.lost > 100
+        # A queue takes back what was under way in its own time.
+        patience = Patience(60.0)
+        late = 0
+        while late < sub.lost and not patience.is_over():
+            trace = worker.trace(order, "sub-0", 60.0, whole=False)
+            whole = worker.trace(order, "sub-0", 60.0, whole=True)
+            assert trace.why_incomplete == whole.why_incomplete == ""
+            late = traced(missing, whole.present, unattributed=0, why="").late
+        assert late == sub.lost
+        # A stream's reader that is closed may have stored a position behind a few that it had not handed over.
+        assert len(missing[0] & trace.present[0]) > 0.9 * sub.lost
+        assert queue == "quorum" or len(trace.present[0]) < len(whole.present[0])
+        worker.finish(delete_topics=True)
+
+
+def purge(here: Ready, topic: str) -> None:
+    """Empty the one queue of a topic, but for what a consumer holds."""
+    known = here.deployment.connection
+    user, _, password = known["uri"].split("//")[1].partition("@")[0].partition(":")
+    request = urllib.request.Request(f"{known['managementUrl']}/api/queues/%2F", method="GET")
+    request.add_header("Authorization", "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode())
+    with urllib.request.urlopen(request) as reply:
+        (name,) = [queue["name"] for queue in json.load(reply) if topic in queue["name"]]
+    request.full_url = f"{known['managementUrl']}/api/queues/%2F/{name}/contents"
+    request.method = "DELETE"
+    with urllib.request.urlopen(request):
+        pass
+
+
+def delete_all(here: Ready, topic: str) -> None:
+    assert delete_records(here.deployment.connection["bootstrap.servers"], topic) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "choice", "queue", "delete"),
+    [("kafka", LevelChoice(4), "", delete_all), ("rabbitmq", LevelChoice(3), "quorum", purge)],
+)
+def test_what_is_deleted_under_a_late_consumer_is_lost_to_the_message(
+    name: str, choice: LevelChoice, queue: str, delete: Callable[[Ready, str], None], tmp_path: Path
+) -> None:
+    """How many, by another count: what was acknowledged but what came, once consumers have caught up."""
+    with ready(name, choice, tmp_path) as here:
+        worker, settings = here.worker, {"queue.type": queue} if queue else here.system.topic_settings(choice)
+        # So few at hand that most of what is due while it pauses stays with the servers.
+        client = ClientSettings(receive_queue_messages=10)
+        order = order_on(
+            here.deployment, here.system, here.choice, topic_names=("deleted",), topic_settings=settings,
+            workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_id=7,
+        )  # fmt: skip
+        worker.prepare(order)
+        worker.start()
+        time.sleep(1.5)
+        worker.pause_consumers([])
+        time.sleep(1.5)
+        delete(here, "deleted")
+        worker.resume_consumers([])
+        time.sleep(1.5)
+        unresolved = worker.stop_producers(20.0)
+        patience = Patience(30.0)
+        received, since = -1, 0
+        while since < 10 and not patience.is_over():
+            (sub,) = worker.totals().subscriptions
+            received, since = (sub.received, 0) if sub.received > received else (received, since + 1)
+            time.sleep(0.3)
+        totals = worker.totals()
+        (sub,) = totals.subscriptions
+        missing = worker.missing(["sub-0"])["sub-0"]
+        whole = worker.trace(order, "sub-0", 60.0, whole=True)
+        result = traced(missing, whole.present, unattributed=0, why=whole.why_incomplete)
+        assert (unresolved, totals.failed, sub.duplicated) == (0, 0, 0)
+        assert (result.late, result.untraced) == (0, 0)
+        assert result.lost == totals.acked - sub.received > 100
+        worker.finish(delete_topics=True)
