@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -184,20 +183,13 @@ class TestStarved:
 
 class TestSurroundings:
     @pytest.mark.slow
-    def test_a_port_that_is_taken_is_named(self, place: Place) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            settings = {
-                "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{port + 1}",
-                "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
-                "controller.quorum.voters": f"1@127.0.0.1:{port + 1}",
-            }
-            campaign = KAFKA_CAMPAIGN.replace("[kafka]", json.dumps([{"name": "kafka", "settings": settings}]))
-            done = place.run("run", str(place.write(campaign)))
+    def test_a_server_that_does_not_start_is_reported_with_its_log(self, place: Place) -> None:
+        systems = json.dumps([{"name": "kafka", "settings": {"num.io.threads": "many"}}])
+        done = place.run("run", str(place.write(KAFKA_CAMPAIGN.replace("[kafka]", systems))))
         assert done.returncode == 1
         text = " ".join((done.stdout + done.stderr).split())
-        assert "a port that it needs is taken" in text
-        assert "kafka-1.log" in text
+        assert "num.io.threads" in text
+        assert "logs/kafka-1-format.log" in text
         assert "Traceback" not in done.stderr
         nothing_left(place)
 
