@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from tidegauge.fairness import normal_settings, without_places
+from tidegauge.limiting.disturbance import OTHERS_SHARE_MIN
 from tidegauge.model.trial import family
 from tidegauge.numbers import plural, rounded, size
 from tidegauge.plain import Parts, differing, flatten, grouped, json_parts
@@ -105,10 +106,6 @@ def unrecorded(runs: Sequence[DisclosedRun]) -> list[Unrecorded]:
         for kind, what, known in looked_at
     )
     return [gap for gap in missing if gap.letters]
-
-
-OTHERS_SHARE_MIN = 0.05
-"""Of a host's CPUs: what other programs had below it is the same in all runs."""
 
 
 def others_words(run: StoredRun) -> str:

@@ -38,7 +38,6 @@ BUSY_FOR = 0.30
 """Share of the window for which a device was busy all the time, by turns with pauses, until it is named."""
 STALL_BUSY = 0.05
 """The same as `STALL` for it: nobody may have to wait in the pauses, nor for a device that does much at a time."""
-MEMORY_LEFT_SHARE = 0.05
 RETRANSMITTED = 0.01
 CEILING_WRONG = 1.5
 """Of what carried so many times its ceiling nobody knows the most."""
@@ -304,12 +303,10 @@ def _memory(case: Case) -> Iterator[Limiting]:
     """Servers at their memory limit while tasks wait for memory."""
     for server in case.servers:
         stall = case.use.on(server.host).memory_stall_share
-        if server.memory_limit_bytes is None or server.memory_left_bytes_min is None or not stall or stall < STALL:
-            continue
-        if server.memory_left_bytes_min <= MEMORY_LEFT_SHARE * server.memory_limit_bytes:
-            share = 1 - server.memory_left_bytes_min / server.memory_limit_bytes
-            left, limit = (_mb(size, "") for size in (server.memory_left_bytes_min, server.memory_limit_bytes))
-            words = f"{case.named(server)} had all but {left} of its {limit}"
+        if stall and stall >= STALL and server.at_memory_limit:
+            limit_bytes, left_bytes = server.at_memory_limit
+            share = 1 - left_bytes / limit_bytes
+            words = f"{case.named(server)} had all but {_mb(left_bytes, '')} of its {_mb(limit_bytes, '')}"
             yield Limiting(
                 Resource.MEMORY,
                 case.named(server),

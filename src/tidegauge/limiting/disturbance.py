@@ -24,8 +24,8 @@ CPU_DOUBTFUL, CPU_INVALID = 0.10, 0.25
 """The same, where the rate is the figure and no CPU was free."""
 FULL = 0.85
 """Of a host's CPUs: in seconds of which the mean is that, none is free for much of the time."""
-WAIT_OTHERS_MIN = 0.05
-"""Of a host's CPUs: where others had less, waiting is that of servers and clients for each other."""
+OTHERS_SHARE_MIN = 0.05
+"""Of a host's CPUs: where others had less, they made nobody wait, and runs don't differ by them."""
 STRETCH_DOUBTFUL, STRETCH_INVALID = 0.20, 1.0
 """Time that servers and clients waited because of others, by the time that they ran."""
 CLIENT_THREAD_DOUBTFUL, CLIENT_THREAD_INVALID = 0.10, 0.30
@@ -47,8 +47,6 @@ MEMORY_STALL = 0.10
 """Share of the time in which some task waited for memory."""
 MEMORY_OTHERS = 0.25
 """Of the host's memory that others held meanwhile."""
-MEMORY_LEFT_SHARE = 0.05
-"""Of a limit of its own that a server or a load generator had left at least, else it waits for that."""
 
 _END_THEM = "end them, or use a machine that is not shared"
 _CLIENTS_APART = "run the clients on a host of their own"
@@ -193,7 +191,7 @@ def _waiting(measured: Measured, use: WindowUse, account: HostAccount, share: fl
     Whoever waits for a CPU waits for those who have it, so others' part of the waiting is taken to be their part of
     what was busy.
     """
-    if share < WAIT_OTHERS_MIN:
+    if share < OTHERS_SHARE_MIN:
         return None
     workers = _of(use, measured.workers, account.host)
     processes = [*workers, *_of(use, measured.servers, account.host)]
@@ -362,7 +360,7 @@ def _memory(measured: Measured, use: WindowUse, account: HostAccount, host: Host
         return
     ours = [*_of(use, measured.servers, account.host), *_of(use, measured.workers, account.host)]
     # Then it is their own limit that they waited for, however much others hold.
-    if any(map(_at_memory_limit, ours)):
+    if any(process.at_memory_limit for process in ours):
         return
     programs = sorted(account.programs, key=lambda program: -program.resident_bytes)[:3]
     named = ", ".join(f"{program.title} {program.resident_bytes / 1e9:.1f} GB" for program in programs)
@@ -377,8 +375,3 @@ def _memory(measured: Measured, use: WindowUse, account: HostAccount, host: Host
     )
     end_them = "" if measured.servers_hidden else "end them, or "
     yield Disturbance(Disturbed.MEMORY, harm, words, f"{end_them}use a machine with more memory", account.host)
-
-
-def _at_memory_limit(process: ProcessShare) -> bool:
-    limit_bytes, left_bytes = process.memory_limit_bytes, process.memory_left_bytes_min
-    return limit_bytes is not None and left_bytes is not None and left_bytes <= MEMORY_LEFT_SHARE * limit_bytes

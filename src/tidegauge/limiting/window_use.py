@@ -14,6 +14,8 @@ THREADS_MAX = 64
 """Threads of a process that are followed over the window; beyond it, those that used least are forgotten."""
 
 THREADS_SHOWN = 8
+MEMORY_LEFT_SHARE = 0.05
+"""Of its own memory limit: a process that had no more left at some moment is at that limit."""
 PROGRAMS_MAX = 256
 """Programs that are followed over the window; beyond it, the least are forgotten."""
 PROGRAMS_SHOWN = 16
@@ -58,6 +60,14 @@ class ProcessShare:
     wait_share: float | None = None
     moved_bytes_per_s: float | None = None
     quota_group: str = ""
+
+    @property
+    def at_memory_limit(self) -> tuple[int, int] | None:
+        """Its memory limit and the least that it had left below it, in bytes, where that was next to nothing."""
+        limit_bytes, left_bytes = self.memory_limit_bytes, self.memory_left_bytes_min
+        if limit_bytes is None or left_bytes is None or left_bytes > MEMORY_LEFT_SHARE * limit_bytes:
+            return None
+        return limit_bytes, left_bytes
 
 
 @dataclass(frozen=True)

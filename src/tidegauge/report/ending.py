@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.config.fields import DATA_KEYS, option_of
+from tidegauge.limiting.disturbance import OTHERS_SHARE_MIN
 from tidegauge.model.attest import Means, Verdict
 from tidegauge.model.disturbance import Disturbed, Harm
 from tidegauge.model.events import LEFT_OUT
@@ -42,8 +43,6 @@ from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import Outcome, repeats_may_decide
 
 ONCE_FIXED = "Once its cause is fixed, run it again: "
-OTHERS_SHARE_MIN = 0.05
-"""Of the CPUs: programs that are no part of a trial and had less made nothing of it INVALID."""
 
 
 def command_words(run: StoredRun, verb: Sequence[str], repeat: int | None = None) -> list[str]:
