@@ -81,8 +81,9 @@ def test_what_has_no_effect_is_reported(tmp_path: Path) -> None:
     assert "pulsar: without effect on an attached cluster, whose servers others run: shape brokers=2." in notes
     assert "The campaign: without effect on an attached cluster, whose servers others run: heap 2GiB." in notes
     assert f"rabbitmq is left out: {tmp_path / 'ops' / 'clusters.yaml'} has no cluster of it." in notes
-    more = CLUSTERS + '  - {name: "null", attach: {}}\n'
-    assert "the campaign does not measure null: its cluster is not used." in " ".join(parse(tmp_path, more).notes)
+    without = CAMPAIGN.replace("  - {name: pulsar, shape: {brokers: 2}}\n", "")
+    notes = " ".join(parse(tmp_path, text=without).notes)
+    assert "the campaign does not measure pulsar: its cluster is not used." in notes
 
 
 def test_two_clusters_of_one_system_are_kept_apart_by_their_labels(tmp_path: Path) -> None:
@@ -124,6 +125,13 @@ def test_a_mistake_is_reported_at_its_place_in_the_file_of_clusters(tmp_path: Pa
         tmp_path, text=CAMPAIGN.replace("  - {name: pulsar, shape: {brokers: 2}}\n  - rabbitmq\n", ""),
         clusters=CLUSTERS[: CLUSTERS.index("  - name: kafka")] + CLUSTERS[CLUSTERS.index("  - name: pulsar") :],
     )  # fmt: skip
+
+
+def test_a_cluster_that_is_not_used_is_checked_too(tmp_path: Path) -> None:
+    without = CAMPAIGN.replace("  - {name: pulsar, shape: {brokers: 2}}\n", "")
+    wrong = complaint(tmp_path, CLUSTERS.replace("service-url", "servic-url"), without)
+    assert "clusters.yaml:10" in wrong
+    assert "servic-url" in wrong
 
 
 def test_memory_that_the_command_line_gives_is_refused(tmp_path: Path) -> None:

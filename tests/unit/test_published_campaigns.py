@@ -312,6 +312,13 @@ def test_mistakes_in_the_original_values_are_reported_with_their_lines(tmp_path:
     assert "mine.yaml:8: published.original.name: can't be another at the original scale" in reported
 
 
+def test_a_scale_that_is_not_asked_for_is_checked_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(BASE.replace("rate: 200k", "rate: -.inf"))
+    assert run_command(["run", str(path), "--dry-run"]) == 2
+    assert "mine.yaml:9: experiments[0].rate: " in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_campaign_without_original_values_has_one_scale_only(tmp_path: Path) -> None:
     text = BASE.partition("published:")[0]
     assert "no 'published' with 'original' values" in refused(tmp_path, text, scale="original")

@@ -23,7 +23,7 @@ from tidegauge.campaign.plan.limits import check_faults, check_handles, machines
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, check_window, fitting, memory_needs
 from tidegauge.campaign.plan.plan import Plan, left_out_note, plan_campaign, plan_warnings
 from tidegauge.campaign.read.attach import read_secrets
-from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.campaign.read.parse import check_other_scales, parse_campaign
 from tidegauge.campaign.read.published import with_differences
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
@@ -125,7 +125,9 @@ def run_campaign(path: Path, overrides: Mapping[str, Any], options: RunOptions, 
     """
     options.files.check()
     check_directory("--runs-dir", options.runs_directory)
-    campaign = parse_campaign(path, overrides, sorted(registry.all_systems()))
+    system_names = sorted(registry.all_systems())
+    campaign = parse_campaign(path, overrides, system_names)
+    check_other_scales(campaign, system_names)
     for place in (*campaign.data_directories, *([campaign.data_directory] if campaign.data_directory else [])):
         check_directory(option_of("data-directory"), expanded(place))
     ready = prepare(campaign, options.dry_run, options.allow_unequal)

@@ -52,6 +52,7 @@ from tidegauge.systems.attach import (
     secure_addresses,
     split_text,
 )
+from tidegauge.systems.registry import get as find_system
 from tidegauge.systems.registry import listed_names
 
 _HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
@@ -332,8 +333,13 @@ def attach_clusters(source: Source, clusters: Source) -> tuple[str, ...]:
         for at in there:
             origins |= _origins(clusters, at, len(chosen))
             chosen.append((place, _merged(own[place], clusters.data["systems"][at])))
-    unused = dict.fromkeys(item["name"] for item in clusters.data["systems"] if item["name"] not in names)
-    notes += [f"{clusters.path}: the campaign does not measure {name}: its cluster is not used." for name in unused]
+    unused = [(at, item) for at, item in enumerate(clusters.data["systems"]) if item["name"] not in names]
+    for at, item in unused:
+        parse_attached_system(item, clusters, ("systems", at), find_system(item["name"]))
+    notes += [
+        f"{clusters.path}: the campaign does not measure {name}: its cluster is not used."
+        for name in dict.fromkeys(item["name"] for _at, item in unused)
+    ]
     if not chosen:
         clusters.complain(("systems",), f"has no cluster of the campaign's systems: {', '.join(names)}")
         return ()

@@ -14,7 +14,7 @@ from tidegauge.campaign.read.attach import parse_attached_system, refuse_swept_s
 from tidegauge.campaign.read.faults import KEY as FAULTS
 from tidegauge.campaign.read.faults import parse_faults
 from tidegauge.campaign.read.overriding import DirectMemory, Heap, apply_overrides, followers, in_mb, with_memory
-from tidegauge.campaign.read.published import apply_scale, parse_published
+from tidegauge.campaign.read.published import apply_scale, other_scales, parse_published
 from tidegauge.campaign.read.sweep import Assignment, as_mapping, read_matrix, read_rates_at, with_values
 from tidegauge.config.fields import (
     Duration,
@@ -199,6 +199,13 @@ def parse_campaign(
         replace(point, campaign=replace(point.campaign, thresholds=thresholds, rates_at=rates_at)) for point in points
     ]
     return replace(points[0].campaign, points=tuple(points)) if assignments else points[0].campaign
+
+
+def check_other_scales(campaign: Campaign, system_names: Sequence[str]) -> None:
+    """Raise `UserError` for what is wrong at the scales of a published campaign that this run does not ask for."""
+    if campaign.published is not None:
+        for scale in other_scales(read_source(campaign.source_path, "campaign"), campaign.published.scale):
+            parse_campaign(campaign.source_path, {"scale": scale}, system_names)
 
 
 @dataclass

@@ -107,6 +107,12 @@ def apply_scale(source: Source, overrides: Mapping[str, Any]) -> None:
                 source.lines[at[2:]] = line
 
 
+def other_scales(source: Source, chosen: str) -> list[str]:
+    """Scales that a published campaign has values for, but for the one that was chosen."""
+    published = source.data[KEY]
+    return [scale for scale in (Scale.ORIGINAL, Scale.BRIEF) if scale != chosen and published.get(scale)]
+
+
 def with_differences(campaign: Campaign, trials: Sequence[TrialSpec]) -> Campaign:
     """The campaign with everything that a plan of it does otherwise than the report, before what it says itself."""
     choice = campaign.published
