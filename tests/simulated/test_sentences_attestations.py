@@ -13,9 +13,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 
 from attestation_samples import attestation, cut, cycle, outcome
-from sentence_scenes import Scene, Texts, check, left_over, outlived
+from sentence_scenes import Scene, Texts, check
 from sentence_scenes import Stage as Place
-from sentence_templates import SOURCE, Claim
+from sentence_templates import Claim, modules_of, outlived, unlisted
 from test_attest_procedure import NONE, Stage, all_at, only_the_first, outcome_of, staged
 from test_attestation_history import TRIAL, record, write
 from test_attestation_verdict import cut as read_after
@@ -31,12 +31,8 @@ from tidegauge.errors import StartFailedError
 from tidegauge.model.attest import AttestOutcome, AttestPlan, FileSystem, Means, Scenario, Verdict
 from tidegauge.model.level import LevelChoice
 
-MODULES = [
-    *(str(path.relative_to(SOURCE)) for path in sorted((SOURCE / "attestation").glob("*.py"))),
-    "campaign/run/attest_cycle.py",
-    "campaign/run/attesting.py",
-]
-NO_SENTENCES: dict[str, str] = {}
+MODULES = [*modules_of("attestation"), "campaign/run/attest_cycle.py", "campaign/run/attesting.py"]
+NO_SENTENCES = ()
 
 LOSING = outcome(cycle(lost=300))
 
@@ -305,7 +301,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Texts:
 
 
 def test_every_sentence_is_listed() -> None:
-    assert left_over(MODULES, CLAIMS, NO_SENTENCES) == []
+    assert unlisted(MODULES, CLAIMS, NO_SENTENCES) == []
     assert outlived(MODULES, NO_SENTENCES) == []
 
 

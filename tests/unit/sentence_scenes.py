@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sentence_templates import Claim, Template, template_of, templates_of, unlisted
+from sentence_templates import Claim, Template, template_of
 
 from tidegauge.errors import TidegaugeError
 
@@ -75,14 +75,3 @@ def _pattern(template: Template) -> re.Pattern[str]:
     """A template that begins with a word does not begin within another word."""
     pattern = template.pattern
     return re.compile(rf"(?<![A-Za-z]){pattern.pattern}", re.DOTALL) if template.text[:1].isalpha() else pattern
-
-
-def left_over(modules: Sequence[str], claims: Sequence[Claim], no_sentences: Mapping[str, str]) -> list[str]:
-    """Templates that neither a claim nor one of those that are no sentence begins like."""
-    return unlisted(modules, [*claims, *(Claim(template, "", "") for template in no_sentences)])
-
-
-def outlived(modules: Sequence[str], no_sentences: Mapping[str, str]) -> list[str]:
-    """Those that are listed as no sentence and are no longer there."""
-    texts = [template.text for module in modules for template in templates_of(module)]
-    return [listed for listed in no_sentences if not any(text.startswith(listed) for text in texts)]

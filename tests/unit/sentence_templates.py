@@ -54,6 +54,11 @@ def _in_order(parts: Sequence[str], line: str) -> bool:
     return True
 
 
+def modules_of(*folders: str) -> list[str]:
+    """All modules of these folders below `src/tidegauge`, each by its path there."""
+    return [f"{folder}/{path.name}" for folder in folders for path in sorted((SOURCE / folder).glob("*.py"))]
+
+
 @cache
 def templates_of(module: str) -> list[Template]:
     """All templates of a module, given by its path below `src/tidegauge`, in their order."""
@@ -107,14 +112,26 @@ class Claim:
     false_in: str
 
 
-def unlisted(modules: Sequence[str], claims: Sequence[Claim]) -> list[str]:
-    """Templates of these modules that no claim begins like, with their places."""
+def claims_of(true_in: str, false_in: str, *templates: str) -> list[Claim]:
+    """A claim about each of these templates, with the same two scenes."""
+    return [Claim(template, true_in, false_in) for template in templates]
+
+
+def unlisted(modules: Sequence[str], claims: Sequence[Claim], no_sentences: Sequence[str] = ()) -> list[str]:
+    """Templates of these modules, with their places, that begin like no claim and like none of `no_sentences`."""
+    begun = (*(claim.template for claim in claims), *no_sentences)
     return [
         f"{template.module}:{template.line}: {template.text}"
         for module in modules
         for template in templates_of(module)
-        if not any(template.text.startswith(claim.template) for claim in claims)
+        if not template.text.startswith(begun)
     ]
+
+
+def outlived(modules: Sequence[str], no_sentences: Sequence[str]) -> list[str]:
+    """Those that are listed as no sentence and are no longer there."""
+    texts = [template.text for module in modules for template in templates_of(module)]
+    return [listed for listed in no_sentences if not any(text.startswith(listed) for text in texts)]
 
 
 def template_of(claim: Claim, modules: Sequence[str]) -> Template:

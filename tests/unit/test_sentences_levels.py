@@ -15,7 +15,7 @@ import test_durability_witness as witness
 import test_pulsar_replication as copies
 import test_rabbitmq_level as queues
 import test_systems_levels as levels
-from sentence_templates import Claim, template_of, unlisted
+from sentence_templates import Claim, claims_of, template_of, unlisted
 from test_fairness_hazards import case, read
 from test_fairness_rules import WORKLOAD, contender
 from test_fairness_rules import case as compared_case
@@ -394,112 +394,110 @@ TERMS: dict[str, Scene] = {
 SCENES = LEVELS | TERMS
 
 
-def said(true_in: str, false_in: str, *templates: str) -> list[Claim]:
-    return [Claim(template, true_in, false_in) for template in templates]
-
-
 def tilts(name: Property, *templates: str) -> list[Claim]:
-    return said(f"{name} differs", f"{name} alike", *templates)
+    return claims_of(f"{name} differs", f"{name} alike", *templates)
 
 
 CLAIMS = [
     # durability.py
-    *said("level 1", "level 2", "replicated and on disk", "a majority (at least 2 of 3) has it, and each"),
-    *said("level 2", "level 1", "a majority has it, perhaps only in memory"),
-    *said("level 3", "level 4", "one copy on disk", "one replica has fsynced it"),
-    *said("level 4", "level 3", "one copy in memory", "one replica has it, perhaps only in memory"),
-    *said("4 for 3", "level 4", "level {} was asked for, {}: {}", "level {} ({}) is in force"),
-    *said("2 for 3", "2 or 4 for 3", "neither more nor less durable: "),
-    *said("ten topics", "three topics", "{} and {} more"),
-    *said("settings changed", "settings stayed", "settings changed while it was measured: {}{}", "{} was {}, is {}"),
-    *said("end not read", "settings stayed", "settings could not be read back at its end, so nobody knows"),
-    *said("level unknown", "settings stayed", "the durability level is unknown, {}, and so is what an"),
-    *said(
+    *claims_of("level 1", "level 2", "replicated and on disk", "a majority (at least 2 of 3) has it, and each"),
+    *claims_of("level 2", "level 1", "a majority has it, perhaps only in memory"),
+    *claims_of("level 3", "level 4", "one copy on disk", "one replica has fsynced it"),
+    *claims_of("level 4", "level 3", "one copy in memory", "one replica has it, perhaps only in memory"),
+    *claims_of("4 for 3", "level 4", "level {} was asked for, {}: {}", "level {} ({}) is in force"),
+    *claims_of("2 for 3", "2 or 4 for 3", "neither more nor less durable: "),
+    *claims_of("ten topics", "three topics", "{} and {} more"),
+    *claims_of(
+        "settings changed", "settings stayed", "settings changed while it was measured: {}{}", "{} was {}, is {}"
+    ),
+    *claims_of("end not read", "settings stayed", "settings could not be read back at its end, so nobody knows"),
+    *claims_of("level unknown", "settings stayed", "the durability level is unknown, {}, and so is what an"),
+    *claims_of(
         "other level at the end", "same level at the end",
         "{} until then, {} after", "settings changed while it was measured, {}: {}",
     ),
-    *said("records lost", "each synced", "the kernel lost {} records"),
-    *said("nothing sent", "each synced", "no message was sent"),
-    *said("each synced, not asked for", "each synced", ", more than level {} asks for"),
-    *said("clocks leave it open", "each synced", "; of {} the hosts' clocks leave it open"),
-    *said("one not synced", "each synced", "the settings read back give level {}, but {}{}{}; {} such calls"),
-    *said("three nodes synced", "one node of three synced", " on at least {} of {} nodes"),
-    *said("one node of three synced", "three nodes synced", " on one of {} nodes or more"),
-    *said("each synced", "records lost", "{} of {} acknowledgements came after an fsync{}"),
+    *claims_of("records lost", "each synced", "the kernel lost {} records"),
+    *claims_of("nothing sent", "each synced", "no message was sent"),
+    *claims_of("each synced, not asked for", "each synced", ", more than level {} asks for"),
+    *claims_of("clocks leave it open", "each synced", "; of {} the hosts' clocks leave it open"),
+    *claims_of("one not synced", "each synced", "the settings read back give level {}, but {}{}{}; {} such calls"),
+    *claims_of("three nodes synced", "one node of three synced", " on at least {} of {} nodes"),
+    *claims_of("one node of three synced", "three nodes synced", " on one of {} nodes or more"),
+    *claims_of("each synced", "records lost", "{} of {} acknowledgements came after an fsync{}"),
     # systems/kafka/level.py
-    *said("diskless", "not diskless", "what is acknowledged is in object storage, of which no level is derived"),
-    *said("write caching", "level 2", "it is no setting of Apache Kafka, and what an acknowledgement means there"),
-    *said("acks 0", "level 4", "acks=0: the producer waits for no acknowledgement at all"),
-    *said("no topic", "level 4", "no settings of any topic were read back"),
-    *said("flush unreported", "level 2", "flush.messages is {}"),
-    *said("level 3", "level 4", "so each append is fsynced before it is acknowledged"),
-    *said("level 4", "level 3", "so an acknowledged message may be in memory only"),
-    *said("level 4", "flush unreported", "flush.messages={}, {}"),
-    *said("one node", "level 4", "one node: there is no second copy"),
-    *said("level 4", "one node", "acks={}, {} over {} nodes"),
-    *said("copies unreported", "level 2", "{} {} not reported ({})"),
-    *said("two of five", "three of five", "{}: {} of {} copies are no majority"),
-    *said("unclean", "unclean, one copy", "{}=true: a replica that is not in sync may be made leader"),
-    *said("all in sync awaited", "level 2", "{}={} of {} copies: one node that is lost stops writes"),
-    *said("remote storage", "level 2", "remote.storage.enable=true: older segments are in remote storage"),
-    *said("flush now and then", "level 1", "flush.messages={}: at most {} acknowledged messages of a partition"),
-    *said("flush by time, unknown", "flush by time", "flush.ms={}: whether brokers look for it is not known"),
-    *said("flush by time, nobody looks", "flush by time, one looks", "flush.ms={} has no effect: brokers never"),
-    *said("flush by time, one looks", "flush by time", "flush.ms={}: only {} of {} brokers look for it ({})"),
-    *said("flush by time", "flush by time, one looks", "flush.ms={}: at most {} ms of acknowledged messages"),
+    *claims_of("diskless", "not diskless", "what is acknowledged is in object storage, of which no level is derived"),
+    *claims_of("write caching", "level 2", "it is no setting of Apache Kafka, and what an acknowledgement means there"),
+    *claims_of("acks 0", "level 4", "acks=0: the producer waits for no acknowledgement at all"),
+    *claims_of("no topic", "level 4", "no settings of any topic were read back"),
+    *claims_of("flush unreported", "level 2", "flush.messages is {}"),
+    *claims_of("level 3", "level 4", "so each append is fsynced before it is acknowledged"),
+    *claims_of("level 4", "level 3", "so an acknowledged message may be in memory only"),
+    *claims_of("level 4", "flush unreported", "flush.messages={}, {}"),
+    *claims_of("one node", "level 4", "one node: there is no second copy"),
+    *claims_of("level 4", "one node", "acks={}, {} over {} nodes"),
+    *claims_of("copies unreported", "level 2", "{} {} not reported ({})"),
+    *claims_of("two of five", "three of five", "{}: {} of {} copies are no majority"),
+    *claims_of("unclean", "unclean, one copy", "{}=true: a replica that is not in sync may be made leader"),
+    *claims_of("all in sync awaited", "level 2", "{}={} of {} copies: one node that is lost stops writes"),
+    *claims_of("remote storage", "level 2", "remote.storage.enable=true: older segments are in remote storage"),
+    *claims_of("flush now and then", "level 1", "flush.messages={}: at most {} acknowledged messages of a partition"),
+    *claims_of("flush by time, unknown", "flush by time", "flush.ms={}: whether brokers look for it is not known"),
+    *claims_of("flush by time, nobody looks", "flush by time, one looks", "flush.ms={} has no effect: brokers never"),
+    *claims_of("flush by time, one looks", "flush by time", "flush.ms={}: only {} of {} brokers look for it ({})"),
+    *claims_of("flush by time", "flush by time, one looks", "flush.ms={}: at most {} ms of acknowledged messages"),
     # systems/pulsar/level.py
-    *said("weak ledger", "all well", "ackQuorumSize={} of its open ledger"),
-    *said("all well", "no quorum", "{} of {} copies"),
-    *said("one bookie", "brokers alone", "managedLedgerDefaultAckQuorum={}: there is no second copy"),
-    *said("no quorum", "brokers alone", "no ack quorum was read back"),
-    *said("quorum 2, 2, 2", "quorum 3, 3, 2", "write quorum {}, where {} copies are usual on {} bookies"),
-    *said("quorum 5, 3, 2", "quorum 3, 3, 2", "ensemble {}: entries are spread over {} bookies, {} copies of each"),
-    *said("quorum 3, 3, 3", "quorum 2, 2, 2", ", which is more than a majority"),
-    *said("quorum 3, 3, 3", "quorum 3, 3, 2", "{} of {} copies are awaited{}: without another bookie"),
-    *said("broker missing", "nothing missing", "{} of {} brokers are active"),
-    *said("partitions unowned", "nothing missing", "{}: {} partitions have no broker"),
-    *said("bookie unread", "nothing missing", "settings of only {} of {} bookies were read back"),
-    *said("bookie stopped", "bookie unread", "{} does not run"),
-    *said("ensemble too wide", "all well", "{} bookies take writes{}, where an ensemble of {} is asked for: {}"),
-    *said("too few bookies read", "ensemble too wide", " as far as is known"),
-    *said("policy of the namespace", "policy of the topic", "persistence policy, which overrides the brokers' default"),
-    *said("policy of the topic", "policy of the namespace", "persistence policy in force: "),
-    *said("no bookie", "no quorum", "no settings of any bookie were read back"),
-    *said("form bypass", "form journal", "form '{}' was asked for, '{}' is in force"),
-    *said("journal unreported", "one bookie", "journalWriteData is not reported"),
-    *said("sync unreported", "one bookie", "journalSyncData is not reported"),
-    *said("journal bypassed", "journal unsynced", "{}, so an acknowledged entry is in the ledger storage's memory"),
-    *said("journal unsynced", "journal bypassed", "{}, so an acknowledged entry is in the page cache, not yet on disk"),
-    *said("one bookie without syncs", "one bookie", "journalSyncData=true, yet {} entries caused no journal sync"),
-    *said("one bookie", "one bookie without counters", " ({} journal syncs seen for {} entries)"),
-    *said("one bookie", "one bookie without syncs", "journalWriteData=true and journalSyncData=true: fsynced before"),
-    *said("journal unsynced", "journal synced, interval set", "journalPageCacheFlushIntervalMSec={}: about {} ms"),
+    *claims_of("weak ledger", "all well", "ackQuorumSize={} of its open ledger"),
+    *claims_of("all well", "no quorum", "{} of {} copies"),
+    *claims_of("one bookie", "brokers alone", "managedLedgerDefaultAckQuorum={}: there is no second copy"),
+    *claims_of("no quorum", "brokers alone", "no ack quorum was read back"),
+    *claims_of("quorum 2, 2, 2", "quorum 3, 3, 2", "write quorum {}, where {} copies are usual on {} bookies"),
+    *claims_of("quorum 5, 3, 2", "quorum 3, 3, 2", "ensemble {}: entries are spread over {} bookies, {} copies"),
+    *claims_of("quorum 3, 3, 3", "quorum 2, 2, 2", ", which is more than a majority"),
+    *claims_of("quorum 3, 3, 3", "quorum 3, 3, 2", "{} of {} copies are awaited{}: without another bookie"),
+    *claims_of("broker missing", "nothing missing", "{} of {} brokers are active"),
+    *claims_of("partitions unowned", "nothing missing", "{}: {} partitions have no broker"),
+    *claims_of("bookie unread", "nothing missing", "settings of only {} of {} bookies were read back"),
+    *claims_of("bookie stopped", "bookie unread", "{} does not run"),
+    *claims_of("ensemble too wide", "all well", "{} bookies take writes{}, where an ensemble of {} is asked for: {}"),
+    *claims_of("too few bookies read", "ensemble too wide", " as far as is known"),
+    *claims_of("policy of the namespace", "policy of the topic", "persistence policy, which overrides"),
+    *claims_of("policy of the topic", "policy of the namespace", "persistence policy in force: "),
+    *claims_of("no bookie", "no quorum", "no settings of any bookie were read back"),
+    *claims_of("form bypass", "form journal", "form '{}' was asked for, '{}' is in force"),
+    *claims_of("journal unreported", "one bookie", "journalWriteData is not reported"),
+    *claims_of("sync unreported", "one bookie", "journalSyncData is not reported"),
+    *claims_of("journal bypassed", "journal unsynced", "{}, so an acknowledged entry is in the ledger"),
+    *claims_of("journal unsynced", "journal bypassed", "{}, so an acknowledged entry is in the page cache, not yet"),
+    *claims_of("one bookie without syncs", "one bookie", "journalSyncData=true, yet {} entries caused no journal sync"),
+    *claims_of("one bookie", "one bookie without counters", " ({} journal syncs seen for {} entries)"),
+    *claims_of("one bookie", "one bookie without syncs", "journalWriteData=true and journalSyncData=true: fsynced"),
+    *claims_of("journal unsynced", "journal synced, interval set", "journalPageCacheFlushIntervalMSec={}: about {} ms"),
     # systems/rabbitmq/level.py
-    *said("no queue read", "no such queue", "no settings of any queue were read back"),
-    *said("no such queue", "quorum queue", "{}: there is no such queue"),
-    *said("quorum queue", "stream", "queue.type=quorum, so its Raft log is fsynced before a message is confirmed"),
-    *said("stream", "quorum queue", "queue.type=stream, which confirms without fsync"),
-    *said("other type", "type unreported", "queue.type={}, of which nothing is known"),
-    *said("type unreported", "other type", "queue.type is not reported"),
-    *said("classic", "stream", "queue.type=classic, {}"),
-    *said("classic, not durable", "classic", "queue.durable=false, so nothing has to be on disk"),
-    *said("classic, transient", "classic", "message.delivery_mode={}, so nothing has to be on disk"),
-    *said("classic, new", "classic", "whose storage does not fsync since 3.13 (this is {})"),
-    *said("classic, storage 2", "classic", "with storage version 2, which confirms without fsync"),
-    *said("classic, unreported", "classic", "{} {} not reported"),
-    *said("classic", "classic, new", "durable and persistent, which {} fsyncs before it confirms"),
-    *said("members unreported", "quorum queue", "queue.members is not reported"),
-    *said("quorum queue", "quorum queue of three", "queue.members={}: there is no second copy"),
-    *said("mirrored", "classic", "queue.members={}: every mirror confirms"),
-    *said("other type", "quorum queue of three", "queue.members={} of queue.type={}: who confirms is not known"),
-    *said("quorum queue of three", "mirrored", "queue.members={}: {} of them have it when it is confirmed"),
-    *said("stream for a classic queue", "stream", "queue.type={} was asked for, but {}"),
-    *said("stream for a classic queue", "type unreported", "{}: queue.type={}"),
-    *said("two of three running", "all running", "{} of {} nodes are running"),
-    *said("member offline", "quorum queue of three", "{}: {} of {} members are online"),
-    *said("alarm", "quorum queue", "{}: {}, so publishing is blocked"),
-    *said("node stopped", "node cut off", "{} is not running"),
-    *said("node cut off", "node stopped", "{} is cut off from {}"),
+    *claims_of("no queue read", "no such queue", "no settings of any queue were read back"),
+    *claims_of("no such queue", "quorum queue", "{}: there is no such queue"),
+    *claims_of("quorum queue", "stream", "queue.type=quorum, so its Raft log is fsynced before a message is confirmed"),
+    *claims_of("stream", "quorum queue", "queue.type=stream, which confirms without fsync"),
+    *claims_of("other type", "type unreported", "queue.type={}, of which nothing is known"),
+    *claims_of("type unreported", "other type", "queue.type is not reported"),
+    *claims_of("classic", "stream", "queue.type=classic, {}"),
+    *claims_of("classic, not durable", "classic", "queue.durable=false, so nothing has to be on disk"),
+    *claims_of("classic, transient", "classic", "message.delivery_mode={}, so nothing has to be on disk"),
+    *claims_of("classic, new", "classic", "whose storage does not fsync since 3.13 (this is {})"),
+    *claims_of("classic, storage 2", "classic", "with storage version 2, which confirms without fsync"),
+    *claims_of("classic, unreported", "classic", "{} {} not reported"),
+    *claims_of("classic", "classic, new", "durable and persistent, which {} fsyncs before it confirms"),
+    *claims_of("members unreported", "quorum queue", "queue.members is not reported"),
+    *claims_of("quorum queue", "quorum queue of three", "queue.members={}: there is no second copy"),
+    *claims_of("mirrored", "classic", "queue.members={}: every mirror confirms"),
+    *claims_of("other type", "quorum queue of three", "queue.members={} of queue.type={}: who confirms is not known"),
+    *claims_of("quorum queue of three", "mirrored", "queue.members={}: {} of them have it when it is confirmed"),
+    *claims_of("stream for a classic queue", "stream", "queue.type={} was asked for, but {}"),
+    *claims_of("stream for a classic queue", "type unreported", "{}: queue.type={}"),
+    *claims_of("two of three running", "all running", "{} of {} nodes are running"),
+    *claims_of("member offline", "quorum queue of three", "{}: {} of {} members are online"),
+    *claims_of("alarm", "quorum queue", "{}: {}, so publishing is blocked"),
+    *claims_of("node stopped", "node cut off", "{} is not running"),
+    *claims_of("node cut off", "node stopped", "{} is cut off from {}"),
     # fairness.py
     *tilts(
         Property.LEVEL,
@@ -533,7 +531,7 @@ CLAIMS = [
         "what a message costs is shared by all messages of its batch", "an fsync per batch cost Kafka a factor of 3",
         "leave it to the workload's neutral key",
     ),
-    *said(
+    *claims_of(
         "no batches", "none has batches",
         "sends each message by itself, which no setting changes", "nothing to set: know it when comparing",
     ),
@@ -571,134 +569,134 @@ CLAIMS = [
         "trials of one system began with a cold page cache", "{}: page cache cleared before each run",
         "run as root, so that it is dropped before every trial",
     ),
-    *said("one connection", "several connections", "one connection from a client to a server"),
-    *said("both tuned", "one of two tuned", "and so were the others', with settings of their own"),
-    *said("one of three tuned", "two of three tuned", "the others' were not"),
-    *said("two of three tuned", "one of three tuned", "and not all of the others'"),
-    *said("both tuned", "both tuned alike", "its clients were tuned, {}", "remove them, tune every system, or use"),
-    *said("servers tuned", "servers as they are", "its servers were tuned by hand"),
-    *said("check delayed by others", "check delayed", "set {} to {} on the cluster"),
-    *said("check delayed", "check delayed by others", "remove {} from the system's `settings`: Tidegauge sets {}"),
+    *claims_of("one connection", "several connections", "one connection from a client to a server"),
+    *claims_of("both tuned", "one of two tuned", "and so were the others', with settings of their own"),
+    *claims_of("one of three tuned", "two of three tuned", "the others' were not"),
+    *claims_of("two of three tuned", "one of three tuned", "and not all of the others'"),
+    *claims_of("both tuned", "both tuned alike", "its clients were tuned, {}", "remove them, tune every system"),
+    *claims_of("servers tuned", "servers as they are", "its servers were tuned by hand"),
+    *claims_of("check delayed by others", "check delayed", "set {} to {} on the cluster"),
+    *claims_of("check delayed", "check delayed by others", "remove {} from the system's `settings`: Tidegauge sets {}"),
     # systems/kafka/fairness.py
-    *said("exclusive", "shared of 4.3", "any consumer may join a group; 'failover' with one consumer comes nearest"),
-    *said("by keys", "exclusive", "a group shares out partitions, not keys; 'failover' keeps the order of each key"),
-    *said("shared of 3.9", "shared of 4.3", "share groups are ready for production from 4.2 on, and this is {}"),
-    *said(
+    *claims_of("exclusive", "shared of 4.3", "any consumer may join a group; 'failover' with one consumer"),
+    *claims_of("by keys", "exclusive", "a group shares out partitions, not keys; 'failover' keeps the order"),
+    *claims_of("shared of 3.9", "shared of 4.3", "share groups are ready for production from 4.2 on, and this is {}"),
+    *claims_of(
         "share groups", "groups",
         "has share groups: each partition has at most {} records under way for a group",
         "systems share out a subscription's messages in different ways", "KIP-932; documentation of Kafka 4.2",
         "know it when comparing; several partitions raise the bound",
     ),
-    *said(
+    *claims_of(
         "flush by time looked for", "flush by time not looked for",
         "level {} needs no fsync, yet by these Kafka does some", "with an fsync per batch Kafka did a third to a fifth",
         "remove {}, or compare at level 1 or 3",
     ),
-    *said(
+    *claims_of(
         "unclean majority", "unclean without a majority",
         "a replica that is not in sync may be made leader: then what a majority acknowledged is lost",
         "remove {} from the system's `settings`, or set it to false on the cluster",
     ),
-    *said(
+    *claims_of(
         "one request", "five requests",
         "Kafka's client limits batches under way by this", "remove {} from the system's `producer`",
     ),
-    *said(
+    *claims_of(
         "acks=1 at 2", "acks=all at 2",
         "level {} means acks={}: with acks={} Kafka's producer waits for something else",
         "publish p99 at 200,000 msg/s was 11.4 ms with acks=1", "remove acks from the system's `producer`",
     ),
-    *said(
+    *claims_of(
         "not idempotent", "not idempotent, acks=1",
         "Kafka's client is idempotent by default", "remove enable.idempotence from the system's `producer`",
     ),
-    *said(
+    *claims_of(
         "brokers compress", "brokers compress alike",
         "compression.type={} on its servers", "the brokers compress by themselves what producers sent",
         "set compression.type to producer on the cluster",
         "{}, or set the workload's `compression` for all",
     ),
-    *said("brokers unpack", "brokers compress alike", "the brokers unpack what producers sent: more for the disk"),
-    *said("campaign's brokers compress", "brokers compress", "remove compression.type from the system's `settings`"),
-    *said(
+    *claims_of("brokers unpack", "brokers compress alike", "the brokers unpack what producers sent: more for the disk"),
+    *claims_of("campaign's brokers compress", "brokers compress", "remove compression.type from the system's"),
+    *claims_of(
         "acks=all at 2", "acks=1 at 2",
         "acks=all waits for every replica that is in sync",
         "where another system waits for a majority of the copies, Kafka waits for the slowest of all",
         "{} for this alone", "nothing to set: read Kafka's higher percentiles with it in mind",
     ),
     # systems/pulsar/fairness.py
-    *said("bookies unknown", "bookies known", "its bookies are not known"),
-    *said("bookies known", "bookies unknown", "nodes={} (layout={})"),
-    *said(
+    *claims_of("bookies unknown", "bookies known", "its bookies are not known"),
+    *claims_of("bookies known", "bookies unknown", "nodes={} (layout={})"),
+    *claims_of(
         "check delayed", "check at once",
         "a consumer that has read everything learns of a new message only at the next check",
         "up to {} ms more end-to-end latency", "Pulsar's broker.conf; {}, Pulsar's tuning: 0 instead of 10",
     ),
-    *said(
+    *claims_of(
         "partitions switched", "one partition",
         "the producer goes on to the next partition within the time that a batch has to fill",
         "{}, Pulsar's tuning: 2 instead of 1; the client's default is 10", "remove {} from the system's `producer`",
     ),
-    *said(
+    *claims_of(
         "few channels", "many channels",
         "all requests of a broker to a bookie go through so few connections", "{} for this alone",
         "{}, Pulsar's tuning: {} instead of 16", "set {} to {} to repeat that report",
     ),
-    *said(
+    *claims_of(
         "groups awaited", "groups awaited by none",
         "the journal collects entries for so long before it writes them", "up to {} ms more publish latency at low",
         "BookKeeper's configuration; {} used 1",
     ),
-    *said(
+    *claims_of(
         "bypass", "bypass, yet written",
         "form={} (journalWriteData=false)", "an acknowledged message is in the memory of processes only, and killing",
         "catch-up reads of 3.5 GB/s with the journal bypassed, 1.7", "leave `form` out or name the form journal",
     ),
-    *said("two copies", "three copies", "each entry is written to {} bookies, where {} copies of a message are usual"),
-    *said(
+    *claims_of("two copies", "three copies", "each entry is written to {} bookies, where {} copies of a message"),
+    *claims_of(
         "deduplicated", "not deduplicated",
         "the brokers keep and check the sequence of every producer", "{}, though Kafka's client does",
     ),
-    *said("deduplicated", "deduplicated by others", "remove {} from the system's `settings`"),
-    *said("deduplicated by others", "deduplicated", "set {} to false on the cluster"),
+    *claims_of("deduplicated", "deduplicated by others", "remove {} from the system's `settings`"),
+    *claims_of("deduplicated by others", "deduplicated", "set {} to false on the cluster"),
     # systems/rabbitmq/fairness.py
-    *said("queues by keys", "own queue", "a queue knows no keys; with several partitions 'failover' keeps the order"),
-    *said("existing queue", "own queue", "'existing-topics' are used as they are: a queue not made with a single"),
-    *said("stream shared", "new stream", "every consumer reads all of a stream; 'failover' (single active consumer)"),
-    *said("old stream", "new stream", "streams have a single active consumer from 3.11 on, and this is {}"),
-    *said(
+    *claims_of("queues by keys", "own queue", "a queue knows no keys; with several partitions 'failover' keeps"),
+    *claims_of("existing queue", "own queue", "'existing-topics' are used as they are: a queue not made with a single"),
+    *claims_of("stream shared", "new stream", "every consumer reads all of a stream; 'failover' (single"),
+    *claims_of("old stream", "new stream", "streams have a single active consumer from 3.11 on, and this is {}"),
+    *claims_of(
         "active consumers", "one consumer",
         "lets the consumer that came first to a queue be its active one",
         "Kafka and Pulsar spread the partitions over the consumers of a failover subscription",
         "documentation of RabbitMQ: single active consumer",
         "know it when comparing, or leave out 'subscription-type'",
     ),
-    *said("facts of a queue", "facts of a stream", "AMQP 0-9-1 has no batches", "AMQP 0-9-1 has no compression"),
-    *said("facts of a stream", "facts of a queue", "the stream client counts chunks, not messages"),
-    *said("facts of a stream", "facts of a stream by time", "dynamic batches: sent as soon as the one before"),
-    *said(
+    *claims_of("facts of a queue", "facts of a stream", "AMQP 0-9-1 has no batches", "AMQP 0-9-1 has no compression"),
+    *claims_of("facts of a stream", "facts of a queue", "the stream client counts chunks, not messages"),
+    *claims_of("facts of a stream", "facts of a stream by time", "dynamic batches: sent as soon as the one before"),
+    *claims_of(
         "acknowledged by itself", "acknowledged by hand",
         "a message counts as consumed once it was written to the socket", "{}; the report of 2020 had it on",
         "let consumers acknowledge by hand, as Tidegauge's do",
     ),
-    *said(
+    *claims_of(
         "no confirms", "confirms",
         "nothing shows when a message has arrived", "RabbitMQ's guide on publisher confirms",
         "let producers ask for confirms, as Tidegauge's do",
     ),
-    *said(
+    *claims_of(
         "one copy", "three members",
         "queue.members=1 on {} nodes", "RabbitMQ has no copies that nobody waits for",
         "RabbitMQ's documentation of quorum queues and streams",
         "nothing to set: compare at level 1 or 2 to have as many copies everywhere",
     ),
-    *said(
+    *claims_of(
         "transient", "transient to a quorum queue",
         "RabbitMQ need not write these messages at all", "{}; the report of 2020 had them transient",
     ),
-    *said("transient, nothing else", "transient", "nothing to set: this version has no other way at this level"),
-    *said("transient", "transient, nothing else", "choose the form {}"),
-    *said(
+    *claims_of("transient, nothing else", "transient", "nothing to set: this version has no other way at this level"),
+    *claims_of("transient", "transient, nothing else", "choose the form {}"),
+    *claims_of(
         "transient mirrors", "transient, nothing else", "choose another level: this version has no other way"
     ),
 ]  # fmt: skip
@@ -710,8 +708,7 @@ def texts_of(scene: str) -> tuple[str, ...]:
 
 
 def test_no_sentence_goes_unlisted() -> None:
-    nothing = [Claim(template, "", "") for template in NO_SENTENCES]
-    assert unlisted(MODULES, [*CLAIMS, *nothing]) == []
+    assert unlisted(MODULES, CLAIMS, NO_SENTENCES) == []
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.template[:60])

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from rich.console import Console, Group
 from run_samples import latency, spec
-from sentence_scenes import Scene, Texts, check, left_over, outlived
-from sentence_templates import SOURCE, Claim
+from sentence_scenes import Scene, Texts, check
+from sentence_templates import Claim, modules_of, outlived, unlisted
 from test_published_differences import MINE, SERVERS
 from test_published_runs import both, meant, of_system
 from test_published_verdict import (
@@ -42,8 +42,8 @@ from tidegauge.published.verdict import ABOVE, Answer, Limits, Verdict, judge_bo
 from tidegauge.report.published import published_plan
 from tidegauge.systems.registry import get as find_system
 
-MODULES = [str(path.relative_to(SOURCE)) for path in sorted((SOURCE / "published").glob("*.py"))]
-NO_SENTENCES: dict[str, str] = {}
+MODULES = modules_of("published")
+NO_SENTENCES = ()
 
 
 def judging(claim: Any, run: Measured) -> Scene:
@@ -365,7 +365,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Texts:
 
 
 def test_every_sentence_is_listed() -> None:
-    assert left_over(MODULES, CLAIMS, NO_SENTENCES) == []
+    assert unlisted(MODULES, CLAIMS, NO_SENTENCES) == []
     assert outlived(MODULES, NO_SENTENCES) == []
 
 
