@@ -8,14 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 
 from attestation_samples import attestation, cut, cycle, outcome
-from sentence_scenes import Scene, Texts, check
+from sentence_scenes import Scene, Texts, make_tests
 from sentence_scenes import Stage as Place
-from sentence_templates import Claim, modules_of, outlived, unlisted
+from sentence_templates import Claim, modules_of
 from test_attest_procedure import NONE, Stage, all_at, only_the_first, outcome_of, staged
 from test_attestation_history import TRIAL, record, write
 from test_attestation_verdict import cut as read_after
@@ -32,7 +30,6 @@ from tidegauge.model.attest import AttestOutcome, AttestPlan, FileSystem, Means,
 from tidegauge.model.level import LevelChoice
 
 MODULES = [*modules_of("attestation"), "campaign/run/attest_cycle.py", "campaign/run/attesting.py"]
-NO_SENTENCES = ()
 
 LOSING = outcome(cycle(lost=300))
 
@@ -293,21 +290,9 @@ CLAIMS = [
     Claim("{} of {} cycles were carried out before", "an attestation that goes on", "an attestation"),
     Claim("until {} accepts and delivers", "an attestation", "an attestation whose servers do not start"),
 ]
-
-
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> Texts:
-    return Texts(SCENES, lambda: tmp_path_factory.mktemp("scene"))
-
-
-def test_every_sentence_is_listed() -> None:
-    assert unlisted(MODULES, CLAIMS, NO_SENTENCES) == []
-    assert outlived(MODULES, NO_SENTENCES) == []
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=[claim.template for claim in CLAIMS])
-def test_a_sentence_is_said_where_it_is_true_and_not_beside(claim: Claim, texts: Texts) -> None:
-    check(claim, MODULES, texts)
+texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
+    MODULES, SCENES, CLAIMS
+)
 
 
 def test_a_crash_takes_nobodys_power(texts: Texts) -> None:

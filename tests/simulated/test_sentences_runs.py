@@ -19,8 +19,8 @@ import test_calibration
 import test_campaign_ceilings
 from campaign_doubles import spec_of
 from report_samples import ceilings as sample
-from sentence_scenes import Scene, Stage, Texts, check
-from sentence_templates import Claim, outlived, unlisted
+from sentence_scenes import Scene, Stage, Texts, make_tests
+from sentence_templates import Claim
 from test_campaign_execute import Losing
 from test_campaign_execute import Scene as Run
 from test_collecting import UNTIL
@@ -50,7 +50,6 @@ MODULES = [
     f"campaign/run/{name}.py"
     for name in ("apart", "ceilings", "collecting", "disturbed", "execute", "on_hosts", "recorded")
 ]
-NO_SENTENCES = ()
 
 
 def run_of(kind: type[Run], change: Callable[[Any, Stage], None]) -> Scene:
@@ -444,21 +443,9 @@ CLAIMS = [
     Claim("is planned no more", "a plan without the step", "a plan with another step"),
     Claim("{} on {} in block {}", "a plan with another step", "other files than before"),
 ]
-
-
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> Texts:
-    return Texts(SCENES, lambda: tmp_path_factory.mktemp("scene"))
-
-
-def test_every_sentence_is_listed() -> None:
-    assert unlisted(MODULES, CLAIMS, NO_SENTENCES) == []
-    assert outlived(MODULES, NO_SENTENCES) == []
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=[claim.template for claim in CLAIMS])
-def test_a_sentence_is_said_where_it_is_true_and_not_beside(claim: Claim, texts: Texts) -> None:
-    check(claim, MODULES, texts)
+texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
+    MODULES, SCENES, CLAIMS
+)
 
 
 def test_who_interrupts_is_named(texts: Texts) -> None:

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 import contextlib
 
 from campaign_doubles import FakeLab, result_of, spec_of
-from sentence_scenes import Scene, Stage, Texts, check
-from sentence_templates import Claim, modules_of, outlived, unlisted
+from sentence_scenes import Scene, Stage, Texts, make_tests
+from sentence_templates import Claim, modules_of
 from simulated_systems import SYSTEM, Queue, System, invalid, latency, trial
 from test_catching_up_answers import FROM_DEVICE, RATE, found_of
 from test_search_goals import ANY, QUICK, result, subscription
@@ -438,21 +438,9 @@ CLAIMS = [
     Claim("'measure' must be at least 'every'", "a burst that is never repeated", "a burst"),
     Claim("the schedule is longer than {} days", "steps of a year", "steps"),
 ]
-
-
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> Texts:
-    return Texts(SCENES, lambda: tmp_path_factory.mktemp("scene"))
-
-
-def test_every_sentence_is_listed() -> None:
-    assert unlisted(MODULES, CLAIMS, NO_SENTENCES) == []
-    assert outlived(MODULES, NO_SENTENCES) == []
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=[claim.template for claim in CLAIMS])
-def test_a_sentence_is_said_where_it_is_true_and_not_beside(claim: Claim, texts: Texts) -> None:
-    check(claim, MODULES, texts)
+texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
+    MODULES, SCENES, CLAIMS, NO_SENTENCES
+)
 
 
 def test_of_two_goals_only_the_one_that_needs_it_is_said_to_be_tried_again(texts: Texts) -> None:

@@ -13,13 +13,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 
 from campaign_doubles import FakeDeployment, FakeWorker, subscription, totals_of, window
-from sentence_scenes import Scene, Stage, Texts, check
-from sentence_templates import Claim, outlived, unlisted
+from sentence_scenes import Scene, Stage, Texts, make_tests
+from sentence_templates import Claim
 from test_catching_up_answers import LATE, BacklogWorker, found_of
 from test_injection import Recorder, done, fault
 from test_trial_attached import CHOICE, AttachedScene, refuse
@@ -53,7 +51,6 @@ MODULES = [
         *("topics", "tracing", "trial", "witnessing"),
     )
 ]
-NO_SENTENCES = ()
 
 
 def quick(stage: Stage) -> None:
@@ -509,21 +506,9 @@ CLAIMS = [
     Claim("Ask for the level that the cluster gives", "another level of others' servers", "another level"),
     Claim("Remove the setting that changes it", "another level", "another level of others' servers"),
 ]
-
-
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> Texts:
-    return Texts(SCENES, lambda: tmp_path_factory.mktemp("scene"))
-
-
-def test_every_sentence_is_listed() -> None:
-    assert unlisted(MODULES, CLAIMS, NO_SENTENCES) == []
-    assert outlived(MODULES, NO_SENTENCES) == []
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=[claim.template for claim in CLAIMS])
-def test_a_sentence_is_said_where_it_is_true_and_not_beside(claim: Claim, texts: Texts) -> None:
-    check(claim, MODULES, texts)
+texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
+    MODULES, SCENES, CLAIMS
+)
 
 
 def test_what_is_forgotten_is_named_whole(texts: Texts) -> None:

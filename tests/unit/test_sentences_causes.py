@@ -5,18 +5,17 @@ Each stands here with a constructed scene in which it is said, and a neighbour o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
-import pytest
 import test_disturbance as beside
 import test_limiting_rules as limits
 import test_statistics_classify as verdicts
 import test_thresholds as asked
 from run_samples import latency, result
-from sentence_templates import Claim, claims_of, modules_of, template_of, unlisted
+from sentence_scenes import Scene, make_tests
+from sentence_templates import claims_of, modules_of
 from test_limiting_rules import MB
 
 from tidegauge.campaign.run.result import _disk_warnings
@@ -51,8 +50,6 @@ NO_SENTENCES = (
     " (did you mean '{}'?)",
 )
 
-Scene = Callable[[], Iterable[str]]
-
 
 # What limited a trial
 
@@ -62,7 +59,7 @@ def _limited(answer: Limiting) -> list[str]:
 
 
 def found(load: Any = None, *processes: Any, **parts: Any) -> Scene:
-    return lambda: _limited(limits.found(load or limits.load(), *processes, **parts))
+    return lambda _: _limited(limits.found(load or limits.load(), *processes, **parts))
 
 
 def on_disk(
@@ -82,7 +79,7 @@ def over_link(sent: float) -> Scene:
     measured = replace(limits.ELSEWHERE, links={name: HostLink(100.0 * MB, 200.0 * MB) for name in limits.QUIET})
     sending = limits.host(network_received_bytes_per_s=10.0 * MB, network_sent_bytes_per_s=sent)
     use = {**limits.QUIET, "10.0.0.9": sending}
-    return lambda: _limited(limits.on_hosts(measured, [*limits.SERVERS, limits.CLIENT], use))
+    return lambda _: _limited(limits.on_hosts(measured, [*limits.SERVERS, limits.CLIENT], use))
 
 
 def with_memory(stall: float) -> Scene:
@@ -97,7 +94,7 @@ def of_three(blocked_share: float) -> Scene:
 
 KAFKA = "kafka-1"
 LIMITS: dict[str, Scene] = {
-    "nothing recorded": lambda: _limited(limiting_resource(limits.load(), None)),
+    "nothing recorded": lambda _: _limited(limiting_resource(limits.load(), None)),
     "window full": found(),
     "client waits, window not full": found(limits.load(service_ms=1.0)),
     "rate met": found(limits.load(offered_msgs_per_s=50_000.0)),
@@ -152,7 +149,7 @@ LIMITS: dict[str, Scene] = {
 
 
 def disturbed(measured: Measured, use: Any) -> Scene:
-    return lambda: [words for one in disturbances(measured, use) for words in (one.words, one.remedy)]
+    return lambda _: [words for one in disturbances(measured, use) for words in (one.words, one.remedy)]
 
 
 def stolen(**changes: Any) -> Any:
@@ -170,7 +167,7 @@ def paced(others: float, waited: float, **worker: Any) -> WindowUse:
 
 
 def quota(**changes: Any) -> Scene:
-    return lambda: [words for one in beside.TestQuotas().limited(**changes) for words in (one.words, one.remedy)]
+    return lambda _: [words for one in beside.TestQuotas().limited(**changes) for words in (one.words, one.remedy)]
 
 
 def late_thread(thread: ThreadShare, own_cpus: float = 0.3) -> Scene:
@@ -179,7 +176,9 @@ def late_thread(thread: ThreadShare, own_cpus: float = 0.3) -> Scene:
 
 
 def on_shared_disk(measured: Measured = beside.SYNCED, **changes: Any) -> Scene:
-    return lambda: [words for one in beside.TestDisk().beside(measured, **changes) for words in (one.words, one.remedy)]
+    return lambda _: [
+        words for one in beside.TestDisk().beside(measured, **changes) for words in (one.words, one.remedy)
+    ]
 
 
 def unknown_disk() -> Any:
@@ -235,11 +234,11 @@ DISTURBANCES: dict[str, Scene] = {
 
 
 def judged(**changes: Any) -> Scene:
-    def texts() -> list[str]:
+    def scene(_: Any) -> list[str]:
         verdict = verdicts.judged(**changes)
         return [*verdict.reasons, *verdict.warnings]
 
-    return texts
+    return scene
 
 
 def one_sub(**changes: Any) -> dict[str, Any]:
@@ -252,7 +251,7 @@ def two_subs(**changes: Any) -> dict[str, Any]:
 
 
 def disk_was(*, calm: bool) -> Scene:
-    return lambda: _disk_warnings(Calm(FsyncLatency(10, 30.0, 90.0), 2.0, 1.0, is_calm=calm))
+    return lambda _: _disk_warnings(Calm(FsyncLatency(10, 30.0, 90.0), 2.0, 1.0, is_calm=calm))
 
 
 LAG = verdicts.latency(0.005, 12.0)
@@ -336,20 +335,20 @@ def points(**series: Sequence[Any]) -> list[SecondPoint]:
 
 
 def warm(offered: float | None = None, **series: Sequence[Any]) -> Scene:
-    return lambda: [unsteady_because(points(**series), offered)]
+    return lambda _: [unsteady_because(points(**series), offered)]
 
 
 def generator(**series: Sequence[Any]) -> Scene:
-    return lambda: [cold_because(points(**series))]
+    return lambda _: [cold_because(points(**series))]
 
 
 def window(**series: Sequence[Any]) -> Scene:
-    return lambda: [drifts(points(**series))]
+    return lambda _: [drifts(points(**series))]
 
 
 def worked_off(before: int) -> Scene:
     falls = points(backlog=[6000 - 100 * at for at in range(55)])
-    return lambda: [catching_up(points(backlog=[before] * 30), falls)]
+    return lambda _: [catching_up(points(backlog=[before] * 30), falls)]
 
 
 LEVEL = [1000.0] * 61
@@ -371,8 +370,8 @@ STEADY: dict[str, Scene] = {
     "compiler quiet": generator(jit_cpus=[0.3] * 20 + [0.05] * 10),
     "own delay falls": generator(delay_p99_ms=[9.0 - 0.1 * at for at in range(61)]),
     "own delay stays": generator(delay_p99_ms=[9.0] * 61),
-    "4 s of warm-up": lambda: [too_short_to_judge(4.0)],
-    "7 s of warm-up": lambda: [too_short_to_judge(7.0)],
+    "4 s of warm-up": lambda _: [too_short_to_judge(4.0)],
+    "7 s of warm-up": lambda _: [too_short_to_judge(7.0)],
     "window rises": window(msgs_per_s=RISE),
     "window jumps": window(msgs_per_s=LONG_PULSE),
     "window pauses": window(msgs_per_s=PAUSE),
@@ -387,13 +386,13 @@ STEADY: dict[str, Scene] = {
 def figures(**changes: Any) -> Scene:
     """Titles of what a result has something of, and their values."""
 
-    def texts() -> list[str]:
+    def scene(_: Any) -> list[str]:
         made: LoadResult = result(**changes)
         known = [(figure.title, figure.of(made)) for figure in FIGURES.values()]
         known += [(figure.title, figure.of_trial(made)) for figure in FINDING_FIGURES.values() if figure.of_trial]
         return [f"{title} {value:g}" for title, value in known if value]
 
-    return texts
+    return scene
 
 
 def with_backlog(**changes: Any) -> dict[str, Any]:
@@ -413,22 +412,22 @@ def chase(*, tails: bool = True, before: bool = True, during: bool = True, read:
 
 
 def ruled(text: str, results: Sequence[Any] = (), findings: Sequence[Any] = ()) -> Scene:
-    return lambda: [ruling.why for ruling in asked.ruled(text, results, findings)]
+    return lambda _: [ruling.why for ruling in asked.ruled(text, results, findings)]
 
 
 def misspelt(text: str) -> Scene:
-    def texts() -> list[str]:
+    def scene(_: Any) -> list[str]:
         try:
             parse_threshold(text, Known(["latency"], ["kafka"]))
         except ValueError as error:
             return [str(error)]
         return [text]
 
-    return texts
+    return scene
 
 
 def interval(values: Sequence[float]) -> Scene:
-    return lambda: [made.method for made in [figure_interval(values)] if made]
+    return lambda _: [made.method for made in [figure_interval(values)] if made]
 
 
 def lost_in(*numbers: int) -> list[LoadResult]:
@@ -446,7 +445,7 @@ CHASES = [replace(one, figures={"chase_s": 40.0} if at else {}) for at, one in e
 RULINGS: dict[str, Scene] = {
     "three blocks": interval(TWELVE[:3]),
     "twelve blocks": interval(TWELVE),
-    "seconds of a trial": lambda: [made.method for made in [mean_within(SECONDS)] if made],
+    "seconds of a trial": lambda _: [made.method for made in [mean_within(SECONDS)] if made],
     "backlog at the window's end": figures(**with_backlog(window_end_backlog=7)),
     "backlog unknown at the window's end": figures(**with_backlog(window_end_backlog=None)),
     "left after the drain": figures(**with_backlog(backlog=40)),
@@ -709,21 +708,9 @@ CLAIMS = [
     *claims_of("search near the limit", "search far from the limit", ", which is as fine as a search goes"),
 ]  # fmt: skip
 
-
-@cache
-def texts_of(scene: str) -> tuple[str, ...]:
-    return tuple(SCENES[scene]())
-
-
-def test_no_sentence_goes_unlisted() -> None:
-    assert unlisted(MODULES, CLAIMS, NO_SENTENCES) == []
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.template[:60])
-def test_it_is_said_where_it_is_true_and_not_where_it_would_be_false(claim: Claim) -> None:
-    pattern = template_of(claim, MODULES).pattern
-    assert any(map(pattern.search, texts_of(claim.true_in))), texts_of(claim.true_in)
-    assert not any(map(pattern.search, texts_of(claim.false_in))), texts_of(claim.false_in)
+texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
+    MODULES, SCENES, CLAIMS, NO_SENTENCES, may_be_silent=True
+)
 
 
 def test_every_scene_is_of_a_claim() -> None:

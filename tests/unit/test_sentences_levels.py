@@ -5,17 +5,16 @@ Each stands here with a constructed scene in which it is said, and a neighbour o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
-import pytest
 import test_durability_witness as witness
 import test_pulsar_replication as copies
 import test_rabbitmq_level as queues
 import test_systems_levels as levels
-from sentence_templates import Claim, claims_of, template_of, unlisted
+from sentence_scenes import Scene, make_tests
+from sentence_templates import Claim, claims_of
 from test_fairness_hazards import case, read
 from test_fairness_rules import WORKLOAD, contender
 from test_fairness_rules import case as compared_case
@@ -45,8 +44,6 @@ NO_SENTENCES = (
     r"^(?!topic|policy|namespace)([a-z]+)",
 )
 
-Scene = Callable[[], Iterable[str]]
-
 
 # What an acknowledgement promises
 
@@ -70,31 +67,31 @@ def on_kafka(
     brokers = [Setting(f"broker {n}", names, every) for n, every in enumerate(looks, 1) if every]
     choice = LevelChoice(asked)
     settings = [*levels.kafka_topic(**facts), *brokers, acks]
-    return lambda: of_finding(choice, kafka.derive_level(settings, choice, nodes))
+    return lambda _: of_finding(choice, kafka.derive_level(settings, choice, nodes))
 
 
 def topics(count: int) -> Scene:
     settings = [one for n in range(count) for one in levels.kafka_topic(f"t{n}")]
-    return lambda: of_finding(LevelChoice(1), kafka.derive_level([*settings, levels.ALL], LevelChoice(1), 3))
+    return lambda _: of_finding(LevelChoice(1), kafka.derive_level([*settings, levels.ALL], LevelChoice(1), 3))
 
 
 def on_pulsar(settings: Sequence[Setting], asked: int = 1, form: str = "", nodes: int = 3) -> Scene:
     choice = LevelChoice(asked, form)
-    return lambda: of_finding(choice, pulsar.derive_level(settings, choice, nodes))
+    return lambda _: of_finding(choice, pulsar.derive_level(settings, choice, nodes))
 
 
 def complete(settings: Sequence[Setting], nodes: int = 3) -> Scene:
-    return lambda: [pulsar.incomplete(settings, nodes)]
+    return lambda _: [pulsar.incomplete(settings, nodes)]
 
 
 def on_rabbitmq(settings: Sequence[Setting], asked: int = 3, form: str = "quorum") -> Scene:
     choice = LevelChoice(asked, form)
-    return lambda: of_finding(choice, rabbitmq.derive_level(settings, choice, 3))
+    return lambda _: of_finding(choice, rabbitmq.derive_level(settings, choice, 3))
 
 
 def running(*states: str) -> Scene:
     nodes = [Setting(f"node {n}", "running", state) for n, state in enumerate(states)]
-    return lambda: [rabbitmq.incomplete([*queues.settings(queue_members="3")[2:], *nodes], 3)]
+    return lambda _: [rabbitmq.incomplete([*queues.settings(queue_members="3")[2:], *nodes], 3)]
 
 
 def found(level: int | None = 3, **changes: Any) -> LevelFinding:
@@ -102,22 +99,22 @@ def found(level: int | None = 3, **changes: Any) -> LevelFinding:
 
 
 def doubts(**changes: Any) -> Scene:
-    return lambda: of_finding(LevelChoice(3), found(**changes))
+    return lambda _: of_finding(LevelChoice(3), found(**changes))
 
 
 CHANGE = (SettingChange("topic t", "flush.messages", "1", "9"),)
 
 
 def ended(level: int) -> Scene:
-    return lambda: of_finding(LevelChoice(3), changed_level(found(), found(level), CHANGE))
+    return lambda _: of_finding(LevelChoice(3), changed_level(found(), found(level), CHANGE))
 
 
 def watched(level: int, watch: Watch, nodes: tuple[str, ...] = witness.ONE, messages: Any = witness.MESSAGES) -> Scene:
-    def texts() -> list[str]:
+    def scene(_: Any) -> list[str]:
         finding = judge(level, nodes, messages, watch)
         return [finding.words, disagreement(found(level, syncs=finding))]
 
-    return texts
+    return scene
 
 
 EACH = Watch(witness.for_each("kafka-1"))
@@ -175,7 +172,7 @@ LEVELS: dict[str, Scene] = {
     "not diskless": on_kafka(2, diskless_enable="false"),
     "write caching": on_kafka(2, write_caching="false"),
     "acks 0": on_kafka(4, Setting("producer", "acks", "0")),
-    "no topic": lambda: of_finding(LevelChoice(3), kafka.derive_level([levels.ALL], LevelChoice(3), 1)),
+    "no topic": lambda _: of_finding(LevelChoice(3), kafka.derive_level([levels.ALL], LevelChoice(3), 1)),
     "flush unreported": on_kafka(2, flush_messages=None),
     "one node": on_kafka(4, nodes=1),
     "copies unreported": on_kafka(2, replication_factor=None),
@@ -256,13 +253,13 @@ def pair(name: Property, *, alike: bool) -> Scene:
     small = Fact(10.0, "x=10", chosen=True)
     large = small if alike else Fact(50.0, "x=50", chosen=True)
     both = [Contender("a@1", {name: small}), Contender("b@1", {name: large})]
-    return lambda: _texts(check(both, Stage.WANTED))
+    return lambda _: _texts(check(both, Stage.WANTED))
 
 
 def absent(other: float | None) -> Scene:
     both = [Fact(None, "has none"), Fact(other, "x=10")]
     each = [Contender(f"{n}@1", {Property.BATCH_SIZE: fact}) for n, fact in enumerate(both)]
-    return lambda: _texts(check(each, Stage.WANTED))
+    return lambda _: _texts(check(each, Stage.WANTED))
 
 
 def tuned(*clients: dict[str, str], servers: dict[str, str] | None = None) -> Scene:
@@ -270,7 +267,7 @@ def tuned(*clients: dict[str, str], servers: dict[str, str] | None = None) -> Sc
         Contender(f"{n}@1", {}, client_settings=client, server_settings=servers or {} if n == 0 else {})
         for n, client in enumerate(clients)
     ]
-    return lambda: _texts(check(each, Stage.WANTED))
+    return lambda _: _texts(check(each, Stage.WANTED))
 
 
 def _texts(found_: Iterable[Any]) -> list[str]:
@@ -279,18 +276,18 @@ def _texts(found_: Iterable[Any]) -> list[str]:
 
 
 def hazards(system: str, one: Case) -> Scene:
-    return lambda: _texts(registry.get(system).hazards(one))
+    return lambda _: _texts(registry.get(system).hazards(one))
 
 
 def facts(system: str, one: Case) -> Scene:
-    return lambda: [fact.words for fact in contender(f"{system}@1", one).facts.values()]
+    return lambda _: [fact.words for fact in contender(f"{system}@1", one).facts.values()]
 
 
 def subscribed(
     system: str, kind: SubscriptionType, version: str = "4.3.1", form: str = "", existing: bool = False
 ) -> Scene:
     choice = LevelChoice(4, form)
-    return lambda: [registry.get(system).subscription_problem(kind, version, choice, existing)]
+    return lambda _: [registry.get(system).subscription_problem(kind, version, choice, existing)]
 
 
 def shared(kind: SubscriptionType, consumers: int = 3, **changes: Any) -> Case:
@@ -701,21 +698,9 @@ CLAIMS = [
     ),
 ]  # fmt: skip
 
-
-@cache
-def texts_of(scene: str) -> tuple[str, ...]:
-    return tuple(SCENES[scene]())
-
-
-def test_no_sentence_goes_unlisted() -> None:
-    assert unlisted(MODULES, CLAIMS, NO_SENTENCES) == []
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.template[:60])
-def test_it_is_said_where_it_is_true_and_not_where_it_would_be_false(claim: Claim) -> None:
-    pattern = template_of(claim, MODULES).pattern
-    assert any(map(pattern.search, texts_of(claim.true_in))), texts_of(claim.true_in)
-    assert not any(map(pattern.search, texts_of(claim.false_in))), texts_of(claim.false_in)
+texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
+    MODULES, SCENES, CLAIMS, NO_SENTENCES, may_be_silent=True
+)
 
 
 def test_every_scene_is_of_a_claim() -> None:

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from rich.console import Console, Group
 from run_samples import latency, spec
-from sentence_scenes import Scene, Texts, check
-from sentence_templates import Claim, modules_of, outlived, unlisted
+from sentence_scenes import Scene, Texts, make_tests
+from sentence_templates import Claim, modules_of
 from test_published_differences import MINE, SERVERS
 from test_published_runs import both, meant, of_system
 from test_published_verdict import (
@@ -43,7 +42,6 @@ from tidegauge.report.published import published_plan
 from tidegauge.systems.registry import get as find_system
 
 MODULES = modules_of("published")
-NO_SENTENCES = ()
 
 
 def judging(claim: Any, run: Measured) -> Scene:
@@ -357,21 +355,9 @@ CLAIMS = [
     Claim("publish latency before catch-up readers", "mixed-publish-p99-before", "mixed-publish-p99"),
     Claim("publish latency beside catch-up readers", "mixed-publish-p99", "mixed-publish-p99-before"),
 ]
-
-
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory: pytest.TempPathFactory) -> Texts:
-    return Texts(SCENES, lambda: tmp_path_factory.mktemp("scene"))
-
-
-def test_every_sentence_is_listed() -> None:
-    assert unlisted(MODULES, CLAIMS, NO_SENTENCES) == []
-    assert outlived(MODULES, NO_SENTENCES) == []
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=[claim.template for claim in CLAIMS])
-def test_a_sentence_is_said_where_it_is_true_and_not_beside(claim: Claim, texts: Texts) -> None:
-    check(claim, MODULES, texts)
+texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
+    MODULES, SCENES, CLAIMS
+)
 
 
 def test_of_few_there_is_no_interval(texts: Texts) -> None:
