@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
+
+# Samples and scenes that the unit tests have, too.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 
 
 @pytest.fixture(autouse=True)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 
 from attestation_samples import attestation, cut, cycle, outcome
 from sentence_scenes import Scene, Texts, make_tests

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
-
-import contextlib
-
 from campaign_doubles import FakeLab, result_of, spec_of
 from sentence_scenes import Scene, Stage, Texts, make_tests
 from sentence_templates import Claim, modules_of

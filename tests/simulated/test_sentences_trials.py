@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,8 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
 
 from campaign_doubles import FakeDeployment, FakeWorker, subscription, totals_of, window
 from sentence_scenes import Scene, Stage, Texts, make_tests
