@@ -4,7 +4,7 @@
     .venv/bin/python benchmarks/disturbance.py --system null --blocks 1
 
 Only on a machine that is quiet otherwise: each block has a trial without loops, against which the others are set. The
-loops are programs of their own at the same priority. Prints a table for docs/methodology.md.
+loops are programs of their own at the same priority, each in its own session. Prints a table for docs/methodology.md.
 """
 
 from __future__ import annotations
@@ -43,16 +43,23 @@ class Measured:
     validity: str
 
 
+# Its own session keeps a loop from the signals of a terminal, so it looks now and then whether its starter is there.
+LOOP = "while kill -0 $PPID; do i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; done"
+
+
 @contextlib.contextmanager
-def busy_loops(count: int) -> Iterator[None]:
-    """So many processes that never sleep."""
-    loops = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
+def busy_loops(count: int, shell: Path = Path("/bin/sh")) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """So many processes that never sleep, named like the shell that they are.
+
+    Each has a session of its own: a scheduler that shares CPUs out by session gives all of one session one share.
+    """
+    with contextlib.ExitStack() as stack:
+        loops = []
+        for _ in range(count):
+            loop = subprocess.Popen([shell, "-c", LOOP], start_new_session=True, stderr=subprocess.DEVNULL)
+            loops.append(stack.enter_context(loop))
+            stack.callback(loop.kill)
+        yield loops
 
 
 def measure(options: argparse.Namespace, loops: int) -> Measured:
