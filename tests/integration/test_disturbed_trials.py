@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
 from command import Place
 from cpu_quota import needs_cpu_limit, quota
 from deployments import ready
+from disturbance import busy_loops
 from patience import wait_for
 
 from tidegauge.fleet.api import ProcessSpec
@@ -52,25 +55,16 @@ def only_result(place: Place) -> dict[str, Any]:
     return result
 
 
-@contextlib.contextmanager
-def busy_loops(directory: Path, count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """As many programs of one name that take whatever the scheduler gives them."""
-    shell = directory / LOOP
-    shutil.copy("/bin/sh", shell)
-    loops = [subprocess.Popen([shell, "-c", "while :; do :; done"]) for _ in range(count)]
-    try:
-        yield loops
-    finally:
-        for loop in loops:
-            loop.kill()
-            loop.wait()
+def loops_on_all_cpus(directory: Path) -> AbstractContextManager[list[subprocess.Popen[bytes]]]:
+    """As many programs of one name as there are CPUs."""
+    return busy_loops(os.cpu_count() or 1, shutil.copy("/bin/sh", directory / LOOP))
 
 
 def test_busy_loops_beside_a_closed_loop_are_named_and_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many loops as CPUs have a tenth of these at the very least, whatever else runs."""
     monkeypatch.setenv("TIDEGAUGE_DISTURBANCE", "decide")
     place = Place(tmp_path)
-    with busy_loops(tmp_path, os.cpu_count() or 1):
+    with loops_on_all_cpus(tmp_path):
         done = place.run("run", str(place.write(CAMPAIGN)))
     result = only_result(place)
     (account,) = result["accounts"]
@@ -92,7 +86,7 @@ def test_loops_of_another_tenant_are_named_with_their_group(tmp_path: Path, monk
     monkeypatch.setenv("TIDEGAUGE_DISTURBANCE", "decide")
     place = Place(tmp_path)
     cpus = 0.25 * (os.cpu_count() or 1)
-    with quota(f"tidegauge-tenant-{os.getpid()}", cpus) as group, busy_loops(tmp_path, os.cpu_count() or 1) as loops:
+    with quota(f"tidegauge-tenant-{os.getpid()}", cpus) as group, loops_on_all_cpus(tmp_path) as loops:
         for loop in loops:
             (group / "cgroup.procs").write_text(str(loop.pid))
         place.run("run", str(place.write(CAMPAIGN)))
@@ -187,7 +181,7 @@ def test_loops_beside_servers_of_others_are_told_from_these(tmp_path: Path, monk
     place = Place(tmp_path)
     with ready("kafka", LevelChoice(4), tmp_path / "kafka") as kafka:
         servers = kafka.deployment.connection["bootstrap.servers"]
-        with busy_loops(tmp_path, os.cpu_count() or 1):
+        with loops_on_all_cpus(tmp_path):
             place.run("run", str(place.write(ATTACHED_CAMPAIGN.format(servers=servers))))
     result = only_result(place)
     (account,) = result["accounts"]
