@@ -8,11 +8,14 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
-from tidegauge.cli.main import run_command
+from tidegauge.cli.main import app, run_command
 from tidegauge.config.source import FILE_KIB_MAX, read_source
 from tidegauge.errors import UserError
 
@@ -65,6 +68,12 @@ def campaign(tmp_path: Path, text: str) -> str:
         (2, "[kafka]", "[{name: kafka, attach: {bootstrap-servers: 'h:1', tls: {ca: '~nobody-here/ca'}}}]"),
         (4, "", f"workload: {'n' * 300}.yaml"),
         (4, "", f"workload: {{payload-file: {'n' * 300}}}"),
+        # Text in YAML 1.2.
+        (4, "", "repeat: 1_000"),
+        (4, "", "repeat: !!int 1_000"),
+        (3, "rate: 1k", "rate: 1_000"),
+        (3, "rate: 1k", "rate: 1_000.5"),
+        (4, "", "workload: {message-size: 1_024}"),
     ],
 )
 def test_a_value_that_nothing_can_be_made_of_is_refused_on_its_line(
@@ -108,6 +117,28 @@ def test_an_option_that_names_nothing_is_refused(
     (tmp_path / "runs").mkdir()
     refused(capsys, *arguments)
     assert not Path("/nonexistent-runs").exists()
+
+
+def number_options(verb: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Each option of a verb, or of one below it, that is a number, as it begins a command line."""
+    for name, below in getattr(verb, "commands", {}).items():
+        yield from number_options(below, (*path, name))
+    for option in verb.params:
+        if option.type_descriptor.annotation in (int, float):
+            yield (*path, option.opts[0])
+
+
+NUMBER_OPTIONS = list(number_options(get_command(app)))
+
+
+@pytest.mark.parametrize("arguments", NUMBER_OPTIONS, ids=" ".join)
+def test_a_number_with_underscores_is_refused(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    message = refused(capsys, *arguments, "1_0")
+    assert f"'{arguments[-1]}': '1_0' is no number; write it without underscores" in message
+
+
+def test_verbs_have_numbers_of_both_kinds() -> None:
+    assert {("quick", "--repeat"), ("compare", "--noise"), ("omb", "--time-scale")} <= set(NUMBER_OPTIONS)
 
 
 @pytest.mark.parametrize("option", ["--attach", "--fleet"])

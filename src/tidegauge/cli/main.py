@@ -51,6 +51,7 @@ from tidegauge.cli.options import (
     data_places,
     overrides_of,
     ready_campaign,
+    refuse_underscores,
     usable,
 )
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Output, accept_all_characters
@@ -482,7 +483,9 @@ def _run(path: Path, overrides: dict[str, Any], options: RunOptions, as_json: bo
 @cache
 def _command_tree() -> Callable[..., Any]:
     """Of all verbs, which takes longer to build than most of them to answer: once for each process."""
-    return typer.main.get_command(app)
+    tree = typer.main.get_command(app)
+    refuse_underscores(tree)
+    return tree
 
 
 def run_command(arguments: Sequence[str]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -286,6 +287,24 @@ def campaign_path(wanted: str) -> Path:
         ready = f"Ready campaigns that can be named without a path: {', '.join(sorted(_ready()))}."
         raise UserError(f"There is no campaign file {wanted}{nearest(path.name, names)}.", ready)
     return ready_campaign(wanted)
+
+
+def refuse_underscores(command: Any) -> None:
+    """Let no number that is given to a command, or to one below it, have underscores between its digits.
+
+    Python reads `1_000` as a thousand, which no other program takes and hardly anybody means.
+    """
+    for verb in getattr(command, "commands", {}).values():
+        refuse_underscores(verb)
+    for option in command.params:
+        if option.type_descriptor.annotation in (int, float):
+            option.process_value = partial(_plain_number, option, option.process_value)
+
+
+def _plain_number(option: Any, process: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
+    if isinstance(value, str) and "_" in value:
+        raise typer.BadParameter(f"'{value}' is no number; write it without underscores", ctx=context, param=option)
+    return process(context, value)
 
 
 class WithExperiments(TyperCommand):

@@ -38,6 +38,7 @@ _PROBLEMS_MAX = 50
 _DIRECTIONS = "\u202a-\u202e\u2066-\u2069"
 _UNFIT = re.compile(rf"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f{_DIRECTIONS}\ud800-\udfff]")
 """What no text of a file may have: a terminal obeys it, no file name can have it, or it is half of a character."""
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _QUOTED = re.compile(r" ?(['\"])(?!<)[^'\"]{2,}\1")
 _USER_INFO = re.compile(r"(://).*@")
 
@@ -294,6 +295,9 @@ class _Builder:
             for index, item in enumerate(node.value):
                 self._source.lines[(*at, index)] = item.start_mark.line + 1
             return [self.value(item, (*at, index), depth + 1) for index, item in enumerate(node.value)]
+        if node.tag in _NUMBERS and "_" in node.value:
+            # Text in YAML 1.2, though the library reads `1_000` as a thousand.
+            return node.value
         try:
             value = self._yaml.constructor.construct_object(node)
         except Exception:
