@@ -16,9 +16,12 @@ def broker_names(servers: str, *create: str) -> list[tuple[str, str]]:
     return [(kind, name) for kind, _, name in lines if not name.startswith("__")]
 
 
-def delete_records(servers: str, topic: str) -> int:
-    """Delete what the topic's one partition has now. Returns how many records it has ever had until then."""
-    return int(run_java_source("KafkaDelete.java", _jars(), servers, topic))
+def delete_records(servers: str, topic: str, *more: str) -> int:
+    """Delete what the topic's one partition has now. Returns how many records it has ever had until then.
+
+    `more`: "whole" to delete the topic, too.
+    """
+    return int(run_java_source("KafkaDelete.java", _jars(), servers, topic, *more))
 
 
 def _jars() -> Path:

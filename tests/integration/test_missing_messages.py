@@ -151,17 +151,31 @@ def test_a_fresh_reader_finds_what_consumers_left(name: str, choice: LevelChoice
         worker.finish(delete_topics=True)
 
 
-def purge(here: Ready, topic: str) -> None:
-    """Empty the one queue of a topic, but for what a consumer holds."""
-    known = here.deployment.connection
-    user, _, password = known["uri"].split("//")[1].partition("@")[0].partition(":")
-    request = urllib.request.Request(f"{known['managementUrl']}/api/queues/%2F", method="GET")
+def purge(here: Ready, topic: str, what: str = "/contents") -> None:
+    """Empty the one queue of a topic, but for what a consumer holds; with "" for `what` delete it."""
+    connection = here.deployment.connection
+    user, _, password = connection["uri"].split("//")[1].partition("@")[0].partition(":")
+    request = urllib.request.Request(f"{connection['managementUrl']}/api/queues/%2F", method="GET")
     request.add_header("Authorization", "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode())
     with urllib.request.urlopen(request) as reply:
         (name,) = [queue["name"] for queue in json.load(reply) if topic in queue["name"]]
-    request.full_url = f"{known['managementUrl']}/api/queues/%2F/{name}/contents"
+    request.full_url = f"{connection['managementUrl']}/api/queues/%2F/{name}{what}"
     request.method = "DELETE"
     with urllib.request.urlopen(request):
+        pass
+
+
+def delete_queue(here: Ready, topic: str) -> None:
+    purge(here, topic, "")
+
+
+def delete_kafka_topic(here: Ready, topic: str) -> None:
+    assert delete_records(here.deployment.connection["bootstrap.servers"], topic, "whole") > 0
+
+
+def delete_pulsar_topic(here: Ready, topic: str) -> None:
+    url = f"{here.deployment.connection['adminUrl']}/admin/v2/persistent/public/default/{topic}?force=true"
+    with urllib.request.urlopen(urllib.request.Request(url, method="DELETE")):
         pass
 
 
@@ -208,4 +222,44 @@ def test_what_is_deleted_under_a_late_consumer_is_lost_to_the_message(
         assert (unresolved, totals.failed, sub.duplicated) == (0, 0, 0)
         assert (result.late, result.untraced) == (0, 0)
         assert result.lost == totals.acked - sub.received > 100
+        worker.finish(delete_topics=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "choice", "queue", "delete", "words"),
+    [
+        ("kafka", LevelChoice(4), "", delete_kafka_topic, "Kafka has no topic deleted any more"),
+        ("pulsar", LevelChoice(4, "journal"), "", delete_pulsar_topic, "Pulsar has no topic deleted any more"),
+        ("rabbitmq", LevelChoice(3), "quorum", delete_queue, "RabbitMQ has no queue deleted.0 any more"),
+        ("rabbitmq", LevelChoice(3), "stream", delete_queue, "RabbitMQ has no queue deleted.0 any more"),
+    ],
+)
+def test_what_was_in_a_topic_that_somebody_deleted_is_lost(
+    name: str, choice: LevelChoice, queue: str, delete: Callable[[Ready, str], None], words: str, tmp_path: Path
+) -> None:
+    with ready(name, choice, tmp_path) as here:
+        worker, settings = here.worker, {"queue.type": queue} if queue else here.system.topic_settings(choice)
+        client = ClientSettings(receive_queue_messages=10)
+        order = order_on(
+            here.deployment, here.system, here.choice, topic_names=("deleted",), topic_settings=settings,
+            workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_id=7,
+        )  # fmt: skip
+        worker.prepare(order)
+        worker.start()
+        time.sleep(1.5)
+        worker.pause_consumers([])
+        time.sleep(1.5)
+        delete(here, "deleted")
+        worker.stop_producers(2.0)
+        worker.close_consumers(["sub-0"])
+        totals = worker.totals()
+        (sub,) = totals.subscriptions
+        missing = worker.missing(["sub-0"])["sub-0"]
+        began_s = time.monotonic()
+        for whole in (False, True):
+            trace = worker.trace(order, "sub-0", 60.0, whole=whole)
+            result = traced(missing, trace.present, unattributed=0, why=trace.why_incomplete, gone=trace.gone)
+            assert (result.late, result.untraced, result.gone) == (0, 0, words)
+            assert result.lost == totals.acked - sub.unique > 100
+        assert time.monotonic() - began_s < 30.0, "nobody waits for what is not there"
         worker.finish(delete_topics=True)

@@ -146,6 +146,8 @@ class FakeWorker:
     """What keeps it from the end."""
     untraceable: str = ""
     """Why it can't begin."""
+    gone: str = ""
+    """How the servers say that they have the topic no more."""
 
     def __post_init__(self) -> None:
         self.window = (0, 0)
@@ -231,7 +233,7 @@ class FakeWorker:
         if self.untraceable:
             raise RunFailedError(self.untraceable)
         seen = self.present.pop(0) if self.present else ()
-        return Trace({0: BitMap64(seen)}, (PartitionRead(0, 0, len(seen), not self.unread, self.unread),))
+        return Trace({0: BitMap64(seen)}, (PartitionRead(0, 0, len(seen), not self.unread, self.unread or self.gone),))
 
     def stop_producers(self, grace_s: float) -> int:
         self.journal.note("stop producers")

@@ -366,6 +366,15 @@ def test_where_nobody_could_look_loss_is_not_known(scene: Scene, unread: str, un
     assert FIGURES["lost"].of(result) is None, "a threshold can't be met by what nobody knows"
 
 
+def test_what_was_in_a_topic_that_the_servers_have_no_more_is_lost_and_the_reason_says_so(scene: Scene) -> None:
+    scene.worker.gone = "Kafka has no topic t any more"
+    result = missing(scene, 3)
+    assert (result.status, result.subscriptions[0].lost) == ("failed check", 3)
+    assert result.reasons == ("3 acknowledged messages got lost (sub-0); Kafka has no topic t any more",)
+    traces = [entry for entry in scene.journal.entries if entry.startswith("trace")]
+    assert len(traces) == 3, "and asked again when servers had time to settle"
+
+
 def test_what_arrives_while_consumers_are_closed_is_not_missing(scene: Scene) -> None:
     behind = totals_of(window(0, 10**9, 1000), subscription(backlog=3, lost=3))
     closing: list[str] = []

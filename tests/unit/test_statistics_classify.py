@@ -322,6 +322,12 @@ def test_what_is_late_or_untraced_is_a_doubt_and_no_loss(changes: dict[str, Any]
     assert (verdict.status, verdict.validity, verdict.reasons) == (OK, Validity.DOUBTFUL, (words,))
 
 
+def test_how_servers_say_that_a_topic_is_gone_stands_beside_what_it_cost() -> None:
+    verdict = judged(subscriptions=(subscription(lost=2, lost_why="Kafka has no topic t any more"),))
+    assert verdict.status == FAILED_CHECK
+    assert verdict.reasons == ("2 acknowledged messages got lost (sub-0); Kafka has no topic t any more",)
+
+
 def test_messages_without_an_outcome() -> None:
     assert judged(failed=99).validity is Validity.VALID
     assert judged(failed=99).warnings == ("99 messages failed",)

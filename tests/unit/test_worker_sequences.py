@@ -240,3 +240,10 @@ def test_nothing_is_lost_that_is_there_or_arrived_without_a_name(
     assert len(found.lost_examples) == found.lost
     assert len(found.late_examples) == found.late
     assert traced({}, {}, unattributed=0, why="") == Traced()
+
+
+@pytest.mark.parametrize(("present", "words"), [([0, 1], "no such topic"), ([0, 1, 2, 3], "")])
+def test_a_topic_that_is_gone_is_why_messages_are_lost(present: list[int], words: str) -> None:
+    sets = {5: BitMap64(range(4))}, {5: BitMap64(present)}
+    assert traced(*sets, unattributed=0, why="", gone="no such topic").gone == words
+    assert traced(*sets, unattributed=0, why="too slow", gone="no such topic").gone == ""

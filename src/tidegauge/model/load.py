@@ -187,13 +187,15 @@ class Traced:
     """What became of the acknowledged messages that a subscription did not receive, by what a fresh reader found.
 
     `lost` are in no topic that could be read to its end, `late` are there, and of the `untraced` nobody knows, since
-    `why`. Examples: "producer 0 sequence 17".
+    `why`. `gone`: how the servers say that they have a topic, or a part of it, no more; "" if they do not, or nothing
+    is lost. Examples: "producer 0 sequence 17".
     """
 
     lost: int = 0
     late: int = 0
     untraced: int = 0
     why: str = ""
+    gone: str = ""
     lost_examples: tuple[str, ...] = ()
     late_examples: tuple[str, ...] = ()
 

@@ -72,6 +72,7 @@ class PartitionRead:
     Attributes:
         topic: its place in the order's list.
         complete: whether all was read that was there when reading began; if not, `why` says what kept it from that.
+            If it is, since the servers have the partition no more, `why` says how they say so.
         first: where reading began, in the system's own words ("offset 0"); "" if it has none.
         end: where the partition ended when reading began, likewise.
     """

@@ -219,10 +219,10 @@ class SubscriptionResult(SubscriptionCounts):
     """One subscription of a load: whole-trial counts; end-to-end and the backlog's growth over the measured window.
 
     `backlog` is what was left after the drain. Where consumers received nothing more, it was looked for by a fresh
-    reader and is `lost` (in no topic), `late` (there, but not delivered in time) or `untraced` (not known, and why).
-    Where they were still receiving nobody looked, and all three are 0. `window_end_backlog` is what waited when the
-    measured window ended; None where that was not seen. `backlog_growth` is None where the window was too short.
-    Examples are of the first few: "producer 0 sequence 17".
+    reader and is `lost` (in no topic; `lost_why`: how the servers say that one is gone, if they do), `late` (there, but
+    not delivered in time) or `untraced` (not known, and why). Where they were still receiving nobody looked, and all
+    three are 0. `window_end_backlog` is what waited when the measured window ended; None where that was not seen.
+    `backlog_growth` is None where the window was too short. Examples are of the first few: "producer 0 sequence 17".
 
     Where messages go from host to host, `end_to_end_low` and `end_to_end_high` are what clocks allow at least and at
     most, and of `end_to_end`, the middle, percentiles that are not known to a tenth are None; both None on one clock.
@@ -234,6 +234,7 @@ class SubscriptionResult(SubscriptionCounts):
     duplicated: int
     reordered: int
     negative_latency: int
+    lost_why: str = ""
     late: int = 0
     untraced: int = 0
     untraced_why: str = ""

@@ -302,7 +302,8 @@ def _integrity(evidence: Evidence) -> list[str]:
     found = []
     for sub in evidence.subscriptions:
         if sub.lost:
-            found.append(f"{plural(sub.lost, 'acknowledged message')} got lost ({sub.name})")
+            why = f"; {sub.lost_why}" if sub.lost_why else ""
+            found.append(f"{plural(sub.lost, 'acknowledged message')} got lost ({sub.name}){why}")
         if sub.corrupt:
             found.append(f"{plural(sub.corrupt, 'message')} arrived damaged ({sub.name})")
     return found

@@ -98,6 +98,11 @@ class Trace:
         """What kept the reader from the end of a partition; "" if nothing did."""
         return next((read.why or "it could not be read" for read in self.partitions if not read.complete), "")
 
+    @property
+    def gone(self) -> str:
+        """How the servers say that they have a partition no more; "" if they have all."""
+        return next((read.why for read in self.partitions if read.complete and read.why), "")
+
 
 OnProgress = Callable[[str, int, int], None]
 """Receives how far a preparation has come: so many of so many, of what ("partitions", "consumers", "producers")."""

@@ -124,7 +124,7 @@ def united(one: Missing, other: Missing) -> Missing:
     return {producer: one.get(producer, _NONE) | other.get(producer, _NONE) for producer in sorted({*one, *other})}
 
 
-def traced(missing: Missing, present: Missing, *, unattributed: int, why: str) -> Traced:
+def traced(missing: Missing, present: Missing, *, unattributed: int, why: str, gone: str = "") -> Traced:
     """What became of what a subscription misses.
 
     Args:
@@ -132,21 +132,25 @@ def traced(missing: Missing, present: Missing, *, unattributed: int, why: str) -
         unattributed: messages that arrived damaged, and nobody can say which they were: of what can't be found, as
             many may be these.
         why: "" if topics were read to their end; else what kept readers from it.
+        gone: "" if all topics are there; else how the servers say that one is not.
     """
-    late, gone = 0, 0
+    late, lost = 0, 0
     late_examples: tuple[str, ...] = ()
-    gone_examples: tuple[str, ...] = ()
+    absent_examples: tuple[str, ...] = ()
     for producer, wanted in sorted(missing.items()):
         there = wanted & present.get(producer, _NONE)
         absent = wanted - there
-        late, gone = late + len(there), gone + len(absent)
+        late, lost = late + len(there), lost + len(absent)
         late_examples += _examples(producer, there, EXAMPLES_MAX - len(late_examples))
-        gone_examples += _examples(producer, absent, EXAMPLES_MAX - len(gone_examples))
-    nameless = max(0, unattributed - gone)
-    gone, late = max(0, gone - unattributed), max(0, late - nameless)
+        absent_examples += _examples(producer, absent, EXAMPLES_MAX - len(absent_examples))
+    nameless = max(0, unattributed - lost)
+    lost, late = max(0, lost - unattributed), max(0, late - nameless)
     if why:
-        return Traced(late=late, late_examples=late_examples[:late], untraced=gone, why=why if gone else "")
-    return Traced(lost=gone, lost_examples=gone_examples[:gone], late=late, late_examples=late_examples[:late])
+        return Traced(late=late, late_examples=late_examples[:late], untraced=lost, why=why if lost else "")
+    words = gone if lost else ""
+    return Traced(
+        lost=lost, lost_examples=absent_examples[:lost], gone=words, late=late, late_examples=late_examples[:late]
+    )
 
 
 def _set_of(packed: bytes) -> BitMap64:

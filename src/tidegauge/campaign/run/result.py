@@ -360,6 +360,7 @@ def _subscription(sub: SubscriptionTotals, observed: Observed) -> SubscriptionRe
         received=sub.received,
         backlog=sub.backlog,
         lost=trace.lost,
+        lost_why=trace.gone,
         late=trace.late,
         untraced=trace.untraced,
         untraced_why=trace.why,

@@ -54,7 +54,7 @@ def _trace(
 ) -> Traced:
     assert order is not None
     present: Missing = {}
-    found = Traced()
+    result = Traced()
     began_s = deadline_s - TRACE_S_MAX
     for whole, at_s in ((False, began_s), (True, began_s), (False, began_s + SETTLE_S)):
         time.sleep(max(0.0, at_s - time.monotonic()))
@@ -65,10 +65,12 @@ def _trace(
         except RunFailedError as error:
             return traced(missing, present, unattributed=sub.corrupt_unattributed, why=error.message)
         present = united(present, trace.present)
-        found = traced(missing, present, unattributed=sub.corrupt_unattributed, why=trace.why_incomplete)
-        if not found.lost:
+        result = traced(
+            missing, present, unattributed=sub.corrupt_unattributed, why=trace.why_incomplete, gone=trace.gone
+        )
+        if not result.lost:
             break
-    return found
+    return result
 
 
 def _untraced(sub: SubscriptionTotals, error: RunFailedError) -> Traced:

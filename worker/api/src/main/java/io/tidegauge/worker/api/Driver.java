@@ -1,6 +1,7 @@
 package io.tidegauge.worker.api;
 
 import java.util.List;
+import java.util.Map;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
@@ -99,6 +100,16 @@ public interface Driver extends AutoCloseable {
   default List<PartitionRead> readBack(ReadBackSpec spec, ReadBackSink sink)
       throws DriverException, InterruptedException {
     throw new DriverException("this driver can't read topics back");
+  }
+
+  /**
+   * Which partitions of a topic that was created the servers have no more, by their own word, with
+   * all that was in them: somebody deleted them. That one can't be reached, or read, is none.
+   *
+   * @return how they say so, by partition
+   */
+  default Map<Integer, String> gone(ReadBackSpec spec) throws DriverException {
+    return Map.of();
   }
 
   /**

@@ -2,6 +2,7 @@ package io.tidegauge.worker.api;
 
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
@@ -44,6 +45,11 @@ public record ReadBackSpec(
   /** Milliseconds until the deadline; 0 once it has passed. */
   public long leftMs() {
     return Math.max(0, (deadlineNs - System.nanoTime()) / 1_000_000);
+  }
+
+  /** The same words for each partition. */
+  public Map<Integer, String> each(String words) {
+    return IntStream.range(0, partitions).boxed().collect(Collectors.toMap(p -> p, p -> words));
   }
 
   /** What is reported of partitions of which nothing could be read. */

@@ -39,10 +39,22 @@ final class Trace {
     List<TopicSpec> topics = topics(driver, plan);
     for (int t = 0; t < topics.size(); t++) {
       TopicSpec topic = topics.get(t);
-      Map<Integer, Long> from = request.getWhole() ? Map.of() : from(driver, plan, topic, number);
-      ReadBackSpec spec = ReadBack.specOf(plan, topic, t, number, Map.of(), from, deadline);
+      ReadBackSpec all = ReadBack.specOf(plan, topic, t, number, Map.of(), Map.of(), deadline);
       String forgets = driver.forgets(topic, plan.client());
-      for (PartitionRead read : driver.readBack(spec, present)) {
+      // A topic of others that is not there any more can't be told from one that never was.
+      Map<Integer, String> gone = plan.variant().existingTopics() ? Map.of() : driver.gone(all);
+      List<PartitionRead> reads;
+      if (gone.size() == topic.partitions()) {
+        // Nothing is read, and waited for, of a topic that is gone as a whole.
+        reads = all.unread("");
+      } else {
+        Map<Integer, Long> from = request.getWhole() ? Map.of() : from(driver, plan, topic, number);
+        ReadBackSpec spec = ReadBack.specOf(plan, topic, t, number, Map.of(), from, deadline);
+        reads = driver.readBack(spec, present);
+      }
+      for (PartitionRead one : reads) {
+        PartitionRead read =
+            gone.containsKey(one.partition()) ? one.gone(gone.get(one.partition())) : one;
         reply.addPartitions(
             ReadBack.toProto(read.complete() && !forgets.isEmpty() ? read.doubted(forgets) : read));
       }

@@ -178,6 +178,12 @@ final class KafkaDriver implements Driver {
   }
 
   @Override
+  public Map<Integer, String> gone(ReadBackSpec spec) throws DriverException {
+    boolean exists = new Topics(admin(), connection.timeoutMs(), progress).exists(spec.topic());
+    return exists ? Map.of() : spec.each("Kafka has no topic " + spec.topic() + " any more");
+  }
+
+  @Override
   public List<PartitionRead> readReplica(ReadBackSpec spec, int node, ReadBackSink sink)
       throws DriverException, InterruptedException {
     Leadership leadership = new Leadership(admin(), connection.timeoutMs(), spec, node);

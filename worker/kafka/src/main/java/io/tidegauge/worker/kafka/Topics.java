@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.Future;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.apache.kafka.clients.admin.Admin;
@@ -233,6 +234,13 @@ final class Topics {
           Failures.await(answers.get(name), "find topic " + name, timeoutMs).partitions().size());
     }
     return partitions;
+  }
+
+  /** False if a broker says that it does not know the topic. */
+  boolean exists(String name) throws DriverException {
+    Future<TopicDescription> answer =
+        admin.describeTopics(List.of(name)).topicNameValues().get(name);
+    return Failures.awaitUnless(UNKNOWN, answer, "find topic " + name, timeoutMs) != null;
   }
 
   /** Deletes the topics. What does not exist is no error. */

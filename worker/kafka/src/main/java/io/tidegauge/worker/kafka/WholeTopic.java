@@ -59,6 +59,8 @@ final class WholeTopic {
     settings.put(
         ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG, ByteArrayDeserializer.class.getName());
     settings.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    // Whoever looks for a topic is not to make it.
+    settings.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
     // A batch whose checksum does not fit would end the reading: what is damaged is seen by the
     // checksum of each message.
     settings.put(ConsumerConfig.CHECK_CRCS_CONFIG, false);

@@ -123,6 +123,13 @@ final class PulsarDriver implements Driver {
     return all;
   }
 
+  @Override
+  public Map<Integer, String> gone(ReadBackSpec spec) throws DriverException {
+    boolean exists =
+        new Topics(rest, connection, progress).exists(spec.topic(), spec.partitions());
+    return exists ? Map.of() : spec.each("Pulsar has no topic " + spec.topic() + " any more");
+  }
+
   private List<String> partitionNames(String topic, int partitions) {
     return Topics.partitionNames(connection.fullName(topic), partitions == 1 ? 0 : partitions);
   }

@@ -120,6 +120,20 @@ final class Topics {
     return found;
   }
 
+  /** False if the metadata store, which all brokers share, has no such topic, nor its namespace. */
+  boolean exists(String name, int partitions) throws DriverException {
+    String path = connection.path(name);
+    String folder = path.substring(0, path.lastIndexOf('/')) + (partitions > 1 ? "/partitioned" : "");
+    HttpApi.Answer listed = rest.call("GET", folder, null);
+    if (listed.status() == HttpApi.NOT_FOUND) {
+      return false;
+    }
+    if (!listed.isGood()) {
+      throw AdminRest.refusal("list its topics", listed);
+    }
+    return AdminRest.names(listed.body()).contains(connection.fullName(name));
+  }
+
   private int partitions(String name) throws DriverException {
     String answer =
         rest.require("find topic " + name, "GET", connection.path(name) + "/partitions", null);

@@ -38,13 +38,23 @@ final class QueueSearch {
 
   /** Whether there is a queue or stream of this name. */
   boolean exists(String queue) throws DriverException {
+    return !answer(queue).contains("NOT_FOUND");
+  }
+
+  /** Whether there is none by the servers' word: one that can't be reached is "not found", too. */
+  boolean isUnknown(String queue) throws DriverException {
+    return answer(queue).contains("NOT_FOUND - no queue");
+  }
+
+  /** How the server refuses to show a queue that it does not find; empty if it shows it. */
+  private String answer(String queue) throws DriverException {
     try {
       // A channel of its own: the server closes it over a name that it does not know.
       admin.run(0, "look for queue " + queue, channel -> channel.queueDeclarePassive(queue));
-      return true;
+      return "";
     } catch (DriverException e) {
       if (e.getMessage().contains("NOT_FOUND")) {
-        return false;
+        return e.getMessage();
       }
       throw e;
     }

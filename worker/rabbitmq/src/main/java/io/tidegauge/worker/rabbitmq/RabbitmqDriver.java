@@ -175,6 +175,20 @@ final class RabbitmqDriver implements Driver {
     return isStream(topic) ? reading.streams(spec, sink) : reading.queues(spec, sink);
   }
 
+  @Override
+  public Map<Integer, String> gone(ReadBackSpec spec) throws DriverException {
+    TopicSpec topic = new TopicSpec(spec.topic(), spec.partitions(), 1, spec.settings());
+    boolean all = spec.first() || isStream(topic);
+    Map<Integer, String> gone = new HashMap<>();
+    for (int partition = 0; partition < spec.partitions(); partition++) {
+      String queue = Topology.queue(spec.topic(), partition, all ? "" : spec.subscription());
+      if (new QueueSearch(admin).isUnknown(queue)) {
+        gone.put(partition, "RabbitMQ has no queue " + queue + " any more");
+      }
+    }
+    return gone;
+  }
+
   /** A queue forgets a message once it is acknowledged: with automatic ones, as it is sent. */
   @Override
   public String forgets(TopicSpec topic, ClientOptions options) throws DriverException {
