@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
+import struct
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -151,6 +153,65 @@ def test_a_fresh_reader_finds_what_consumers_left(name: str, choice: LevelChoice
         worker.finish(delete_topics=True)
 
 
+def flip_on_disk(bookie: Path, trial_id: int, after: int) -> int:
+    """Flip a bit of the first message after a sequence in the files of a bookie. Returns that message's sequence."""
+    patience = Patience(60.0)
+    while not patience.is_over():
+        for path in sorted(bookie.rglob("current/*.log")):
+            data = path.read_bytes()
+            for header in re.finditer(re.escape(b"TDG1"), data):
+                trial, sequence = struct.unpack_from("<8xQ8xQ", data, header.start())
+                if trial == trial_id and sequence > after:
+                    place = header.start() + 100
+                    with path.open("r+b") as file:
+                        file.seek(place)
+                        file.write(bytes([data[place] ^ 1]))
+                    return int(sequence)
+        time.sleep(0.5)
+    raise AssertionError("the bookie wrote no such message to its entry logs")
+
+
+def test_an_entry_that_a_bookie_can_not_read_any_more_is_not_known_and_what_follows_it_is_late(tmp_path: Path) -> None:
+    # What is in the memory of bookie or broker is read from there: neither keeps it for long.
+    settings = {"flushInterval": "500", "dbStorage_readAheadCacheMaxSizeMb": "1", "managedLedgerCacheSizeMB": "0"}
+    with ready("pulsar", LevelChoice(4, "journal"), tmp_path, settings) as here:
+        worker = here.worker
+        client = ClientSettings(receive_queue_messages=10)
+        order = order_on(
+            here.deployment, here.system, here.choice, topic_names=("flipped",), topic_settings={},
+            workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_id=7,
+        )  # fmt: skip
+        worker.prepare(order)
+        worker.start()
+        time.sleep(1.5)
+        worker.pause_consumers([])
+        time.sleep(3.0)
+        assert worker.stop_producers(20.0) == 0
+        (sub,) = worker.totals().subscriptions
+        flipped = flip_on_disk(tmp_path / "data", 7, after=sub.unique + 500)
+        worker.resume_consumers([])
+        patience = Patience(30.0)
+        while sub.unique < flipped - 100 and not patience.is_over():
+            time.sleep(0.3)
+            (sub,) = worker.totals().subscriptions
+        worker.close_consumers(["sub-0"])
+        missing = worker.missing(["sub-0"])["sub-0"]
+        assert flipped in missing[0]
+        for whole in (False, True):
+            trace = worker.trace(order, "sub-0", 60.0, whole=whole)
+            result = traced(missing, trace.present, unattributed=0, why=trace.why_incomplete, gone=trace.gone)
+            unread = missing[0] - trace.present[0]
+            assert result.lost == 0
+            # With it all of its batch, which is one entry.
+            assert flipped in unread
+            assert len(unread) == result.untraced == unread.max() - unread.min() + 1 < 100
+            assert result.late == len(missing[0]) - result.untraced > 100
+            assert re.fullmatch(
+                r"Pulsar could not read ledger \d+ entry \d+: Entry digest does not match.*", result.why
+            )
+        worker.finish(delete_topics=True)
+
+
 def purge(here: Ready, topic: str, what: str = "/contents") -> None:
     """Empty the one queue of a topic, but for what a consumer holds; with "" for `what` delete it."""
     connection = here.deployment.connection
@@ -225,18 +286,27 @@ def test_what_is_deleted_under_a_late_consumer_is_lost_to_the_message(
         worker.finish(delete_topics=True)
 
 
+DELETED = {
+    "kafka": (delete_kafka_topic, "Kafka has no topic deleted any more"),
+    "pulsar": (delete_pulsar_topic, "Pulsar has no topic deleted any more"),
+    "rabbitmq": (delete_queue, "RabbitMQ has no queue deleted.0 any more"),
+}
+"""By system, how somebody deletes a topic, and how its servers say that it is gone."""
+
+
 @pytest.mark.parametrize(
-    ("name", "choice", "queue", "delete", "words"),
+    ("name", "choice", "queue"),
     [
-        ("kafka", LevelChoice(4), "", delete_kafka_topic, "Kafka has no topic deleted any more"),
-        ("pulsar", LevelChoice(4, "journal"), "", delete_pulsar_topic, "Pulsar has no topic deleted any more"),
-        ("rabbitmq", LevelChoice(3), "quorum", delete_queue, "RabbitMQ has no queue deleted.0 any more"),
-        ("rabbitmq", LevelChoice(3), "stream", delete_queue, "RabbitMQ has no queue deleted.0 any more"),
+        ("kafka", LevelChoice(4), ""),
+        ("pulsar", LevelChoice(4, "journal"), ""),
+        ("rabbitmq", LevelChoice(3), "quorum"),
+        ("rabbitmq", LevelChoice(3), "stream"),
     ],
 )
 def test_what_was_in_a_topic_that_somebody_deleted_is_lost(
-    name: str, choice: LevelChoice, queue: str, delete: Callable[[Ready, str], None], words: str, tmp_path: Path
+    name: str, choice: LevelChoice, queue: str, tmp_path: Path
 ) -> None:
+    delete, words = DELETED[name]
     with ready(name, choice, tmp_path) as here:
         worker, settings = here.worker, {"queue.type": queue} if queue else here.system.topic_settings(choice)
         client = ClientSettings(receive_queue_messages=10)

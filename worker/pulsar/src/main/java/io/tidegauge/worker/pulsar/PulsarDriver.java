@@ -115,7 +115,7 @@ final class PulsarDriver implements Driver {
     PulsarClient client = newClient(ADMIN_OPTIONS);
     try {
       for (String name : partitionNames(spec.topic(), spec.partitions())) {
-        all.add(new WholePartition(spec, all.size(), sink).read(client, name));
+        all.add(new WholePartition(spec, all.size(), sink).read(client, new Entries(rest), name));
       }
     } finally {
       Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS);
@@ -125,8 +125,7 @@ final class PulsarDriver implements Driver {
 
   @Override
   public Map<Integer, String> gone(ReadBackSpec spec) throws DriverException {
-    boolean exists =
-        new Topics(rest, connection, progress).exists(spec.topic(), spec.partitions());
+    boolean exists = new Topics(rest, connection, progress).exists(spec.topic(), spec.partitions());
     return exists ? Map.of() : spec.each("Pulsar has no topic " + spec.topic() + " any more");
   }
 

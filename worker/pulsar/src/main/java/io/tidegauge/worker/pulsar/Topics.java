@@ -123,7 +123,8 @@ final class Topics {
   /** False if the metadata store, which all brokers share, has no such topic, nor its namespace. */
   boolean exists(String name, int partitions) throws DriverException {
     String path = connection.path(name);
-    String folder = path.substring(0, path.lastIndexOf('/')) + (partitions > 1 ? "/partitioned" : "");
+    String folder =
+        path.substring(0, path.lastIndexOf('/')) + (partitions > 1 ? "/partitioned" : "");
     HttpApi.Answer listed = rest.call("GET", folder, null);
     if (listed.status() == HttpApi.NOT_FOUND) {
       return false;

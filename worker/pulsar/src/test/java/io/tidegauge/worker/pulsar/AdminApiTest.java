@@ -26,6 +26,7 @@ class AdminApiTest {
   private final Map<String, String> answers = new HashMap<>();
 
   private final Map<String, Integer> refusals = new HashMap<>();
+  private String reasons = "{'reason':'no luck with it'}";
   private HttpServer server;
   private Connection connection;
 
@@ -39,7 +40,7 @@ class AdminApiTest {
           boolean known = answers.containsKey(call);
           byte[] body =
               answers
-                  .getOrDefault(call, "{'reason':'no luck with it'}")
+                  .getOrDefault(call, reasons)
                   .replace('\'', '"')
                   .getBytes(StandardCharsets.UTF_8);
           int status = known ? 200 : refusals.getOrDefault(call, 404);
@@ -55,6 +56,47 @@ class AdminApiTest {
   @AfterEach
   void stop() throws IOException {
     server.stop(0);
+  }
+
+  @Test
+  void whatTheBrokerCantReadIsSaidInItsOwnWordsAndWhatIsNotThereIsNone() throws Exception {
+    Entries entries = new Entries(new AdminRest(connection));
+    String name = "persistent://public/default/mine";
+    String path = "GET " + OWN + "mine/ledger/5/entry/";
+    answers.put(path + "1", "a message");
+    refusals.put(path + "2", 500);
+    assertThat(entries.refusal(name, 5, 1)).isEmpty();
+    assertThat(entries.refusal(name, 5, 2))
+        .isEqualTo("Pulsar could not read ledger 5 entry 2: no luck with it");
+    assertThat(entries.refusal(name, 6, 0)).isEmpty();
+  }
+
+  @Test
+  void aBrokersWordsStandAmidItsStackAndAnEntryBehindTheLastIsNone() throws Exception {
+    Entries entries = new Entries(new AdminRest(connection));
+    String name = "persistent://public/default/mine";
+    reasons =
+        "{'reason':'\\n --- An error ---\\n\\nMessage: Entry digest does not match\\n\\nStack'}";
+    refusals.put("GET " + OWN + "mine/ledger/5/entry/2", 500);
+    assertThat(entries.refusal(name, 5, 2))
+        .isEqualTo("Pulsar could not read ledger 5 entry 2: Entry digest does not match");
+    reasons = "{'reason':'Message: LastConfirmedEntry is 5:1 when reading entry 2'}";
+    assertThat(entries.refusal(name, 5, 2)).isEmpty();
+  }
+
+  @Test
+  void aTopicIsThereIfTheMetadataStoreListsIt() throws Exception {
+    Topics topics = new Topics(new AdminRest(connection), connection, Progress.NONE);
+    assertThat(topics.exists("mine", 1)).isFalse();
+    answers.put("GET " + OWN.replaceFirst("/$", ""), "['persistent://public/default/mine']");
+    assertThat(topics.exists("mine", 1)).isTrue();
+    assertThat(topics.exists("other", 1)).isFalse();
+    assertThat(topics.exists("mine", 3)).isFalse();
+    answers.put("GET " + OWN + "partitioned", "['persistent://public/default/mine']");
+    assertThat(topics.exists("mine", 3)).isTrue();
+    refusals.put("GET " + OWN + "partitioned", 503);
+    answers.remove("GET " + OWN + "partitioned");
+    assertThatThrownBy(() -> topics.exists("mine", 3)).hasMessageContaining("list its topics");
   }
 
   @Test

@@ -41,9 +41,14 @@ final class QueueSearch {
     return !answer(queue).contains("NOT_FOUND");
   }
 
-  /** Whether there is none by the servers' word: one that can't be reached is "not found", too. */
+  /** Whether there is none by the servers' word. */
   boolean isUnknown(String queue) throws DriverException {
-    return answer(queue).contains("NOT_FOUND - no queue");
+    return saysNone(answer(queue));
+  }
+
+  /** A queue whose node is down is "not found", too, and not gone. */
+  static boolean saysNone(String answer) {
+    return answer.contains("NOT_FOUND - no queue ");
   }
 
   /** How the server refuses to show a queue that it does not find; empty if it shows it. */
