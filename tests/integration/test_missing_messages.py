@@ -174,11 +174,11 @@ def flip_on_disk(bookie: Path, trial_id: int, after: int) -> int:
 def test_an_entry_that_a_bookie_can_not_read_any_more_is_not_known_and_what_follows_it_is_late(tmp_path: Path) -> None:
     # What is in the memory of bookie or broker is read from there: neither keeps it for long.
     settings = {"flushInterval": "500", "dbStorage_readAheadCacheMaxSizeMb": "1", "managedLedgerCacheSizeMB": "0"}
-    with ready("pulsar", LevelChoice(4, "journal"), tmp_path, settings) as here:
-        worker = here.worker
+    with ready("pulsar", LevelChoice(4, "journal"), tmp_path, settings) as servers:
+        worker = servers.worker
         client = ClientSettings(receive_queue_messages=10)
         order = order_on(
-            here.deployment, here.system, here.choice, topic_names=("flipped",), topic_settings={},
+            servers.deployment, servers.system, servers.choice, topic_names=("flipped",), topic_settings={},
             workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_id=7,
         )  # fmt: skip
         worker.prepare(order)
@@ -226,16 +226,16 @@ def purge(here: Ready, topic: str, what: str = "/contents") -> None:
         pass
 
 
-def delete_queue(here: Ready, topic: str) -> None:
-    purge(here, topic, "")
+def delete_queue(servers: Ready, topic: str) -> None:
+    purge(servers, topic, "")
 
 
-def delete_kafka_topic(here: Ready, topic: str) -> None:
-    assert delete_records(here.deployment.connection["bootstrap.servers"], topic, "whole") > 0
+def delete_kafka_topic(servers: Ready, topic: str) -> None:
+    assert delete_records(servers.deployment.connection["bootstrap.servers"], topic, "whole") > 0
 
 
-def delete_pulsar_topic(here: Ready, topic: str) -> None:
-    url = f"{here.deployment.connection['adminUrl']}/admin/v2/persistent/public/default/{topic}?force=true"
+def delete_pulsar_topic(servers: Ready, topic: str) -> None:
+    url = f"{servers.deployment.connection['adminUrl']}/admin/v2/persistent/public/default/{topic}?force=true"
     with urllib.request.urlopen(urllib.request.Request(url, method="DELETE")):
         pass
 
@@ -307,11 +307,11 @@ def test_what_was_in_a_topic_that_somebody_deleted_is_lost(
     name: str, choice: LevelChoice, queue: str, tmp_path: Path
 ) -> None:
     delete, words = DELETED[name]
-    with ready(name, choice, tmp_path) as here:
-        worker, settings = here.worker, {"queue.type": queue} if queue else here.system.topic_settings(choice)
+    with ready(name, choice, tmp_path) as servers:
+        worker, settings = servers.worker, {"queue.type": queue} if queue else servers.system.topic_settings(choice)
         client = ClientSettings(receive_queue_messages=10)
         order = order_on(
-            here.deployment, here.system, here.choice, topic_names=("deleted",), topic_settings=settings,
+            servers.deployment, servers.system, servers.choice, topic_names=("deleted",), topic_settings=settings,
             workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_id=7,
         )  # fmt: skip
         worker.prepare(order)
@@ -319,7 +319,7 @@ def test_what_was_in_a_topic_that_somebody_deleted_is_lost(
         time.sleep(1.5)
         worker.pause_consumers([])
         time.sleep(1.5)
-        delete(here, "deleted")
+        delete(servers, "deleted")
         worker.stop_producers(2.0)
         worker.close_consumers(["sub-0"])
         totals = worker.totals()
