@@ -94,6 +94,14 @@ def plural(number: int, word: str) -> str:
     return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
+def of_all(number: int, total: int, word: str) -> str:
+    """So many of a number of things: "3 of 6 trials", "all 6 trials", "both trials", "the only trial"."""
+    if number != total:
+        return f"{number:,} of {plural(total, word)}"
+    whole = {1: f"the only {word}", 2: f"both {word}s"}
+    return whole.get(total, f"all {plural(total, word)}")
+
+
 def listed(words: Sequence[str]) -> str:
     """ "a, b and c"."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

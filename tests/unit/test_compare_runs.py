@@ -240,7 +240,7 @@ def test_invalid_trials_are_left_out_and_loss_is_reported(runs: Path, capsys: py
     (sub,) = late[1].subscriptions
     late[1] = replace(late[1], subscriptions=(replace(sub, lost=3),))
     text = said(capsys, made(runs, good), made(runs, late))
-    assert "1 of 5 trials are INVALID in B and left out" in text
+    assert "1 of 5 trials of B is INVALID and left out" in text
     assert "3 acknowledged messages were lost in B" in text
     assert "4 and 5 blocks, not paired" in text
 

@@ -119,7 +119,7 @@ class TestReports:
         limiting = Limiting(Resource.DISK, "vda", 0.97, "busy")
         run = stored(tmp_path, result(spec(KAFKA, "peak"), limiting=limiting, jit_cpus=0.4))
         (badge,) = [badge for badge in answer(run).badges if "enerator" in badge.text]
-        assert (badge.state, badge.text) == (DOUBT, "Generator may be limited in 1 of 1")
+        assert (badge.state, badge.text) == (DOUBT, "Generator may be limited in the only trial")
 
     def test_what_others_took_is_among_what_differs(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -397,6 +397,8 @@ def test_a_consumer_of_one_of_several_load_generators() -> None:
 def test_a_closed_loop_that_nobody_held_back_was_limited_by_all_of_them() -> None:
     answer = found(load(workers=THREE, blocked_share=0.1), *map(process, ("kafka-1", *THREE)))
     assert (answer.resource, answer.subject) == (Resource.CLIENT_CPU, "all 3 load generators")
+    two = found(load(workers=THREE[:2], blocked_share=0.1), *map(process, ("kafka-1", *THREE[:2])))
+    assert two.subject == "both load generators"
 
 
 # Hosts of a fleet

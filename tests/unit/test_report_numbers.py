@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tidegauge.numbers import count, duration, gib, local_time, mb_per_s, ms, plural, precise, short, size, trimmed
+from tidegauge.numbers import (
+    count,
+    duration,
+    gib,
+    local_time,
+    mb_per_s,
+    ms,
+    of_all,
+    plural,
+    precise,
+    short,
+    size,
+    trimmed,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +56,9 @@ def test_counts_sizes_and_words() -> None:
     assert [short(0.42), short(20.48), short(1234.4), short(None)] == ["0.42", "20.5", "1,234", "-"]
     assert [size(100), size(1024), size(1536 * 1024)] == ["100 B", "1 KiB", "1.5 MiB"]
     assert [plural(1, "topic"), plural(2000, "topic")] == ["1 topic", "2,000 topics"]
+    assert [of_all(number, 3, "trial") for number in (1, 2, 3)] == ["1 of 3 trials", "2 of 3 trials", "all 3 trials"]
+    assert [of_all(1, 2, "trial"), of_all(2, 2, "trial")] == ["1 of 2 trials", "both trials"]
+    assert [of_all(0, 1, "trial"), of_all(1, 1, "trial")] == ["0 of 1 trial", "the only trial"]
     assert local_time("not a time") == "not a time"
     day, clock, zone = local_time("2026-11-21T03:24:36+00:00").split()
     assert (len(day), len(clock)) == (10, 8)

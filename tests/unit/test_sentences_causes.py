@@ -87,11 +87,6 @@ def with_memory(stall: float) -> Scene:
     return found(None, full, host=limits.host(memory_stall_share=stall))
 
 
-def of_three(blocked_share: float) -> Scene:
-    load = limits.load(workers=limits.THREE, blocked_share=blocked_share)
-    return found(load, *map(limits.process, ("kafka-1", *limits.THREE)))
-
-
 KAFKA = "kafka-1"
 LIMITS: dict[str, Scene] = {
     "nothing recorded": lambda _: _limited(limiting_resource(limits.load(), None)),
@@ -137,8 +132,6 @@ LIMITS: dict[str, Scene] = {
     "near the generator": found(limits.load(msgs_per_s=430_000.0, generators_msgs_per_s=500_000.0)),
     "above the generator": found(limits.load(msgs_per_s=550_000.0, generators_msgs_per_s=500_000.0)),
     "hardly held back": found(limits.load(blocked_share=0.05)),
-    "three hardly held back": of_three(0.1),
-    "three held back": of_three(0.9),
     "syncs take most": found(limits.load(local_sync=True, sync_ms=60.0)),
     "syncs of others": found(limits.load(local_sync=True, sync_ms=500.0)),
     "two nodes": found(limits.load(nodes_needed=2)),
@@ -508,7 +501,6 @@ CLAIMS = [
     *claims_of("near the generator", "above the generator", "{} of the {} that can be made and checked"),
     *claims_of("above the generator", "near the generator", "{} msg/s, where {} were made and checked"),
     *claims_of("hardly held back", "window full", "producers were held back by the system only {} of the time"),
-    *claims_of("three hardly held back", "three held back", "all {} load generators"),
     *claims_of(
         "window full", "client waits, window not full",
         "the window of {} messages was full {} of the time", "an acknowledgement took {} ms on average",

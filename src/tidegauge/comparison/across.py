@@ -21,7 +21,7 @@ from tidegauge.comparison.within import Ratio, by_question, ratios_of, rest_on_d
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words
-from tidegauge.numbers import count, listed, plural
+from tidegauge.numbers import count, listed, of_all, plural
 from tidegauge.published.across import together
 from tidegauge.published.examine import Choice, examine, report
 from tidegauge.published.observe import Measured
@@ -189,7 +189,8 @@ def _remarks(
         found += [f"{lost:,} acknowledged messages were lost in {letter}"] if lost else []
         if unknown:
             found.append(f"whether messages were lost in {letter} is not known of {plural(unknown, 'trial')}")
-        found += [f"{invalid} of {len(results)} trials are INVALID in {letter} and left out"] if invalid else []
+        which, are = of_all(invalid, len(results), "trial"), "is" if invalid == 1 else "are"
+        found += [f"{which} of {letter} {are} INVALID and left out"] if invalid else []
     return found
 
 

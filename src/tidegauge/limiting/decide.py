@@ -18,7 +18,7 @@ from tidegauge.model.host import HostLink
 from tidegauge.model.load import worker_name
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.model.workload import GENERATOR_SHARE_WRONG
-from tidegauge.numbers import count
+from tidegauge.numbers import count, of_all
 
 FULL = 0.90
 """Of a CPU allowance, a device's time or a host's CPUs: a mean over the window that leaves no room for bursts."""
@@ -388,8 +388,8 @@ def _generator(case: Case) -> Iterator[Limiting]:
         yield Limiting(Resource.CLIENT_CPU, ", ".join(load.workers), min(1.0, near), words)
     elif load.offered_msgs_per_s is None and load.blocked_share < HELD_BACK:
         words = f"producers were held back by the system only {load.blocked_share:.0%} of the time"
-        several = len(load.workers) > 1
-        subject = f"all {len(load.workers)} load generators" if several else load.workers[0]
+        number = len(load.workers)
+        subject = of_all(number, number, "load generator") if number > 1 else load.workers[0]
         yield Limiting(Resource.CLIENT_CPU, subject, None, words)
 
 

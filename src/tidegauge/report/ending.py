@@ -19,7 +19,7 @@ from tidegauge.model.events import LEFT_OUT
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity
 from tidegauge.model.use import Resource
-from tidegauge.numbers import plural
+from tidegauge.numbers import of_all, plural
 from tidegauge.plain import grouped
 from tidegauge.report import thresholds
 from tidegauge.report.compare import REPEATS_FIRST
@@ -158,12 +158,11 @@ def worth_acting_on(run: StoredRun) -> Worth:
 
 
 def where_words(own: Sequence[TrialResult], trials: int, names: SystemNames) -> str:
-    """ "In 3 of 6 trials (peak: Kafka, Pulsar; latency: Kafka)", or "In all 6 trials"."""
+    """ "In 3 of 6 trials (peak: Kafka, Pulsar; latency: Kafka)"; "In both trials" needs no places."""
     by_experiment = grouped((result.spec.experiment, names.of(result.spec.system)) for result in own)
     places = "; ".join(f"{name}: {', '.join(sorted(set(systems)))}" for name, systems in by_experiment.items())
-    if len(own) == trials:
-        return f"In all {trials} trials" if trials > 1 else "In the only trial"
-    return f"In {len(own)} of {trials} trials ({places})"
+    where = f"In {of_all(len(own), trials, 'trial')}"
+    return where if len(own) == trials else f"{where} ({places})"
 
 
 def busy_words(results: Sequence[MeasuredResult]) -> str:

@@ -18,7 +18,7 @@ from tidegauge.comparison.within import Ratio
 from tidegauge.durability import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, point_words
-from tidegauge.numbers import listed, ms, plural, short
+from tidegauge.numbers import listed, ms, of_all, plural, short
 from tidegauge.plain import grouped
 from tidegauge.report import compare, distributions, fairness, levels
 from tidegauge.report.compare import Estimate, estimate, estimate_of
@@ -281,7 +281,10 @@ def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequenc
         ("not decided", [(one.system, point_words(one.point)) for one in findings if not one.decided]),
     ):
         points = grouped(sorted(where))
-        parts += [f"{case.names.of(system)} {what} at {len(set(own))} of {many}" for system, own in points.items()]
+        parts += [
+            f"{case.names.of(system)} {what} at {of_all(len(set(own)), len(at_points), 'point')}"
+            for system, own in points.items()
+        ]
     return _finished("; ".join(parts), case)
 
 
@@ -429,7 +432,7 @@ def _doubts_over(each: Sequence[tuple[Block, _Question]], case: _Case) -> list[s
                 doubts[f"no usable figure of {name}"] += 1
             for mark in sides[system].marks if system in sides else ():
                 doubts[f"{name} {mark.partition(':')[0]}"] += 1
-    return [f"{what} at {number} of {plural(len(each), 'point')}" for what, number in doubts.items()]
+    return [f"{what} at {of_all(number, len(each), 'point')}" for what, number in doubts.items()]
 
 
 def _ranges(figures: Mapping[str, Sequence[tuple[float, str]]], question: _Question, case: _Case) -> str:
@@ -439,7 +442,7 @@ def _ranges(figures: Mapping[str, Sequence[tuple[float, str]]], question: _Quest
         (low, at_low), (high, at_high) = min(own), max(own)
         lowest, highest = question.form(low), question.form(high)
         if lowest == highest and len(own) > 1:
-            ranges.append(f"{case.names.of(system)} {highest} {question.unit} at all {len(own)}")
+            ranges.append(f"{case.names.of(system)} {highest} {question.unit} at {plural(len(own), 'point')}")
             continue
         first = f"{lowest} ({case.names.where(system, at_low)}) to " if at_low != at_high else ""
         last = f"{highest} {question.unit} ({case.names.where(system, at_high)})"

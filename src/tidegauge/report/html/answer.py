@@ -21,7 +21,7 @@ from tidegauge.model.trial import (
     point_words,
 )
 from tidegauge.model.use import Resource
-from tidegauge.numbers import count, duration, listed, plural, rounded
+from tidegauge.numbers import count, duration, listed, of_all, plural, rounded
 from tidegauge.plain import grouped
 from tidegauge.published.verdict import ClaimOutcome, PublishedOutcome, Verdict
 from tidegauge.report import compare, fairness, levels, thresholds
@@ -340,16 +340,16 @@ def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
         # Where it made up less than half of the response, the system made up the rest.
         decided = [result for result in late if result.validity is Validity.INVALID]
         shown, so = (decided, ", not the system") if decided else (late, ", which is a part of its times")
-        sentence = f"In {plural(len(shown), 'trial')} of {len(results)} the load generator itself was late{so}."
-        head = f"Generator was late in {len(shown)} of {plural(len(results), 'trial')}"
+        sentence = f"In {of_all(len(shown), len(results), 'trial')} the load generator itself was late{so}."
+        head = f"Generator was late in {of_all(len(shown), len(results), 'trial')}"
         return Badge(BAD if decided else DOUBT, head, sentence)
     slow = [result for result in results if any(reason.startswith(BUSY_CONSUMER) for reason in result.reasons)]
     if slow:
         sentence = (
-            f"In {plural(len(slow), 'trial')} of {len(results)} the load generator's own consumers were too slow: "
+            f"In {of_all(len(slow), len(results), 'trial')} the load generator's own consumers were too slow: "
             "end-to-end times and backlog are not the system's."
         )
-        return Badge(BAD, f"Generator's consumers slow in {len(slow)} of {plural(len(results), 'trial')}", sentence)
+        return Badge(BAD, f"Generator's consumers slow in {of_all(len(slow), len(results), 'trial')}", sentence)
     own = [
         result
         for result in results
@@ -357,8 +357,8 @@ def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
         or any(warning.startswith(GENERATOR_FIRST) for warning in result.warnings)
     ]
     if own:
-        whom = f"The load generator was the limit in {plural(len(own), 'trial')} of {len(results)}, not the system."
-        return Badge(DOUBT, f"Generator limited {len(own)} of {plural(len(results), 'trial')}", whom, "machine")
+        whom = f"The load generator was the limit in {of_all(len(own), len(results), 'trial')}, not the system."
+        return Badge(DOUBT, f"Generator limited {of_all(len(own), len(results), 'trial')}", whom, "machine")
     return _head_room_badge(results)
 
 
@@ -369,7 +369,7 @@ def _head_room_badge(results: Sequence[MeasuredResult]) -> Badge:
     ]
     if full:
         sentence = (
-            f"In {plural(len(full), 'trial')} of {len(results)} all CPUs of a host were busy: servers, load generator "
+            f"In {of_all(len(full), len(results), 'trial')} all CPUs of a host were busy: servers, load generator "
             "and whatever else ran may have slowed each other."
         )
         return Badge(DOUBT, "Generator may be limited: all CPUs busy", sentence, "machine")
@@ -377,13 +377,15 @@ def _head_room_badge(results: Sequence[MeasuredResult]) -> Badge:
     if short:
         causes = dict.fromkeys(cause for shortages in short for cause in shortages)
         sentence = (
-            f"In {plural(len(short), 'trial')} of {len(results)} {' or '.join(causes)}: what was measured may in part "
+            f"In {of_all(len(short), len(results), 'trial')} {' or '.join(causes)}: what was measured may in part "
             "be the load generator's own."
         )
-        return Badge(DOUBT, f"Generator may be limited in {len(short)} of {len(results)}", sentence, "machine")
+        return Badge(
+            DOUBT, f"Generator may be limited in {of_all(len(short), len(results), 'trial')}", sentence, "machine"
+        )
     unknown = sum(result.limiting is None for result in results)
     if unknown:
-        sentence = f"What limited {plural(unknown, 'trial')} of {len(results)} was not recorded."
+        sentence = f"What limited {of_all(unknown, len(results), 'trial')} was not recorded."
         return Badge(DOUBT, "Generator: head-room not recorded", sentence)
     return Badge(GOOD, "Generator was not the limit", "In no trial was the load generator's CPU the limit.", "machine")
 
@@ -416,7 +418,7 @@ def _clock_badges(results: Sequence[TrialResult]) -> list[Badge]:
     unknown = sum(not load.clocks for load in across)
     if unknown:
         sentence = (
-            f"In {plural(unknown, 'trial')} of {len(loads)} load generators were on several hosts, and how far their "
+            f"In {of_all(unknown, len(loads), 'trial')} load generators were on several hosts, and how far their "
             "clocks are apart was not recorded: end-to-end times may be off by that."
         )
         return [Badge(DOUBT, "Clocks: not recorded", sentence)]
