@@ -32,7 +32,7 @@ from enum import StrEnum
 from tidegauge.errors import nearest
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, family
-from tidegauge.numbers import plural, rounded
+from tidegauge.numbers import of_all, plural, rounded
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, Kind, known_names
 from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, by_block, figure_interval, geometric_mean, paired_ratio
 
@@ -376,7 +376,7 @@ def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) ->
     if missing:
         why = f"{seen} in the worst of {trials}" if several else seen
     elif open_:
-        why = f"{figure.title}: not known for {len(values) - len(known)} of {trials}"
+        why = f"{figure.title}: not known for {of_all(len(values) - len(known), len(values), 'trial')}"
     else:
         most = " at least" if threshold.operator in (">", ">=") else " at most"
         why = f"{seen}{most if several else ''}, {trials}"

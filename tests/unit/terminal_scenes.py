@@ -490,6 +490,9 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "reading what was ours": lambda: run_of(
         replace(READ, subscriptions=tuple(replace(sub, verified=sub.received) for sub in READ.subscriptions))
     ),
+    "reading what was ours in part": lambda: run_of(
+        replace(READ, subscriptions=tuple(replace(sub, verified=9) for sub in READ.subscriptions))
+    ),
     "two subscriptions": lambda: run_of(*[subscribed(one, 2) for one in pair()]),
     "one of two reads late": lambda: run_of(*late_pair(2)),
     "all read late": lambda: run_of(*late_pair(1)),

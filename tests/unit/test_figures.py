@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from gallery_samples import reading_alone
 from rich.console import Console
 from run_samples import latency, result, spec, totals
 
@@ -16,9 +17,10 @@ from tidegauge.cli.main import run_command
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, blocks
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import Latency, LoadResult, SubscriptionResult
+from tidegauge.model.trial import Latency, LoadResult, ReadResult, SubscriptionResult
 from tidegauge.model.workload import LateReaders
 from tidegauge.published.model import FIGURES as PUBLISHED
+from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
 from tidegauge.report.html.page import report_page
 from tidegauge.report.junit import run_junit
 from tidegauge.report.markdown import run_markdown
@@ -27,6 +29,7 @@ from tidegauge.report.screen import short_table
 from tidegauge.report.summary import run_summary
 from tidegauge.report.tables import figure_table, footnotes
 from tidegauge.report.terminal import run_report
+from tidegauge.report.thresholds import rulings
 from tidegauge.statistics.figures import (
     FIGURES,
     FINDING_FIGURES,
@@ -38,7 +41,7 @@ from tidegauge.statistics.figures import (
     known_names,
     largest_times,
 )
-from tidegauge.thresholds import parse_threshold
+from tidegauge.thresholds import Outcome, parse_threshold
 
 KAFKA, PULSAR = "kafka@4.3.1", "pulsar@4.2.4"
 PAUSES = Figure(
@@ -225,3 +228,45 @@ def test_what_nobody_read_is_no_zero() -> None:
     assert [FIGURES[name].of(unread) for name in checked] == [None] * len(checked)
     assert [FIGURES[name].of(result()) for name in checked] == [0.0] * len(checked)
     assert not any("behind at the end" in note for note in footnotes(Block("latency", (unread,))))
+
+
+class TestReadingAlone:
+    """Of messages that others sent nobody knows what was lost: that is no 0."""
+
+    COUNTS = ("backlog", "lost", "late", "untraced", "duplicated", "reordered", "corrupt", "failed", "foreign")
+
+    @pytest.mark.parametrize(
+        ("verified", "corrupt", "figure", "badge"),
+        [
+            (0, 0, None, (DOUBT, "Messages not checked")),
+            (499_999, 0, None, (DOUBT, "499,999 messages checked: corrupt 0")),
+            (500_000, 0, 0.0, (GOOD, "500,000 messages checked: corrupt 0")),
+            (9, 3, 3.0, (BAD, "9 messages checked: corrupt 3")),
+            (0, 1, 1.0, (BAD, "0 messages checked: corrupt 1")),
+        ],
+    )
+    def test_only_damage_is_checked_and_where_there_are_checksums(
+        self, tmp_path: Path, verified: int, corrupt: int, figure: float | None, badge: tuple[str, str]
+    ) -> None:
+        run = store.load_run(reading_alone(tmp_path))
+        (trial,) = run.trials
+        assert isinstance(trial.result, ReadResult)
+        (only,) = trial.result.subscriptions
+        read = replace(
+            trial.result, subscriptions=(replace(only, verified=verified, corrupt=corrupt, foreign=500_000 - verified),)
+        )
+        known = [FIGURES[name].of(read) for name in self.COUNTS]
+        assert known == [None] * 6 + [figure, 0.0, 500_000.0 - verified]
+        of_messages = answer(replace(run, trials=(replace(trial, result=read),))).badges[1]
+        assert (of_messages.state, of_messages.text) == badge
+        assert ("arrived damaged" in of_messages.sentence) is (badge[0] != DOUBT or verified > 0)
+
+    def test_tables_show_a_dash_and_a_threshold_stays_open(self, tmp_path: Path) -> None:
+        run = store.load_run(reading_alone(tmp_path))
+        (block,) = blocks(run.results)
+        cells = {column.head: column.cells for group in figure_table(block).groups for column in group.columns}
+        assert [cells[name] for name in ("left", "lost", "duplicated", "reordered", "corrupt")] == [("-",)] * 5
+        assert "| kafka@4.3.1 | 50,000 | - | - | - | - | - | 1 valid |" in run_markdown(run)
+        (ruling,) = rulings(replace(run, thresholds=("lost == 0",)))
+        assert (ruling.outcome, ruling.why) == (Outcome.INCONCLUSIVE, "lost messages: not known for the only trial")
+        assert not any("consumers were behind" in note for note in footnotes(block))

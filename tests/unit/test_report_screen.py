@@ -196,7 +196,7 @@ def test_messages_of_others_are_not_intact(tmp_path: Path) -> None:
     others = reading()
     (sub,) = others.subscriptions
     ours = replace(others, subscriptions=(replace(sub, verified=sub.received),))
-    for one, checked in ((others, "not checked"), (ours, "intact")):
+    for one, checked in ((others, "not checked"), (ours, "undamaged")):
         trial = StoredTrial(tmp_path, one.spec.trial_id, "finished", "", one.spec, one, "")
         (row,) = (line for line in screen(replace(run, trials=(trial,))).splitlines() if line.startswith("Kafka "))
         assert checked in row

@@ -692,7 +692,7 @@ CLAIMS = [
         "experiment without results", "experiment with results", "nothing that this threshold applies to has a result"
     ),
     *claims_of("lost in one of three", "lost in the only one", "{} in the worst of {}"),
-    *claims_of("loss not known", "loss known", "{}: not known for {} of {}"),
+    *claims_of("loss not known", "loss known", "{}: not known for {}"),
     *claims_of("INVALID", "VALID", "there is no {}: no usable trial has one"),
     *claims_of("limit in the interval", "limit beyond the interval", ", and the limit lies between"),
     *claims_of("blocks differ", "blocks agree", ", which differ on it"),

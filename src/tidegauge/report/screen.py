@@ -174,7 +174,7 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
 
 
 def _messages(results: Sequence[MeasuredResult]) -> str:
-    """ "intact", or how many of all trials were not; what nobody read was not checked."""
+    """ "intact", or how many of all trials were not; of what others sent it is known only whether it is damaged."""
     loads = [result for result in results if isinstance(result, LoadResult)]
     subs = [sub for load in loads for sub in load.subscriptions]
     counted = (
@@ -190,7 +190,7 @@ def _messages(results: Sequence[MeasuredResult]) -> str:
     )
     checked = all(load.subscriptions for load in loads) and not any(map(_unverified, results))
     return ", ".join(f"{count(number)} {what}" for what, number in counted if number) or (
-        "intact" if checked else "not checked"
+        "not checked" if not checked else "intact" if loads else "undamaged"
     )
 
 

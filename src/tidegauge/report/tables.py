@@ -159,7 +159,7 @@ def _validity(results: Sequence[MeasuredResult]) -> str:
 def footnotes(block: Block) -> list[str]:
     """What a reader of the table must know: missing figures, several subscriptions, repeats."""
     notes = [*_missing_times(block)]
-    if any(result.subscriptions and FIGURES["lost"].of(result) is None for result in block.results):
+    if any(load.subscriptions and FIGURES["lost"].of(load) is None for load in block.loads):
         notes.append(
             "Whether messages were lost is not known where consumers were behind at the end and nobody could look, "
             "or did."
@@ -243,10 +243,13 @@ def _promises(block: Block) -> list[str]:
     if reading:
         read = sum(sub.received for result in reading for sub in result.subscriptions)
         verified = sum(sub.verified for result in reading for sub in result.subscriptions)
-        others = "; of the others nothing is known but their number" if verified < read else ""
+        known = "nothing is known but their number"
+        if verified:
+            others = f"; of the others {known}" if verified < read else ""
+            known = f"{count(verified)} were of an earlier run, and their checksums were checked{others}"
         notes.append(
-            f"Nothing was sent. msg/s: received. Of {count(read)} messages {count(verified)} were of an earlier run, "
-            f"and their checksums were checked{others}."
+            f"Nothing was sent. msg/s: received. Of {count(read)} messages {known}. "
+            "Whether any was lost, came twice or out of order was not checked."
         )
     elif not workload.subscriptions:
         notes.append("Nobody read, so nothing is known of loss, damage or order: only acknowledgements were measured.")

@@ -15,7 +15,7 @@ from enum import Flag, StrEnum, auto
 from typing import Any
 
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import Latency, LoadResult, MeasuredResult, SubscriptionResult
+from tidegauge.model.trial import Latency, LoadResult, MeasuredResult, ReadResult, SubscriptionResult
 from tidegauge.model.workload import BEFORE, DURING, late_names
 
 Of = Callable[[MeasuredResult], float | None]
@@ -200,7 +200,7 @@ def _times(
 
 
 def _of_load(figure: OfLoad, without: float | None = None) -> Of:
-    """A figure that only loads have. `without`: what it is where nothing was sent; 0 of counts of sent messages."""
+    """A figure that only loads have. `without`: what it is where nothing was sent, of which nothing can have failed."""
     return lambda result: figure(result) if isinstance(result, LoadResult) else without
 
 
@@ -215,7 +215,10 @@ def _summed(what: str) -> OfLoad:
 
 
 def _corrupt(result: MeasuredResult) -> float | None:
-    return float(result.corrupt) if result.subscriptions else None
+    """Of messages that others sent only those with checksums were checked: unless one is damaged, it is not known."""
+    read = result.subscriptions if isinstance(result, ReadResult) else ()
+    unchecked = not result.subscriptions or any(sub.received > sub.verified for sub in read)
+    return None if unchecked and not result.corrupt else float(result.corrupt)
 
 
 def _foreign(result: MeasuredResult) -> float | None:
@@ -272,9 +275,9 @@ def _counted(name: str, title: str, of: Of, column: TableColumn | None = None, s
 
 
 def _messages(what: str, of: OfLoad | None = None, shown: Shown = Shown.NOWHERE, *, optional: bool = False) -> Figure:
-    """Messages to which something happened, over all subscriptions."""
+    """Messages to which something happened, over all subscriptions; of what others sent nobody knows it."""
     column = TableColumn("messages", what, optional=optional)
-    return _counted(what, f"{what} messages", _of_load(of or _summed(what), 0.0), column, shown)
+    return _counted(what, f"{what} messages", _of_load(of or _summed(what)), column, shown)
 
 
 def _measured(name: str, title: str, unit: str, of: Of, column: TableColumn | None = None) -> Figure:
@@ -306,7 +309,7 @@ _ALL = (
         "window_end_backlog", "backlog when the measured window ended", _of_load(_window_end_backlog),
         TableColumn("backlog", "end"),
     ),
-    _counted("backlog", "backlog after the drain", _of_load(_backlog, 0.0), TableColumn("backlog", "left")),
+    _counted("backlog", "backlog after the drain", _of_load(_backlog), TableColumn("backlog", "left")),
     _messages("lost", _lost, Shown.MARKDOWN),
     _messages("late", shown=Shown.MARKDOWN, optional=True),
     _messages("untraced", shown=Shown.MARKDOWN, optional=True),

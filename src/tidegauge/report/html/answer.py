@@ -321,11 +321,13 @@ def _read_badge(subscriptions: Sequence[ReadSubscription]) -> Badge:
     corrupt = sum(subscription.corrupt for subscription in subscriptions)
     verified = sum(subscription.verified for subscription in subscriptions)
     received = sum(subscription.received for subscription in subscriptions)
+    checked = bool(verified or corrupt)
+    damaged = f"; {count(corrupt)} arrived damaged" if checked else ""
     return Badge(
-        BAD if corrupt else GOOD if verified else DOUBT,
-        f"{_millions(verified)} messages checked: corrupt {count(corrupt)}" if verified else "Messages not checked",
-        f"Of {count(received)} messages read {count(verified)} carry checksums of Tidegauge; {count(corrupt)} "
-        "are damaged. No trial here sent them, so nothing is known of loss or order.",
+        BAD if corrupt else GOOD if 0 < received == verified else DOUBT,
+        f"{_millions(verified)} messages checked: corrupt {count(corrupt)}" if checked else "Messages not checked",
+        f"Of {count(received)} messages read {count(verified)} carry checksums of Tidegauge{damaged}. "
+        "No trial here sent them, so nothing is known of loss, repeats or order.",
     )
 
 
