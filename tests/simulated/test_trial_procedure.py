@@ -626,18 +626,18 @@ def test_a_result_is_judged_by_the_seconds_before_the_window_too(scene: Scene, m
     assert observed.seconds
 
 
-def test_a_disk_that_is_still_busy_is_reported_with_the_result(scene: Scene) -> None:
+def test_a_disk_that_is_still_slow_is_reported_with_the_result(scene: Scene) -> None:
     result = scene.run()
     assert result.disk_fsync_ms is None
-    assert not any("disk was busy" in warning for warning in result.warnings)
+    assert not any("disk was slow" in warning for warning in result.warnings)
 
-    def busy(directory: Path) -> Calm:
+    def slow(directory: Path) -> Calm:
         return Calm(FsyncLatency(10, 12.0, 60.0), 0.06, 5.0, False)
 
     again = Scene(scene.path / "again")
-    again.host.calm_disk = busy  # type: ignore[method-assign]
+    again.host.calm_disk = slow  # type: ignore[method-assign]
     result = again.run()
     assert result.disk_fsync_ms == 12.0
-    (warning,) = [warning for warning in result.warnings if "disk was busy" in warning]
+    (warning,) = [warning for warning in result.warnings if "disk was slow" in warning]
     assert "12 ms" in warning
     assert "0.06 ms" in warning

@@ -74,7 +74,7 @@ from tidegauge.report.terminal import run_report
 from tidegauge.report.verdicts import level_phrase, verdicts
 from tidegauge.statistics.classify import (
     CPU_WAIT,
-    DISK_BUSY,
+    DISK_SLOW,
     GENERATOR_FIRST,
     NEAR_GENERATOR,
     NOT_KEPT_UP,
@@ -708,7 +708,7 @@ _OTHERS: Mapping[str, Scene] = {
     "warned of CPU, under a quota": lambda _: said(
         run_of(*pair(warnings=(f"{CPU_WAIT} for 0.34 s",), accounts=(account(others=0.05),), disturbances=(_QUOTA,)))
     ),
-    "warned of the disk": lambda _: warned(f"{DISK_BUSY}: an fsync took 9 ms on average"),
+    "warned of the disk": lambda _: warned(f"{DISK_SLOW}: an fsync took 9 ms on average"),
     "warned of the rate": lambda _: warned(f"{NOT_KEPT_UP}: 8,000 of 20,000 msg/s (40%)"),
     "warned of waiting too little": lambda _: warned(f"{GENERATOR_FIRST} 3% of the time only"),
     "warned of the generator's limit": lambda _: warned(f"{NEAR_GENERATOR}: 80%"),

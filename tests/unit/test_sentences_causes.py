@@ -625,9 +625,9 @@ CLAIMS = [
         "{} while measured: its JIT compiler took {} of a CPU, which can slow it down",
     ),
     *claims_of("collecting", "hardly collecting", "{} spent {} of the window in garbage collection"),
-    *claims_of("disk busy before", "disk calm before", "the disk was busy when the trial began"),
+    *claims_of("disk busy before", "disk calm before", "the disk was slow when the trial began"),
     *claims_of("nothing acknowledged", "far behind", "no message of the measured window was acknowledged"),
-    *claims_of("lost", "late", "{} got lost ({}){}"),
+    *claims_of("lost", "late", "{} got lost ({})"),
     *claims_of("damaged", "lost", "{} arrived damaged ({})"),
     *claims_of(
         "drain cut off", "lost",

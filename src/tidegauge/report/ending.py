@@ -30,7 +30,7 @@ from tidegauge.statistics.classify import (
     BUSY_CONSUMER_REMEDY,
     CATCHING_UP_REMEDY,
     CPU_WAIT,
-    DISK_BUSY,
+    DISK_SLOW,
     GENERATOR_FIRST,
     NEAR_GENERATOR,
     NOT_KEPT_UP,
@@ -117,7 +117,11 @@ _LONGER = f"measure longer (campaigns/{_CAREFUL} does)"
 _CLOSE_OTHERS = "close other programs, or use a machine with more CPUs"
 _KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ((CPU_WAIT,), "the clients waited for a CPU", _CLOSE_OTHERS),
-    ((DISK_BUSY,), "the disk was busy already", "end what writes to it, or choose another disk (data-directory)"),
+    (
+        (DISK_SLOW,),
+        "the disk was slow already",
+        "see whether something else writes to it, or choose another (data-directory)",
+    ),
     ((NOT_KEPT_UP,), "the rate was more than the system takes", "give a lower rate: these times grow with the trial"),
     ((GENERATOR_FIRST,), "the generator was at its limit first", "add producers, or CPUs: the system may do more"),
     ((NEAR_GENERATOR,), "the load generator was near its limit", "use more of them (--workers), or more CPUs"),

@@ -61,7 +61,7 @@ NEAR_GENERATOR = "the rate was near the load generator's own limit"
 CPU_WAIT = "load threads waited for a CPU"
 COLD = "the load generator never became warm"
 COMPILING = "the load generator was still being compiled"
-DISK_BUSY = "the disk was busy when the trial began"
+DISK_SLOW = "the disk was slow when the trial began"
 """What warnings of a kind begin with: reports group them by it, since what a user can do is the same for all.
 
 `OWN_LAG`, `BUSY_CONSUMER` and `CATCHING_UP` begin a reason or a warning, and their remedies end it, where a short

@@ -44,7 +44,7 @@ from tidegauge.model.trial import (
 from tidegauge.model.use import Limiting, Seen
 from tidegauge.model.workload import Arrival, RateSchedule
 from tidegauge.numbers import plural, rounded
-from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_BUSY, FAILED_CHECK, OK, Evidence, classify
+from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_SLOW, FAILED_CHECK, OK, Evidence, classify
 from tidegauge.statistics.figures import largest_times
 from tidegauge.statistics.histograms import summarise, without_unknown_tail
 from tidegauge.statistics.steady import SecondPoint, backlog_grows, catching_up, drifts, growth, too_short_to_judge
@@ -383,8 +383,9 @@ def _disk_warnings(disk: Calm | None) -> list[str]:
     if disk is None or disk.is_calm:
         return []
     return [
-        f"{DISK_BUSY}: an fsync took {rounded(disk.latency.mean_ms)} ms on average, usually "
-        f"{rounded(disk.usual_ms)} ms; another program may have written to it, or what was deleted before was not gone"
+        f"{DISK_SLOW}: an fsync took {rounded(disk.latency.mean_ms)} ms on average, usually "
+        f"{rounded(disk.usual_ms)} ms; why is not known: another program may have written to it, what was deleted "
+        "before may not have been gone, or it may give less after a burst"
     ]
 
 
