@@ -717,6 +717,8 @@ _OTHERS: Mapping[str, Scene] = {
         replace(ended("failed", *pair()), campaign_path="omb/w.yaml", path=of_omb(base))
     ),
     "a run with its report": lambda base: said(replace(_RUNS["three experiments more"](), path=with_report(base))),
+    "clients changed": lambda base: said(with_client_settings(base, False)),
+    "clients by default": lambda base: said(with_client_settings(base, True)),
     "runs listed": lambda _: shown(runs_list([run_of(*pair())])),
     "alone, with its seconds": lambda base: with_within(base, result()),
     "two, with their seconds": lambda base: with_within(base, result(), result(spec(PULSAR, number=2))),
@@ -770,6 +772,16 @@ def with_report(base: Path) -> Path:
     """The directory of a run whose report is there."""
     (existing(base) / REPORT_NAME).write_text("")
     return base
+
+
+def with_client_settings(base: Path, default: bool) -> StoredRun:
+    """A run of a trial whose clients' only setting is its library's own default, or not."""
+    run = run_of(result())
+    (trial,) = run.trials
+    setting = {"scope": "producer", "name": "linger.ms", "value": "1", "is_default": default}
+    content = {"client": [setting if default else {**setting, "default_value": "5"}]}
+    (existing(base) / "settings.json").write_text(json.dumps(content))
+    return replace(run, trials=(replace(trial, directory=base),))
 
 
 def levels_of(choice: LevelChoice) -> str:

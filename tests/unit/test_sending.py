@@ -216,3 +216,64 @@ def test_more_bodies_than_are_kept_are_refused(tmp_path: Path) -> None:
     source = read_source(file, "workload")
     assert parse_workload_file(source) is None
     assert "'20000': of messages of 1 KiB at most 17,189 are kept, which are 16 MiB" in str(source.problems[0])
+
+
+def client(scope: str, name: str, value: str, default: str | None) -> Setting:
+    """A setting whose library's own is `default`; None: it has none, and what it is must be given."""
+    return Setting(scope, name, value, value == default, default if value != default else None)
+
+
+class TestWhatDiffersFromDefaults:
+    """A line for each system, in 100 columns, with the library's own value; what has none, or is it, is left out."""
+
+    KAFKA_CLIENT = (
+        client("consumer", "fetch.max.bytes", "1640000", "52428800"),
+        client("producer", "bootstrap.servers", "[127.0.0.1:9092]", None),
+        client("producer", "linger.ms", "1", "5"),
+        client("producer", "acks", "all", "all"),
+        client("producer", "interceptor.classes", "x" * 99, "[]"),
+        Setting("consumer", "clients", "1000 shared by 2000"),
+    )
+
+    @staticmethod
+    def stored(path: Path, *clients: tuple[Setting, ...]) -> store.StoredRun:
+        run = store.create_run(path / "runs", "quick", "")
+        for number, settings in enumerate(clients, 1):
+            made = spec(number=number)
+            trial = run.trial(made)
+            trial.settings([], list(settings), [])
+            trial.finish(result(made), totals())
+        run.finish("finished")
+        return store.load_run(run.path)
+
+    @staticmethod
+    def said_of(run: store.StoredRun) -> list[str]:
+        console = Console(width=100, color_system=None, force_terminal=False)
+        with console.capture() as capture:
+            console.print(run_report(run))
+        lines = capture.get().splitlines()
+        heads = [number for number, line in enumerate(lines) if line.startswith("Client settings")]
+        return [] if not heads else lines[heads[0] : heads[0] + lines[heads[0] :].index("")]
+
+    def test_a_system_has_a_line_and_what_is_long_is_cut(self, tmp_path: Path) -> None:
+        lines = self.said_of(self.stored(tmp_path, self.KAFKA_CLIENT))
+        assert lines == [
+            "Client settings that differ from the library's own default (in brackets)",
+            "  - kafka@4.3.1: consumer: fetch.max.bytes=1640000 (52428800); producer: linger.ms=1 (5),",
+            f"    interceptor.classes={'x' * 37}... ([])",
+        ]
+
+    def test_each_value_of_trials_that_differ_is_there_the_default_too(self, tmp_path: Path) -> None:
+        fetches = [client("consumer", "prefetch", value, "1") for value in ("1", "2", "2", "3", "4", "5")]
+        lines = self.said_of(self.stored(tmp_path, *((fetch,) for fetch in fetches)))
+        assert lines[1:] == ["  - kafka@4.3.1: consumer: prefetch=1 or 2 or 3 and 2 more (1)"]
+
+    @pytest.mark.parametrize("settings", [(), KAFKA_CLIENT[1:2], KAFKA_CLIENT[3:4], KAFKA_CLIENT[5:]])
+    def test_where_nothing_differs_nothing_is_said(self, tmp_path: Path, settings: tuple[Setting, ...]) -> None:
+        assert self.said_of(self.stored(tmp_path, settings)) == []
+
+    def test_a_file_that_is_damaged_says_nothing(self, tmp_path: Path) -> None:
+        run = self.stored(tmp_path, self.KAFKA_CLIENT)
+        for damage in ("", "[]", '{"client": 3}', '{"client": [{"is_default": false, "default_value": {}}]}'):
+            (run.trials[0].directory / "settings.json").write_text(damage)
+            assert not any("linger" in line for line in self.said_of(run))

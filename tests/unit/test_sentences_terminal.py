@@ -247,6 +247,7 @@ TERMINAL = (
     Claim(", and so would {} of an attestation", "attestation interrupted", "interrupted, may go on"),
     Claim("To go on with it ({}): tidegauge run --resume {}", "interrupted, may go on", "interrupted"),
     Claim("  each second:    trials/*/seconds.parquet", "two trials", "refuted"),
+    Claim("Client settings that differ from the library's own", "clients changed", "clients by default"),
     Claim("  settings read back: trials/*/settings.json", "two trials", "nothing began"),
     Claim("  again:          tidegauge show {}", "two trials", "plan"),
 )

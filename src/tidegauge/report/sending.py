@@ -1,4 +1,4 @@
-"""How producers batch and compress, in words: the one place that words it, for plans, screens, files and pages."""
+"""How clients are set, in words: how producers batch and compress, and what differs from a library's own defaults."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from tidegauge.model.trial import MeasuredResult, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.numbers import plural, size
 from tidegauge.plain import grouped
+from tidegauge.store.details import ChangedSetting, changed_clients
+from tidegauge.store.read import StoredRun
+
+VALUES_MAX = 3
+"""Of a setting that differs from trial to trial; the page has all."""
+VALUE_CHARS_MAX = 40
 
 
 def sending_words(sending: Sending, message_bytes: int) -> str:
@@ -48,6 +54,27 @@ def planned_words(trials: Sequence[TrialSpec]) -> str:
 def reported_words(results: Sequence[MeasuredResult]) -> str:
     """How producers of these trials sent, in a sentence: as they reported it, as far as they did."""
     return _sentence({result.spec.system: (_of(result), result.spec.workload) for result in results})
+
+
+def changed_words(run: StoredRun) -> list[str]:
+    """For each system what its clients had other than by default: "kafka@4.3.1: producer: linger.ms=1 (5)"."""
+    trials = grouped((trial.spec.system, trial) for trial in run.trials if trial.spec is not None)
+    sentences = {system: "; ".join(_by_scope(changed_clients(own))) for system, own in sorted(trials.items())}
+    return [f"{system}: {words}" for system, words in sentences.items() if words]
+
+
+def _by_scope(changed: Sequence[ChangedSetting]) -> list[str]:
+    by_scope = grouped((one.scope, f"{one.name}={_values(one.values)} ({_cut(one.default)})") for one in changed)
+    return [f"{scope}: {', '.join(words)}" for scope, words in by_scope.items()]
+
+
+def _values(values: Sequence[str]) -> str:
+    more = f" and {len(values) - VALUES_MAX} more" if len(values) > VALUES_MAX else ""
+    return f"{' or '.join(map(_cut, values[:VALUES_MAX]))}{more}"
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= VALUE_CHARS_MAX else f"{value[: VALUE_CHARS_MAX - 3]}..."
 
 
 def _of(result: MeasuredResult) -> Sending | None:

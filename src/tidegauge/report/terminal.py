@@ -17,10 +17,10 @@ from tidegauge.numbers import count, duration, local_time, plural, rounded, size
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.ending import again_words
 from tidegauge.report.findings import fault_notes, faults_table, findings
-from tidegauge.report.layout import FigureTable, Paragraph, apart, bullet, heading, shown_path
+from tidegauge.report.layout import FigureTable, Paragraph, apart, bullet, headed, heading, shown_path
 from tidegauge.report.names import names_of
 from tidegauge.report.published import published_parts
-from tidegauge.report.sending import reported_words
+from tidegauge.report.sending import changed_words, reported_words
 from tidegauge.report.tables import (
     Swept,
     figure_table,
@@ -53,6 +53,9 @@ def run_report(run: StoredRun) -> RenderableType:
         tables = swept(blocks(run.results))
         groups += [_durability(run.results), [Paragraph(WORDS, "dim")] if tables else [], *map(_experiment, tables)]
         groups += [distributions.parts(run), findings(run.findings, names_of(run)), _comparison(run), usage.parts(run)]
+        groups.append(
+            headed("Client settings that differ from the library's own default (in brackets)", changed_words(run))
+        )
     else:
         groups.append([Text("No trial has finished, so there are no figures.")])
     if run.published is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import TypedDict
 
+from tidegauge.plain import grouped
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.documents import mapping_of, part_of, read_object, readable
 from tidegauge.store.hlog import each_interval
@@ -75,6 +76,35 @@ def _disclosed(settings: Mapping[str, Any], distribution: Mapping[str, Any]) -> 
         jvm_flags=tuple(settings.get("server_jvm_flags", ())),
         worker_flags=tuple(map(str, flags)) if isinstance(flags := worker.get("jvm_flags"), list) else (),
     )
+
+
+@dataclass(frozen=True)
+class ChangedSetting:
+    """A setting of clients that is not what their library takes by itself.
+
+    `values`: in force, each once where trials differ, the library's own too; `default`: the library's own.
+    """
+
+    scope: str
+    name: str
+    values: tuple[str, ...]
+    default: str
+
+
+def changed_clients(trials: Iterable[StoredTrial]) -> list[ChangedSetting]:
+    """What differed from its default in these trials; without what has none, as addresses. Never raises for a file."""
+    settings = [setting for trial in trials for setting in _settings(trial.directory).get("client", ())]
+    values = grouped((_place(setting), str(setting.get("value", ""))) for setting in settings)
+    defaults = {
+        _place(setting): str(setting["default_value"])
+        for setting in settings
+        if setting.get("is_default") is False and setting.get("default_value") is not None
+    }
+    return [ChangedSetting(*key, tuple(dict.fromkeys(values[key])), default) for key, default in defaults.items()]
+
+
+def _place(setting: Mapping[str, Any]) -> tuple[str, str]:
+    return str(setting.get("scope", "")), str(setting.get("name", ""))
 
 
 END_TO_END = "end-to-end"

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 
@@ -13,6 +14,9 @@ import org.apache.kafka.common.config.ConfigDef;
 final class EffectiveSettings {
   /** Differ from client to client and say nothing about behaviour. */
   private static final Set<String> IDENTITIES = Set.of("client.id", "group.id");
+
+  /** Every in-sync replica acknowledges: a client makes the number of the word. */
+  private static final Set<String> ALL_ACKS = Set.of("all", "-1");
 
   private EffectiveSettings() {}
 
@@ -31,7 +35,8 @@ final class EffectiveSettings {
             (name, value) -> {
               if (!IDENTITIES.contains(name)) {
                 Object standard = defaults.get(name);
-                boolean isDefault = Objects.equals(value, standard);
+                boolean isDefault =
+                    Objects.equals(value, standard) || areAllAcks(name, value, standard);
                 // What has no default must be given: there is nothing that it differs from.
                 boolean differs = !isDefault && definition.configKeys().get(name).hasDefault();
                 collected.add(
@@ -39,6 +44,12 @@ final class EffectiveSettings {
                         scope, name, text(value), isDefault, differs ? text(standard) : null));
               }
             });
+  }
+
+  private static boolean areAllAcks(String name, Object value, Object other) {
+    return name.equals(ProducerConfig.ACKS_CONFIG)
+        && ALL_ACKS.contains(text(value))
+        && ALL_ACKS.contains(text(other));
   }
 
   /** Passwords hide themselves in toString(). */

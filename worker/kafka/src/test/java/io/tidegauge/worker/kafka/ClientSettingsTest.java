@@ -49,8 +49,9 @@ class ClientSettingsTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"all, true,", "one, false, true"})
-  void idempotenceFollowsTheAcknowledgement(String acks, String idempotent, String differsFrom)
+  @CsvSource({"all, true,, -1,", "one, false, true, 1, all"})
+  void idempotenceFollowsTheAcknowledgement(
+      String acks, String idempotent, String differsFrom, String value, String otherThan)
       throws DriverException {
     Map<String, Object> settings =
         producer(1, options(131_072, 1_000, "none", acks, 1024, Map.of(), Map.of()));
@@ -65,6 +66,8 @@ class ClientSettingsTest {
                 idempotent,
                 Boolean.valueOf(idempotent),
                 differsFrom))
+        // A client says -1 for "all", which is the same and its default.
+        .contains(new EffectiveSetting("producer", "acks", value, acks.equals("all"), otherThan))
         // The library's own definitions, not a table of ours.
         .contains(new EffectiveSetting("producer", "linger.ms", "1", false, "5"))
         .contains(new EffectiveSetting("producer", "batch.size", "131072", false, "16384"))
