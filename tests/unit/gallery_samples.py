@@ -45,6 +45,8 @@ from tidegauge.usage import Price
 RABBITMQ = "rabbitmq@4.1.2"
 THREE = (KAFKA, PULSAR, RABBITMQ)
 SIX = ("kafka@4.2.0", KAFKA, "pulsar@3.3.9", PULSAR, "rabbitmq@3.13.7", RABBITMQ)
+NINE = (*SIX, "kafka@3.9.1", "pulsar@3.0.9", "rabbitmq@4.0.5")
+"""More than there are colours."""
 LONG_SWEEP = tuple(str(2**power) for power in range(10))
 """Numbers of partitions."""
 _NS = 1_000_000_000
@@ -314,6 +316,19 @@ def six_systems(runs: Path) -> Path:
     return maker.done()
 
 
+def nine_systems(runs: Path) -> Path:
+    """Of nine systems one rate, at which times are as many as the place says, and searches at levels 2 and 4.
+
+    Each sustains 10,000 msg/s times its place at level 2, twice that at level 4.
+    """
+    maker = Maker(runs, "nine-systems")
+    for place, system in enumerate(sorted(NINE), 1):
+        maker.trial(loaded(trial(system, "latency", place), float(place)))
+        for number, level in enumerate(("2", "4"), 1):
+            maker.search(100 * number + place, system, 10_000.0 * place * number, durability=level)
+    return maker.done()
+
+
 def sweep_with_gaps(runs: Path) -> Path:
     """p99 of two systems at four numbers of partitions: at 10 nobody has a figure, at 100 only Pulsar."""
     maker = Maker(runs, "sweep-with-gaps")
@@ -550,6 +565,7 @@ GALLERY: Mapping[str, Callable[[Path], Path]] = {
     "one-system": one_system,
     "three-blocks": three_blocks,
     "six-systems": six_systems,
+    "nine-systems": nine_systems,
     "long-trial": long_trial,
     "sweep-of-three": sweep_of_three,
     "sweep-of-levels": sweep_of_levels,

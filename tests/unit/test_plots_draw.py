@@ -292,3 +292,27 @@ def test_more_systems_than_colours_differ_in_marks_and_dashes() -> None:
     looks = [look(place) for place in range(18)]
     assert looks[: len(LOOKS)] == list(LOOKS)
     assert len({(one.light, one.marker, one.dash) for one in looks}) == len(looks)
+    bars = {(one.light, one.hatch) for one in looks}
+    assert len(bars) == len({(one.hatch, one.strokes) for one in looks}) * len(LOOKS) == len(looks)
+
+
+def bars_at(place: int, hollow: bool = False) -> str:
+    """A bar of the system at this place in a page's picture, without its ids, which are drawn from its content."""
+    bar = Series(A, "", (0.0,), (10.0,), Mark.BARS, hollow=(hollow,))
+    svg = page_drawing(replace(BARS, series=(bar,), lines=()), {A: place}).svg
+    ElementTree.fromstring(svg.replace("xlink:href", "href"))
+    assert set(re.findall(r"url\(#(\w+)\)", svg)) <= set(re.findall(r' id="(\w+)"', svg)), "a pattern has no id"
+    assert "#fefefe" not in svg, "stripes have the colour of the page, which may be dark"
+    return svg.replace(f"system-{place}", "system-0").replace(f"var(--system-{place % len(LOOKS)})", "var(--system-0)")
+
+
+@pytest.mark.parametrize("hollow", [False, True])
+def test_bars_of_two_systems_of_one_colour_differ_by_stripes(hollow: bool) -> None:
+    assert "<pattern" not in bars_at(0, hollow)
+    assert len({re.sub(r"#?\b[hmp][0-9a-f]{10}\b", "", bars_at(place, hollow)) for place in (0, 6, 12)}) == 3
+
+
+def test_a_files_legend_has_the_stripes_of_its_bars() -> None:
+    swept = replace(BARS, x=Axis("durability level", form=Form.WORDS, names=("2", "4")), lines=())
+    for place, patterns in ((1, 0), (7, 2)):
+        assert svg_file(swept, {A: 0, B: place}).decode().count("url(#h") == patterns

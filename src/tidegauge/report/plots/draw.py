@@ -58,6 +58,7 @@ _STYLE: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "path.simplify": False,
+    "hatch.linewidth": 1.8,
 }
 _PERCENTILE_TICKS = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 
@@ -223,7 +224,8 @@ def _draw(axes: Axes, series: Series, place: int) -> None:
                 hollow = bool(series.hollow) and series.hollow[number]
                 (bar,) = axes.bar(
                     x, value, series.width, color=PAGE if hollow else known.light, edgecolor=known.light,
-                    lw=1.7 if hollow else 0, zorder=2,
+                    lw=1.7 if hollow else 0, zorder=2, hatch=known.hatch or None,
+                    hatchcolor=known.light if hollow else PAGE,
                 )  # fmt: skip
                 bar.set_gid(gid)
     if series.mark in (Mark.LINE, Mark.LINE_POINTS):
@@ -521,7 +523,7 @@ def _legend(plot: Plot, places: Mapping[str, int]) -> list[Artist]:
         forms = {series.label for series in own if series.mark is not Mark.LIMITS}
         label = textwrap.shorten(_legend_name(system, forms), 44, placeholder="...")
         if marks == {Mark.BARS}:
-            entries.append(Patch(color=known.light, label=label))
+            entries.append(Patch(fc=known.light, lw=0, hatch=known.hatch or None, hatchcolor=PAGE, label=label))
             continue
         lined, dotted = marks & {Mark.LINE, Mark.LINE_POINTS, Mark.LIMITS}, marks & {Mark.POINTS, Mark.LINE_POINTS}
         dash = ((0, known.dash) if known.dash else "solid") if lined else "none"
@@ -563,7 +565,7 @@ def _for_page(text: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<svg [^>]*>", f'<svg viewBox="0 0 {WIDTH_PT:g} {HEIGHT_PT:g}" aria-hidden="true">', text, count=1)
     text = re.sub(r' id="system-(\d+)"', r' class="system-\1"', text)
-    text = re.sub(r' id="(?![mp][0-9a-f]{10}")[^"]*"', "", text)
+    text = re.sub(r' id="(?![hmp][0-9a-f]{10}")[^"]*"', "", text)
     text = re.sub(r"#[0-9a-f]{6}", lambda match: _COLOURS.get(match[0], match[0]), text)
     text = re.sub(r"<style.*?</style>|<defs>\s*</defs>", "", text, flags=re.DOTALL)
     text = re.sub(r"; font-family: [^;\"]*| transform=\"rotate\(-0 [^\"]*\"", "", text)

@@ -55,7 +55,8 @@ class Mark(StrEnum):
 class Look:
     """How one system is drawn. `dash` is matplotlib's: off and on lengths in points, () for a solid line.
 
-    `shape`: `marker` as an SVG path around (17, 6), for a page's legend.
+    `shape`: `marker` as an SVG path around (17, 6), for a page's legend. `hatch`: of its bars, matplotlib's; `strokes`:
+    the same as an SVG path over a square at (24, 1).
     """
 
     light: str
@@ -63,6 +64,8 @@ class Look:
     dash: tuple[float, ...]
     marker: str
     shape: str
+    hatch: str = ""
+    strokes: str = ""
 
 
 LOOKS = (
@@ -80,10 +83,14 @@ blindness can tell apart. On a dark page some are lighter; both sets have a cont
 """
 
 
+_HATCHES = (("", ""), ("///", "M24 7l6-6M24 11l10-10M28 11l6-6"), ("---", "M24 3h10M24 6h10M24 9h10"))
+
+
 def look(place: int) -> Look:
-    """The look of the system at this place, from 0: from the seventh on the colours with other marks and dashes."""
+    """The look of the system at this place, from 0: from the seventh on other marks, dashes and bars of the colours."""
     colours, marks = LOOKS[place % len(LOOKS)], LOOKS[(place + place // len(LOOKS)) % len(LOOKS)]
-    return replace(marks, light=colours.light, dark=colours.dark)
+    hatch, strokes = _HATCHES[place // len(LOOKS) % len(_HATCHES)]
+    return replace(marks, light=colours.light, dark=colours.dark, hatch=hatch, strokes=strokes)
 
 
 @dataclass(frozen=True)
