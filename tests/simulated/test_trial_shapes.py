@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,16 +13,17 @@ import pytest
 from campaign_doubles import histogram, subscription, totals_of, window
 from test_trial_procedure import SPEC
 
+from tidegauge.campaign.run.figures import Follower
 from tidegauge.campaign.run.result import Measuring, Observed, make_result, read_result
 from tidegauge.campaign.run.topics import TopicLedger, delete_recorded, remaining
 from tidegauge.campaign.run.trial import Progress, load_order
 from tidegauge.comparison.blocks import blocks
 from tidegauge.model.events import PhaseProgress, PhaseStarted
 from tidegauge.model.level import LevelChoice, LevelFinding, SettingChange
-from tidegauge.model.load import RecordFigures
-from tidegauge.model.trial import ReadSpec, ReadSubscription, Validity
+from tidegauge.model.load import RecordFigures, SecondFigures, SubscriptionSecond
+from tidegauge.model.trial import LoadSpec, ReadSpec, ReadSubscription, Validity
 from tidegauge.model.workload import RatePhase, RateSchedule, SubscriptionType, Workload
-from tidegauge.report.live import LiveState, advance, plain_lines, progress_words
+from tidegauge.report.live import LiveState, advance, figures, plain_lines, progress_words
 from tidegauge.report.tables import footnotes, records_table
 from tidegauge.statistics.classify import FAILED_CHECK, OK
 from tidegauge.statistics.steady import SecondPoint
@@ -82,6 +84,36 @@ def test_readers_start_paused_so_that_nothing_is_read_before_the_clock_starts() 
     order = load_order(READING, system, deployment, ("orders",), Path("/x"))  # type: ignore[arg-type]
     assert order.consumers_start_paused
     assert not load_order(SPEC, system, deployment, ("t",), Path("/x")).consumers_start_paused  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("spec", "phase", "rate", "backlog", "workers"),
+    [(SPEC, "warm-up", 900.0, 7, (600.0, 300.0)), (READING, "read", 700.0, None, (500.0, 200.0))],
+)
+def test_seconds_of_reading_have_a_phase_and_rates_of_their_own_and_no_backlog(
+    spec: LoadSpec | ReadSpec, phase: str, rate: float, backlog: int | None, workers: tuple[float, ...]
+) -> None:
+    """900 messages are acknowledged and 700 received in a second, by two load generators."""
+    each = tuple(
+        SimpleNamespace(worker=number, scheduled_msgs_per_s=1.0, acked=acked, received=received, own_lag_ns_max=0)
+        for number, acked, received in ((1, 600, 500), (2, 300, 200))
+    )
+    read = SubscriptionSecond("sub-0", 700, 700, 7, 0, 0, 0, b"")
+    second = SecondFigures(
+        second=0, from_mono_ns=0, until_mono_ns=10**9, scheduled_msgs_per_s=0.0, sent=900, acked=900, failed=0,
+        acked_bytes=900, in_flight=0, blocked_ns=0, own_lag_ns_max=0, response=b"", service=b"", delay=b"",
+        subscriptions=(read,), worker_cpu_ns=0, gc_pause_ns=0, heap_used_bytes=0,
+    )  # fmt: skip
+    phases: list[str] = []
+    events: list[Any] = []
+    store: Any = SimpleNamespace(second=lambda _, phase: phases.append(phase))
+    worker: Any = SimpleNamespace(watch=lambda _=0: iter([replace(second, workers=each)]))  # type: ignore[arg-type]
+    follower = Follower(spec, worker, store, events.append, lambda: None)
+    assert follower.until_next_second(time.monotonic_ns() + 60 * 10**9)
+    (seen,) = events
+    assert (phases, seen.msgs_per_s, seen.backlog) == ([phase], rate, backlog)
+    assert tuple(own.msgs_per_s for own in seen.workers) == workers
+    assert f"backlog {'-' if backlog is None else backlog}" in figures(seen)
 
 
 def test_a_window_that_works_off_the_backlog_of_the_warm_up_is_doubtful() -> None:

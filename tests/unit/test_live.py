@@ -239,9 +239,12 @@ class TestFollower:
 
     def test_a_trial_that_only_reads_shows_what_it_receives(self, going: store.RunStore) -> None:
         trial = going.trial(replace(reading().spec, trial_id="0003-read-kafka"))
-        trial.second(replace(second(), acked=0))
-        (shown,) = Follower(going.path).state()["trial"]["seconds"]
+        trial.second(replace(second(), acked=0), "read")
+        newest = Follower(going.path).state()["trial"]
+        (shown,) = newest["seconds"]
+        assert newest["phase"] == "read"
         assert shown["msgs_per_s"] == sum(sub.received for sub in second().subscriptions)
+        assert (shown["backlog_msgs"], shown["in_flight_msgs"]) == (None, None), "of what others sent nobody knows it"
 
     def test_a_trial_that_a_resumed_run_makes_again_is_the_newest(self, going: store.RunStore) -> None:
         later = going.trial(spec(number=3))
@@ -331,6 +334,7 @@ class TestFollower:
         between = replace(run, trials=run.trials[:1])
         for one in (unknown, between):
             assert run_seconds_left(one, now) == pytest.approx(2 * seconds_expected(spec()))
+        assert run_seconds_left(replace(run, planned=(), trials=()), now) is None, "nobody knows what is to come"
         going.finish("finished")
         assert run_seconds_left(store.load_run(going.path), now) is None
         assert Follower(going.path).state()["seconds_left"] is None

@@ -19,8 +19,8 @@ PORT_MAX = 65535
 FIGURES: Mapping[str, str] = {
     "tidegauge_trials": "Trials of the run as it is expected now",
     "tidegauge_trials_done": "Trials that have ended, with a result or without",
-    "tidegauge_acknowledged_msgs_per_s": "Messages acknowledged in the last second",
-    "tidegauge_acknowledged_mb_per_s": "Message values acknowledged in the last second, 10^6 bytes",
+    "tidegauge_acknowledged_msgs_per_s": "Messages acknowledged in the last second; where nothing is sent, received",
+    "tidegauge_acknowledged_mb_per_s": "Message values of these in the last second, 10^6 bytes",
     "tidegauge_response_p99_ms": "p99 of the response time in the last second",
     "tidegauge_end_to_end_p99_ms": "p99 of the end-to-end latency in the last second, of the slowest subscription",
     "tidegauge_backlog_msgs": "Messages that the slowest subscription has yet to receive",
@@ -37,7 +37,7 @@ FIGURES: Mapping[str, str] = {
 """Every gauge with its meaning; those of a second have the label `trial`, and vanish with it."""
 WORKER_FIGURES: Mapping[str, str] = {
     "tidegauge_worker_offered_msgs_per_s": "Messages that one load generator was to send in the last second",
-    "tidegauge_worker_acknowledged_msgs_per_s": "Its messages acknowledged in the last second",
+    "tidegauge_worker_acknowledged_msgs_per_s": "Its messages acknowledged (reading: received) in the last second",
     "tidegauge_worker_received_msgs_per_s": "Messages that its consumers received in the last second",
     "tidegauge_worker_own_lag_max_ms": "How late it was by itself at most in the last second",
 }

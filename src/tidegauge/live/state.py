@@ -84,8 +84,11 @@ class Follower:
 
 
 def run_seconds_left(run: store.StoredRun, now: datetime) -> float | None:
-    """By the plan as it is now, less what has gone by of the trial that goes; None of a run that goes no more. Pure."""
-    if run.status != "running":
+    """By the plan as it is now, less what has gone by of the trial that goes; None of a run that goes no more. Pure.
+
+    None too before there is a plan.
+    """
+    if run.status != "running" or not run.planned:
         return None
     ended = {trial.trial_id for trial in run.trials if trial.status != "running"}
     going = next((trial for trial in run.trials if trial.trial_id not in ended and trial.spec is not None), None)
@@ -143,8 +146,13 @@ def _trial(trial: store.StoredTrial) -> dict[str, Any]:
     running = trial.status == "running"
     used = last_use_rows(trial.directory) if running else use_rows(trial.directory, ROWS_MAX)
     phase = (str(rows[-1].get("phase") or "load") if rows else "starting") if running else trial.status
-    # What is read counts where nothing is sent.
-    columns = {**_SECOND, "msgs_per_s": _RECEIVED} if isinstance(trial.spec, ReadSpec) else _SECOND
+    # What is read counts where nothing is sent, and how much of it is left nobody knows.
+    reads: Mapping[str, Column] = {
+        "msgs_per_s": _RECEIVED,
+        "backlog_msgs": lambda _: None,
+        "in_flight_msgs": lambda _: None,
+    }
+    columns = {**_SECOND, **reads} if isinstance(trial.spec, ReadSpec) else _SECOND
     seconds = [{"second": row["second"], "phase": row.get("phase") or "", **_figures(columns, row)} for row in rows]
     return {
         "trial_id": trial.trial_id,

@@ -81,7 +81,8 @@ class WorkerSeen:
 class SecondSeen:
     """Live figures of one second. `response_p99_ms` None when nothing was acknowledged, `use` if nobody looked.
 
-    `workers`: of several load generators each.
+    `msgs_per_s`, `mb_per_s`: acknowledged; where nothing is sent, received. `backlog`: None there, for how much is left
+    of what others sent nobody knows. `workers`: of several load generators each.
     """
 
     trial_id: str
@@ -89,7 +90,7 @@ class SecondSeen:
     mb_per_s: float
     response_p99_ms: float | None
     end_to_end_p99_ms: float | None
-    backlog: int
+    backlog: int | None
     use: UseNow | None = None
     workers: tuple[WorkerSeen, ...] = ()
 

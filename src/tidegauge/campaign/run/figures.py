@@ -26,7 +26,7 @@ from tidegauge.statistics.silence import Silences
 from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
 from tidegauge.store.trial import TrialStore
 
-WARM_UP, MEASURE, DRAIN = "warm-up", "measure", "drain"
+WARM_UP, MEASURE, DRAIN, READ = "warm-up", "measure", "drain", "read"
 
 
 SECOND_NS = 1_000_000_000
@@ -166,7 +166,7 @@ class Follower:
         late = frozenset(late_names(self.spec.workload.subscriptions, late_readers))
         self.tally = PhaseTally(late, tails=len(late) < self.spec.workload.subscriptions)
         self.silences = Silences(late)
-        self._phases = [(0, WARM_UP)]
+        self._phases = [(0, READ if isinstance(self.spec, ReadSpec) else WARM_UP)]
         self._seen_s = max(time.monotonic(), self.begin_mono_ns / 1e9)
         self._queue: queue.SimpleQueue[SecondFigures | BaseException | None] = queue.SimpleQueue()
         self._ended = False
@@ -300,7 +300,8 @@ class Follower:
         p50_ms, p99_ms = live_ms(figures.response)
         end_to_end_ms = [live_ms(sub.end_to_end)[1] for sub in figures.subscriptions]
         moved, moved_bytes = figures.acked, figures.acked_bytes
-        if isinstance(self.spec, ReadSpec):
+        reads = isinstance(self.spec, ReadSpec)
+        if reads:
             moved = sum(sub.received for sub in figures.subscriptions)
             moved_bytes = sum(sub.received_bytes for sub in figures.subscriptions)
         rate = moved / length_s
@@ -316,7 +317,7 @@ class Follower:
                 mb_per_s=moved_bytes / length_s / 1e6,
                 response_p99_ms=p99_ms,
                 end_to_end_p99_ms=max((p99 for p99 in end_to_end_ms if p99 is not None), default=None),
-                backlog=max((sub.backlog for sub in figures.subscriptions), default=0),
+                backlog=None if reads else max((sub.backlog for sub in figures.subscriptions), default=0),
                 use=self.use(),
                 workers=self._workers(figures, length_s),
             )
@@ -327,7 +328,7 @@ class Follower:
             WorkerSeen(
                 worker=own.worker,
                 offered_msgs_per_s=own.scheduled_msgs_per_s if self.spec.most_msgs_per_s else None,
-                msgs_per_s=own.acked / length_s,
+                msgs_per_s=(own.received if isinstance(self.spec, ReadSpec) else own.acked) / length_s,
                 received_msgs_per_s=own.received / length_s,
                 own_lag_ms_max=own.own_lag_ns_max / 1e6,
             )
