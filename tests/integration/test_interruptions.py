@@ -100,7 +100,7 @@ class TestSignals:
         assert process.returncode == 130
         nothing_left(place)
         report = place.only_run() / "report.html"
-        assert "Run interrupted: 0 of 1 trials finished" in report.read_text()
+        assert "Run interrupted: 0 of 1 trial finished" in report.read_text()
         assert f"{report.parent.name}/report.html" in out
         assert "Exit code 130: Interrupted" in out[out.index("report.html") :]
 

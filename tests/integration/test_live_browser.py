@@ -87,7 +87,7 @@ def text_is(page: Any, selector: str, wanted: str) -> None:
 def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.RunStore) -> None:
     page = seen.opened(server.live_url(run.path))
     text_is(page, "#state", "running: 1 of 2 trials finished")
-    text_is(page, "#left", "By the plan it would have ended by now")
+    text_is(page, "#left", "By the plan no time is left")
     trial = run.trial(spec(number=3))
     for number in range(5):
         trial.second(second(number), "measure")
@@ -145,6 +145,7 @@ def test_it_says_so_when_the_run_is_gone(seen: Seen, run: store.RunStore) -> Non
     text_is(page, "#state", "running")
     server.close()
     text_is(page, "#state", "no longer answers")
+    assert page.locator("#left").text_content() == "What stands below was known last."
 
 
 def test_several_load_generators_have_a_row_each(seen: Seen, server: LiveServer, run: store.RunStore) -> None:

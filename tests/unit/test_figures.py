@@ -255,8 +255,7 @@ class TestReadingAlone:
         read = replace(
             trial.result, subscriptions=(replace(only, verified=verified, corrupt=corrupt, foreign=500_000 - verified),)
         )
-        known = [FIGURES[name].of(read) for name in self.COUNTS]
-        assert known == [None] * 6 + [figure, 0.0, 500_000.0 - verified]
+        assert [FIGURES[name].of(read) for name in self.COUNTS] == [None] * 6 + [figure, 0.0, 500_000.0 - verified]
         of_messages = answer(replace(run, trials=(replace(trial, result=read),))).badges[1]
         assert (of_messages.state, of_messages.text) == badge
         assert ("arrived damaged" in of_messages.sentence) is (badge[0] != DOUBT or verified > 0)

@@ -245,7 +245,7 @@ CLAIMS = [
     Claim("Trials have finished, but no experiment has", "steps without a finding", "search-of-blocks"),
     Claim("No trial has finished, so there is no answer", "nothing", "steps without a finding"),
     Claim(" (which is higher, not by how much)", "direction confirmed", "claim confirmed"),
-    Claim("{} of {} trials finished", "cut-off", "one-system"),
+    Claim("{} of {} finished", "cut-off", "one-system"),
     Claim("Settings in force compared: equal terms{}.", "two systems", "two systems apart"),
     Claim("No two systems were measured in the same experiment", "two systems apart", "two systems"),
     Claim("Level NOT as asked", "level not as asked", "one-system"),
@@ -1026,7 +1026,7 @@ LABELS = (
     "own lag at most, ms",
     "{} more experiment{}",
     "Every trial, the discarded ones too. An INVALID trial is neither",
-    "This page needs JavaScript; the terminal and `tidegauge show` show the same.",
+    "This page needs JavaScript; without it, the terminal shows",
 )
 
 

@@ -163,7 +163,7 @@ SCREEN = (
     Claim("... each point in `show` and the report", "search of three points", "two trials"),
     Claim("in `show` and the report", "a run with its report", "three experiments more"),
     Claim("Exit code {}: {}", "invalid", "doubtful"),
-    Claim("{} of {} trials finished", "two trials", "live, starting"),
+    Claim("{} of {} finished", "two trials", "live, starting"),
     Claim("; survival of power cuts not tested", "level claimed only", "level lost as it allows"),
     Claim("level {} for {}, {} ({} when acknowledged)", "two trials", "levels differ"),
     Claim("topics that exist: {}", "reading", "two trials"),

@@ -69,7 +69,7 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
 
 
 def _head(run: StoredRun) -> Iterable[RenderableType]:
-    trials = f"{len(run.results)} of {run.trials_expected} trials finished"
+    trials = f"{len(run.results)} of {plural(run.trials_expected, 'trial')} finished"
     spoilt = Counter(result.validity for result in run.results if result.validity is not Validity.VALID)
     trials += "".join(f", {number} {validity.shown}" for validity, number in spoilt.items())
     state = "" if run.status == "finished" else f", {run.status}"

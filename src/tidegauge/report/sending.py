@@ -59,7 +59,7 @@ def reported_words(results: Sequence[MeasuredResult]) -> str:
 def changed_words(run: StoredRun) -> list[str]:
     """For each system what its clients had other than by default: "kafka@4.3.1: producer: linger.ms=1 (5)"."""
     trials = grouped((trial.spec.system, trial) for trial in run.trials if trial.spec is not None)
-    sentences = {system: "; ".join(_by_scope(changed_clients(own))) for system, own in sorted(trials.items())}
+    sentences = {system: "; ".join(_by_scope(changed_clients(each))) for system, each in sorted(trials.items())}
     return [f"{system}: {words}" for system, words in sentences.items() if words]
 
 

@@ -243,12 +243,12 @@ def _promises(block: Block) -> list[str]:
     if reading:
         read = sum(sub.received for result in reading for sub in result.subscriptions)
         verified = sum(sub.verified for result in reading for sub in result.subscriptions)
-        known = "nothing is known but their number"
+        checked = "nothing is known but their number"
         if verified:
-            others = f"; of the others {known}" if verified < read else ""
-            known = f"{count(verified)} were of an earlier run, and their checksums were checked{others}"
+            others = f"; of the others {checked}" if verified < read else ""
+            checked = f"{count(verified)} were of an earlier run, and their checksums were checked{others}"
         notes.append(
-            f"Nothing was sent. msg/s: received. Of {count(read)} messages {known}. "
+            f"Nothing was sent. msg/s: received. Of {count(read)} messages {checked}. "
             "Whether any was lost, came twice or out of order was not checked."
         )
     elif not workload.subscriptions:

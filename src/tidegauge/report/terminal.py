@@ -70,7 +70,7 @@ def path_line(before: str, path: Path) -> Text:
 
 
 def _head(run: StoredRun) -> list[RenderableType]:
-    trials = f"{len(run.results)} of {run.trials_expected} trials finished"
+    trials = f"{len(run.results)} of {plural(run.trials_expected, 'trial')} finished"
     state = f"Run {run.name}, started {local_time(run.started_at)}: {run.status}, {trials}."
     lines: list[RenderableType] = [Paragraph(state, style="bold")]
     damage = (f"Damaged: {words}" for words in run.damage)

@@ -167,7 +167,7 @@ def _unsized(claim: ClaimOutcome) -> str:
 
 def _badges(run: StoredRun) -> list[Badge]:
     badges = [*_threshold_badges(run), *_claim_badges(run)]
-    trials = f"{len(run.results)} of {run.trials_expected} trials finished"
+    trials = f"{len(run.results)} of {plural(run.trials_expected, 'trial')} finished"
     if run.status != "finished":
         sentence = f"Run {run.status}, {trials}.{f' {run.reason}' if run.reason else ''}"
         badges.append(Badge(DOUBT if run.status == "running" else BAD, f"Run {run.status}: {trials}", sentence))

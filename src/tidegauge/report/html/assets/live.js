@@ -26,10 +26,11 @@
   // Of the plan, so in steps that do not feign more than it knows.
   const left = (seconds) => {
     if (seconds === null || seconds === undefined) return "";
-    if (seconds <= 0) return "By the plan it would have ended by now";
-    const minutes = Math.round(seconds / 60), hours = Math.floor(minutes / 60);
+    if (seconds <= 0) return "By the plan no time is left";
     if (seconds < 90) return `About ${Math.max(5, Math.ceil(seconds / 5) * 5)} s left`;
-    return hours ? `About ${hours} h ${minutes % 60} min left` : `About ${minutes} min left`;
+    const minutes = Math.round(seconds / 60), hours = Math.floor(minutes / 60);
+    if (!hours) return `About ${minutes} min left`;
+    return minutes % 60 ? `About ${hours} h ${minutes % 60} min left` : `About ${hours} h left`;
   };
 
   // Everything is set as text, never as markup: names and reasons come from others.
@@ -97,24 +98,25 @@
       chart.value.textContent = newest.length ? number(newest[newest.length - 1]) : "-";
       chart.span.textContent = known.length ? `0 to ${number(most)}` : "";
       chart.measured.textContent = measured.length ? "shaded: measured" : "";
-      chart.begin.textContent = seconds.length ? `second ${from + 1} of the load` : "";
+      chart.begin.textContent = seconds.length ? `second ${from + 1}` : "";
       chart.end.textContent = seconds.length ? `${to + 1}` : "";
       chart.band.setAttribute("x", left);
       chart.band.setAttribute("width", wide);
     }
   };
 
+  const VALIDITY_CLASSES = { valid: "good", doubtful: "doubt", invalid: "bad" };
+
   const table = (trials) => {
     byId("trials").replaceChildren(...trials.map((trial) => {
       const row = element("tr", "");
-      const bad = ["invalid", "doubtful"].includes(trial.validity);
       row.append(
         element("th", trial.trial_id, { scope: "row" }),
         element("td", trial.system),
         element("td", trial.reason ? `${trial.status}: ${trial.reason}` : trial.status),
         element("td", number(trial.msgs_per_s), { class: "number" }),
         element("td", number(trial.response_p99_ms), { class: "number" }),
-        element("td", bad ? trial.validity.toUpperCase() : trial.validity, { class: trial.validity === "invalid" ? "bad" : bad ? "doubt" : "good" }),
+        element("td", trial.validity === "valid" ? "valid" : trial.validity.toUpperCase(), { class: VALIDITY_CLASSES[trial.validity] || "" }),
       );
       return row;
     }));
@@ -142,7 +144,9 @@
 
   const show = (state) => {
     const run = state.run;
-    const words = `${run.status}: ${run.trials_finished} of ${run.trials_planned} trials finished`;
+    const trials = `trial${run.trials_planned === 1 ? "" : "s"}`;
+    // Before there is a plan nobody knows of how many.
+    const words = run.trials_planned ? `${run.status}: ${run.trials_finished} of ${run.trials_planned} ${trials} finished` : run.status;
     if (byId("state").textContent !== words) byId("state").textContent = words;
     byId("left").textContent = left(state.seconds_left);
     byId("headline").textContent = state.headline;
@@ -159,17 +163,32 @@
     return run.status === "running";
   };
 
-  const ask = async () => {
-    let goesOn = true;
+  // The state, or why there is none.
+  const asked = async () => {
     try {
       const answer = await fetch(main.dataset.state);
-      if (!answer.ok) throw new Error(await answer.text());
-      goesOn = show(await answer.json());
+      if (answer.ok) return { state: await answer.json() };
+      return { trouble: `The run's state could not be read: ${await answer.text()}` };
     } catch (problem) {
-      byId("left").textContent = "";
-      byId("state").textContent = "The run no longer answers: it may have ended, or can't be reached. This page goes on asking.";
+      return { trouble: "The run no longer answers: it may have ended, or can't be reached." };
     }
-    if (goesOn) setTimeout(ask, 1000);
+  };
+
+  let shown = false;
+  const ask = async () => {
+    const { state, trouble } = await asked();
+    let goesOn = true;
+    try {
+      if (state !== undefined) {
+        shown = true;
+        goesOn = show(state);
+      } else {
+        byId("state").textContent = `${trouble} This page goes on asking.`;
+        byId("left").textContent = shown ? "What stands below was known last." : "";
+      }
+    } finally {
+      if (goesOn) setTimeout(ask, 1000);
+    }
   };
   ask();
 })();
