@@ -486,6 +486,8 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "servers apart": lambda: run_of(*[with_spec(one, apart=True) for one in pair()]),
     "on a fleet": lambda: run_of(*[with_spec(one, apart=True, load_hosts=2) for one in pair()]),
     "reading": lambda: run_of(READ),
+    "filling what others keep": lambda: run_of(*[with_workload(one, existing_topics=("orders",)) for one in pair()]),
+    "reading of two topics": lambda: run_of(with_workload(READ, existing_topics=("orders", "paid"))),
     "reading by two": lambda: run_of(replace(READ, subscriptions=READ.subscriptions * 2)),
     "reading what was ours": lambda: run_of(
         replace(READ, subscriptions=tuple(replace(sub, verified=sub.received) for sub in READ.subscriptions))

@@ -239,7 +239,8 @@ TERMINAL = (
     Claim("as fast as it goes (closed loop)", "two peaks", "two trials"),
     Claim("at {} msg/s{}, open loop, {} arrivals", "two trials", "two peaks"),
     Claim("{}, a backlog of {}", "all read late", "two trials"),
-    Claim("{}, filled by others; each with {}.", "reading", "two trials"),
+    Claim("{}{}, filled by others, {}with {}.", "reading", "two trials"),
+    Claim("existing topic{} {}", "filling what others keep", "two trials"),
     Claim("{} messages; {}, each topic with {} and {}", "two trials", "reading"),
     Claim("To decide what is open, if figures go on to scatter", "repeated", "two trials"),
     Claim("To see whether a difference is more than chance", "two trials", "repeated"),
@@ -375,7 +376,9 @@ COUNTED = (
     ("In 1 of 2 trials (latency: Kafka) the clients", "warned of CPU", "both trials short of CPU"),
     ("Kafka DOUBTFUL at 1 of 2 points", "answer: points, one DOUBTFUL", "answer: points"),
     ("Kafka not decided at 1 of 3 points", "answer: three points, one open", "answer: three points"),
-    ("Kafka 1,000 msg/s at 3 points", "answer: three points alike", "answer: two points"),
+    ("Existing topic orders, filled by others, with 1 subscription", "reading", "reading of two topics"),
+    ("Existing topics orders, paid, filled by others, each with", "reading of two topics", "reading"),
+    ("Kafka 1,000 msg/s at all 3 points", "answer: three points alike", "answer: two points"),
 )
 """Sentences that begin or end with how many of all it is: what is said, where, and where it would be false."""
 

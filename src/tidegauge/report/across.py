@@ -132,7 +132,7 @@ def _how_sure(comparison: RunComparison) -> str:
         what = "x: the ratio of two figures, too few for an interval."
     return (
         f"{what} Runs were measured at different times, so what changed on the host in between counts as a difference "
-        "too: the surest comparison is one campaign with both systems in it."
+        "too: the surest comparison is one campaign with both in it."
     )
 
 

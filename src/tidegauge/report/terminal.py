@@ -221,14 +221,15 @@ def load_words(result: MeasuredResult) -> str:
 
 def workload_words(workload: Workload) -> str:
     """What is sent by whom to whom; `report.sending` says how."""
+    several = len(workload.existing_topics) > 1
     if workload.existing_topics:
-        topics = f"existing topics {', '.join(workload.existing_topics)}"
+        topics = f"existing topic{'s' if several else ''} {', '.join(workload.existing_topics)}"
     else:
         topics = f"{plural(workload.topics, 'topic')} of {plural(workload.partitions, 'partition')}"
     kind = "" if workload.subscription_type is SubscriptionType.BY_PARTITION else f"{workload.subscription_type} "
     readers = f"{kind}{plural(workload.subscriptions, 'subscription')} of {plural(workload.consumers, 'consumer')}"
     if not workload.producers:
-        return f"{topics}, filled by others; each with {readers}."
+        return f"{topics[:1].upper()}{topics[1:]}, filled by others, {'each ' if several else ''}with {readers}."
     if not workload.subscriptions:
         readers = "nobody who reads"
     shape = (

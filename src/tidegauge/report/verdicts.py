@@ -270,7 +270,7 @@ def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequenc
         means = [(system, (known.value, at)) for (system, at), own in values.items() if (known := estimate(own))]
         question = _Question("", "", figure.title, figure.unit, figure.higher_is_better, ())
         ratios = [ratio for ratio in compared if ratio.name == figure.name]
-        parts = [f"{figure.title} over {many}: {_ranges(grouped(means), question, case)}"]
+        parts = [f"{figure.title} over {many}: {_ranges(grouped(means), question, case, len(at_points))}"]
         once = len(findings) == len({(finding.system, point_words(finding.point)) for finding in findings})
         parts.append(_over_points(ratios, len(at_points), case, once=once))
     there = {(finding.system, point_words(finding.point)) for finding in findings}
@@ -415,7 +415,7 @@ def _of_sweep(points: Sequence[Block], case: _Case) -> str:
     once = all(len(block.of(system)) == 1 for block in points for system in block.systems)
     sure = _over_points(ratios, len(points), case, once=once)
     over = f"{question.figure} over {plural(len(points), 'point')}"
-    parts = [f"{over}: {_ranges(figures, question, case)}", sure, *_doubts_over(each, case), damage]
+    parts = [f"{over}: {_ranges(figures, question, case, len(each))}", sure, *_doubts_over(each, case), damage]
     return _finished("; ".join(filter(None, parts)), case)
 
 
@@ -435,14 +435,17 @@ def _doubts_over(each: Sequence[tuple[Block, _Question]], case: _Case) -> list[s
     return [f"{what} at {of_all(number, len(each), 'point')}" for what, number in doubts.items()]
 
 
-def _ranges(figures: Mapping[str, Sequence[tuple[float, str]]], question: _Question, case: _Case) -> str:
-    """Of each system the lowest and the highest figure with their points: "Kafka 40 (n=2) to 60 msg/s (n=1)"."""
+def _ranges(figures: Mapping[str, Sequence[tuple[float, str]]], question: _Question, case: _Case, points: int) -> str:
+    """Of each system the lowest and the highest figure with their points: "Kafka 40 (n=2) to 60 msg/s (n=1)".
+
+    `points`: of how many points the sweep is.
+    """
     ranges = []
     for system, own in sorted(figures.items()):
         (low, at_low), (high, at_high) = min(own), max(own)
         lowest, highest = question.form(low), question.form(high)
         if lowest == highest and len(own) > 1:
-            ranges.append(f"{case.names.of(system)} {highest} {question.unit} at {plural(len(own), 'point')}")
+            ranges.append(f"{case.names.of(system)} {highest} {question.unit} at {of_all(len(own), points, 'point')}")
             continue
         first = f"{lowest} ({case.names.where(system, at_low)}) to " if at_low != at_high else ""
         last = f"{highest} {question.unit} ({case.names.where(system, at_high)})"

@@ -158,7 +158,7 @@
       hosts(state.trial.hosts);
     }
     if (run.status !== "running") {
-      byId("state").append(" ", element("a", "The report", { href: main.dataset.report }));
+      byId("state").append(". ", element("a", "The report", { href: main.dataset.report }));
     }
     return run.status === "running";
   };
