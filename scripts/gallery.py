@@ -121,7 +121,7 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Gallery</title>
 <style>
 body {{ font: 16px/1.5 sans-serif; margin: 1rem; background: #fefefe; color: #1a1a1b; }}
-.pictures {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(25rem, 1fr)); gap: 1rem; }}
+.pictures {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 48rem), 1fr)); gap: 1rem; }}
 figure {{ margin: 0; border: 1px solid #dfe1e5; }} img {{ width: 50%; }} figcaption {{ font-size: .8rem; }}
 iframe {{ width: 100%; height: 60rem; border: 1px solid #dfe1e5; }}
 </style></head><body><h1>Every kind of picture</h1>
