@@ -320,7 +320,7 @@ def test_a_worker_starved_of_cpu_makes_the_trial_invalid_and_is_named(
     result = judged(order, totals)
     assert result.validity is Validity.INVALID
     # On a busy machine others may be late, too, and are named beside it.
-    assert result.reasons[0].startswith(f"{OWN_LAG}: the own lag of load generator ")
+    assert result.reasons[0].startswith(f"{OWN_LAG}, not the system: the own lag of load generator ")
     assert "load generator 2 of 3" in result.reasons[0]
     assert_next_trial_runs(address, host, tmp_path, workers)
 
