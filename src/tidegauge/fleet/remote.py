@@ -256,8 +256,8 @@ class ManyHosts:
                 # What is here already without having been brought is the same file, which both see.
                 if log in self._brought or not log.exists():
                     self._brought.add(log)
-                    if text := started.host.read_end(log, _LOG_BYTES_MAX):
-                        self._own.write(log, text)
+                    # An empty one, too: a process that said nothing has a log all the same.
+                    self._own.write(log, started.host.read_end(log, _LOG_BYTES_MAX))
         return status
 
     def signal(self, name: str, signal_number: int) -> None:
