@@ -21,7 +21,7 @@ from rich.console import Console, RenderableType
 from tidegauge import store
 from tidegauge.comparison.across import compare_runs
 from tidegauge.comparison.differences import DisclosedRun
-from tidegauge.live.state import Follower
+from tidegauge.live.state import RunFollower
 from tidegauge.report import across
 from tidegauge.report.html.page import index_page, index_row, live_page, plots_of, report_page, system_places
 from tidegauge.report.plots.draw import png_file, svg_file
@@ -87,7 +87,7 @@ def _framed(title: str, page: str) -> str:
 
 def _live(run: StoredRun, directory: Path) -> str:
     """The live page as it is after the run's last second: it is told the state that it would ask for."""
-    state = json.dumps(Follower(run.path).state()).replace("</", "<\\/")
+    state = json.dumps(RunFollower(run.path).state()).replace("</", "<\\/")
     page = live_page(run.path.name, run.path.name)
     # The page's policy allows its own script alone, and a file may ask nobody.
     head, _, rest = page.partition('<meta http-equiv="Content-Security-Policy"')

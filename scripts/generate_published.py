@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tidegauge.campaign.read.parse import parse_campaign
-from tidegauge.published.examine import report, report_names
-from tidegauge.published.model import Claim, Report
+from tidegauge.published.examine import report_named, report_names
+from tidegauge.published.model import Claim, PublishedReport
 from tidegauge.systems import registry
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,7 +25,7 @@ def text() -> str:
         before
         + BEGIN
         + "\n"
-        + "\n".join(line for name in report_names() for line in _report(report(name)))
+        + "\n".join(line for name in report_names() for line in _report(report_named(name)))
         + END
         + (rest.split(END)[1])
     )
@@ -41,7 +41,7 @@ def examined() -> dict[str, list[tuple[str, tuple[str, ...]]]]:
     return found
 
 
-def _report(whole: Report) -> Iterator[str]:
+def _report(whole: PublishedReport) -> Iterator[str]:
     yield f"## {whole.title}\n"
     versions = ", ".join(f"{name} {version}" for name, version in whole.versions.items())
     yield f"{whole.hardware}. {versions}.\n"

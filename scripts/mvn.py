@@ -17,7 +17,7 @@ from jdk import find_or_fetch_jdk
 
 from tidegauge.distribution.java import JavaRuntime
 from tidegauge.distribution.maven import find_or_fetch_maven, jvm_options, repository_settings
-from tidegauge.distribution.resolve import unreached
+from tidegauge.distribution.resolve import explain_unreached
 from tidegauge.errors import TidegaugeError
 
 TOOLS = Path(__file__).resolve().parent.parent / ".tools"
@@ -47,7 +47,7 @@ def main() -> int:
             [str(maven), "--threads=2", "--strict-checksums", *repository_settings(Path(scratch)), *sys.argv[1:]],
             environment,
         )
-    missing = unreached("".join(tail)) if code else ""
+    missing = explain_unreached("".join(tail)) if code else ""
     if missing:
         print(
             f"\nThe worker could not be built: {missing}.\nCheck the network, or name a repository that can be reached "

@@ -18,7 +18,7 @@ from jdk import machine_jdk  # noqa: E402
 
 from tidegauge.distribution.cache import cache_directory  # noqa: E402
 from tidegauge.hosts.memory import memory_available  # noqa: E402
-from tidegauge.hosts.storage import existing  # noqa: E402
+from tidegauge.hosts.storage import nearest_existing  # noqa: E402
 from tidegauge.model.host import MemoryAvailable  # noqa: E402
 
 BUILD_MB = 1_200
@@ -62,7 +62,7 @@ def space_obstacles(variable: str, directory: Path) -> list[str]:
 
 def directory_obstacles(directory: Path, space_mb: int, remedy: str) -> list[str]:
     """Why files can't be written to a directory (it may not exist yet), or not be run there. Nothing is created."""
-    place = existing(directory)
+    place = nearest_existing(directory)
     if not place.is_dir():
         return [f"{directory} can't be created: {place} is no directory. {remedy}."]
     if os.statvfs(place).f_flag & os.ST_NOEXEC:

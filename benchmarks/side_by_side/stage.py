@@ -198,7 +198,7 @@ def peak_resident_bytes(pid: int) -> int:
 def order_for(stage: Stage, row: Row, topic: str) -> LoadOrder:
     """What Tidegauge's worker is given for a row."""
     kafka = row.system == "kafka"
-    system = registry.get("kafka")
+    system = registry.system_named("kafka")
     return LoadOrder(
         connection=stage.deployment.connection if kafka and stage.deployment else {},
         driver=row.system,
@@ -256,7 +256,7 @@ def open_stage(directory: Path, kafka: bool, version: str, report: Report) -> It
         if not kafka:
             yield Stage(host, logs, data, None, None, 0.0)
             return
-        system = registry.get("kafka")
+        system = registry.system_named("kafka")
         wanted = recipe(version or system.default_version)
         server = system.provision(wanted.version, report)
         root = Coordinate(GROUP, "kafka-tools", wanted.version)

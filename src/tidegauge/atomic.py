@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
-def beside(path: Path, shared: bool = False) -> Path:
+def new_path_beside(path: Path, shared: bool = False) -> Path:
     """Where the new file is written before it takes the place of `path`; only a kill leaves it there."""
     return path.with_name(f".{path.name}.{os.getpid()}.new" if shared else f".{path.name}.new")
 
@@ -25,11 +25,11 @@ def replacing(path: Path, durable: bool = False, shared: bool = False) -> Iterat
     Raises:
         OSError: `path` is as it was.
     """
-    new = beside(path, shared)
+    new = new_path_beside(path, shared)
     try:
         yield new
         if durable:
-            _sync(new)
+            _sync_to_disk(new)
         new.replace(path)
     finally:
         with suppress(OSError):
@@ -37,7 +37,7 @@ def replacing(path: Path, durable: bool = False, shared: bool = False) -> Iterat
     if durable:
         # So that the new name survives; not every file system can do it.
         with suppress(OSError):
-            _sync(path.parent)
+            _sync_to_disk(path.parent)
 
 
 def replace_file(path: Path, content: bytes, durable: bool = False, shared: bool = False) -> None:
@@ -46,7 +46,7 @@ def replace_file(path: Path, content: bytes, durable: bool = False, shared: bool
         new.write_bytes(content)
 
 
-def _sync(path: Path) -> None:
+def _sync_to_disk(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -110,24 +110,24 @@ def find_level(
     What was not reported is unknown, never a default: then the level is, too. It is a problem only where no value of
     what is unknown would give the level that was asked for.
     """
-    wanted = level_named(choice.level)
+    level_asked = level_named(choice.level)
     replicated, synced = weakest(replication), weakest(local)
     possible = [
         level for level in LEVELS if replicated in (None, level.replication_sync) and synced in (None, level.local_sync)
     ]
-    reasoning = tuple(grouped((part.scope, part.reason) for part in (*local, *replication)))
+    reasoning = tuple(grouped_clauses((part.scope, part.reason) for part in (*local, *replication)))
     culprits = [
-        *(_culprits(local, synced) if synced not in (None, wanted.local_sync) else ()),
-        *(_culprits(replication, replicated) if replicated not in (None, wanted.replication_sync) else ()),
+        *(_clauses_at_fault(local, synced) if synced not in (None, level_asked.local_sync) else ()),
+        *(_clauses_at_fault(replication, replicated) if replicated not in (None, level_asked.replication_sync) else ()),
     ]
     problems: tuple[str, ...] = ()
-    if wanted not in possible:
-        problems = (f"level {choice.level} was asked for, {_in_force(possible, wanted)}: {'; '.join(culprits)}",)
+    if level_asked not in possible:
+        problems = (f"level {choice.level} was asked for, {_in_force(possible, level_asked)}: {'; '.join(culprits)}",)
     elif form_problem:
         problems = (form_problem,)
     if len(possible) == 1:
         return LevelFinding(possible[0].number, reasoning, problems, caveats=tuple(caveats))
-    unknown = grouped((part.scope, part.reason) for part in (*local, *replication) if part.holds is None)
+    unknown = grouped_clauses((part.scope, part.reason) for part in (*local, *replication) if part.holds is None)
     return LevelFinding(None, reasoning, problems, undecided=tuple(unknown), caveats=tuple(caveats))
 
 
@@ -136,18 +136,18 @@ def no_level(*undecided: str) -> LevelFinding:
     return LevelFinding(None, (), (), undecided=undecided)
 
 
-def _culprits(parts: Sequence[Part], kept: bool | None) -> list[str]:
-    return grouped((part.scope, part.cause or part.reason) for part in parts if part.holds is kept)
+def _clauses_at_fault(parts: Sequence[Part], kept: bool | None) -> list[str]:
+    return grouped_clauses((part.scope, part.cause or part.reason) for part in parts if part.holds is kept)
 
 
-def _in_force(possible: Sequence[Level], wanted: Level) -> str:
+def _in_force(possible: Sequence[Level], level_asked: Level) -> str:
     """ "level 4 (less durable) is in force". Levels 2 and 3 are in no order: each survives what the other does not."""
     numbers = " or ".join(str(level.number) for level in possible)
     properties = [(level.replication_sync, level.local_sync) for level in possible]
-    asked = (wanted.replication_sync, wanted.local_sync)
-    if all(given <= wish for pair in properties for given, wish in zip(pair, asked, strict=True)):
+    asked = (level_asked.replication_sync, level_asked.local_sync)
+    if all(held <= wish for pair in properties for held, wish in zip(pair, asked, strict=True)):
         order = "less durable"
-    elif all(given >= wish for pair in properties for given, wish in zip(pair, asked, strict=True)):
+    elif all(held >= wish for pair in properties for held, wish in zip(pair, asked, strict=True)):
         order = "more durable"
     else:
         # Of several that are possible one may be in an order.
@@ -156,18 +156,18 @@ def _in_force(possible: Sequence[Level], wanted: Level) -> str:
     return f"level {numbers} ({order}) is in force"
 
 
-def grouped(said: Iterable[tuple[str, str]]) -> list[str]:
+def grouped_clauses(clauses: Iterable[tuple[str, str]]) -> list[str]:
     """Clauses with the scopes of which they are said: "topic a: ..."; of many that are alike "topic a and 9 more"."""
     scopes: dict[str, dict[str, None]] = {}
-    for scope, words in said:
-        scopes.setdefault(words, {})[scope] = None
-    return [f"{_named(list(own))}: {words}" for words, own in scopes.items()]
+    for scope, clause in clauses:
+        scopes.setdefault(clause, {})[scope] = None
+    return [f"{_scopes_in_words(list(of_clause))}: {clause}" for clause, of_clause in scopes.items()]
 
 
 _SCOPES_NAMED = 3
 
 
-def _named(scopes: Sequence[str]) -> str:
+def _scopes_in_words(scopes: Sequence[str]) -> str:
     return ", ".join(scopes) if len(scopes) <= _SCOPES_NAMED else f"{scopes[0]} and {len(scopes) - 1} more"
 
 
@@ -241,9 +241,9 @@ def setting_changes(before: Sequence[Setting], after: Sequence[Setting]) -> tupl
 def _settings_by_scope(settings: Sequence[Setting]) -> dict[str, dict[str, str]]:
     scopes: dict[str, dict[str, str]] = {}
     for setting in settings:
-        own = scopes.setdefault(setting.scope, {})
+        by_name = scopes.setdefault(setting.scope, {})
         if setting.name not in _OF_A_MOMENT and not setting.name.endswith(_COUNTED):
-            own[setting.name] = setting.value
+            by_name[setting.name] = setting.value
     return scopes
 
 
@@ -253,15 +253,15 @@ _CHANGES_NAMED = 8
 def changed_words(finding: LevelFinding) -> str:
     """Each setting that changed, with both values."""
     changes = (
-        (change.scope, f"{change.name} was {_reported(change.before)}, is {_reported(change.after)}")
+        (change.scope, f"{change.name} was {_value_reported(change.before)}, is {_value_reported(change.after)}")
         for change in finding.changes
     )
-    words = grouped(changes)
+    words = grouped_clauses(changes)
     more = [f"and {len(words) - _CHANGES_NAMED} more"] if len(words) > _CHANGES_NAMED else []
     return "; ".join([*words[:_CHANGES_NAMED], *more])
 
 
-def _reported(value: str) -> str:
+def _value_reported(value: str) -> str:
     return value or "not reported"
 
 
@@ -275,7 +275,7 @@ def changed_level(before: LevelFinding, after: LevelFinding, changes: Sequence[S
     changed = replace(before, changes=tuple(changes))
     if after.level == before.level:
         return changed
-    begin, end = (f"level {found.level}" if found.level else "unknown" for found in (before, after))
+    begin, end = (f"level {finding.level}" if finding.level else "unknown" for finding in (before, after))
     held = f"{begin} until then, {end} after"
     reasons = (f"settings changed while it was measured, {held}: {changed_words(changed)}",)
     return replace(changed, level=None, reasoning=(*reasons, *after.reasoning), undecided=(held,), attested="")
@@ -287,13 +287,13 @@ def describe_choice(choice: LevelChoice) -> str:
 
 
 def levels_found(results: Sequence[TrialResult]) -> dict[str, tuple[LevelChoice, LevelFinding]]:
-    """By system: what was asked and what was found; of several trials the first that has a problem, else the first."""
-    found: dict[str, tuple[LevelChoice, LevelFinding]] = {}
+    """Which level was asked and found, by system; of several trials the first that has a problem, else the first."""
+    by_system: dict[str, tuple[LevelChoice, LevelFinding]] = {}
     for result in results:
         name = result.spec.system
-        if name not in found or (as_asked(*found[name]) and not as_asked(result.spec.choice, result.level)):
-            found[name] = (result.spec.choice, result.level)
-    return dict(sorted(found.items()))
+        if name not in by_system or (as_asked(*by_system[name]) and not as_asked(result.spec.choice, result.level)):
+            by_system[name] = (result.spec.choice, result.level)
+    return dict(sorted(by_system.items()))
 
 
 def as_asked(choice: LevelChoice, finding: LevelFinding) -> bool:
@@ -342,7 +342,7 @@ class SyncCall:
 
 
 @dataclass(frozen=True)
-class Watch:
+class WatchedSyncs:
     """What was seen while the messages were sent.
 
     Attributes:
@@ -368,7 +368,7 @@ def copies_needed(level: int, nodes: int) -> int:
     return min(3, nodes) // 2 + 1 if level_named(level).replication_sync else 1
 
 
-def judge(level: int, nodes: Sequence[str], messages: Sequence[AckedMessage], watch: Watch) -> SyncFinding:
+def judge_syncs(level: int, nodes: Sequence[str], messages: Sequence[AckedMessage], watch: WatchedSyncs) -> SyncFinding:
     """Compare what was seen with what a level means.
 
     Args:
@@ -377,17 +377,17 @@ def judge(level: int, nodes: Sequence[str], messages: Sequence[AckedMessage], wa
     """
     needed = copies_needed(level, len(nodes))
     covered = [nodes_synced_for(message, watch.calls) for message in messages]
-    synced = _synced(messages, watch.calls, needed)
+    synced = _count_synced(messages, watch.calls, needed)
     calls = {node: dict(sorted(Counter(c.call for c in watch.calls if c.node == node).items())) for node in nodes}
     if watch.lost or not messages:
         why = f"the kernel lost {watch.lost} records" if watch.lost else "no message was sent"
         agreement, words = Agreement.UNKNOWN, f"inconclusive: {why}"
     else:
-        agreement = _agreement(level_named(level).local_sync, synced, len(messages))
-        words = _words(synced, len(messages), needed, len(nodes))
+        agreement = _agreement_of_syncs(level_named(level).local_sync, synced, len(messages))
+        words = _syncs_in_words(synced, len(messages), needed, len(nodes))
         if agreement is Agreement.MORE:
             words += f", more than level {level} asks for"
-        surely = synced if watch.at_longest is None else _synced(messages, watch.at_longest, needed)
+        surely = synced if watch.at_longest is None else _count_synced(messages, watch.at_longest, needed)
         if surely < synced:
             words += f"; of {synced - surely} the hosts' clocks leave it open"
     return SyncFinding(
@@ -396,12 +396,12 @@ def judge(level: int, nodes: Sequence[str], messages: Sequence[AckedMessage], wa
         messages=len(messages),
         synced=synced,
         nodes_needed=needed,
-        synced_by_node={node: sum(node in found for found in covered) for node in nodes},
+        synced_by_node={node: sum(node in synced_nodes for synced_nodes in covered) for node in nodes},
         calls_by_node=calls,
     )
 
 
-def _synced(messages: Sequence[AckedMessage], calls: Sequence[SyncCall], needed: int) -> int:
+def _count_synced(messages: Sequence[AckedMessage], calls: Sequence[SyncCall], needed: int) -> int:
     return sum(len(nodes_synced_for(message, calls)) >= needed for message in messages)
 
 
@@ -432,19 +432,19 @@ def disagreement(level: LevelFinding) -> str:
     )
 
 
-def _agreement(local_sync: bool, synced: int, messages: int) -> Agreement:
+def _agreement_of_syncs(local_sync: bool, synced: int, messages: int) -> Agreement:
     if local_sync:
         return Agreement.AGREES if synced == messages else Agreement.CONTRADICTS
     return Agreement.MORE if synced == messages else Agreement.AGREES
 
 
-def _words(synced: int, messages: int, needed: int, nodes: int) -> str:
+def _syncs_in_words(synced: int, messages: int, needed: int, nodes: int) -> str:
     where = f" on at least {needed} of {nodes} nodes" if needed > 1 else f" on one of {nodes} nodes or more"
     count = "each" if synced == messages else synced or "none"
     return f"{count} of {messages} acknowledgements came after an fsync{where if nodes > 1 else ''}"
 
 
-def evidence_of(watch: Watch, messages: Sequence[AckedMessage]) -> Mapping[str, object]:
+def evidence_of(watch: WatchedSyncs, messages: Sequence[AckedMessage]) -> Mapping[str, object]:
     """The evidence itself, for the run's files: each message with the nodes that synced for it, and each call."""
     return {
         "lost": watch.lost,

@@ -69,7 +69,7 @@ class AccessRefusedError(RunFailedError):
     """A system is there but refuses access: TLS, credentials or rights. Trying again does not help."""
 
 
-def nearest(value: str, allowed: list[str]) -> str:
+def did_you_mean(value: str, allowed: list[str]) -> str:
     """The allowed name closest to `value`, as a phrase to append (" (did you mean 'x'?)"), or ""."""
     # What is many times as long resembles nothing, and comparing it would take long.
     close = get_close_matches(value, allowed, n=1, cutoff=0.5) if len(value) <= _COMPARED_CHARS_MAX else ()
@@ -86,7 +86,7 @@ def printable(line: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same of a text of several lines. Pure."""
+    """A text of several lines, each made `printable`. Pure."""
     return "\n".join(map(printable, text.split("\n")))
 
 

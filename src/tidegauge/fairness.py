@@ -143,17 +143,17 @@ class Case:
     def number_fact(self, kind: str, name: str, otherwise: Fact, scale: float = 1.0) -> Fact:
         """A fact from a client's setting that is a number, in units of `scale`; `otherwise` if there is none."""
         text = self.client(kind, name)
-        value = number(text)
+        value = number_in(text)
         if value is None:
             return otherwise
         return Fact(value * scale, f"{name}={text}", name in self.chosen(kind))
 
 
-def number(text: str | None) -> float | None:
+def number_in(text: str | None) -> float | None:
     """The number that a setting begins with ("5000 for each queue"); None if it begins with none."""
-    words = (text or "").split()
+    parts = (text or "").split()
     try:
-        return float(words[0]) if words else None
+        return float(parts[0]) if parts else None
     except ValueError:
         return None
 
@@ -201,8 +201,8 @@ def sending_of(case: Case, facts: Mapping[Property, Fact], library: str = "") ->
     )
     in_flight = facts.get(Property.IN_FLIGHT, asked[Property.IN_FLIGHT]).value
     return Sending(
-        batch_bytes=_amount(size),
-        batch_delay_ms=_amount(delay),
+        batch_bytes=_amount_of_fact(size),
+        batch_delay_ms=_amount_of_fact(delay),
         compression=str(codec.value or "none"),
         in_flight_messages=in_flight if isinstance(in_flight, float | int) else case.workload.in_flight_messages(),
         instead=next((fact.words for fact in (size, delay) if fact.value is None and fact.words), ""),
@@ -212,7 +212,7 @@ def sending_of(case: Case, facts: Mapping[Property, Fact], library: str = "") ->
     )
 
 
-def _amount(fact: Fact) -> float | None:
+def _amount_of_fact(fact: Fact) -> float | None:
     return fact.value if isinstance(fact.value, float | int) else None
 
 
@@ -221,12 +221,12 @@ def engine_in_flight(case: Case, neutral: Mapping[Property, Fact]) -> Fact:
     return case.number_fact("engine", "in_flight_messages_max", neutral[Property.IN_FLIGHT])
 
 
-def lower(first: Fact, *others: Fact) -> Fact:
-    """Of several bounds the one that acts."""
+def strictest_bound(first: Fact, *others: Fact) -> Fact:
+    """The bound that acts, of several: the lowest."""
     return min((first, *others), key=lambda fact: fact.value if isinstance(fact.value, float | int) else math.inf)
 
 
-def shown(pairs: Iterable[tuple[str, str]]) -> str:
+def settings_in_words(pairs: Iterable[tuple[str, str]]) -> str:
     """Settings as "name=value, name=value"."""
     return ", ".join(f"{name}={value}" for name, value in pairs)
 
@@ -252,14 +252,14 @@ def normal_settings(settings: Mapping[tuple[str, str, str], str]) -> dict[tuple[
 
     Of several nodes all values.
     """
-    found: dict[tuple[str, str, str], set[str]] = {}
+    values_by_key: dict[tuple[str, str, str], set[str]] = {}
     for (kind, scope, name), value in settings.items():
         if name in _OF_EACH_TRIAL or name.endswith(_COUNTED):
             continue
         place = _NUMBERED.sub(r"\1", _OWN_TOPIC.sub("", _ADDRESS.sub("", scope)).strip()).strip()
         plain = _BARE_PORT.sub("PORT", value) if _A_PORT.search(name) else without_places(value)
-        found.setdefault((kind, place, name), set()).add(plain)
-    return {key: ", ".join(sorted(values)) for key, values in sorted(found.items())}
+        values_by_key.setdefault((kind, place, name), set()).add(plain)
+    return {key: ", ".join(sorted(values)) for key, values in sorted(values_by_key.items())}
 
 
 def without_places(value: str) -> str:
@@ -413,7 +413,7 @@ OWN_CLIENT_SETTINGS, OWN_SERVER_SETTINGS = "own-client-settings", "own-server-se
 
 
 @dataclass(frozen=True)
-class Contender:
+class ComparedSystem:
     """One system of a comparison, ready to be compared with the others.
 
     Attributes:
@@ -428,38 +428,38 @@ class Contender:
     server_settings: Mapping[str, str] = field(default_factory=dict)
 
 
-def check(contenders: Sequence[Contender], stage: Stage) -> tuple[Tilt, ...]:
+def check_fairness(contenders: Sequence[ComparedSystem], stage: Stage) -> tuple[Tilt, ...]:
     """Everything that puts these systems on unequal terms, what blocks first.
 
     Where nothing is compared (one system) or all systems have the same hazard, nothing is tilted: that is advice.
     """
-    found = [tilt for name, rule in RULES.items() for tilt in _compared(name, rule, contenders)]
-    found += [tilt for contender in contenders for tilt in _hazards(contender, contenders)]
+    tilts = [tilt for name, rule in RULES.items() for tilt in _tilts_by_property(name, rule, contenders)]
+    tilts += [tilt for contender in contenders for tilt in _tilts_by_hazards(contender, contenders)]
     if stage is Stage.WANTED:
-        found += _own_settings(contenders)
-    staged = [replace(tilt, stage=stage) for tilt in found]
+        tilts += _tilts_by_own_settings(contenders)
+    staged = [replace(tilt, stage=stage) for tilt in tilts]
     return tuple(sorted(staged, key=lambda tilt: tilt.severity is Severity.ADVICE))
 
 
-def _compared(name: Property, rule: Rule, contenders: Sequence[Contender]) -> list[Tilt]:
-    known = [(contender.label, contender.facts[name]) for contender in contenders if name in contender.facts]
-    having = [(label, fact) for label, fact in known if fact.value is not None]
-    if len(known) < 2:
+def _tilts_by_property(name: Property, rule: Rule, contenders: Sequence[ComparedSystem]) -> list[Tilt]:
+    labelled = [(contender.label, contender.facts[name]) for contender in contenders if name in contender.facts]
+    having = [(label, fact) for label, fact in labelled if fact.value is not None]
+    if len(labelled) < 2:
         return []
     tilts = []
-    for label, fact in known:
+    for label, fact in labelled:
         if rule.absent and having and fact.value is None:
-            absent = _tilt(name, rule, Severity.ADVICE, (label,), f"{label} {rule.absent} ({fact.words})")
+            absent = _tilt_by_rule(name, rule, Severity.ADVICE, (label,), f"{label} {rule.absent} ({fact.words})")
             tilts.append(replace(absent, remedy="nothing to set: know it when comparing"))
-    if not _alike([fact.value for _, fact in having], rule.ratio_max):
+    if not _are_values_alike([fact.value for _, fact in having], rule.ratio_max):
         values = ", ".join(f"{label} {fact.words}" for label, fact in having)
         mild = rule.advice_only or (rule.only_if_chosen and not any(fact.chosen for _, fact in having))
         severity = Severity.ADVICE if mild else Severity.UNEQUAL
-        tilts.append(_tilt(name, rule, severity, tuple(label for label, _ in having), values))
+        tilts.append(_tilt_by_rule(name, rule, severity, tuple(label for label, _ in having), values))
     return tilts
 
 
-def _alike(values: Sequence[float | str | None], ratio_max: float) -> bool:
+def _are_values_alike(values: Sequence[float | str | None], ratio_max: float) -> bool:
     numbers = [value for value in values if isinstance(value, float | int)]
     if len(numbers) < len(values):
         return len(set(values)) <= 1
@@ -468,28 +468,28 @@ def _alike(values: Sequence[float | str | None], ratio_max: float) -> bool:
     return min(numbers) > 0 and max(numbers) / min(numbers) <= ratio_max
 
 
-def _tilt(name: str, rule: Rule, severity: Severity, systems: tuple[str, ...], what: str) -> Tilt:
+def _tilt_by_rule(name: str, rule: Rule, severity: Severity, systems: tuple[str, ...], what: str) -> Tilt:
     return Tilt(name, severity, Stage.WANTED, systems, what, rule.why, rule.amount, rule.source, rule.remedy)
 
 
-def _hazards(contender: Contender, contenders: Sequence[Contender]) -> list[Tilt]:
+def _tilts_by_hazards(contender: ComparedSystem, contenders: Sequence[ComparedSystem]) -> list[Tilt]:
     tilts = []
     for hazard in contender.hazards:
         shared = all(hazard in other.hazards for other in contenders)
         if not shared:
-            tilts.append(_of(contender, hazard))
+            tilts.append(_tilt_of_hazard(contender, hazard))
         elif hazard.severity is not Severity.ADVICE:
-            tilts.append(_of(contender, replace(hazard, severity=Severity.ADVICE)))
+            tilts.append(_tilt_of_hazard(contender, replace(hazard, severity=Severity.ADVICE)))
     return tilts
 
 
-def _of(contender: Contender, hazard: Hazard) -> Tilt:
+def _tilt_of_hazard(contender: ComparedSystem, hazard: Hazard) -> Tilt:
     """A hazard as one of this system."""
     fields = {**vars(hazard), "what": f"{contender.label} {hazard.what}"}
     return Tilt(**fields, stage=Stage.WANTED, systems=(contender.label,))
 
 
-def _own_settings(contenders: Sequence[Contender]) -> list[Tilt]:
+def _tilts_by_own_settings(contenders: Sequence[ComparedSystem]) -> list[Tilt]:
     """Settings given to one system of which nobody can say here what they do to the comparison."""
     clients = [contender.client_settings for contender in contenders]
     severity = Severity.ADVICE if all(clients) else Severity.UNEQUAL
@@ -499,20 +499,22 @@ def _own_settings(contenders: Sequence[Contender]) -> list[Tilt]:
         others = "the others' were not" if sum(map(bool, clients)) == 1 else "and not all of the others'"
     servers = [contender.server_settings for contender in contenders]
     return [
-        *_tuned(contenders, clients, OWN_CLIENT_SETTINGS, severity, f"its clients were tuned, {others}"),
-        *_tuned(contenders, servers, OWN_SERVER_SETTINGS, Severity.ADVICE, "its servers were tuned by hand"),
+        *_tilts_by_tuning(contenders, clients, OWN_CLIENT_SETTINGS, severity, f"its clients were tuned, {others}"),
+        *_tilts_by_tuning(contenders, servers, OWN_SERVER_SETTINGS, Severity.ADVICE, "its servers were tuned by hand"),
     ]
 
 
-def _tuned(
-    contenders: Sequence[Contender], settings: Sequence[Mapping[str, str]], rule: str, severity: Severity, why: str
+def _tilts_by_tuning(
+    contenders: Sequence[ComparedSystem], settings: Sequence[Mapping[str, str]], rule: str, severity: Severity, why: str
 ) -> list[Tilt]:
-    """Of each system with such settings of its own, where they are not the same for all."""
-    if all(own == settings[0] for own in settings):
+    """A tilt for each system with such settings of its own, where they are not the same for all."""
+    if all(tuned == settings[0] for tuned in settings):
         return []
     remedy = "remove them, tune every system, or use the workload's neutral keys"
     return [
-        _of(contender, Hazard(rule, shown(own.items()), why, NO_FIGURE, BY_DEFINITION, remedy, severity))
-        for contender, own in zip(contenders, settings, strict=True)
-        if own
+        _tilt_of_hazard(
+            contender, Hazard(rule, settings_in_words(tuned.items()), why, NO_FIGURE, BY_DEFINITION, remedy, severity)
+        )
+        for contender, tuned in zip(contenders, settings, strict=True)
+        if tuned
     ]

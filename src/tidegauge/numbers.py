@@ -102,7 +102,7 @@ def of_all(number: int, total: int, word: str) -> str:
     return whole.get(total, f"all {plural(total, word)}")
 
 
-def listed(words: Sequence[str]) -> str:
+def join_with_and(words: Sequence[str]) -> str:
     """ "a, b and c"."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 

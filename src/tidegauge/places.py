@@ -8,7 +8,7 @@ from pathlib import Path
 from tidegauge.errors import UserError
 
 
-def expanded(place: str | Path) -> Path:
+def expand_path(place: str | Path) -> Path:
     """A path with the home directory in the place of `~` or `~user`.
 
     Raises `UserError` if nobody has that name here, and for what can be no path at all.
@@ -19,11 +19,11 @@ def expanded(place: str | Path) -> Path:
         raise UserError(
             f"{place}: the home directory of '{Path(place).parts[0]}' is not known here.", "Write the path out."
         ) from error
-    check(path)
+    check_path(path)
     return path
 
 
-def check(path: Path) -> None:
+def check_path(path: Path) -> None:
     """Raise `UserError` for what can be the path of nothing: with a name too long, or a character that none may have.
 
     That there is nothing, or that nobody may look, is no matter here.
@@ -33,12 +33,14 @@ def check(path: Path) -> None:
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return
     except ValueError as error:
-        raise UserError(f"{_short(path)}: no path has such characters.", "Check the path.") from error
+        raise UserError(f"{_shortened_path(path)}: no path has such characters.", "Check the path.") from error
     except OSError as error:
-        raise UserError(f"{_short(path)}: no such path can be: {error.strerror}.", "Check the path.") from error
+        raise UserError(
+            f"{_shortened_path(path)}: no such path can be: {error.strerror}.", "Check the path."
+        ) from error
 
 
-def _short(path: Path) -> str:
+def _shortened_path(path: Path) -> str:
     text = str(path)
     return text if len(text) <= 120 else f"{text[:80]}... ({len(text):,} characters)"
 

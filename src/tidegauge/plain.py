@@ -36,7 +36,7 @@ def plain(value: object) -> Any:
         return {str(key): plain(content) for key, content in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(content) for content in value]
-    return _scalar(value)
+    return _plain_scalar(value)
 
 
 def _is_histogram(value: object) -> bool:
@@ -46,11 +46,11 @@ def _is_histogram(value: object) -> bool:
     return isinstance(value, bytes)
 
 
-def _scalar(value: object) -> str | bool | int | float | None:
+def _plain_scalar(value: object) -> str | bool | int | float | None:
     if isinstance(value, Enum):
-        return _scalar(value.value)
+        return _plain_scalar(value.value)
     if isinstance(value, np.generic):
-        return _scalar(value.item())
+        return _plain_scalar(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return json.dumps(value)
     return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
@@ -99,20 +99,20 @@ def json_parts(value: Any) -> Parts | None:
 
 def flatten(value: Any, parts: Callable[[Any], Parts | None] = json_parts, path: str = "") -> Iterator[tuple[str, Any]]:
     """All values that have no parts, by their paths: "workload.partitions", "experiments[1].rate"."""
-    found = parts(value)
-    if found is None:
+    children = parts(value)
+    if children is None:
         yield path, value
-    for name, part in found or ():
+    for name, part in children or ():
         dot = "." if path and not name.startswith("[") else ""
         yield from flatten(part, parts, f"{path}{dot}{name}")
 
 
 def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     """The values of each key, all in the order in which they come."""
-    found: dict[K, list[V]] = {}
+    groups: dict[K, list[V]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def differing(sides: Sequence[Mapping[str, str]], missing: str) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -25,11 +25,11 @@ _KINDS = {
 def open_regular(path: Path, bytes_max: int) -> BinaryIO:
     """A regular file, open to be read. Raises `OSError`, also for what is none or has more than so many bytes."""
     # Before it is opened: that alone can do something to a device.
-    _check(path.lstat(), bytes_max)
+    _check_regular(path.lstat(), bytes_max)
     # It may have been replaced by now: a FIFO must not be waited for, and a link not be followed.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        _check(os.fstat(descriptor), bytes_max)
+        _check_regular(os.fstat(descriptor), bytes_max)
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
@@ -53,7 +53,7 @@ def is_regular(path: Path) -> bool:
         return False
 
 
-def _check(status: os.stat_result, bytes_max: int) -> None:
+def _check_regular(status: os.stat_result, bytes_max: int) -> None:
     if not stat.S_ISREG(status.st_mode):
         kind = _KINDS.get(stat.S_IFMT(status.st_mode), "of an unknown kind")
         raise OSError(errno.EINVAL, f"no regular file but {kind}")

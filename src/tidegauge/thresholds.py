@@ -29,11 +29,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tidegauge.errors import nearest
+from tidegauge.errors import did_you_mean
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, family
 from tidegauge.numbers import of_all, plural, rounded
-from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FindingFigure, Kind, known_names
+from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, Figure, FigureKind, FindingFigure, known_names
 from tidegauge.statistics.intervals import BLOCKS_MIN, Interval, by_block, figure_interval, geometric_mean, paired_ratio
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
@@ -78,12 +78,12 @@ class Threshold:
         return bool(self.above)
 
 
-def is_system(wanted: str, label: str) -> bool:
+def is_system(name: str, label: str) -> bool:
     """Whether a system is meant: "kafka" means every version, "kafka@4.3.1" that one."""
-    return wanted in ("", label, family(label))
+    return name in ("", label, family(label))
 
 
-class Outcome(StrEnum):
+class ThresholdOutcome(StrEnum):
     """MET, MISSED, or INCONCLUSIVE: the interval holds the limit, or there is no figure."""
 
     MET = "met"
@@ -107,7 +107,7 @@ class Ruling:
     experiment: str
     subject: str
     where: str
-    outcome: Outcome
+    outcome: ThresholdOutcome
     value: float | None
     interval: Interval | None
     blocks: int
@@ -137,11 +137,11 @@ class Known:
     point: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
-def parse_threshold(text: object, known: Known | None = None) -> Threshold:
+def parse_threshold(text: object, allowed: Known | None = None) -> Threshold:
     """A threshold from its text.
 
     Args:
-        known: what the campaign has; None where that was checked before.
+        allowed: what the campaign has; None where that was checked before.
 
     Raises:
         ValueError: what is wrong with it, with the nearest name that would do.
@@ -154,52 +154,52 @@ def parse_threshold(text: object, known: Known | None = None) -> Threshold:
         above, below, rest = ratio["above"], ratio["below"], rest[ratio.end() :]
     elif rest.startswith("ratio"):
         raise ValueError(f"'{text}': a ratio is written ratio(SYSTEM, SYSTEM).FIGURE OPERATOR NUMBER")
-    wanted = _WANTED.match(rest)
-    if wanted is None:
+    clause = _WANTED.match(rest)
+    if clause is None:
         raise ValueError(f"'{text}': must be {FORM}, {EXAMPLES}")
-    figure, sign = _figure(wanted["figure"], bool(above)), _operator(wanted["operator"], wanted["figure"])
-    scope = _scope(rest[wanted.end() :], text)
-    made = Threshold(
+    figure, sign = _parse_figure(clause["figure"], bool(above)), _parse_operator(clause["operator"], clause["figure"])
+    scope = _parse_scope(rest[clause.end() :], text)
+    threshold = Threshold(
         text=" ".join(text.split()),
         figure=figure,
         operator=sign,
-        limit=_limit(wanted["limit"]),
+        limit=_parse_limit(clause["limit"]),
         above=above,
         below=below,
         experiment=scope.get("in", ""),
         system=scope.get("of", ""),
-        point=_point(scope.get("at", "")),
+        point=_parse_point(scope.get("at", "")),
     )
-    if made.limit < 0 or (made.limit == 0 and sign == "<"):
+    if threshold.limit < 0 or (threshold.limit == 0 and sign == "<"):
         raise ValueError(f"'{text}': no figure is below 0, so this is the same whatever is measured")
-    if made.is_ratio and made.system:
-        raise ValueError(f"'{text}': a ratio names its two systems already, so 'of {made.system}' has no meaning")
-    if known is not None:
-        _check(made, known)
-    return made
+    if threshold.is_ratio and threshold.system:
+        raise ValueError(f"'{text}': a ratio names its two systems already, so 'of {threshold.system}' has no meaning")
+    if allowed is not None:
+        _check_names(threshold, allowed)
+    return threshold
 
 
-def _figure(name: str, ratio: bool) -> str:
+def _parse_figure(name: str, ratio: bool) -> str:
     names = known_names()
     if name not in names:
         # "p99" is short for one of many, of which the first is the one that reports lead with.
         longer = next((f" (did you mean '{each}'?)" for each in names if name.lower() in each.split("_")), "")
-        raise ValueError(f"unknown figure '{name}'{nearest(name, names) or longer}; known: {', '.join(names)}")
-    if ratio and name in FIGURES and FIGURES[name].kind is Kind.COUNTED:
+        raise ValueError(f"unknown figure '{name}'{did_you_mean(name, names) or longer}; known: {', '.join(names)}")
+    if ratio and name in FIGURES and FIGURES[name].kind is FigureKind.COUNTED:
         raise ValueError(f"'{name}' is a count, often 0, so a ratio of it says nothing; ask it of each system")
     return name
 
 
-def _operator(sign: str, name: str) -> str:
+def _parse_operator(sign: str, name: str) -> str:
     if sign not in OPERATORS:
         raise ValueError(f"'{sign}' is no comparison; there are {', '.join(sorted(OPERATORS))}")
-    counted = name in FIGURES and FIGURES[name].kind is Kind.COUNTED
+    counted = name in FIGURES and FIGURES[name].kind is FigureKind.COUNTED
     if sign in ("==", "!=") and not counted:
         raise ValueError(f"'{name}' is measured and never exactly equal to anything: use <, <=, > or >=")
     return sign
 
 
-def _limit(text: str) -> float:
+def _parse_limit(text: str) -> float:
     try:
         # Python takes an underscore between digits, which nobody means.
         limit = math.nan if "_" in text else float(text)
@@ -210,48 +210,48 @@ def _limit(text: str) -> float:
     return limit
 
 
-def _scope(rest: str, text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _parse_scope(rest: str, text: str) -> dict[str, str]:
+    by_word: dict[str, str] = {}
     while rest:
         part = _SCOPE.match(rest)
         if part is None or part["word"] not in ("in", "of", "at"):
             raise ValueError(f"'{text}': '{rest}' is not understood; only 'in EXPERIMENT', 'of SYSTEM', 'at KEY=VALUE'")
         word, value = part["word"], part["value"]
-        if word in found and word != "at":
+        if word in by_word and word != "at":
             raise ValueError(f"'{text}': '{word}' is given twice; write a threshold for each")
-        found[word] = f"{found[word]},{value}" if word in found else value
+        by_word[word] = f"{by_word[word]},{value}" if word in by_word else value
         rest = rest[part.end() :]
-    return found
+    return by_word
 
 
-def _point(text: str) -> dict[str, str]:
-    found = {}
+def _parse_point(text: str) -> dict[str, str]:
+    point = {}
     while text:
         part = _AT.match(text)
         if part is None:
             raise ValueError(f"'at {text}': a point of a sweep is written KEY=VALUE, such as partitions=100")
-        found[part["key"]] = part["value"].strip('"')
+        point[part["key"]] = part["value"].strip('"')
         text = text[part.end() :]
-    return found
+    return point
 
 
-def _check(made: Threshold, known: Known) -> None:
-    if made.experiment and made.experiment not in known.experiments:
-        raise ValueError(_absent("experiment", made.experiment, known.experiments))
-    names = sorted({*known.systems, *map(family, known.systems)})
-    for system in filter(None, (made.system, made.above, made.below)):
-        if not any(is_system(system, label) for label in known.systems):
-            raise ValueError(_absent("system", system, names))
-    for key, value in made.point.items():
-        if key not in known.point:
-            raise ValueError(_absent("swept key", key, known.point))
-        if value not in known.point[key]:
-            raise ValueError(_absent(f"value of {key}", value, known.point[key]))
+def _check_names(threshold: Threshold, allowed: Known) -> None:
+    if threshold.experiment and threshold.experiment not in allowed.experiments:
+        raise ValueError(_no_such_name("experiment", threshold.experiment, allowed.experiments))
+    names = sorted({*allowed.systems, *map(family, allowed.systems)})
+    for system in filter(None, (threshold.system, threshold.above, threshold.below)):
+        if not any(is_system(system, label) for label in allowed.systems):
+            raise ValueError(_no_such_name("system", system, names))
+    for key, value in threshold.point.items():
+        if key not in allowed.point:
+            raise ValueError(_no_such_name("swept key", key, allowed.point))
+        if value not in allowed.point[key]:
+            raise ValueError(_no_such_name(f"value of {key}", value, allowed.point[key]))
 
 
-def _absent(what: str, name: str, there_are: Collection[str]) -> str:
+def _no_such_name(kind: str, name: str, there_are: Collection[str]) -> str:
     listed = ", ".join(there_are) or "none"
-    return f"the campaign has no {what} '{name}'{nearest(name, [*there_are])}; it has {listed}"
+    return f"the campaign has no {kind} '{name}'{did_you_mean(name, [*there_are])}; it has {listed}"
 
 
 ByBlock = Mapping[int, float]
@@ -281,24 +281,24 @@ class Asked:
         return sorted({result.spec.system for result in self.results} | {finding.system for finding in self.findings})
 
 
-def rule(thresholds: Sequence[Threshold], asked: Sequence[Asked]) -> tuple[Ruling, ...]:
+def rule_on_thresholds(thresholds: Sequence[Threshold], asked: Sequence[Asked]) -> tuple[Ruling, ...]:
     """Every threshold, wherever it applies; at least one ruling for each."""
-    found: list[Ruling] = []
+    rulings: list[Ruling] = []
     for threshold in thresholds:
-        own = [
+        of_threshold = [
             ruling
             for experiment in asked
-            if _concerns(threshold, experiment)
-            for ruling in _rule(threshold, experiment)
+            if _threshold_concerns(threshold, experiment)
+            for ruling in _rule_on_experiment(threshold, experiment)
         ]
         nowhere = "nothing that this threshold applies to has a result"
-        found += own or [
-            Ruling(threshold.text, threshold.experiment, "", "", Outcome.INCONCLUSIVE, None, None, 0, nowhere)
+        rulings += of_threshold or [
+            Ruling(threshold.text, threshold.experiment, "", "", ThresholdOutcome.INCONCLUSIVE, None, None, 0, nowhere)
         ]
-    return tuple(found)
+    return tuple(rulings)
 
 
-def _concerns(threshold: Threshold, asked: Asked) -> bool:
+def _threshold_concerns(threshold: Threshold, asked: Asked) -> bool:
     elsewhere = any(asked.point.get(key) != at for key, at in threshold.point.items())
     if elsewhere or threshold.experiment not in ("", asked.experiment):
         return False
@@ -308,7 +308,7 @@ def _concerns(threshold: Threshold, asked: Asked) -> bool:
     return bool(asked.results) and not hidden
 
 
-def _rule(threshold: Threshold, asked: Asked) -> list[Ruling]:
+def _rule_on_experiment(threshold: Threshold, asked: Asked) -> list[Ruling]:
     if threshold.is_ratio:
         pairs = [
             (above, below)
@@ -316,30 +316,34 @@ def _rule(threshold: Threshold, asked: Asked) -> list[Ruling]:
             for below in asked.systems
             if above != below and is_system(threshold.above, above) and is_system(threshold.below, below)
         ]
-        return [_ratio(threshold, asked, above, below) for above, below in pairs]
-    return [_single(threshold, asked, system) for system in asked.systems if is_system(threshold.system, system)]
+        return [_ruling_on_ratio(threshold, asked, above, below) for above, below in pairs]
+    return [
+        _ruling_on_system(threshold, asked, system) for system in asked.systems if is_system(threshold.system, system)
+    ]
 
 
-def _single(threshold: Threshold, asked: Asked, system: str) -> Ruling:
+def _ruling_on_system(threshold: Threshold, asked: Asked, system: str) -> Ruling:
     figure = FIGURES.get(threshold.figure)
-    if figure is not None and figure.kind is Kind.COUNTED:
-        return _counted(threshold, asked, system, figure)
-    own = _values(threshold, asked, system)
-    return _ruling(threshold, asked, system, own, figure_interval([*own.values.values()], resolution=own.resolution))
+    if figure is not None and figure.kind is FigureKind.COUNTED:
+        return _ruling_on_counts(threshold, asked, system, figure)
+    figures = _figures_of_system(threshold, asked, system)
+    return _ruling_on_blocks(
+        threshold, asked, system, figures, figure_interval([*figures.values.values()], resolution=figures.resolution)
+    )
 
 
-def _ratio(threshold: Threshold, asked: Asked, above: str, below: str) -> Ruling:
-    first, second = _values(threshold, asked, above), _values(threshold, asked, below)
+def _ruling_on_ratio(threshold: Threshold, asked: Asked, above: str, below: str) -> Ruling:
+    first, second = _figures_of_system(threshold, asked, above), _figures_of_system(threshold, asked, below)
     common = sorted(first.values.keys() & second.values.keys())
     ratios = {block: first.values[block] / second.values[block] for block in common if second.values[block] > 0}
     resolution = max(first.resolution, second.resolution)
     interval = paired_ratio(first.values, second.values, resolution=resolution)
-    both = _Own(ratios, first.kind, max(first.without, second.without), resolution)
-    return _ruling(threshold, asked, f"{above} over {below}", both, interval)
+    both = _SystemFigures(ratios, first.kind, max(first.without, second.without), resolution)
+    return _ruling_on_blocks(threshold, asked, f"{above} over {below}", both, interval)
 
 
 @dataclass(frozen=True)
-class _Own:
+class _SystemFigures:
     """A system's figure by block, what kind it is, how many blocks have an answer `without` it, how fine it is."""
 
     values: ByBlock
@@ -348,42 +352,42 @@ class _Own:
     resolution: float = 0.0
 
 
-def _values(threshold: Threshold, asked: Asked, system: str) -> _Own:
+def _figures_of_system(threshold: Threshold, asked: Asked, system: str) -> _SystemFigures:
     if threshold.figure in FINDING_FIGURES:
         figure = FINDING_FIGURES[threshold.figure]
         decided = [finding for finding in asked.findings if finding.system == system and finding.decided]
         values = by_block(decided, figure.of)
         without = len({finding.block for finding in decided} - values.keys())
-        return _Own(values, figure, without, figure.resolution_in(decided))
+        return _SystemFigures(values, figure, without, figure.resolution_in(decided))
     usable = [
         result for result in asked.results if result.spec.system == system and result.validity is not Validity.INVALID
     ]
     measured = FIGURES[threshold.figure]
     values = by_block(usable, measured.of)
-    return _Own(values, measured, len({result.spec.block for result in usable} - values.keys()))
+    return _SystemFigures(values, measured, len({result.spec.block for result in usable} - values.keys()))
 
 
-def _counted(threshold: Threshold, asked: Asked, system: str, figure: Figure) -> Ruling:
-    """Of every trial. One that doesn't know it leaves it open, unless another misses."""
+def _ruling_on_counts(threshold: Threshold, asked: Asked, system: str, figure: Figure) -> Ruling:
+    """The ruling on every trial's count. One that doesn't know it leaves it open, unless another misses."""
     values = [figure.of(result) for result in asked.results if result.spec.system == system]
-    known = [value for value in values if value is not None]
-    missing = [value for value in known if not threshold.holds(value)]
-    worst = _worst(threshold, missing or known)
-    open_ = len(known) < len(values) or not values
-    outcome = Outcome.MISSED if missing else Outcome.INCONCLUSIVE if open_ else Outcome.MET
+    counts = [value for value in values if value is not None]
+    missing = [value for value in counts if not threshold.holds(value)]
+    worst = _worst_value(threshold, missing or counts)
+    open_ = len(counts) < len(values) or not values
+    outcome = ThresholdOutcome.MISSED if missing else ThresholdOutcome.INCONCLUSIVE if open_ else ThresholdOutcome.MET
     trials = plural(len(values), "trial")
     seen, several = f"{rounded(worst or 0.0)} {figure.title}", len(values) > 1
     if missing:
         why = f"{seen} in the worst of {trials}" if several else seen
     elif open_:
-        why = f"{figure.title}: not known for {of_all(len(values) - len(known), len(values), 'trial')}"
+        why = f"{figure.title}: not known for {of_all(len(values) - len(counts), len(values), 'trial')}"
     else:
         most = " at least" if threshold.operator in (">", ">=") else " at most"
         why = f"{seen}{most if several else ''}, {trials}"
     return Ruling(threshold.text, asked.experiment, system, asked.where, outcome, worst, None, len(values), why)
 
 
-def _worst(threshold: Threshold, values: Sequence[float]) -> float | None:
+def _worst_value(threshold: Threshold, values: Sequence[float]) -> float | None:
     """The value that is furthest from what is asked, or nearest to missing it; None without any."""
     if threshold.operator in (">", ">="):
         return min(values, default=None)
@@ -392,34 +396,38 @@ def _worst(threshold: Threshold, values: Sequence[float]) -> float | None:
     return max(values, default=None)
 
 
-def _ruling(threshold: Threshold, asked: Asked, subject: str, own: _Own, interval: Interval | None) -> Ruling:
-    """Of a measured figure, or of a ratio of one."""
-    kind, values = own.kind, list(own.values.values())
+def _ruling_on_blocks(
+    threshold: Threshold, asked: Asked, subject: str, figures: _SystemFigures, interval: Interval | None
+) -> Ruling:
+    """The ruling on a measured figure, or on a ratio of one."""
+    kind, values = figures.kind, list(figures.values.values())
     where = (threshold.text, asked.experiment, subject, asked.where)
     if not values:
         why = f"there is no {kind.title}: no usable trial has one"
-        return Ruling(*where, Outcome.INCONCLUSIVE, None, None, 0, why)
+        return Ruling(*where, ThresholdOutcome.INCONCLUSIVE, None, None, 0, why)
     interval = interval if len(values) >= BLOCKS_MIN else None
-    step = 1 + own.resolution
+    step = 1 + figures.resolution
     seen = (
         [interval.low, interval.high] if interval else [end for value in values for end in (value / step, value * step)]
     )
     holds = [threshold.holds(end) for end in seen]
-    outcome = Outcome.MET if all(holds) else Outcome.INCONCLUSIVE if any(holds) else Outcome.MISSED
+    outcome = (
+        ThresholdOutcome.MET if all(holds) else ThresholdOutcome.INCONCLUSIVE if any(holds) else ThresholdOutcome.MISSED
+    )
     value = geometric_mean(values)
     unit = "x" if threshold.is_ratio else f" {kind.unit}"
     around = f" [{rounded(interval.low)}, {rounded(interval.high)}]" if interval else ""
     why = f"{kind.title} {rounded(value)}{unit}{around}, {plural(len(values), 'block')}"
-    if outcome is Outcome.INCONCLUSIVE:
+    if outcome is ThresholdOutcome.INCONCLUSIVE:
         near = len({threshold.holds(value) for value in values}) == 1
         why += ", and the limit lies between" if interval else NEAR if near else ", which differ on it"
     systems = subject.split(" over ")
     if any(result.validity is Validity.DOUBTFUL for result in asked.results if result.spec.system in systems):
         why += " (DOUBTFUL)"
-    if own.without:
+    if figures.without:
         # What never came so far has no figure (a backlog never drained): the others can't meet a threshold for it.
-        outcome = Outcome.INCONCLUSIVE if outcome is Outcome.MET else outcome
-        why += f"; {plural(own.without, 'block')} {'has' if own.without == 1 else 'have'} no {kind.title}"
+        outcome = ThresholdOutcome.INCONCLUSIVE if outcome is ThresholdOutcome.MET else outcome
+        why += f"; {plural(figures.without, 'block')} {'has' if figures.without == 1 else 'have'} no {kind.title}"
     return Ruling(*where, outcome, value, interval, len(values), why)
 
 
@@ -428,7 +436,7 @@ def repeats_may_decide(ruling: Ruling) -> bool:
 
     Not where there is no figure, nor where a trial does not know what it counts: repeats take nothing of that away.
     """
-    if ruling.outcome is not Outcome.INCONCLUSIVE or ruling.value is None:
+    if ruling.outcome is not ThresholdOutcome.INCONCLUSIVE or ruling.value is None:
         return False
     figure = FIGURES.get(parse_threshold(ruling.threshold).figure)
-    return figure is None or figure.kind is not Kind.COUNTED
+    return figure is None or figure.kind is not FigureKind.COUNTED

@@ -102,7 +102,7 @@ class Basis(StrEnum):
 
 
 @dataclass(frozen=True)
-class Share:
+class CeilingShare:
     """A part of one ceiling.
 
     Attributes:
@@ -121,29 +121,37 @@ class Share:
     basis: Basis
 
 
-def shares(result: MeasuredResult, known: RunCeilings) -> tuple[Share, ...]:
-    """Those of every ceiling that the result's load meets, disks first; () for servers that others run."""
+def ceiling_shares(result: MeasuredResult, run_ceilings: RunCeilings) -> tuple[CeilingShare, ...]:
+    """The share of every ceiling that the result's load meets, disks first; () for servers that others run."""
     if result.spec.attached:
         return ()
     seen = result.seen or NOTHING_SEEN
-    found: list[Share | None] = []
+    shares_met: list[CeilingShare | None] = []
     # Of reads and syncs nothing can be computed: what was just written is read from memory, and batches share a sync.
     # Flushes that were seen are the least number of syncs: several syncs may share one.
-    least = _least_written(result, known)
-    for disk in known.ceilings.disks:
+    least = _least_written(result, run_ceilings)
+    for disk in run_ceilings.ceilings.disks:
         writes = disk.writes_per_s_of(result.measured_s)
-        found += [
-            _share(Ceiling.WRITES, disk.name, writes, *_used(seen.written_bytes_per_s, disk, least)),
-            _share(Ceiling.READS, disk.name, disk.read_bytes_per_s, *_used(seen.read_bytes_per_s, disk, {})),
-            _share(Ceiling.SYNCS, disk.name, disk.syncs_per_s, seen.flushes_per_s.get(disk.device), Basis.COMPUTED),
+        shares_met += [
+            _share_of_ceiling(
+                Ceiling.WRITES, disk.name, writes, *_used_with_basis(seen.written_bytes_per_s, disk, least)
+            ),
+            _share_of_ceiling(
+                Ceiling.READS, disk.name, disk.read_bytes_per_s, *_used_with_basis(seen.read_bytes_per_s, disk, {})
+            ),
+            _share_of_ceiling(
+                Ceiling.SYNCS, disk.name, disk.syncs_per_s, seen.flushes_per_s.get(disk.device), Basis.COMPUTED
+            ),
         ]
-    loopback = known.ceilings.loopback
+    loopback = run_ceilings.ceilings.loopback
     if loopback is not None:
         carried, basis = seen.loopback_bytes_per_s, Basis.SEEN
         if carried is None:
             carried, basis = _least_carried(result), Basis.COMPUTED
-        found.append(_share(Ceiling.LOOPBACK, "", loopback.of(connections_of(result.spec)), carried, basis))
-    return tuple(share for share in found if share is not None)
+        shares_met.append(
+            _share_of_ceiling(Ceiling.LOOPBACK, "", loopback.of(connections_of(result.spec)), carried, basis)
+        )
+    return tuple(share for share in shares_met if share is not None)
 
 
 def copies_of(result: MeasuredResult) -> int:
@@ -159,29 +167,29 @@ def connections_of(spec: TrialSpec) -> int:
     return max(1, clients + spec.nodes * (spec.nodes - 1) // 2)
 
 
-def on_each(devices: Sequence[str], nodes: int, copies: int, *, journals: bool = False) -> dict[str, float]:
+def copies_by_device(devices: Sequence[str], nodes: int, copies: int, *, journals: bool = False) -> dict[str, float]:
     """How many copies of a message there are on each device, on average, where nodes take hosts and devices by turns.
 
     A node that has several for its data spreads it over them in its system's own way: of these nothing is known.
     """
-    hosts = [tuple(there) for there in grouped((host_of(device), device) for device in devices).values()]
+    hosts = [tuple(host_devices) for host_devices in grouped((host_of(device), device) for device in devices).values()]
     held: Counter[str] = Counter()
-    for number, there in enumerate(by_turns(hosts, nodes), 1):
+    for number, host_devices in enumerate(by_turns(hosts, nodes), 1):
         if journals:
-            own = set(by_turns(there, number)[-1:])
+            node_devices = set(by_turns(host_devices, number)[-1:])
         else:
-            own = set(there if nodes <= len(hosts) else node_disks(there, number, nodes))
-        held.update(own if len(own) == 1 else ())
+            node_devices = set(host_devices if nodes <= len(hosts) else node_disks(host_devices, number, nodes))
+        held.update(node_devices if len(node_devices) == 1 else ())
     return {device: copies * count / nodes for device, count in held.items()}
 
 
-def _least_written(result: MeasuredResult, known: RunCeilings) -> dict[str, float]:
+def _least_written(result: MeasuredResult, run_ceilings: RunCeilings) -> dict[str, float]:
     """Bytes a second by device that message values alone take, once in data and once in a journal kept apart."""
     spec = result.spec
     if not isinstance(result, LoadResult):
         return {}
-    data = on_each(known.data_devices, spec.nodes, copies_of(result))
-    journals = on_each(known.journal_devices, spec.nodes, copies_of(result), journals=True)
+    data = copies_by_device(run_ceilings.data_devices, spec.nodes, copies_of(result))
+    journals = copies_by_device(run_ceilings.journal_devices, spec.nodes, copies_of(result), journals=True)
     return {
         device: (data.get(device, 0.0) + journals.get(device, 0.0)) * result.mb_per_s * 1e6
         for device in {**data, **journals}
@@ -196,13 +204,19 @@ def _least_carried(result: MeasuredResult) -> float:
     return bytes_per_s * (copies_of(result) + len(result.subscriptions))
 
 
-def _used(seen: Mapping[str, float], disk: DiskCeiling, least: Mapping[str, float]) -> tuple[float | None, Basis]:
+def _used_with_basis(
+    seen: Mapping[str, float], disk: DiskCeiling, least: Mapping[str, float]
+) -> tuple[float | None, Basis]:
     if disk.device in seen:
         return seen[disk.device], Basis.SEEN
     return least.get(disk.device), Basis.COMPUTED
 
 
-def _share(of: Ceiling, where: str, ceiling: float | None, used: float | None, basis: Basis) -> Share | None:
+def _share_of_ceiling(
+    of: Ceiling, where: str, ceiling: float | None, used: float | None, basis: Basis
+) -> CeilingShare | None:
     if used is None or not ceiling:
         return None
-    return Share(of, where, used, ceiling, "syncs/s" if of is Ceiling.SYNCS else "bytes/s", used / ceiling, basis)
+    return CeilingShare(
+        of, where, used, ceiling, "syncs/s" if of is Ceiling.SYNCS else "bytes/s", used / ceiling, basis
+    )

@@ -105,7 +105,7 @@ def request_for(system: System, choice: LevelChoice, directory: Path) -> DeployR
 @contextmanager
 def cluster(name: str, choice: LevelChoice, directory: Path) -> Iterator[Cluster]:
     """Start three nodes and a worker, and wait until a message goes there and back."""
-    system = registry.get(name)
+    system = registry.system_named(name)
     request = request_for(system, choice, directory)
     with LocalHost.open() as host:
         deployment = system.deploy(request, host)

@@ -103,7 +103,7 @@ def ready(
     name: str, choice: LevelChoice, directory: Path, settings: Mapping[str, str] | None = None
 ) -> Iterator[Ready]:
     """Start one node and a worker, and wait until a message goes there and back."""
-    system = registry.get(name)
+    system = registry.system_named(name)
     with LocalHost.open() as host:
         deployment = system.deploy(request_for(system, choice, directory, settings or {}), host)
         try:
@@ -118,7 +118,7 @@ def ready(
 
 def failure_of(name: str, directory: Path, settings: Mapping[str, str], heap_mb: int = 512) -> StartFailedError:
     """Start a node that can't come up and return what the user would be shown."""
-    system = registry.get(name)
+    system = registry.system_named(name)
     with LocalHost.open() as host:
         deployment: Deployment | None = None
         try:

@@ -25,5 +25,5 @@ def delete_records(servers: str, topic: str, *more: str) -> int:
 
 
 def _jars() -> Path:
-    kafka = registry.get("kafka")
+    kafka = registry.system_named("kafka")
     return kafka.provision(kafka.default_version, lambda _: None).directory

@@ -37,7 +37,7 @@ class Live:
 @contextmanager
 def live_system(name: str, directory: Path, level: int, workload: Workload, msgs_per_s: float) -> Iterator[Live]:
     """Start one node at its default version and a worker; nothing is prepared yet."""
-    system = registry.get(name)
+    system = registry.system_named(name)
     choice = LevelChoice(level, "journal" if (name, level) == ("pulsar", 4) else "")
     distribution = system.provision(system.default_version, lambda text: None)
     logs = directory / "logs"

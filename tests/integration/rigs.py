@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tidegauge.fleet.agent_rig import refusals
+from tidegauge.fleet.agent_rig import refusals_of_this_host
 from tidegauge.fleet.api import Ability, ProcessSpec
 from tidegauge.hosts import procfs
 
@@ -39,7 +39,7 @@ for name in ("a", "b"):
 
 def refused(*abilities: Ability) -> str:
     """Why one of these is not available here; "" if all can."""
-    found = refusals()
+    found = refusals_of_this_host()
     return "; ".join(f"{ability}: {found[ability]}" for ability in abilities if ability in found)
 
 

@@ -40,7 +40,7 @@ class Secured:
 
     def probe(self, connection: Mapping[str, str]) -> float:
         """Seconds for one message there and back."""
-        return self.worker.probe(registry.get(self.name).driver, connection, 10.0)
+        return self.worker.probe(registry.system_named(self.name).driver, connection, 10.0)
 
     def refusal(self, connection: Mapping[str, str]) -> str:
         """The message with which the worker is kept out, at once; it must hold none of the secrets."""
@@ -65,7 +65,7 @@ class Secured:
         seen: Any = self.deployment
         pid = self.host.status(self.deployment.processes[0]).pid
         reached = replace(seen, connection=dict(connection))
-        return Ready(registry.get(self.name), self.choice, self.host, reached, self.worker, pid)
+        return Ready(registry.system_named(self.name), self.choice, self.host, reached, self.worker, pid)
 
     def assert_no_secret(self, text: str) -> None:
         """None of the secrets is in a text that users see."""
@@ -90,7 +90,7 @@ def secured(
 ) -> Iterator[tuple[Secured, list[int]]]:
     """Start one node with `settings`, made from so many free ports, and a worker. The node may not be up yet."""
     name, choice, directory = start.name, start.choice, start.directory
-    system = registry.get(name)
+    system = registry.system_named(name)
     with LocalHost.open() as host:
         free = host.free_ports(ports)
         deployment = system.deploy(request_for(system, choice, directory, settings(free)), host)

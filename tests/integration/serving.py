@@ -16,7 +16,7 @@ from tidegauge.systems.api import DeployRequest, Seat
 
 def main(address: str, directory: Path) -> None:
     """Serve."""
-    system = registry.get("kafka")
+    system = registry.system_named("kafka")
     files = system.provision(system.default_version, lambda _text: None)
     logs = directory / "logs"
     logs.mkdir()

@@ -10,7 +10,7 @@ from null_worker import BUILT
 
 from tidegauge.fleet.local import LocalHost
 from tidegauge.worker import calibration
-from tidegauge.worker.calibration import calibrate, subject
+from tidegauge.worker.calibration import calibrate, calibration_subject
 
 pytestmark = [
     pytest.mark.integration,
@@ -25,9 +25,9 @@ def test_one_worker_is_measured_with_each_size(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(calibration, "WARM_UP_S", 1.0)
     monkeypatch.setattr(calibration, "NEXT_WARM_UP_S", 0.5)
     # With more CPUs than most machines have, so that several clients are tried, too.
-    of = subject()
+    of = calibration_subject()
     many = type(of)(of.machine, of.code, 4)
-    monkeypatch.setattr(calibration, "subject", lambda: many)
+    monkeypatch.setattr(calibration, "calibration_subject", lambda: many)
     with LocalHost.open() as host:
         small, large = calibrate(host, [64, 64 * 1024], 0.25, measured_s=0.5)
         assert not host.status("worker").running

@@ -16,7 +16,7 @@ from cpu_quota import needs_cpu_limit, quota
 from fleet_hosts import NEEDS, Namespace, ip, join, namespaces, started
 from patience import wait_for
 
-from tidegauge.hosts.network import NAMED, connects
+from tidegauge.hosts.network import NAMED, can_connect
 from tidegauge.store.telemetry import METRICS, read_telemetry
 from tidegauge.systems.kafka.metrics import find_agent
 
@@ -156,7 +156,7 @@ def cluster(hosts: list[Namespace], tmp_path: Path) -> Iterator[str]:
     assert process.stdout is not None
     servers = process.stdout.readline().strip()
     own = NAMED / hosts[0].name
-    wait_for(lambda: connects(own, host.address, int(servers.split(":")[1]), 1.0), 120.0, f"{servers} answers")
+    wait_for(lambda: can_connect(own, host.address, int(servers.split(":")[1]), 1.0), 120.0, f"{servers} answers")
     yield servers
     process.communicate("", timeout=120)
 

@@ -23,7 +23,7 @@ from patience import Patience
 
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, Payload, Workload
-from tidegauge.worker.sequences import traced
+from tidegauge.worker.sequences import account_for_missing
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -145,7 +145,7 @@ def test_a_fresh_reader_finds_what_consumers_left(name: str, choice: LevelChoice
             trace = worker.trace(order, "sub-0", 60.0, whole=False)
             whole = worker.trace(order, "sub-0", 60.0, whole=True)
             assert trace.why_incomplete == whole.why_incomplete == ""
-            late = traced(missing, whole.present, unattributed=0, why="").late
+            late = account_for_missing(missing, whole.present, unattributed=0, why="").late
         assert late == sub.lost
         # A stream's reader that is closed may have stored a position behind a few that it had not handed over.
         assert len(missing[0] & trace.present[0]) > 0.9 * sub.lost
@@ -199,7 +199,9 @@ def test_an_entry_that_a_bookie_can_not_read_any_more_is_not_known_and_what_foll
         assert flipped in missing[0]
         for whole in (False, True):
             trace = worker.trace(order, "sub-0", 60.0, whole=whole)
-            result = traced(missing, trace.present, unattributed=0, why=trace.why_incomplete, gone=trace.gone)
+            result = account_for_missing(
+                missing, trace.present, unattributed=0, why=trace.why_incomplete, gone=trace.gone
+            )
             unread = missing[0] - trace.present[0]
             assert result.lost == 0
             # With it all of its batch, which is one entry.
@@ -279,7 +281,7 @@ def test_what_is_deleted_under_a_late_consumer_is_lost_to_the_message(
         (sub,) = totals.subscriptions
         missing = worker.missing(["sub-0"])["sub-0"]
         whole = worker.trace(order, "sub-0", 60.0, whole=True)
-        result = traced(missing, whole.present, unattributed=0, why=whole.why_incomplete)
+        result = account_for_missing(missing, whole.present, unattributed=0, why=whole.why_incomplete)
         assert (unresolved, totals.failed, sub.duplicated) == (0, 0, 0)
         assert (result.late, result.untraced) == (0, 0)
         assert result.lost == totals.acked - sub.received > 100
@@ -328,7 +330,9 @@ def test_what_was_in_a_topic_that_somebody_deleted_is_lost(
         began_s = time.monotonic()
         for whole in (False, True):
             trace = worker.trace(order, "sub-0", 60.0, whole=whole)
-            result = traced(missing, trace.present, unattributed=0, why=trace.why_incomplete, gone=trace.gone)
+            result = account_for_missing(
+                missing, trace.present, unattributed=0, why=trace.why_incomplete, gone=trace.gone
+            )
             assert (result.late, result.untraced, result.gone) == (0, 0, words)
             assert result.lost == totals.acked - sub.unique > 100
         assert time.monotonic() - began_s < 30.0, "nobody waits for what is not there"

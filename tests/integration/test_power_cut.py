@@ -201,10 +201,10 @@ def test_a_missing_tool_is_reported_and_nothing_made(tmp_path: Path, monkeypatch
 
 def test_without_root_everything_that_needs_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    from tidegauge.fleet.agent_rig import refusals
+    from tidegauge.fleet.agent_rig import refusals_of_this_host
 
-    assert {reason for ability, reason in refusals().items() if ability != "fuse"} == {"needs root"}
-    assert len(refusals().keys() - {"fuse"}) == 9
+    assert {reason for ability, reason in refusals_of_this_host().items() if ability != "fuse"} == {"needs root"}
+    assert len(refusals_of_this_host().keys() - {"fuse"}) == 9
 
 
 @pytest.mark.parametrize("file_system", XFS_SLOW)

@@ -39,7 +39,7 @@ START_S_MAX = 120.0
 
 
 def request_for(choice: LevelChoice, directory: Path, shape: Mapping[str, str]) -> DeployRequest:
-    system = registry.get("pulsar")
+    system = registry.system_named("pulsar")
     distribution = system.provision(system.default_version, lambda _: None)
     disks = tuple(directory / f"disk-{number}" for number in (1, 2))
     journals = (directory / "journals",)
@@ -60,7 +60,7 @@ def request_for(choice: LevelChoice, directory: Path, shape: Mapping[str, str]) 
 @contextmanager
 def cluster(choice: LevelChoice, directory: Path, shape: Mapping[str, str]) -> Iterator[Ready]:
     """Three nodes and a worker, once a message goes there and back."""
-    system = registry.get("pulsar")
+    system = registry.system_named("pulsar")
     with LocalHost.open() as host:
         deployment = system.deploy(request_for(choice, directory, shape), host)
         try:
@@ -197,7 +197,7 @@ def test_local_async_with_bookies_apart_from_one_broker(tmp_path: Path, choice: 
 
 
 def test_a_bookie_killed_while_starting_is_reported_and_nothing_is_left(tmp_path: Path) -> None:
-    system = registry.get("pulsar")
+    system = registry.system_named("pulsar")
     with LocalHost.open() as host:
         killer = threading.Thread(target=kill_when_started, args=(host, "pulsar-bookie-2"))
         killer.start()

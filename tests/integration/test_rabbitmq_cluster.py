@@ -104,7 +104,7 @@ def test_nothing_acknowledged_is_lost_when_a_node_dies(tmp_path: Path) -> None:
 
 
 def test_a_node_killed_while_starting_is_reported(tmp_path: Path) -> None:
-    system = registry.get("rabbitmq")
+    system = registry.system_named("rabbitmq")
     distribution = distribution_of(DEFAULT_VERSION)
     with LocalHost.open() as host:
         request = DeployRequest(

@@ -40,7 +40,7 @@ LOOPBACK = {"127.0.0.1", "::1"}
 def distribution_of(version: str) -> Distribution:
     """The version's files; skips the test where Debian's packages are not available."""
     try:
-        return registry.get("rabbitmq").provision(version, lambda _: None)
+        return registry.system_named("rabbitmq").provision(version, lambda _: None)
     except UserError as error:
         pytest.skip(f"RabbitMQ {version} is not available here: {error.message}")
 
@@ -48,7 +48,7 @@ def distribution_of(version: str) -> Distribution:
 @contextmanager
 def rabbitmq(version: str, choice: LevelChoice, directory: Path, nodes: int = 1) -> Iterator[Ready]:
     """Start nodes and a worker, and wait until a message goes there and back."""
-    system = registry.get("rabbitmq")
+    system = registry.system_named("rabbitmq")
     distribution = distribution_of(version)
     with LocalHost.open() as host:
         request = DeployRequest(distribution, nodes, choice, directory / "data", directory / "logs", 512, 512)

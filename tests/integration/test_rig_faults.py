@@ -159,7 +159,7 @@ def echoes(host: LocalHost, tmp_path: Path, nodes: tuple[str, ...]) -> Iterator[
 def reaches(host: LocalHost, made: Mapping[str, str], source: str, target: str, timeout_s: float = 3.0) -> bool:
     """Whether a connection can be made; `CLIENTS` is this process."""
     status = None if source == CLIENTS else host.status(source)
-    return network.connects(Path(f"/proc/{status.pid}/ns/net") if status else None, made[target], 7000, timeout_s)
+    return network.can_connect(Path(f"/proc/{status.pid}/ns/net") if status else None, made[target], 7000, timeout_s)
 
 
 @needs_networks
@@ -225,7 +225,7 @@ def seconds_to_echo(connection: socket.socket, size_bytes: int) -> float:
 def arriving_share(host: LocalHost, made: Mapping[str, str], lost: float, count: int) -> float:
     """Which share of datagrams gets from here to a node that loses some."""
     namespace = Path(f"/proc/{host.status('a').pid}/ns/net")
-    with network.inside(namespace):
+    with network.inside_namespace(namespace):
         receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     with receiver, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         receiver.bind((made["a"], 7001))

@@ -87,7 +87,7 @@ def broker_settings(authority: Authority, ports: Mapping[str, int]) -> dict[str,
 
 def make_users(bootstrap: str) -> None:
     """alice may do what a benchmark needs, bob may only look at topics, the client's certificate is alice's equal."""
-    kafka = registry.get("kafka")
+    kafka = registry.system_named("kafka")
     jars = kafka.provision(kafka.default_version, lambda _: None).directory
     rights = [
         *("allow", "alice", "topic", "tidegauge", "all", "allow", "alice", "group", "tidegauge", "all"),

@@ -61,7 +61,7 @@ class Broker:
         environment = psutil.Process(self.secured.host.status(self.secured.deployment.processes[0]).pid).environ()
         for variable in ("RABBITMQ_DIST_PORT", "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS"):
             environment.pop(variable)
-        rabbitmq = registry.get("rabbitmq")
+        rabbitmq = registry.system_named("rabbitmq")
         layout = find_layout(rabbitmq.provision(rabbitmq.default_version, lambda _: None).directory)
         command = [layout.server / "sbin" / name, *arguments]
         subprocess.run(command, env=environment, check=True, capture_output=True)
@@ -109,7 +109,7 @@ def broker_settings(ports: Mapping[str, int], shown: Issued, ca: Path) -> dict[s
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    rabbitmq = registry.get("rabbitmq")
+    rabbitmq = registry.system_named("rabbitmq")
     try:
         rabbitmq.provision(rabbitmq.default_version, lambda _: None)
     except UserError as error:

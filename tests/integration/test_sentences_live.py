@@ -24,7 +24,7 @@ from sentence_scripts import CHARTS, CLAIMS, script_templates
 from sentence_templates import Claim
 
 from tidegauge import store
-from tidegauge.live.state import Follower
+from tidegauge.live.state import RunFollower
 from tidegauge.model.trial import Validity
 from tidegauge.report.html.page import live_page, report_page
 from tidegauge.report.schemas import json_schemas
@@ -47,7 +47,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, State]:
     """States of real runs: before the plan, before the first second, with seconds of each phase, and at the end."""
     states = {}
     run = store.create_run(tmp_path_factory.mktemp("live"), "going", "name: going\n")
-    follower = Follower(run.path)
+    follower = RunFollower(run.path)
     states["no plan yet"] = follower.state()
     first = spec(number=1)
     run.plan([first, spec(number=2)])

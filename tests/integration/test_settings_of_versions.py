@@ -22,7 +22,7 @@ NOT_THERE = {
 
 @pytest.mark.parametrize("name", list(THERE))
 def test_the_files_of_a_version_say_which_settings_it_has(name: str) -> None:
-    system = registry.get(name)
+    system = registry.system_named(name)
     system.provision(system.default_version, lambda _: None)
     settings = system.server_settings(system.default_version)
     assert settings is not None

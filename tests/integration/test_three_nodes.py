@@ -155,7 +155,7 @@ def test_a_port_stolen_before_the_start_is_reported(
     name: str, node: str, place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`place` is where the node's port for clients stands among those that the host gives."""
-    system = registry.get(name)
+    system = registry.system_named(name)
     request = request_for(system, LevelChoice(1), tmp_path)
     thieves: list[socket.socket] = []
     with LocalHost.open() as host:

@@ -16,7 +16,7 @@ from wrong_servers import Honest
 from tidegauge.attestation import evidence
 from tidegauge.attestation.data_files import Message, find_copies
 from tidegauge.attestation.evidence import HEADER
-from tidegauge.attestation.evidence import Kind as Record
+from tidegauge.attestation.evidence import RecordKind as Record
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import CutReport
 from tidegauge.model.attest import AttestPlan

@@ -344,7 +344,7 @@ class FakeSystem:
 
     def attach(self, request: Any) -> Any:
         self.journal.note("attach")
-        return registry.get(self.name).attach(request)
+        return registry.system_named(self.name).attach(request)
 
     def shape_problem(self, shape: Mapping[str, str], nodes: int) -> str:
         return "double has no options of layout" if shape else ""

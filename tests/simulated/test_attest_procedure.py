@@ -26,7 +26,7 @@ from tidegauge.campaign.run import attest_cycle, session
 from tidegauge.campaign.run.attesting import run_attestation
 from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.model.attest import Act, AttestOutcome, AttestPlan, Cycle, FileSystem, Kind, Means, Role, Scenario
+from tidegauge.model.attest import Act, ActKind, AttestOutcome, AttestPlan, Cycle, FileSystem, Means, Role, Scenario
 from tidegauge.model.events import Event, PhaseProgress
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import AttestResult
@@ -82,7 +82,7 @@ def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 
 def all_at(after_s: float = 0.3, number: int = 2, **more: Any) -> Cycle:
-    return Cycle(number, Scenario.ALL, (Act(Kind.CUT, Role.ALL, after_s, **more),))
+    return Cycle(number, Scenario.ALL, (Act(ActKind.CUT, Role.ALL, after_s, **more),))
 
 
 def outcome_of(result: AttestResult) -> AttestOutcome:
@@ -199,10 +199,10 @@ def test_held_nodes_are_released_whatever_happens(stage: Stage) -> None:
         2,
         Scenario.LAGGING_MAJORITY,
         (
-            Act(Kind.HOLD, Role.FOLLOWER, 0.05, 1),
-            Act(Kind.HOLD, Role.FOLLOWER, 0.05, 2, when_acked=True),
-            Act(Kind.CUT, Role.LEADER, 0.0),
-            Act(Kind.RELEASE, Role.FOLLOWER, 0.0, 1),
+            Act(ActKind.HOLD, Role.FOLLOWER, 0.05, 1),
+            Act(ActKind.HOLD, Role.FOLLOWER, 0.05, 2, when_acked=True),
+            Act(ActKind.CUT, Role.LEADER, 0.0),
+            Act(ActKind.RELEASE, Role.FOLLOWER, 0.0, 1),
         ),
     )
     (found,) = outcome_of(stage.run(lagging)).cycles
@@ -211,7 +211,7 @@ def test_held_nodes_are_released_whatever_happens(stage: Stage) -> None:
 
 
 def test_a_rolling_cycle_cuts_each_node_on_its_own_disk(stage: Stage) -> None:
-    acts = tuple(Act(Kind.CUT, Role.NODE, 0.1, number, until_complete=True) for number in (3, 1, 2))
+    acts = tuple(Act(ActKind.CUT, Role.NODE, 0.1, number, until_complete=True) for number in (3, 1, 2))
     (found,) = outcome_of(stage.run(Cycle(2, Scenario.ROLLING, acts))).cycles
     cuts = [entry for entry in stage.world.journal.entries if entry.startswith("cut ")]
     assert cuts == [f"cut kafka-{number} on disk-{number}" for number in (3, 1, 2)]
@@ -251,10 +251,10 @@ def late(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("scenario", "act", "judged_after"),
     [
-        (Scenario.ALL, Act(Kind.CUT, Role.ALL, 0.1), 0),
-        (Scenario.ALL, Act(Kind.CUT, Role.ALL, 0.1, again_after_s=0.05), 0),
+        (Scenario.ALL, Act(ActKind.CUT, Role.ALL, 0.1), 0),
+        (Scenario.ALL, Act(ActKind.CUT, Role.ALL, 0.1, again_after_s=0.05), 0),
         # It may be of a node that goes on.
-        (Scenario.ONE, Act(Kind.CUT, Role.NODE, 0.1, 1), 1),
+        (Scenario.ONE, Act(ActKind.CUT, Role.NODE, 0.1, 1), 1),
     ],
 )
 def test_what_arrives_while_all_nodes_are_down_was_acknowledged_before_the_cut(
@@ -302,7 +302,7 @@ def test_nothing_is_lost_while_a_node_that_kept_its_power_may_hold_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage.world.find = only_the_first
-    one = Cycle(2, Scenario.ONE, (Act(Kind.CUT, Role.NODE, 0.3, 1),))
+    one = Cycle(2, Scenario.ONE, (Act(ActKind.CUT, Role.NODE, 0.3, 1),))
     (cut,) = outcome_of(stage.run(one, never_again=True)).cycles
     assert (cut.served, cut.figures, cut.witness) == (False, {}, None)
 

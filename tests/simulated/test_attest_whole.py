@@ -19,13 +19,13 @@ from wrong_servers import (
     ReplicasPartInACut,
 )
 
-from tidegauge.attestation.evidence import Kind as Record
+from tidegauge.attestation.evidence import RecordKind as Record
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import attest_cycle
 from tidegauge.campaign.run.attesting import run_attestation
 from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.experiments.attest import EXPERIMENT, AttestOptions
-from tidegauge.model.attest import Cycle, Scenario, Verdict
+from tidegauge.model.attest import AttestVerdict, Cycle, Scenario
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.message import LOST, Fate
@@ -129,7 +129,7 @@ def settles_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_an_honest_server_is_not_refuted(tmp_path: Path) -> None:
     finding, lab = attested(tmp_path, Honest())
     assert (finding.decided, finding.refuted) == (True, False)
-    assert [attestation.verdict for attestation in finding.attestations] == [Verdict.NOT_REFUTED]
+    assert [attestation.verdict for attestation in finding.attestations] == [AttestVerdict.NOT_REFUTED]
     assert "NOT REFUTED in 1 cut" in finding.summary[0]
     figures = figures_of(lab, Scenario.ALL)
     assert {name: figures[name] for name in ANOMALIES if figures.get(name)} == {}

@@ -12,7 +12,7 @@ from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Jou
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.run import execute as execute_module
-from tidegauge.campaign.run.execute import _dropper, execute, run_plan
+from tidegauge.campaign.run.execute import _page_cache_dropper, execute, run_plan
 from tidegauge.campaign.run.session import RunResources
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.config.fields import Fields
@@ -274,7 +274,7 @@ def test_a_page_cache_that_stays_is_reported_once(monkeypatch: pytest.MonkeyPatc
 
     events: list[Event] = []
     monkeypatch.setattr(execute, "drop_page_cache", lambda _: "needs root")
-    drop = _dropper(events.append, execute_module.drop_page_cache)
+    drop = _page_cache_dropper(events.append, execute_module.drop_page_cache)
     drop([])
     drop([])
     assert len(events) == 1
@@ -293,7 +293,7 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
 
     monkeypatch.setattr(execute_module, "start_workers", start)
     monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: "")
-    monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
+    monkeypatch.setattr(registry, "system_named", scene.systems.__getitem__)
     scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70, 0.5, 20_000, count=2)})
     plan = plan_campaign(scene.campaign)
     results = execute(plan, scene.store, FakeHost(scene.journal), scene.events.append)

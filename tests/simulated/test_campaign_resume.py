@@ -17,7 +17,7 @@ from test_catching_up_answers import found_of
 from tidegauge.campaign.model import Point, SystemChoice
 from tidegauge.campaign.plan.contenders import Contender
 from tidegauge.campaign.plan.plan import Step, plan_campaign
-from tidegauge.campaign.read.fingerprint import differences, meaning
+from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
 from tidegauge.campaign.run.execute import StepLab, run_plan
 from tidegauge.campaign.run.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
 from tidegauge.campaign.run.session import RunResources
@@ -28,7 +28,7 @@ from tidegauge.experiments.curve import CurveOptions
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
 from tidegauge.experiments.procedure import Experiment
 from tidegauge.model.attest import AttestOutcome
-from tidegauge.model.events import Event, Found, Note, TrialEnded, TrialKept
+from tidegauge.model.events import Event, FindingReached, Note, TrialEnded, TrialKept
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution
@@ -113,11 +113,11 @@ def test_what_was_found_before_is_not_reported_again(tmp_path: Path) -> None:
     assert [event for event in again.events if not isinstance(event, TrialKept)] == []
     new = Session(tmp_path, recorded(whole.run.results))
     new.make(EXPERIMENT, options)
-    assert [type(event) for event in new.events if not isinstance(event, TrialKept)] == [Found]
+    assert [type(event) for event in new.events if not isinstance(event, TrialKept)] == [FindingReached]
 
 
 def announced(session: Session) -> int:
-    return sum(isinstance(event, Found) for event in session.events)
+    return sum(isinstance(event, FindingReached) for event in session.events)
 
 
 def chased(spec: LoadSpec) -> LoadResult:
@@ -309,18 +309,25 @@ def test_files_of_others_clusters_have_no_checksum() -> None:
 
 
 def test_the_meaning_of_a_campaign_is_in_its_values(scene: Resumed) -> None:
-    before = meaning(scene.campaign)
+    before = meaning_of_campaign(scene.campaign)
     assert before["workload.partitions"] == "1"
     assert before["experiments.1.options.rate.share_of_lowest_peak"] == "0.5"
     assert before["durability.level"] == "3"
-    assert differences(before, meaning(replace(scene.campaign, description="other", source_path=Path("x")))) == []
-    assert differences(before, meaning(replace(scene.campaign, seed=7))) == ["seed was 1 and is 7 now"]
+    assert (
+        differences_in_meaning(
+            before, meaning_of_campaign(replace(scene.campaign, description="other", source_path=Path("x")))
+        )
+        == []
+    )
+    assert differences_in_meaning(before, meaning_of_campaign(replace(scene.campaign, seed=7))) == [
+        "seed was 1 and is 7 now"
+    ]
     # A run of a version that knew one load generator only.
     older = {path: text for path, text in before.items() if path != "worker.count"}
-    assert differences(older, before) == []
-    assert differences(older, {**before, "worker.count": "2"}) == ["worker.count was 1 and is 2 now"]
+    assert differences_in_meaning(older, before) == []
+    assert differences_in_meaning(older, {**before, "worker.count": "2"}) == ["worker.count was 1 and is 2 now"]
     swept(scene)
-    changed = differences(before, meaning(scene.campaign))
+    changed = differences_in_meaning(before, meaning_of_campaign(scene.campaign))
     assert "sweep[2].workload.partitions was not set and is 10 now" in changed
 
 

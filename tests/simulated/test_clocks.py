@@ -14,9 +14,9 @@ from tidegauge.statistics.clocks import (
     ClockContradictionError,
     Exchange,
     Offset,
-    closed,
     offset_at,
-    suspects,
+    suspect_hosts,
+    tightest_bounds,
 )
 
 SECOND_NS = 1_000_000_000
@@ -109,15 +109,15 @@ def test_nothing_measured_is_no_bound() -> None:
 
 def test_the_way_over_a_third_host_is_taken_where_it_is_tighter() -> None:
     bounds = {("a", "b"): Offset(990, 1010, 5, 5), ("b", "c"): Offset(-20, 20, 5, 5), ("a", "c"): Offset(0, 5000, 5, 5)}
-    found = closed(bounds)
+    found = tightest_bounds(bounds)
     assert (found["a", "c"].low_ns, found["a", "c"].high_ns) == (970, 1030)
     assert (found["c", "a"].low_ns, found["c", "a"].high_ns) == (-1030, -970)
     assert found["a", "b"].low_ns == 990
-    assert not suspects(bounds)
+    assert not suspect_hosts(bounds)
 
 
 def test_hosts_that_never_spoke_have_no_bound() -> None:
-    found = closed({("a", "b"): Offset(0, 1, 0, 0), ("c", "d"): Offset(0, 1, 0, 0)})
+    found = tightest_bounds({("a", "b"): Offset(0, 1, 0, 0), ("c", "d"): Offset(0, 1, 0, 0)})
     assert ("a", "c") not in found
     assert len(found) == 4
 
@@ -138,7 +138,7 @@ def simulated_mesh(offsets_ns: dict[str, float], liar: str = "", lie_ns: float =
 def test_a_mesh_holds_the_truth_and_is_never_wider() -> None:
     offsets_ns = {"a": 0.0, "b": 7.2e12, "c": -3.6e12, "d": 5e9}
     bounds = simulated_mesh(offsets_ns)
-    found = closed(bounds)
+    found = tightest_bounds(bounds)
     for (first, other), offset in bounds.items():
         truth_ns = offsets_ns[other] - offsets_ns[first]
         assert found[first, other].low_ns <= truth_ns <= found[first, other].high_ns
@@ -148,5 +148,5 @@ def test_a_mesh_holds_the_truth_and_is_never_wider() -> None:
 def test_a_mesh_that_contradicts_itself_names_whose_clock_it_may_be() -> None:
     bounds = simulated_mesh({"a": 0.0, "b": 7.2e12, "c": -3.6e12, "d": 5e9}, liar="b", lie_ns=1e7)
     with pytest.raises(ClockContradictionError, match="the clocks of a, b, c, d contradict each other"):
-        closed(bounds)
-    assert suspects(bounds) == ("b", "d")
+        tightest_bounds(bounds)
+    assert suspect_hosts(bounds) == ("b", "d")

@@ -15,7 +15,7 @@ from patience import wait_for
 
 from tidegauge.campaign.plan.limits import NO_RIG
 from tidegauge.campaign.run.injection import Injector
-from tidegauge.campaign.run.session import Session, with_faults
+from tidegauge.campaign.run.session import TrialSession, with_faults
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import Rig
 from tidegauge.model.faults import BOTH, INTO, OUT_OF, Fault, FaultKind
@@ -258,7 +258,7 @@ def test_who_leads_is_known_while_a_node_is_still_starting() -> None:
         deployment,
     )
     with ExitStack() as cleanup:
-        injector = with_faults(cast(Session, session), ["t"], cleanup).faults
+        injector = with_faults(cast(TrialSession, session), ["t"], cleanup).faults
         assert injector is not None
         assert injector.leaders() == {"t-0": 2}
         assert not injector.recovered()

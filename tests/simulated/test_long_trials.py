@@ -19,12 +19,12 @@ import psutil
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from tidegauge.campaign.run.figures import KEPT_MAX, Follower, SecondHistory, TimedPoint, _merged
+from tidegauge.campaign.run.figures import KEPT_MAX, Follower, SecondHistory, TimedPoint, _merge_points
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
-from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, unsteady_because
+from tidegauge.statistics.steady import SecondPoint, backlog_grows, drift_of_window, unsteady_because
 from tidegauge.store.files import LineFile
 from tidegauge.store.hlog import IntervalLog
-from tidegauge.store.seconds import columns, row
+from tidegauge.store.seconds import columns, row_of_second
 from tidegauge.store.tables import write_parquet
 
 DAY_S = 86_400
@@ -59,8 +59,8 @@ def test_what_a_long_window_shows_is_what_it_did() -> None:
         behind.append(point(second, backlog=second * 100))
     span = (3600 * SECOND_NS, 6 * 3600 * SECOND_NS)
     assert len(steady.between(*span)) == 5 * 3600
-    assert (drifts(steady.between(*span)), backlog_grows(steady.between(*span))) == ("", False)
-    assert "rate was rising" in drifts(drifting.between(*span))
+    assert (drift_of_window(steady.between(*span)), backlog_grows(steady.between(*span))) == ("", False)
+    assert "rate was rising" in drift_of_window(drifting.between(*span))
     assert backlog_grows(behind.between(*span))
 
 
@@ -118,7 +118,7 @@ def test_the_steady_test_is_given_what_was_acknowledged_and_how_late() -> None:
 
 
 def test_hours_of_rows_become_parquet_one_at_a_time(tmp_path: Path) -> None:
-    one = row(figures(0, b""))
+    one = row_of_second(figures(0, b""))
     write_parquet(({**one, "second": second} for second in range(3600)), tmp_path / "hour.parquet", columns())
     before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     write_parquet(({**one, "second": second} for second in range(5 * 3600)), tmp_path / "hours.parquet", columns())
@@ -137,7 +137,9 @@ def test_an_hour_on_disk_is_as_documented(tmp_path: Path) -> None:
     for second in range(10):
         log.append(encoded, second * SECOND_NS, (second + 1) * SECOND_NS)
     log.close()
-    a_second = len(json.dumps(row(figures(0, encoded)))) + 4 * (tmp_path / "response.hlog").stat().st_size / 10
+    a_second = (
+        len(json.dumps(row_of_second(figures(0, encoded)))) + 4 * (tmp_path / "response.hlog").stat().st_size / 10
+    )
     stated = re.search(r"an hour takes about (\d+) to (\d+) MiB", (ROOT / "docs/reference.md").read_text())
     assert stated, "the reference says what an hour takes"
     assert int(stated[1]) * 0.5 <= 3600 * a_second / (1 << 20) <= int(stated[2])
@@ -166,7 +168,7 @@ def resident_after_an_hour_and_a_day(directory: Path) -> tuple[int, int]:
     def seconds(first: int, until: int) -> int:
         for second in range(first, until):
             log.append(encoded, second * SECOND_NS, (second + 1) * SECOND_NS)
-            lines.append(json.dumps(row(figures(second, encoded))))
+            lines.append(json.dumps(row_of_second(figures(second, encoded))))
             seen.append(point(second))
         return int(psutil.Process().memory_info().rss)
 
@@ -177,7 +179,7 @@ def resident_after_an_hour_and_a_day(directory: Path) -> tuple[int, int]:
 
 
 def test_merged_seconds_keep_the_larger_p99_and_the_later_backlog() -> None:
-    merged = _merged([TimedPoint(1, SecondPoint(1.0, 9.0, 7)), TimedPoint(2, SecondPoint(3.0, 4.0, 5))])
+    merged = _merge_points([TimedPoint(1, SecondPoint(1.0, 9.0, 7)), TimedPoint(2, SecondPoint(3.0, 4.0, 5))])
     middles = [TimedPoint(at, SecondPoint(1.0, 9.0, 0, p50_ms=p50)) for at, p50 in enumerate((2.0, None, 8.0, 4.0), 1)]
-    assert _merged(middles).point.p50_ms == 4.0
+    assert _merge_points(middles).point.p50_ms == 4.0
     assert (merged.point.msgs_per_s, merged.point.p99_ms, merged.point.backlog) == (2.0, 9.0, 5)

@@ -24,7 +24,7 @@ from simulated_systems import (
 
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions, first_sustainable
-from tidegauge.model.trial import LoadResult, LoadSpec, Servers, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, ServerReuse, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import NEAR_GENERATOR, RATE_SHORTFALL
 
@@ -274,8 +274,8 @@ def test_a_goal_without_samples_for_its_percentile_is_not_decided() -> None:
 def test_the_search_shares_servers_and_the_confirmation_has_its_own() -> None:
     system = System(100_000.0, random.Random(2))
     search(system, confirm="2m")
-    assert {spec.servers for spec in system.seen[:-1]} == {Servers.SHARED}
-    assert system.seen[-1].servers is Servers.FRESH
+    assert {spec.servers for spec in system.seen[:-1]} == {ServerReuse.SHARED}
+    assert system.seen[-1].servers is ServerReuse.FRESH
     assert system.seen[-1].measure_s == 120
     assert all(spec.exploratory for spec in system.seen)
     names = [spec.trial_id for spec in system.seen]

@@ -20,7 +20,7 @@ from tidegauge.experiments.latency import EXPERIMENT as LATENCY
 from tidegauge.experiments.latency import resolve_rate
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions
 from tidegauge.experiments.procedure import PreconditionError
-from tidegauge.model.trial import LoadResult, LoadSpec, Servers
+from tidegauge.model.trial import LoadResult, LoadSpec, ServerReuse
 from tidegauge.model.workload import LateReaders
 from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.search.goals import Limit
@@ -63,10 +63,10 @@ def test_a_plan_expects_a_usual_search_in_two_rows() -> None:
     planned = EXPERIMENT.plan(MaxThroughputOptions(), base("max-throughput"))
     assert planned[0].trial_id == "0002-max-throughput-kafka-s01"
     assert planned[-1].trial_id == "0002-max-throughput-kafka-s08-confirm"
-    assert {spec.servers for spec in planned[:-1]} == {Servers.SHARED}
-    assert planned[-1].servers is Servers.FRESH
+    assert {spec.servers for spec in planned[:-1]} == {ServerReuse.SHARED}
+    assert planned[-1].servers is ServerReuse.FRESH
     fresh = EXPERIMENT.plan(MaxThroughputOptions.model_validate({"servers": "fresh"}), base("max-throughput"))
-    assert {spec.servers for spec in fresh} == {Servers.FRESH}
+    assert {spec.servers for spec in fresh} == {ServerReuse.FRESH}
     stream = io.StringIO()
     Console(file=stream, width=160).print(plan_list(ShownPlan(planned, 60.0)))
     assert "searched, about 7 trials" in stream.getvalue()

@@ -17,13 +17,13 @@ from test_attestation_verdict import cut as read_after
 from wrong_servers import AcknowledgesBeforeItWrites, Honest, LacksInOneCopy
 
 from tidegauge.attestation.data_files import Copy
-from tidegauge.attestation.evidence import Kind, read_history
-from tidegauge.attestation.judging import judge_scenarios, promise
-from tidegauge.attestation.record import carried
-from tidegauge.attestation.scenario import impossible, meaning
-from tidegauge.attestation.words import attest_outcome, sentences
+from tidegauge.attestation.evidence import RecordKind, read_history
+from tidegauge.attestation.judging import judge_scenarios, promise_of_level
+from tidegauge.attestation.record import carried_words
+from tidegauge.attestation.scenario import describe_scenario, why_impossible
+from tidegauge.attestation.words import attest_outcome, attest_sentences
 from tidegauge.errors import StartFailedError
-from tidegauge.model.attest import AttestOutcome, AttestPlan, FileSystem, Means, Scenario, Verdict
+from tidegauge.model.attest import AttestOutcome, AttestPlan, AttestVerdict, FileSystem, Means, Scenario
 from tidegauge.model.level import LevelChoice
 
 MODULES = [*modules_of("attestation"), "campaign/run/attest_cycle.py", "campaign/run/attesting.py"]
@@ -36,13 +36,13 @@ def said(subject: AttestOutcome, control: AttestOutcome | None = LOSING, level: 
 
     def scene(_: Place) -> Sequence[str]:
         judged = judge_scenarios(level, 3, [Scenario.ALL], subject, control)
-        return sentences(LevelChoice(level), Means.POWER, FileSystem.EXT4, judged)
+        return attest_sentences(LevelChoice(level), Means.POWER, FileSystem.EXT4, judged)
 
     return scene
 
 
 def promised(level: int, scenario: Scenario, nodes: int) -> Scene:
-    return lambda _: promise(level, scenario, nodes).why
+    return lambda _: promise_of_level(level, scenario, nodes).why
 
 
 def counted(**figures: int) -> Scene:
@@ -85,11 +85,11 @@ JUDGED: dict[str, Scene] = {
 
 
 def carrying(**changes: Any) -> Scene:
-    return lambda _: carried([attestation(**changes)])
+    return lambda _: carried_words([attestation(**changes)])
 
 
 def possible(scenario: Scenario, nodes: int) -> Scene:
-    return lambda _: impossible(scenario, nodes) or "possible"
+    return lambda _: why_impossible(scenario, nodes) or "possible"
 
 
 def line(*cycles: Any) -> Scene:
@@ -101,14 +101,14 @@ def written(*records: bytes, cut_bytes: int = 0) -> Scene:
     """Doubts about a history of these records, which lacks its last bytes."""
 
     def scene(place: Place) -> Sequence[str]:
-        path = write(place.path, 0, record(Kind.INVOKED, 0, 100), *records)
+        path = write(place.path, 0, record(RecordKind.INVOKED, 0, 100), *records)
         path.write_bytes(path.read_bytes()[: len(path.read_bytes()) - cut_bytes])
         return read_history(place.path, TRIAL).doubts
 
     return scene
 
 
-ACKNOWLEDGED = record(Kind.ACKNOWLEDGED, 0, 110)
+ACKNOWLEDGED = record(RecordKind.ACKNOWLEDGED, 0, 110)
 PURE: dict[str, Scene] = {
     **{
         f"level {level}, {scenario.value}, {nodes} nodes": promised(level, scenario, nodes)
@@ -118,13 +118,15 @@ PURE: dict[str, Scene] = {
         )
     },
     **{
-        f"{means.value}: {scenario.value}": (lambda _, scenario=scenario, means=means: meaning(scenario, means))
+        f"{means.value}: {scenario.value}": (
+            lambda _, scenario=scenario, means=means: describe_scenario(scenario, means)
+        )
         for scenario in Scenario
         for means in Means
     },
-    "refuted by a loss": carrying(verdict=Verdict.REFUTED, lost=7, losing_cuts=1),
-    "refuted by damage": carrying(verdict=Verdict.REFUTED, lost=0, losing_cuts=1),
-    "a loss that the level allows": carrying(verdict=Verdict.REFUTED, lost=7, losing_cuts=1, promised=False),
+    "refuted by a loss": carrying(verdict=AttestVerdict.REFUTED, lost=7, losing_cuts=1),
+    "refuted by damage": carrying(verdict=AttestVerdict.REFUTED, lost=0, losing_cuts=1),
+    "a loss that the level allows": carrying(verdict=AttestVerdict.REFUTED, lost=7, losing_cuts=1, promised=False),
     "a lagging majority of 2 nodes": possible(Scenario.LAGGING_MAJORITY, 2),
     "a lagging majority of 3 nodes": possible(Scenario.LAGGING_MAJORITY, 3),
     "the leader of 1 node": possible(Scenario.LEADER, 1),
@@ -132,8 +134,8 @@ PURE: dict[str, Scene] = {
     "a line on cuts that were read after": line(cycle()),
     "a line on a cut that was not read after": line(cycle(**GONE)),
     "a record cut short": written(ACKNOWLEDGED, cut_bytes=3),
-    "an outcome of what was never sent": written(ACKNOWLEDGED, record(Kind.ACKNOWLEDGED, 9, 50)),
-    "two outcomes": written(ACKNOWLEDGED, record(Kind.UNKNOWN, 0, 120)),
+    "an outcome of what was never sent": written(ACKNOWLEDGED, record(RecordKind.ACKNOWLEDGED, 9, 50)),
+    "two outcomes": written(ACKNOWLEDGED, record(RecordKind.UNKNOWN, 0, 120)),
     "a partition that is not read to its end": lambda _: read_after(unreadable=True, kept=3),
     "a partition that lacks its last message": lambda _: read_after(kept=3),
 }

@@ -24,11 +24,11 @@ from test_collecting import left as left_by
 from test_disturbed_results import Machine
 
 from tidegauge.campaign.run import apart, ceilings
-from tidegauge.campaign.run.apart import Seated, _chosen_for, _links, _load_words, chosen
+from tidegauge.campaign.run.apart import Seated, _choose_hosts, _load_words, _measure_links, hosts_of_role
 from tidegauge.campaign.run.ceilings import SWITCH, fleet_ceilings
 from tidegauge.campaign.run.disturbed import await_calm_cpus
-from tidegauge.campaign.run.execute import _dropper
-from tidegauge.campaign.run.on_hosts import difference, send_to_each
+from tidegauge.campaign.run.execute import _page_cache_dropper
+from tidegauge.campaign.run.on_hosts import difference_of_files, send_to_each
 from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, Trial
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.sending import file_parcel
@@ -94,7 +94,7 @@ def interrupted(*names: str) -> Callable[[Run, Stage], None]:
 def dropping(reason: str) -> Scene:
     def scene(_: Stage) -> Any:
         events: list[Any] = []
-        return _dropper(events.append, lambda _: reason)([]) or "dropped", events
+        return _page_cache_dropper(events.append, lambda _: reason)([]) or "dropped", events
 
     return scene
 
@@ -248,7 +248,7 @@ def agent(number: int) -> Any:
 def too_few(role: str) -> Scene:
     def scene(_: Stage) -> Any:
         with pytest.raises(UserError) as caught:
-            chosen([], role, 1)
+            hosts_of_role([], role, 1)
         return caught.value
 
     return scene
@@ -261,7 +261,7 @@ def choosing(*others: FleetHost) -> Scene:
         said: list[str] = []
         fleet: Any = SimpleNamespace(server_hosts=int, has_keeper=False, load_hosts=0, network=None)
         launcher: Any = SimpleNamespace(hosts=lambda: [host(2), *others])
-        return _chosen_for(1, fleet, launcher, "10.0.0.1", said.append), said
+        return _choose_hosts(1, fleet, launcher, "10.0.0.1", said.append), said
 
     return scene
 
@@ -275,7 +275,7 @@ def linked(error: RunFailedError | None) -> Scene:
 
         said: list[str] = []
         stage.patch.setattr(apart, "link_ceilings", measure)
-        _links(SimpleNamespace(), [host(2), host(3)], "10.0.0.1", said.append)  # type: ignore[arg-type]
+        _measure_links(SimpleNamespace(), [host(2), host(3)], "10.0.0.1", said.append)  # type: ignore[arg-type]
         return said
 
     return scene
@@ -321,8 +321,8 @@ FLEETS: dict[str, Scene] = {
     "a load host with 2 load generators": loads(1, 2),
     "a load host with 1 load generator": loads(1, 1),
     "no load host": loads(0, 1),
-    "other files": lambda _: difference(FILES, replace(FILES, digest="def")),
-    "the same files": lambda _: difference(FILES, FILES) or "the same",
+    "other files": lambda _: difference_of_files(FILES, replace(FILES, digest="def")),
+    "the same files": lambda _: difference_of_files(FILES, FILES) or "the same",
     "a file that a host lacks": sent(False),
     "a file that a host has": sent(True),
 }

@@ -25,9 +25,9 @@ from tidegauge.experiments.latency import EXPERIMENT as LATENCY
 from tidegauge.experiments.max_throughput import EXPERIMENT as SEARCH
 from tidegauge.experiments.mixed import EXPERIMENT as MIXED
 from tidegauge.experiments.peak import EXPERIMENT as PEAK
-from tidegauge.model.trial import CatchUp, LoadResult, LoadSpec, Servers, Slope, Validity
+from tidegauge.model.trial import CatchUp, LoadResult, LoadSpec, ServerReuse, Slope, Validity
 from tidegauge.model.workload import Arrival, DeviceReads
-from tidegauge.search.goals import Goal, Limit, judge
+from tidegauge.search.goals import Goal, Limit, judge_goal
 
 MODULES = modules_of("search", "experiments")
 NO_SENTENCES = (
@@ -44,7 +44,7 @@ NO_SENTENCES = (
 
 
 def judged(measured: LoadResult, goal: Goal = ANY) -> Scene:
-    return lambda _: judge(goal, measured)
+    return lambda _: judge_goal(goal, measured)
 
 
 def clocks(low_ms: float, high_ms: float) -> Scene:
@@ -168,7 +168,7 @@ SEARCHES: dict[str, Scene] = {
     "a search with an answer": lambda _: searching(cliff()),
     "the answer alone": lambda _: summary_of(searching(cliff())),
     "a search on a cluster of others": lambda _: searching(cliff(), of={"attached": True}),
-    "a search on servers that are shared": lambda _: searching(cliff(), of={"servers": Servers.SHARED}),
+    "a search on servers that are shared": lambda _: searching(cliff(), of={"servers": ServerReuse.SHARED}),
     "a search from a peak": lambda _: searching(cliff(), PEAKED),
     "a search above what a closed loop reached": lambda _: searching(cliff(), min_rate="200k"),
     "a confirmation that falls a little": lambda _: searching(falling_to(94_000.0)),

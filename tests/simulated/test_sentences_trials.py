@@ -161,7 +161,7 @@ def asked(error: Exception) -> Callable[[Trial, Stage], None]:
             raise error
 
         one.system.metrics = (Metric("queue", "m", "queue_size"),)
-        stage.patch.setattr(telemetry, "fetch", fetch)
+        stage.patch.setattr(telemetry, "fetch_text", fetch)
         deploy = one.system.deploy
         stage.patch.setattr(one.system, "deploy", lambda request, host: with_endpoint(deploy(request, host)))
 
@@ -262,11 +262,11 @@ RESULTS: dict[str, Scene] = {
 
 
 def offered(spec: LoadSpec) -> Scene:
-    return lambda _: trial._offer(spec)
+    return lambda _: trial._offer_in_words(spec)
 
 
 def doubt(unsteady: str, cold: str, warmup_s_max: float = 60.0) -> Scene:
-    return lambda _: trial._doubt(replace(SPEC, warmup_s_max=warmup_s_max), unsteady, cold)
+    return lambda _: trial._doubt_of_warm_up(replace(SPEC, warmup_s_max=warmup_s_max), unsteady, cold)
 
 
 def recovering(recovered: bool) -> Scene:
@@ -385,7 +385,7 @@ def without_records(stage: Stage) -> Any:
     def fail() -> Path:
         raise OSError(13, "Permission denied")
 
-    stage.patch.setattr(topics, "_directory", fail)
+    stage.patch.setattr(topics, "_records_directory", fail)
     return delete_leftover_topics(Tools({}, nullcontext, lambda *_: None), None, False)  # type: ignore[arg-type]
 
 

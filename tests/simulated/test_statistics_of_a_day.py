@@ -13,7 +13,7 @@ import pytest
 from patience import slowness
 
 from tidegauge.statistics.histograms import Histogram
-from tidegauge.statistics.steady import SecondPoint, backlog_grows, drifts, growth
+from tidegauge.statistics.steady import SecondPoint, backlog_grows, drift_of_window, slope_of
 from tidegauge.statistics.within_trial import mean_within, percentile_within
 
 DAY_S = 24 * 3600
@@ -51,8 +51,8 @@ def within_bounds(asked: Callable[[], object]) -> object:
 
 def test_drift_and_backlog_of_a_day(day: list[SecondPoint]) -> None:
     assert within_bounds(lambda: backlog_grows(day)) is False
-    assert isinstance(within_bounds(lambda: drifts(day)), str)
-    slope = within_bounds(lambda: growth([float(point.backlog) for point in day]))
+    assert isinstance(within_bounds(lambda: drift_of_window(day)), str)
+    slope = within_bounds(lambda: slope_of([float(point.backlog) for point in day]))
     assert slope is not None
 
 

@@ -16,11 +16,11 @@ from functools import cache
 import pytest
 from campaign_doubles import result_of, spec_of
 
-from tidegauge.comparison.blocks import blocks
-from tidegauge.comparison.within import ratios
+from tidegauge.comparison.blocks import sort_into_blocks
+from tidegauge.comparison.within import block_ratios
 from tidegauge.model.trial import LoadResult
 from tidegauge.statistics.intervals import (
-    Verdict,
+    ComparisonVerdict,
     compare_paired,
     compare_unpaired,
     figure_interval,
@@ -101,9 +101,11 @@ def test_a_system_against_itself(count: int, times: int) -> None:
         found = compare_paired(*campaign(draw, count, 1.0), higher_is_better=True)
         assert found is not None
         said[found.verdict] += 1
-    wrong = (said[Verdict.BETTER] + said[Verdict.WORSE]) / times
+    wrong = (said[ComparisonVerdict.BETTER] + said[ComparisonVerdict.WORSE]) / times
     assert wrong <= 0.065
-    assert abs(said[Verdict.BETTER] - said[Verdict.WORSE]) <= 0.03 * times, "neither side is preferred"
+    assert abs(said[ComparisonVerdict.BETTER] - said[ComparisonVerdict.WORSE]) <= 0.03 * times, (
+        "neither side is preferred"
+    )
 
 
 def test_a_system_against_itself_in_two_runs() -> None:
@@ -114,7 +116,7 @@ def test_a_system_against_itself_in_two_runs() -> None:
         found = compare_unpaired(first, second, higher_is_better=False)
         assert found is not None
         said[found.verdict] += 1
-    assert (said[Verdict.BETTER] + said[Verdict.WORSE]) / 1000 <= 0.065
+    assert (said[ComparisonVerdict.BETTER] + said[ComparisonVerdict.WORSE]) / 1000 <= 0.065
 
 
 def test_no_difference_is_said_wrongly_no_more_often_than_stated() -> None:
@@ -126,8 +128,8 @@ def test_no_difference_is_said_wrongly_no_more_often_than_stated() -> None:
         found = compare_paired(above, dict.fromkeys(range(5), 1.0), higher_is_better=True)
         assert found is not None
         said[found.verdict] += 1
-    assert said[Verdict.NO_DIFFERENCE] / 1000 <= 0.03
-    assert said[Verdict.BETTER] / 1000 >= 0.95
+    assert said[ComparisonVerdict.NO_DIFFERENCE] / 1000 <= 0.03
+    assert said[ComparisonVerdict.BETTER] / 1000 >= 0.95
 
 
 @pytest.mark.parametrize("difference", [0.05, 0.20, 1.00])
@@ -139,10 +141,10 @@ def test_known_differences_are_found_with_the_stated_power(difference: float, co
         found = compare_paired(*campaign(draw, count, 1 + difference), higher_is_better=False)
         assert found is not None
         said[found.verdict] += 1
-    assert said[Verdict.WORSE] / times == pytest.approx(power(count, SPREAD, difference), abs=0.06)
-    assert said[Verdict.BETTER] / times <= 0.03
+    assert said[ComparisonVerdict.WORSE] / times == pytest.approx(power(count, SPREAD, difference), abs=0.06)
+    assert said[ComparisonVerdict.BETTER] / times <= 0.03
     if difference >= 0.2 and count >= 5:
-        assert said[Verdict.WORSE] / times > 0.95
+        assert said[ComparisonVerdict.WORSE] / times > 0.95
 
 
 def test_the_number_of_blocks_that_is_reported_suffices_as_often_as_stated() -> None:
@@ -157,7 +159,7 @@ def test_the_number_of_blocks_that_is_reported_suffices_as_often_as_stated() -> 
             continue
         asked += 1
         second = compare_paired(*campaign(draw, needed, 1.06), higher_is_better=True)
-        found_it += second is not None and second.verdict is Verdict.BETTER
+        found_it += second is not None and second.verdict is ComparisonVerdict.BETTER
     # A spread and a difference seen by five blocks are rough: "about" so many blocks, between half and nearly always.
     assert 0.5 <= found_it / asked <= 0.95
 
@@ -188,10 +190,10 @@ def test_whole_campaigns_through_the_report(ratio: float, wrong_or_right: tuple[
         for block in range(5):
             shared = math.exp(SHARED * draw.gauss(0, 1))
             results += [measured(draw, "a@1", block, shared), measured(draw, "b@1", block, ratio * shared)]
-        (table,) = blocks(results)
-        verdicts = [one.comparison.verdict for one in ratios(table)]
+        (table,) = sort_into_blocks(results)
+        verdicts = [one.comparison.verdict for one in block_ratios(table)]
         assert len(verdicts) == 2
-        reporting += any(verdict in (Verdict.BETTER, Verdict.WORSE) for verdict in verdicts)
+        reporting += any(verdict in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE) for verdict in verdicts)
     assert wrong_or_right[0] <= reporting / 100 <= wrong_or_right[1]
 
 

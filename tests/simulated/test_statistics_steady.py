@@ -15,7 +15,7 @@ from tidegauge.statistics.steady import (
     backlog_grows,
     catching_up,
     cold_because,
-    drifts,
+    drift_of_window,
     jit_cpus,
     trend,
     unsteady_because,
@@ -166,10 +166,13 @@ def test_growth_of_the_backlog_over_the_window() -> None:
 
 
 def test_drift_over_the_window_is_put_in_words() -> None:
-    assert drifts(points(20, rate=lambda s: 1000.0 + 20 * s)) == "the rate was rising, from about 1,050 to 1,330 msg/s"
-    assert drifts(points(20, p99=lambda s: 40.0 - s)) == "the p99 was falling, from about 38 to 24 ms"
-    assert drifts(points(20, noise=0.05)) == ""
-    assert drifts(points(3, rate=lambda s: 1000.0 * s)) == ""
+    assert (
+        drift_of_window(points(20, rate=lambda s: 1000.0 + 20 * s))
+        == "the rate was rising, from about 1,050 to 1,330 msg/s"
+    )
+    assert drift_of_window(points(20, p99=lambda s: 40.0 - s)) == "the p99 was falling, from about 38 to 24 ms"
+    assert drift_of_window(points(20, noise=0.05)) == ""
+    assert drift_of_window(points(3, rate=lambda s: 1000.0 * s)) == ""
 
 
 @pytest.mark.parametrize(

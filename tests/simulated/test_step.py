@@ -20,10 +20,10 @@ from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.experiments import procedure
 from tidegauge.experiments.peak import EXPERIMENT as PEAK
 from tidegauge.experiments.procedure import Experiment, Lab
-from tidegauge.model.events import Decided, Event, Found, TrialEnded
+from tidegauge.model.events import Decided, Event, FindingReached, TrialEnded
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.trial import LoadSpec, Servers, TrialSpec
+from tidegauge.model.trial import LoadSpec, ServerReuse, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.worker import group
 
@@ -36,7 +36,7 @@ def stepwise(run: Callable[[LoadSpec, Lab], None]) -> Experiment[Any, Any, Any]:
     """An experiment that expects three trials on shared servers and makes those of `run`."""
 
     def plan(_options: Fields, base: TrialSpec) -> tuple[LoadSpec, ...]:
-        base = replace(base, measure_s=0.2, servers=Servers.SHARED, exploratory=True)
+        base = replace(base, measure_s=0.2, servers=ServerReuse.SHARED, exploratory=True)
         shared = LoadSpec(**base.shared, msgs_per_s=1000.0, warmup_s_min=0.2, warmup_s_max=0.4, drain_s_max=1.0)
         return tuple(named(shared, number) for number in (1, 2, 3))
 
@@ -101,7 +101,7 @@ def test_shared_servers_are_started_once_and_a_fresh_trial_gets_its_own(
         lab.measure(first)
         lab.measure(named(first, 2))
         assert [result.spec.trial_id[-3:] for result in lab.results] == ["s01", "s02"]
-        lab.measure(replace(named(first, 3), servers=Servers.FRESH))
+        lab.measure(replace(named(first, 3), servers=ServerReuse.FRESH))
 
     scene = Scene(tmp_path, run, monkeypatch)
     assert len(scene.run()) == 3
@@ -155,7 +155,7 @@ def test_topics_of_shared_servers_are_each_trials_own(tmp_path: Path, monkeypatc
 
     Scene(tmp_path, run, monkeypatch).run()
     assert names(specs[0]) == ("tidegauge-0001-stepwise-kafka-s01-0",)
-    assert names(replace(specs[0], servers=Servers.FRESH)) == ("tidegauge-0",)
+    assert names(replace(specs[0], servers=ServerReuse.FRESH)) == ("tidegauge-0",)
     assert names(specs[0]) != names(specs[1])
 
 
@@ -166,7 +166,7 @@ def test_a_trial_that_fails_ends_the_shared_servers_and_keeps_what_was_measured(
         lab.measure(first)
         scene.system.deploy_fails = True
         with pytest.raises(RunFailedError):
-            lab.measure(replace(named(first, 2), servers=Servers.FRESH))
+            lab.measure(replace(named(first, 2), servers=ServerReuse.FRESH))
         raise RunFailedError("It broke.")
 
     scene = Scene(tmp_path, run, monkeypatch)
@@ -208,6 +208,6 @@ def test_decisions_tell_what_is_left_and_findings_are_stored(tmp_path: Path, mon
     assert [spec.trial_id[-3:] for spec in decided.trials] == ["s01", "s02", "s07"]
     assert decided.trials_left == 2
     assert decided.seconds_left > 0
-    assert Found(finding) in scene.events
+    assert FindingReached(finding) in scene.events
     assert scene.store.findings == [finding]
     assert [spec.trial_id[-3:] for spec in scene.store.planned] == ["s01", "s02"]

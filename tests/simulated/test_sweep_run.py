@@ -19,7 +19,7 @@ from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.events import TrialEnded
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.trial import LoadResult, LoadSpec, Servers
+from tidegauge.model.trial import LoadResult, LoadSpec, ServerReuse
 from tidegauge.systems import registry
 from tidegauge.worker import group
 from tidegauge.worker.launch import WorkerOptions
@@ -60,7 +60,7 @@ def test_a_system_that_can_have_no_point_is_not_fetched(scene: Scene, monkeypatc
 
 def test_load_generators_are_alike_by_the_systems_of_all_points(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.systems["pulsar"].driver = "pulsar"
-    monkeypatch.setattr(registry, "get", scene.systems.__getitem__)
+    monkeypatch.setattr(registry, "system_named", scene.systems.__getitem__)
     monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: "")
     asked: list[WorkerOptions] = []
 
@@ -93,10 +93,10 @@ def test_a_share_of_a_peak_is_one_of_the_peak_at_that_point(scene: Scene, monkey
 
 
 def test_shared_servers_go_on_from_point_to_point_of_one_system(scene: Scene) -> None:
-    scene.campaign = swept(scene.campaign, deployment=Servers.SHARED)
+    scene.campaign = swept(scene.campaign, deployment=ServerReuse.SHARED)
     results = scene.run()
     assert len(results) == 8
-    assert {result.spec.servers for result in results} == {Servers.SHARED}
+    assert {result.spec.servers for result in results} == {ServerReuse.SHARED}
     entries = scene.journal.entries
     starts = entries.count("deploy")
     assert starts == entries.count("deployment stopped")
@@ -120,7 +120,7 @@ def at_levels(scene: Scene, *levels: LevelChoice, **changes: Any) -> Campaign:
 
 def test_shared_servers_end_where_other_ones_are_wanted(scene: Scene) -> None:
     levels = LevelChoice(3), LevelChoice(4)
-    scene.campaign = at_levels(scene, *levels, systems=(SystemChoice("kafka"),), deployment=Servers.SHARED)
+    scene.campaign = at_levels(scene, *levels, systems=(SystemChoice("kafka"),), deployment=ServerReuse.SHARED)
     scene.run()
     assert scene.journal.entries.count("deploy") == scene.journal.entries.count("deployment stopped") == 2
 
@@ -152,7 +152,7 @@ def test_a_failure_on_shared_servers_costs_one_trial(scene: Scene, monkeypatch: 
         scene.campaign,
         systems=(SystemChoice("kafka"),),
         experiments=scene.campaign.experiments[:1],
-        deployment=Servers.SHARED,
+        deployment=ServerReuse.SHARED,
         repeat=2,
     )
     real, calls = trial.make_result, []

@@ -14,7 +14,7 @@ from test_trial_procedure import SPEC, Scene
 from tidegauge.campaign.run import session, trial
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.hosts import space, storage
-from tidegauge.hosts.fsync import Calm, FsyncLatency, slowest
+from tidegauge.hosts.fsync import Calm, FsyncLatency, slowest_disk
 from tidegauge.model.events import Note
 from tidegauge.systems.api import DeployRequest
 from tidegauge.worker import group
@@ -82,8 +82,8 @@ def test_one_disk_is_waited_for_once_and_the_slowest_is_recorded(scene: Scene) -
     assert len({*scene.store.disks, *scene.store.journal_disks}) > 1
     assert scene.run(THREE).disk_fsync_ms == 5.0
     assert len(waited_for) == 1
-    assert slowest([fast, slow]) is slow
-    assert slowest([replace(fast, is_calm=False), slow]).is_calm is False
+    assert slowest_disk([fast, slow]) is slow
+    assert slowest_disk([replace(fast, is_calm=False), slow]).is_calm is False
 
 
 def test_nothing_is_prepared_before_all_nodes_take_part(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,15 +15,15 @@ from test_trial_procedure import SPEC
 
 from tidegauge.campaign.run.figures import Follower
 from tidegauge.campaign.run.result import Measuring, Observed, make_result, read_result
-from tidegauge.campaign.run.topics import TopicLedger, delete_recorded, remaining
-from tidegauge.campaign.run.trial import Progress, load_order
-from tidegauge.comparison.blocks import blocks
+from tidegauge.campaign.run.topics import TopicLedger, delete_recorded, topics_remaining
+from tidegauge.campaign.run.trial import TrialProgress, load_order
+from tidegauge.comparison.blocks import sort_into_blocks
 from tidegauge.model.events import PhaseProgress, PhaseStarted
 from tidegauge.model.level import LevelChoice, LevelFinding, SettingChange
 from tidegauge.model.load import RecordFigures, SecondFigures, SubscriptionSecond
 from tidegauge.model.trial import LoadSpec, ReadSpec, ReadSubscription, Validity
 from tidegauge.model.workload import RatePhase, RateSchedule, SubscriptionType, Workload
-from tidegauge.report.live import LiveState, advance, figures, plain_lines, progress_words
+from tidegauge.report.live import LiveState, advance, plain_lines, progress_words, second_words
 from tidegauge.report.tables import footnotes, records_table
 from tidegauge.statistics.classify import FAILED_CHECK, OK
 from tidegauge.statistics.steady import SecondPoint
@@ -113,7 +113,7 @@ def test_seconds_of_reading_have_a_phase_and_rates_of_their_own_and_no_backlog(
     (seen,) = events
     assert (phases, seen.msgs_per_s, seen.backlog) == ([phase], rate, backlog)
     assert tuple(own.msgs_per_s for own in seen.workers) == workers
-    assert f"backlog {'-' if backlog is None else backlog}" in figures(seen)
+    assert f"backlog {'-' if backlog is None else backlog}" in second_words(seen)
 
 
 def test_a_window_that_works_off_the_backlog_of_the_warm_up_is_doubtful() -> None:
@@ -154,7 +154,7 @@ def test_each_step_has_its_own_rate_and_latency() -> None:
 
 
 def test_the_table_of_steps_has_a_row_for_each() -> None:
-    (block,) = blocks([scheduled()])
+    (block,) = sort_into_blocks([scheduled()])
     table = records_table(block)
     assert table is not None
     assert [label.split()[-1] for label in table.labels] == ["low", "high"]
@@ -163,17 +163,17 @@ def test_the_table_of_steps_has_a_row_for_each() -> None:
 def test_reports_say_what_a_type_of_subscription_leaves_unchecked() -> None:
     shared = replace(SPEC.workload, subscription_type=SubscriptionType.SHARED)
     one = replace(scheduled(), spec=replace(SPEC, workload=shared))
-    (block,) = blocks([one])
+    (block,) = sort_into_blocks([one])
     assert any("promise no order" in note for note in footnotes(block))
     alone = replace(one, spec=replace(SPEC, workload=replace(SPEC.workload, subscriptions=0)), subscriptions=())
-    (block,) = blocks([alone])
+    (block,) = sort_into_blocks([alone])
     assert any("Nobody read" in note for note in footnotes(block))
 
 
 def test_progress_says_how_long_it_may_take_yet() -> None:
     seen: list[Any] = []
     times: Iterator[float] = iter([0.0, 1.0, 10.0, 10.0])
-    progress = Progress(seen.append, "0001", lambda: next(times))
+    progress = TrialProgress(seen.append, "0001", lambda: next(times))
     progress.report("partitions", 0, 1000)
     progress.report("partitions", 100, 1000)
     progress.report("partitions", 500, 1000)
@@ -197,7 +197,7 @@ def test_topics_that_stay_are_recorded_apart_from_those_to_delete(
     )
     delete_recorded(ledger.record, worker, "kafka", {})
     assert done == [("leave", "kafka", {}, ["orders", "payments"], 77)]
-    words = remaining(ledger, "no answer")
+    words = topics_remaining(ledger, "no answer")
     assert "groups or subscriptions of ours may remain" in words
     ledger.close()
     (left,) = (tmp_path / "attached").glob("*.json")

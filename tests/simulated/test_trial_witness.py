@@ -17,7 +17,7 @@ from tidegauge.campaign.run import witnessing
 from tidegauge.campaign.run.session import RunResources, Subject
 from tidegauge.campaign.run.trial import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
-from tidegauge.durability import SyncCall, Watch
+from tidegauge.durability import SyncCall, WatchedSyncs
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
@@ -52,7 +52,7 @@ class Stage:
     def watch(self, processes: Sequence[str]) -> Iterator[Any]:
         self.journal.note(f"watch {', '.join(processes)}")
         calls = (SyncCall("kafka-1", 5, "fsync", 100 * n + 1, 100 * n + 9, True) for n in range(self.synced))
-        seen = Watch(tuple(calls))
+        seen = WatchedSyncs(tuple(calls))
         yield lambda: seen
         self.journal.note("watched")
 

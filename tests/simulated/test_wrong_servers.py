@@ -24,8 +24,8 @@ from wrong_servers import (
 
 from tidegauge.attestation.classification import Anomalies, classify
 from tidegauge.attestation.evidence import History, Read, last_positions
-from tidegauge.attestation.judging import Criteria, CutResult, Judgement, judge
-from tidegauge.model.attest import Verdict
+from tidegauge.attestation.judging import Criteria, CutResult, Judgement, judge_cuts
+from tidegauge.model.attest import AttestVerdict
 from tidegauge.model.message import LOST, Fate
 
 SMALL = Criteria(at_risk_min=10, in_flight_min=0)
@@ -44,7 +44,7 @@ def as_cut(server: Honest, number: int = 1) -> CutResult:
 
 def verdict_on(server: Honest, cuts: int = 1) -> Judgement:
     """With controls as they should be."""
-    return judge(
+    return judge_cuts(
         [replace(as_cut(server), number=n + 1) for n in range(cuts)],
         as_cut(Honest()).found,
         [as_cut(AcknowledgesBeforeItWrites())],
@@ -90,7 +90,7 @@ def test_what_breaks_the_promise_is_named_and_refutes(server: Honest, fate: Fate
 )
 def test_the_verdict_on_a_wrong_server(server: Honest) -> None:
     judgement = verdict_on(server)
-    assert judgement.verdict is Verdict.REFUTED
+    assert judgement.verdict is AttestVerdict.REFUTED
     assert judgement.witness is not None
     assert judgement.cut is not None
     assert judgement.sentence().startswith("REFUTED: ")
@@ -187,7 +187,7 @@ def test_what_breaks_another_promise_is_counted_and_does_not_refute(server: Hone
     assert set(odd) == {figure} | ({"copies"} if figure == "duplicated" else set())
     assert not found.is_clean
     assert found.broken == 0
-    assert verdict_on(server).verdict is Verdict.NOT_REFUTED
+    assert verdict_on(server).verdict is AttestVerdict.NOT_REFUTED
 
 
 ODD = ("lost", "different", "corrupt", "duplicated", "copies", "reordered", "phantom", "corrupt_found", "refused_kept")
@@ -213,7 +213,7 @@ def test_figures_of_a_damaging_server() -> None:
 
 def test_many_cuts_of_an_honest_server() -> None:
     judgement = verdict_on(Honest(), cuts=60)
-    assert judgement.verdict is Verdict.NOT_REFUTED
+    assert judgement.verdict is AttestVerdict.NOT_REFUTED
     assert judgement.cuts == 60
     assert judgement.loss_per_cut_max == pytest.approx(1 - 0.05 ** (1 / 60))
     assert "NOT REFUTED in 60 cuts" in judgement.sentence()

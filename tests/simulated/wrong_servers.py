@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from histories import history_of
 
 from tidegauge.attestation.evidence import History, Read, read_of
-from tidegauge.model.message import Flag, Found, Outcome, PartitionRead, Sent
+from tidegauge.model.message import Flag, FoundMessage, PartitionRead, SendOutcome, Sent
 
 PARTITIONS = 2
 STEP_NS = 1_000
@@ -36,12 +36,12 @@ class Honest:
     def cut(self) -> None:
         """The power goes and comes back."""
 
-    def found(self, partition: int, reading: int) -> Iterable[Found]:
+    def found(self, partition: int, reading: int) -> Iterable[FoundMessage]:
         """What a reader finds in a partition, in the order of delivery."""
         del reading
-        return [Found(p, s, partition, at) for at, (p, s) in enumerate(self.logs[partition])]
+        return [FoundMessage(p, s, partition, at) for at, (p, s) in enumerate(self.logs[partition])]
 
-    def copy(self, partition: int, node: int) -> Iterable[Found]:
+    def copy(self, partition: int, node: int) -> Iterable[FoundMessage]:
         """What of a partition is in a node's own copy."""
         del node
         return self.found(partition, 0)
@@ -105,7 +105,7 @@ class Duplicates(Honest):
 class AnswersFromOneReplica(Honest):
     """Its second replica lacks the newest messages, and every second reader is sent there."""
 
-    def found(self, partition: int, reading: int) -> Iterable[Found]:
+    def found(self, partition: int, reading: int) -> Iterable[FoundMessage]:
         rows = list(super().found(partition, reading))
         return rows[:-6] if reading % 2 else rows
 
@@ -119,7 +119,7 @@ class LacksInOneCopy(Honest):
     def cut(self) -> None:
         self.was_cut = True
 
-    def copy(self, partition: int, node: int) -> Iterable[Found]:
+    def copy(self, partition: int, node: int) -> Iterable[FoundMessage]:
         rows = list(super().copy(partition, node))
         # Early in the log: a busy machine sends few before the cut.
         return [*rows[:1], *rows[4:]] if node == 2 and self.was_cut else rows
@@ -134,7 +134,7 @@ class ReplicasPartInACut(AnswersFromOneReplica):
     def cut(self) -> None:
         self.was_cut = True
 
-    def found(self, partition: int, reading: int) -> Iterable[Found]:
+    def found(self, partition: int, reading: int) -> Iterable[FoundMessage]:
         return super().found(partition, reading if self.was_cut else 0)
 
 
@@ -158,10 +158,10 @@ class MakesThingsUp(Honest):
 class Damages(Honest):
     """The body of one message, and the header of another, do not come back as they went."""
 
-    def found(self, partition: int, reading: int) -> Iterable[Found]:
+    def found(self, partition: int, reading: int) -> Iterable[FoundMessage]:
         for row in super().found(partition, reading):
             flags = {5: Flag.CORRUPT, 8: Flag.CORRUPT | Flag.UNATTRIBUTED}.get(row.position, row.flags)
-            yield Found(row.producer, row.sequence, row.partition, row.position, flags=flags)
+            yield FoundMessage(row.producer, row.sequence, row.partition, row.position, flags=flags)
 
 
 class KeepsWhatItRefused(Honest):
@@ -187,9 +187,9 @@ def drive(server: Honest, messages: int = 60, producers: int = 2, after: int = 2
             sent.append(Sent(producer, sequence, now_ns))
             continue
         place = server.publish((producer, sequence))
-        outcome = Outcome.ACKNOWLEDGED
+        outcome = SendOutcome.ACKNOWLEDGED
         if isinstance(server, KeepsWhatItRefused) and sequence % 20 == 0:
-            outcome = Outcome.REFUSED
+            outcome = SendOutcome.REFUSED
         partition, position = place or (-1, -1)
         sent.append(Sent(producer, sequence, now_ns, outcome, now_ns + STEP_NS // 2, partition, position))
     return history_of(sent), cut_ns

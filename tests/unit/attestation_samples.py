@@ -8,15 +8,15 @@ from typing import Any
 from tidegauge.model.attest import (
     Attestation,
     AttestOutcome,
+    AttestVerdict,
     CutOutcome,
     CycleOutcome,
     FileSystem,
     Means,
     Scenario,
-    Verdict,
 )
 from tidegauge.model.level import LevelFinding
-from tidegauge.model.message import Fate, Outcome, Sent, Witness
+from tidegauge.model.message import Fate, SendOutcome, Sent, Witness
 from tidegauge.model.trial import AttestResult, AttestSpec
 
 DIGEST = "0123456789abcdef"
@@ -41,7 +41,7 @@ def cut(**changes: Any) -> CutOutcome:
 
 def witness(before_cut_s: float = 0.5) -> Witness:
     """A message that is gone."""
-    sent = Sent(1, 17, invoked_ns=1, outcome=Outcome.ACKNOWLEDGED, resolved_ns=2, partition=0, position=33)
+    sent = Sent(1, 17, invoked_ns=1, outcome=SendOutcome.ACKNOWLEDGED, resolved_ns=2, partition=0, position=33)
     return Witness(sent, Fate.LOST_LAST, cut=0, before_cut_s=before_cut_s)
 
 
@@ -79,7 +79,7 @@ def attestation(**changes: Any) -> Attestation:
         "scenario": Scenario.ALL,
         "means": Means.POWER,
         "file_system": FileSystem.EXT4,
-        "verdict": Verdict.NOT_REFUTED,
+        "verdict": AttestVerdict.NOT_REFUTED,
         "reasons": (),
         "promised": True,
         "promise": "a majority has it on disk",

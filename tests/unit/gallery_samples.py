@@ -20,7 +20,7 @@ from test_telemetry_parts import SAMPLE
 from worker_samples import several
 
 from tidegauge import store
-from tidegauge.campaign.read.published import examined
+from tidegauge.campaign.read.published import examine_claims
 from tidegauge.model.faults import Fault, FaultKind, FaultResult
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
@@ -39,7 +39,7 @@ from tidegauge.model.trial import (
 from tidegauge.model.use import OtherHostUse
 from tidegauge.model.workload import Arrival, LateReaders, RatePhase, RateSchedule
 from tidegauge.published.examine import Choice
-from tidegauge.published.examine import report as published_report
+from tidegauge.published.examine import report_named as published_report
 from tidegauge.usage import Price
 
 RABBITMQ = "rabbitmq@4.1.2"
@@ -536,7 +536,7 @@ def published(runs: Path) -> Path:
     path = maker.done()
     claims = tuple(claim.id for claim in published_report("streamnative-2020").claims)
     choice = Choice("streamnative-2020", claims, ("one machine",))
-    store.keep_published(path, examined(choice, store.load_run(path)))
+    store.keep_published(path, examine_claims(choice, store.load_run(path)))
     return path
 
 

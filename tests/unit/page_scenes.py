@@ -23,7 +23,7 @@ from rich.console import Console, RenderableType
 from sentence_templates import OWN_WORDS_MIN, SOURCE, WORDS_MIN, Template
 
 from tidegauge import store
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.disturbance import HostAccount
 from tidegauge.model.load import ClockBound
 from tidegauge.model.trial import AnyResult, LoadResult
@@ -105,7 +105,7 @@ def run_of(*results: LoadResult, **changes: object) -> StoredRun:
 def block_of(name: str, experiment: str) -> tuple[Block, Details]:
     """The table of an experiment."""
     run, details = run_named(name)
-    return next(block for block in blocks(run.results) if block.experiment == experiment), details
+    return next(block for block in sort_into_blocks(run.results) if block.experiment == experiment), details
 
 
 def account(busy: float = 0.5, others: float | None = 0.02) -> HostAccount:
@@ -152,7 +152,7 @@ def sectioned(run: StoredRun, details: Details) -> Iterator[str]:
 
 def first_picture(run: StoredRun, *within: Within) -> Iterator[str]:
     """The one that stands first in a report. `within`: instead of the intervals that its trials have."""
-    picture = overview(run, within or distributions.within(run))
+    picture = overview(run, within or distributions.intervals_within_trials(run))
     return plotted([picture] if picture is not None else [])
 
 

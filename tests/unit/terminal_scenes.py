@@ -29,7 +29,7 @@ from tidegauge.hosts.abilities import Ability, Advice
 from tidegauge.hosts.ceilings import Calibration, Pace, RunCeilings
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.hosts.space import ASSUMED, FullSpeed
-from tidegauge.model.attest import FileSystem, Means, Verdict
+from tidegauge.model.attest import AttestVerdict, FileSystem, Means
 from tidegauge.model.disturbance import Disturbance, Disturbed, Harm, HostAccount
 from tidegauge.model.events import PhaseStarted, RunStarted, SecondSeen, TrialEnded, UseNow
 from tidegauge.model.finding import Finding
@@ -39,9 +39,9 @@ from tidegauge.model.host import (
     FleetHost,
     HostFacts,
     Joined,
-    Link,
     MemoryNeed,
     MemoryPlan,
+    NetworkPath,
     WorkerMemory,
 )
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding, SyncFinding
@@ -53,7 +53,7 @@ from tidegauge.model.trial import (
     AnySpec,
     LoadResult,
     LoadSpec,
-    Servers,
+    ServerReuse,
     TrialSpec,
     Validity,
 )
@@ -65,7 +65,7 @@ from tidegauge.report.ending import ending
 from tidegauge.report.fleet import check_report, hosts_report, joined_report
 from tidegauge.report.lists import HERE, Places, ShownPlan, plan_list, runs_list, share_words
 from tidegauge.report.live import LiveState, advance, live_view, plain_lines
-from tidegauge.report.live import outcome as ended_words
+from tidegauge.report.live import outcome_line as ended_words
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.screen import run_screen
 from tidegauge.report.sending import sending_words
@@ -84,7 +84,7 @@ from tidegauge.statistics.classify import (
 )
 from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.omb import keep_omb_files
-from tidegauge.store.read import Session, StoredRun, StoredTrial
+from tidegauge.store.read import RunSession, StoredRun, StoredTrial
 from tidegauge.usage import Price
 
 WIDTH = 4000
@@ -213,8 +213,8 @@ def searches_of(points: int, *, decided: bool = True, step: float = 100.0) -> tu
 
 def attest_run(**changes: object) -> StoredRun:
     """An attestation in which a level was refuted, or what else is to be found of it."""
-    kept = attestation(**{"verdict": Verdict.REFUTED, "lost": 3, **changes})
-    refuted = kept.verdict is Verdict.REFUTED
+    kept = attestation(**{"verdict": AttestVerdict.REFUTED, "lost": 3, **changes})
+    refuted = kept.verdict is AttestVerdict.REFUTED
     made = attested(SPEC, outcome(cycle()))
     return run_of(made, findings=(finding_of("attest", refuted=refuted, attestations=(kept,)),))
 
@@ -305,7 +305,7 @@ def checked(**changes: object) -> str:
     made = FleetCheck(
         FLEET,
         disks={FLEET[0].address: DiskState(5e8, 800.0, 2.0)},
-        links=(Link(FLEET[0].address, FLEET[1].address, 40.0, 60.0, 1e9, (-1e3, 1e3)),),
+        links=(NetworkPath(FLEET[0].address, FLEET[1].address, 40.0, 60.0, 1e9, (-1e3, 1e3)),),
         seconds=12.0,
     )
     return shown(check_report(replace(made, **changes)))  # type: ignore[arg-type]
@@ -435,7 +435,7 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     "refuted": attest_run,
     "refuted by crashes": lambda: attest_run(means=Means.CRASH),
     "refuted by damage": lambda: attest_run(lost=0, corrupt=2),
-    "not refuted": lambda: attest_run(verdict=Verdict.NOT_REFUTED, lost=0),
+    "not refuted": lambda: attest_run(verdict=AttestVerdict.NOT_REFUTED, lost=0),
     "found": lambda: run_of(*pair(), findings=(finding_of(),)),
     "not decided": lambda: run_of(*pair(), findings=(finding_of(decided=False),)),
     "faulted": lambda: run_of(faulted(KAFKA, 1, PAUSED)),
@@ -524,12 +524,12 @@ _RUNS: Mapping[str, Callable[[], StoredRun]] = {
     ),
     "two sessions": lambda: run_of(
         *pair(),
-        sessions=tuple(Session(n, f"2026-11-2{n}T03:24:36+00:00", status="finished") for n in (1, 2)),
+        sessions=tuple(RunSession(n, f"2026-11-2{n}T03:24:36+00:00", status="finished") for n in (1, 2)),
         environments=({"java": "21"}, {"java": "25"}),
     ),
     "two sessions alike": lambda: run_of(
         *pair(),
-        sessions=tuple(Session(n, f"2026-11-2{n}T03:24:36+00:00", status="finished") for n in (1, 2)),
+        sessions=tuple(RunSession(n, f"2026-11-2{n}T03:24:36+00:00", status="finished") for n in (1, 2)),
         environments=({"java": "25"}, {"java": "25"}),
     ),
     "unequal, allowed": lambda: run_of(*pair(), terms=Terms((tilt(),), (), True)),
@@ -646,7 +646,7 @@ _PLANS: Mapping[str, Scene] = {
     "plan of late readers at an unknown rate": lambda _: plan_of(replace(UNKNOWN_RATE, late=LATE)),
     "plan of reading": lambda _: plan_of(READ.spec),
     "plan of attached servers": lambda _: plan_of(replace(spec(), attached=True)),
-    "plan of shared servers": lambda _: plan_of(replace(spec(), servers=Servers.SHARED)),
+    "plan of shared servers": lambda _: plan_of(replace(spec(), servers=ServerReuse.SHARED)),
     "plan of steps": lambda _: plan_of(scheduled(10_000.0, 40_000.0)),
     "plan of one step": lambda _: plan_of(scheduled(10_000.0)),
     "plan on one disk": lambda base: plan_of(places=((existing(base / "a"),), ())),
@@ -739,7 +739,7 @@ _OTHERS: Mapping[str, Scene] = {
     "fleet check without servers": lambda _: checked(disks={}),
     "fleet check of one host": lambda _: checked(hosts=FLEET[:1], links=()),
     "fleet check of many hosts": lambda _: checked(
-        links=tuple(Link("10.0.0.1", f"10.0.1.{n}", 40.0, 60.0, 1e9, None) for n in range(31))
+        links=tuple(NetworkPath("10.0.0.1", f"10.0.1.{n}", 40.0, 60.0, 1e9, None) for n in range(31))
     ),
     "fleet check with a problem": lambda _: checked(problems=("10.0.0.2: it is lost",)),
     "doctor": lambda _: diagnosed(ceilings()),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.atomic import beside, replace_file, replacing
+from tidegauge.atomic import new_path_beside, replace_file, replacing
 
 KILLED_MIDWAY = """
 import os, signal, sys
@@ -43,7 +43,7 @@ def test_a_kill_in_the_midst_leaves_the_old_file_whole(path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", KILLED_MIDWAY, path], check=False)
     assert done.returncode == -signal.SIGKILL
     assert path.read_text() == "old"
-    assert beside(path).exists(), "the kill came too early to show anything"
+    assert new_path_beside(path).exists(), "the kill came too early to show anything"
     replace_file(path, b"new")
     assert path.read_text() == "new"
     assert list(path.parent.iterdir()) == [path], "what the kill left is gone"
@@ -70,7 +70,7 @@ def test_what_must_survive_a_power_cut_is_on_disk_before_it_has_the_name_and_so_
     replace_file(path, b"once")
     assert synced == []
     replace_file(path, b"durably", durable=True)
-    assert synced == [(str(beside(path)), "once"), (str(path.parent), "durably")]
+    assert synced == [(str(new_path_beside(path)), "once"), (str(path.parent), "durably")]
 
 
 def test_a_file_that_cannot_be_synced_does_not_replace_the_old_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +85,6 @@ def test_a_file_that_cannot_be_synced_does_not_replace_the_old_one(path: Path, m
 
 
 def test_writers_of_a_shared_file_do_not_write_to_the_same_place(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = beside(path, shared=True)
+    ours = new_path_beside(path, shared=True)
     monkeypatch.setattr(os, "getpid", lambda: 1)
-    assert beside(path, shared=True) != ours
+    assert new_path_beside(path, shared=True) != ours

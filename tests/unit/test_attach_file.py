@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.read.fingerprint import differences, meaning
+from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
@@ -143,9 +143,9 @@ def test_systems_that_are_named_beside_it_select(tmp_path: Path) -> None:
 
 
 def test_a_run_is_gone_on_with_on_the_same_clusters_only(tmp_path: Path) -> None:
-    before = meaning(parse(tmp_path))
-    now = meaning(parse(tmp_path, CLUSTERS.replace("h1:9092", "h9:9092")))
-    assert any("h1:9092 and is h9:9092 now" in difference for difference in differences(before, now))
+    before = meaning_of_campaign(parse(tmp_path))
+    now = meaning_of_campaign(parse(tmp_path, CLUSTERS.replace("h1:9092", "h9:9092")))
+    assert any("h1:9092 and is h9:9092 now" in difference for difference in differences_in_meaning(before, now))
 
 
 @pytest.mark.parametrize("path", sorted((CAMPAIGNS / "published").glob("*.yaml")), ids=lambda path: path.stem)

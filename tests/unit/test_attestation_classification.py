@@ -15,29 +15,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegauge.attestation.classification import Anomalies, classify, moved_back
-from tidegauge.attestation.evidence import History, Kind, Read, read_history, read_of
+from tidegauge.attestation.evidence import History, Read, RecordKind, read_history, read_of
 from tidegauge.model.message import (
     LOST,
     CommittedPosition,
     CommittedPositions,
     Fate,
     Flag,
-    Found,
-    Outcome,
+    FoundMessage,
     PartitionRead,
     PositionChange,
+    SendOutcome,
     Sent,
 )
 
-ACKED, UNKNOWN, REFUSED = Outcome.ACKNOWLEDGED, Outcome.UNKNOWN, Outcome.REFUSED
+ACKED, UNKNOWN, REFUSED = SendOutcome.ACKNOWLEDGED, SendOutcome.UNKNOWN, SendOutcome.REFUSED
 
 
 def acked(*sequences: int, producer: int = 0, partition: int = 0) -> list[Sent]:
     return [Sent(producer, s, 10 * s, ACKED, 10 * s + 5, partition, s) for s in sequences]
 
 
-def there(*sequences: int, producer: int = 0, partition: int = 0) -> list[Found]:
-    return [Found(producer, s, partition, s) for s in sequences]
+def there(*sequences: int, producer: int = 0, partition: int = 0) -> list[FoundMessage]:
+    return [FoundMessage(producer, s, partition, s) for s in sequences]
 
 
 def fates(found: Anomalies) -> list[Fate]:
@@ -163,7 +163,12 @@ def test_a_read_that_did_not_come_to_the_end_says_nothing_of_what_it_lacks() -> 
 
 
 def test_damage() -> None:
-    found_rows = [Found(0, 0), Found(0, 1, flags=Flag.CORRUPT), Found(0, 2, flags=Flag.CORRUPT), Found(0, 2)]
+    found_rows = [
+        FoundMessage(0, 0),
+        FoundMessage(0, 1, flags=Flag.CORRUPT),
+        FoundMessage(0, 2, flags=Flag.CORRUPT),
+        FoundMessage(0, 2),
+    ]
     found = classify(history_of(acked(0, 1, 2)), [read_of("r", found_rows)])
     assert fates(found) == [Fate.KEPT, Fate.CORRUPT, Fate.KEPT]
     assert (found.corrupt, found.broken, found.phantom) == (2, 1, 0)
@@ -172,7 +177,7 @@ def test_damage() -> None:
 
 
 def test_foreign_messages_are_phantoms_and_never_taken_for_ours() -> None:
-    found = classify(history_of(acked(0, 1)), [read_of("r", [*there(0), Found(0, 1, flags=Flag.FOREIGN)])])
+    found = classify(history_of(acked(0, 1)), [read_of("r", [*there(0), FoundMessage(0, 1, flags=Flag.FOREIGN)])])
     assert found.phantom == 1
     assert fates(found)[1] is Fate.LOST_LAST
 
@@ -202,18 +207,18 @@ def test_committed_positions() -> None:
 
 
 @st.composite
-def trials(draw: st.DrawFn) -> tuple[list[Sent], list[list[Found]], list[int]]:
+def trials(draw: st.DrawFn) -> tuple[list[Sent], list[list[FoundMessage]], list[int]]:
     """A few producers, any outcomes, and reads that find anything."""
     sent = []
     for producer in range(draw(st.integers(1, 3))):
         for sequence in range(draw(st.integers(0, 12))):
-            outcome = draw(st.sampled_from(Outcome))
+            outcome = draw(st.sampled_from(SendOutcome))
             at_ns = 100 * sequence + producer
             partition = draw(st.integers(-1, 1))
             resolved_ns = at_ns + draw(st.integers(1, 300)) if outcome is ACKED else -1
             sent.append(Sent(producer, sequence, at_ns, outcome, resolved_ns, partition, sequence))
     one = st.builds(
-        Found,
+        FoundMessage,
         producer=st.integers(0, 3),
         sequence=st.integers(0, 13),
         partition=st.integers(0, 1),
@@ -224,14 +229,14 @@ def trials(draw: st.DrawFn) -> tuple[list[Sent], list[list[Found]], list[int]]:
     return sent, reads, draw(st.lists(st.integers(0, 1500), max_size=2))
 
 
-def reads_of(reads: Sequence[Sequence[Found]]) -> list[Read]:
+def reads_of(reads: Sequence[Sequence[FoundMessage]]) -> list[Read]:
     complete = (PartitionRead(0, 0, 0, True), PartitionRead(0, 1, 0, True))
     return [replace(read_of(f"read {i}", rows, complete), began_ns=10_000 + i) for i, rows in enumerate(reads)]
 
 
 @given(trials())
 def test_every_message_has_exactly_one_fate_that_fits_what_was_reported(
-    trial: tuple[list[Sent], list[list[Found]], list[int]],
+    trial: tuple[list[Sent], list[list[FoundMessage]], list[int]],
 ) -> None:
     sent, reads, cuts = trial
     history = history_of(sent)
@@ -254,7 +259,7 @@ def test_every_message_has_exactly_one_fate_that_fits_what_was_reported(
 
 @given(trials(), st.randoms(use_true_random=False))
 def test_the_order_in_which_messages_and_reads_are_given_does_not_matter(
-    trial: tuple[list[Sent], list[list[Found]], list[int]], random: object
+    trial: tuple[list[Sent], list[list[FoundMessage]], list[int]], random: object
 ) -> None:
     sent, reads, cuts = trial
     found = classify(history_of(sent), reads_of(reads), cuts_ns=cuts)
@@ -266,10 +271,10 @@ def test_the_order_in_which_messages_and_reads_are_given_does_not_matter(
 
 
 def write_files(directory: Path, sent: Sequence[Sent], names: Sequence[int]) -> None:
-    kinds = {ACKED: Kind.ACKNOWLEDGED, UNKNOWN: Kind.UNKNOWN, REFUSED: Kind.REFUSED}
+    kinds = {ACKED: RecordKind.ACKNOWLEDGED, UNKNOWN: RecordKind.UNKNOWN, REFUSED: RecordKind.REFUSED}
     for producer, name in enumerate(names):
         rows = [m for m in sent if m.producer == producer]
-        body = b"".join(struct.pack("<qqqiI", m.invoked_ns, m.sequence, -1, -1, Kind.INVOKED) for m in rows)
+        body = b"".join(struct.pack("<qqqiI", m.invoked_ns, m.sequence, -1, -1, RecordKind.INVOKED) for m in rows)
         body += b"".join(
             struct.pack("<qqqiI", m.resolved_ns, m.sequence, m.position, m.partition, kinds[m.outcome]) for m in rows
         )
@@ -280,7 +285,7 @@ def write_files(directory: Path, sent: Sequence[Sent], names: Sequence[int]) -> 
 @settings(max_examples=25)
 @given(trials(), st.permutations(range(3)))
 def test_the_order_of_producers_files_does_not_matter(
-    trial: tuple[list[Sent], list[list[Found]], list[int]], names: list[int]
+    trial: tuple[list[Sent], list[list[FoundMessage]], list[int]], names: list[int]
 ) -> None:
     sent, _, _ = trial
     with tempfile.TemporaryDirectory() as plain, tempfile.TemporaryDirectory() as shuffled:

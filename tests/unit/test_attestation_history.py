@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from histories import history_of
 
-from tidegauge.attestation.evidence import Kind, load_read, read_history
+from tidegauge.attestation.evidence import RecordKind, load_read, read_history
 from tidegauge.errors import RunFailedError
-from tidegauge.model.message import Flag, Outcome, PartitionRead, ReadBack, Sent
+from tidegauge.model.message import Flag, PartitionRead, ReadBack, SendOutcome, Sent
 
 TRIAL = 0xFEDC_BA98_7654_3210
 
@@ -19,7 +19,7 @@ def header(magic: bytes, record_bytes: int, producer: int = 0, trial: int = TRIA
     return struct.pack("<8sIIQq", magic, record_bytes, producer, trial, 5)
 
 
-def record(kind: Kind, sequence: int, ns: int, partition: int = -1, position: int = -1) -> bytes:
+def record(kind: RecordKind, sequence: int, ns: int, partition: int = -1, position: int = -1) -> bytes:
     return struct.pack("<qqqiI", ns, sequence, position, partition, kind)
 
 
@@ -33,31 +33,31 @@ def test_outcomes_are_joined_with_what_was_invoked(tmp_path: Path) -> None:
     write(
         tmp_path,
         3,
-        record(Kind.INVOKED, 0, 100),
-        record(Kind.INVOKED, 1, 200),
-        record(Kind.ACKNOWLEDGED, 1, 250, 2, 17),
-        record(Kind.INVOKED, 2, 300),
-        record(Kind.UNKNOWN, 0, 310, 1),
-        record(Kind.REFUSED, 2, 320, 0),
-        record(Kind.INVOKED, 3, 400),
+        record(RecordKind.INVOKED, 0, 100),
+        record(RecordKind.INVOKED, 1, 200),
+        record(RecordKind.ACKNOWLEDGED, 1, 250, 2, 17),
+        record(RecordKind.INVOKED, 2, 300),
+        record(RecordKind.UNKNOWN, 0, 310, 1),
+        record(RecordKind.REFUSED, 2, 320, 0),
+        record(RecordKind.INVOKED, 3, 400),
     )
-    write(tmp_path, 1, record(Kind.INVOKED, 0, 90), record(Kind.ACKNOWLEDGED, 0, 95, 0, 0))
+    write(tmp_path, 1, record(RecordKind.INVOKED, 0, 90), record(RecordKind.ACKNOWLEDGED, 0, 95, 0, 0))
     history = read_history(tmp_path, TRIAL)
     assert [history.row(i) for i in range(len(history))] == [
-        Sent(1, 0, 90, Outcome.ACKNOWLEDGED, 95, 0, 0),
-        Sent(3, 0, 100, Outcome.UNKNOWN, 310, 1),
-        Sent(3, 1, 200, Outcome.ACKNOWLEDGED, 250, 2, 17),
-        Sent(3, 2, 300, Outcome.REFUSED, 320, 0),
+        Sent(1, 0, 90, SendOutcome.ACKNOWLEDGED, 95, 0, 0),
+        Sent(3, 0, 100, SendOutcome.UNKNOWN, 310, 1),
+        Sent(3, 1, 200, SendOutcome.ACKNOWLEDGED, 250, 2, 17),
+        Sent(3, 2, 300, SendOutcome.REFUSED, 320, 0),
         Sent(3, 3, 400),
     ]
     assert history.doubts == ()
 
 
 def test_a_record_cut_short_is_left_out_and_said(tmp_path: Path) -> None:
-    path = write(tmp_path, 0, record(Kind.INVOKED, 0, 100), record(Kind.ACKNOWLEDGED, 0, 110))
+    path = write(tmp_path, 0, record(RecordKind.INVOKED, 0, 100), record(RecordKind.ACKNOWLEDGED, 0, 110))
     path.write_bytes(path.read_bytes()[:-3])
     history = read_history(tmp_path, TRIAL)
-    assert history.row(0).outcome is Outcome.UNKNOWN
+    assert history.row(0).outcome is SendOutcome.UNKNOWN
     assert history.doubts == ("producer-00000.history: the last 29 bytes are part of a record only, and left out",)
 
 
@@ -65,13 +65,13 @@ def test_what_can_not_be_is_doubted(tmp_path: Path) -> None:
     write(
         tmp_path,
         0,
-        record(Kind.ACKNOWLEDGED, 9, 50),
-        record(Kind.INVOKED, 0, 100),
-        record(Kind.ACKNOWLEDGED, 0, 110),
-        record(Kind.UNKNOWN, 0, 120),
+        record(RecordKind.ACKNOWLEDGED, 9, 50),
+        record(RecordKind.INVOKED, 0, 100),
+        record(RecordKind.ACKNOWLEDGED, 0, 110),
+        record(RecordKind.UNKNOWN, 0, 120),
     )
     history = read_history(tmp_path, TRIAL)
-    assert history.row(0).outcome is Outcome.ACKNOWLEDGED
+    assert history.row(0).outcome is SendOutcome.ACKNOWLEDGED
     assert history.row(0).resolved_ns == 110
     assert [doubt.split(": ")[1] for doubt in history.doubts] == [
         "outcomes of messages that were never invoked",
@@ -88,7 +88,7 @@ def test_an_empty_history_of_a_producer_is_one(tmp_path: Path) -> None:
 
 
 def test_only_an_outcome_is_doubted(tmp_path: Path) -> None:
-    write(tmp_path, 0, record(Kind.ACKNOWLEDGED, 0, 110))
+    write(tmp_path, 0, record(RecordKind.ACKNOWLEDGED, 0, 110))
     assert len(read_history(tmp_path, TRIAL).doubts) == 1
 
 
@@ -109,12 +109,12 @@ def test_files_that_are_no_histories_are_refused(tmp_path: Path) -> None:
 def test_the_instants_of_a_history() -> None:
     history = history_of(
         [
-            Sent(0, 0, 100, Outcome.ACKNOWLEDGED, 150),
-            Sent(0, 1, 200, Outcome.ACKNOWLEDGED, 290),
-            Sent(0, 2, 260, Outcome.UNKNOWN, 900),
+            Sent(0, 0, 100, SendOutcome.ACKNOWLEDGED, 150),
+            Sent(0, 1, 200, SendOutcome.ACKNOWLEDGED, 290),
+            Sent(0, 2, 260, SendOutcome.UNKNOWN, 900),
             Sent(0, 3, 280),
-            Sent(0, 4, 400, Outcome.ACKNOWLEDGED, 450),
-            Sent(0, 5, 500, Outcome.REFUSED, 510),
+            Sent(0, 4, 400, SendOutcome.ACKNOWLEDGED, 450),
+            Sent(0, 5, 500, SendOutcome.REFUSED, 510),
         ]
     )
     assert history.acknowledged_between(140, 290) == 2
@@ -136,12 +136,12 @@ def read_file(tmp_path: Path, body: bytes, messages: int, trial: int = TRIAL) ->
 def test_where_the_last_messages_were_acknowledged() -> None:
     history = history_of(
         [
-            Sent(0, 0, 10, Outcome.ACKNOWLEDGED, 15, 0, 900),
-            Sent(0, 1, 20, Outcome.ACKNOWLEDGED, 35, 0, 901),  # On its way in a cut at 30: it may be gone.
-            Sent(0, 2, 40, Outcome.ACKNOWLEDGED, 45, 0, 7),
-            Sent(1, 0, 41, Outcome.ACKNOWLEDGED, 44, 1, 3),
-            Sent(1, 1, 42, Outcome.UNKNOWN, 50, 1, 9),
-            Sent(1, 2, 43, Outcome.ACKNOWLEDGED, 52, -1, -1),  # A client that gives no positions.
+            Sent(0, 0, 10, SendOutcome.ACKNOWLEDGED, 15, 0, 900),
+            Sent(0, 1, 20, SendOutcome.ACKNOWLEDGED, 35, 0, 901),  # On its way in a cut at 30: it may be gone.
+            Sent(0, 2, 40, SendOutcome.ACKNOWLEDGED, 45, 0, 7),
+            Sent(1, 0, 41, SendOutcome.ACKNOWLEDGED, 44, 1, 3),
+            Sent(1, 1, 42, SendOutcome.UNKNOWN, 50, 1, 9),
+            Sent(1, 2, 43, SendOutcome.ACKNOWLEDGED, 52, -1, -1),  # A client that gives no positions.
         ]
     )
     assert history.last_positions(0) == {(0, 0): 901, (0, 1): 3}

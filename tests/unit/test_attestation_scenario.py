@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tidegauge.attestation.judging import promise
-from tidegauge.attestation.scenario import CUT_AFTER_S, MEANINGS, impossible, plan_cycles, targets
-from tidegauge.model.attest import Act, Cycle, Kind, Role, Scenario
+from tidegauge.attestation.judging import promise_of_level
+from tidegauge.attestation.scenario import CUT_AFTER_S, MEANINGS, plan_cycles, target_nodes, why_impossible
+from tidegauge.model.attest import Act, ActKind, Cycle, Role, Scenario
 
 
 def cycles_of(
@@ -53,11 +53,17 @@ def test_the_lagging_node_is_never_the_one_that_is_cut() -> None:
     cut_roles = set()
     for cycle in cycles_of(Scenario.LAGGING_MAJORITY, cuts=30):
         hold, keep, cut, release, late = cycle.acts
-        assert [act.kind for act in cycle.acts] == [Kind.HOLD, Kind.HOLD, Kind.CUT, Kind.RELEASE, Kind.RELEASE]
-        three = [targets(act, 3, leader=2) for act in (hold, keep, cut)]
+        assert [act.kind for act in cycle.acts] == [
+            ActKind.HOLD,
+            ActKind.HOLD,
+            ActKind.CUT,
+            ActKind.RELEASE,
+            ActKind.RELEASE,
+        ]
+        three = [target_nodes(act, 3, leader=2) for act in (hold, keep, cut)]
         assert sorted(number for positions in three for number in positions) == [1, 2, 3]
-        assert targets(release, 3, 2) == three[0]
-        assert targets(late, 3, 2) == three[1]
+        assert target_nodes(release, 3, 2) == three[0]
+        assert target_nodes(late, 3, 2) == three[1]
         assert keep.when_acked
         assert cut.after_s == 0
         cut_roles.add(cut.role)
@@ -74,22 +80,22 @@ def test_a_second_cut_comes_in_the_recovery_and_counts_with_the_first() -> None:
 @pytest.mark.parametrize(
     ("act", "expected"),
     [
-        (Act(Kind.CUT, Role.ALL, 0), (1, 2, 3)),
-        (Act(Kind.CUT, Role.NODE, 0, 3), (3,)),
-        (Act(Kind.CUT, Role.LEADER, 0), (2,)),
-        (Act(Kind.CUT, Role.FOLLOWER, 0, 1), (1,)),
-        (Act(Kind.CUT, Role.FOLLOWER, 0, 2), (3,)),
+        (Act(ActKind.CUT, Role.ALL, 0), (1, 2, 3)),
+        (Act(ActKind.CUT, Role.NODE, 0, 3), (3,)),
+        (Act(ActKind.CUT, Role.LEADER, 0), (2,)),
+        (Act(ActKind.CUT, Role.FOLLOWER, 0, 1), (1,)),
+        (Act(ActKind.CUT, Role.FOLLOWER, 0, 2), (3,)),
     ],
 )
 def test_roles_become_nodes_once_the_leader_is_known(act: Act, expected: tuple[int, ...]) -> None:
-    assert targets(act, 3, leader=2) == expected
+    assert target_nodes(act, 3, leader=2) == expected
 
 
 def test_scenarios_that_need_more_nodes_are_refused_with_the_reason() -> None:
-    assert impossible(Scenario.ALL, 1) == ""
-    assert "several nodes" in impossible(Scenario.ONE, 1)
-    assert "3 nodes" in impossible(Scenario.LAGGING_MAJORITY, 2)
-    assert impossible(Scenario.LAGGING_MAJORITY, 3) == ""
+    assert why_impossible(Scenario.ALL, 1) == ""
+    assert "several nodes" in why_impossible(Scenario.ONE, 1)
+    assert "3 nodes" in why_impossible(Scenario.LAGGING_MAJORITY, 2)
+    assert why_impossible(Scenario.LAGGING_MAJORITY, 3) == ""
 
 
 @pytest.mark.parametrize(
@@ -103,11 +109,11 @@ def test_scenarios_that_need_more_nodes_are_refused_with_the_reason() -> None:
     ],
 )
 def test_what_a_level_promises(level: int, nodes: int, kept: set[Scenario]) -> None:
-    assert {scenario for scenario in Scenario if promise(level, scenario, nodes).kept} == kept
+    assert {scenario for scenario in Scenario if promise_of_level(level, scenario, nodes).kept} == kept
 
 
 def test_one_node_at_level_3_promises_to_survive() -> None:
-    assert promise(3, Scenario.ALL, 1).kept
+    assert promise_of_level(3, Scenario.ALL, 1).kept
 
 
 def test_every_scenario_is_explained() -> None:

@@ -10,9 +10,9 @@ from histories import cut_result, history_of
 
 from tidegauge.attestation.classification import classify
 from tidegauge.attestation.evidence import read_of
-from tidegauge.attestation.judging import Criteria, CutResult, judge, loss_bound, why_not_counted
-from tidegauge.model.attest import CycleOutcome, Verdict
-from tidegauge.model.message import Found, Outcome, PartitionRead, Sent
+from tidegauge.attestation.judging import Criteria, CutResult, judge_cuts, loss_bound, why_not_counted
+from tidegauge.model.attest import AttestVerdict, CycleOutcome
+from tidegauge.model.message import FoundMessage, PartitionRead, SendOutcome, Sent
 
 MS = 1_000_000
 CUT_NS = 10_000 * MS
@@ -22,11 +22,15 @@ SMALL = Criteria(at_risk_min=2, in_flight_min=1)
 def cut(*, kept: int = 4, write_age_s: float = 0.001, in_flight: int = 1, unreadable: bool = False) -> CutResult:
     """A cut after four acknowledged messages, of which so many are found."""
     last_ns = CUT_NS - round(write_age_s * 1e9)
-    sent = [Sent(0, s, last_ns - MS * (8 - s), Outcome.ACKNOWLEDGED, last_ns - MS * (4 - s), 0, s) for s in range(4)]
+    sent = [
+        Sent(0, s, last_ns - MS * (8 - s), SendOutcome.ACKNOWLEDGED, last_ns - MS * (4 - s), 0, s) for s in range(4)
+    ]
     sent += [Sent(0, 4 + i, last_ns) for i in range(in_flight)]
     partitions = (PartitionRead(0, 0, kept, not unreadable, "no time" if unreadable else ""),)
     history = history_of(sent)
-    found = classify(history, [read_of("r", [Found(0, s, 0, s) for s in range(kept)], partitions)], cuts_ns=[CUT_NS])
+    found = classify(
+        history, [read_of("r", [FoundMessage(0, s, 0, s) for s in range(kept)], partitions)], cuts_ns=[CUT_NS]
+    )
     return cut_result(history, found, number=1, scenario="all", nodes=(1, 2), cut_mono_ns=CUT_NS)
 
 
@@ -36,8 +40,8 @@ POSITIVE = [cut(kept=2)]
 
 def verdict(
     cuts: list[CutResult], negative: CycleOutcome | None = CLEAN, positive: list[CutResult] | None = None
-) -> Verdict:
-    return judge(cuts, negative, POSITIVE if positive is None else positive, SMALL).verdict
+) -> AttestVerdict:
+    return judge_cuts(cuts, negative, POSITIVE if positive is None else positive, SMALL).verdict
 
 
 def test_a_cut_knows_what_was_at_risk() -> None:
@@ -51,8 +55,8 @@ def test_a_cut_knows_what_was_at_risk() -> None:
 
 
 def test_one_loss_in_many_cuts_refutes() -> None:
-    judgement = judge([cut()] * 19 + [replace(cut(kept=3), number=20)], CLEAN, POSITIVE, SMALL)
-    assert judgement.verdict is Verdict.REFUTED
+    judgement = judge_cuts([cut()] * 19 + [replace(cut(kept=3), number=20)], CLEAN, POSITIVE, SMALL)
+    assert judgement.verdict is AttestVerdict.REFUTED
     assert (judgement.losing_cuts, judgement.cuts, judgement.broken) == (1, 20, 1)
     assert judgement.cut is not None
     assert judgement.cut.number == 20
@@ -63,21 +67,21 @@ def test_one_loss_in_many_cuts_refutes() -> None:
 
 
 def test_a_loss_refutes_also_without_controls_and_in_a_cut_that_does_not_count() -> None:
-    assert verdict([cut(kept=0)], None, []) is Verdict.REFUTED
-    assert verdict([cut(kept=0, write_age_s=60.0)]) is Verdict.REFUTED
+    assert verdict([cut(kept=0)], None, []) is AttestVerdict.REFUTED
+    assert verdict([cut(kept=0, write_age_s=60.0)]) is AttestVerdict.REFUTED
 
 
 def test_no_loss_with_good_controls() -> None:
-    judgement = judge([cut()] * 20, CLEAN, POSITIVE, SMALL)
-    assert judgement.verdict is Verdict.NOT_REFUTED
+    judgement = judge_cuts([cut()] * 20, CLEAN, POSITIVE, SMALL)
+    assert judgement.verdict is AttestVerdict.NOT_REFUTED
     assert (judgement.cuts, judgement.at_risk, judgement.reasons) == (20, 80, ())
     assert judgement.loss_per_cut_max == pytest.approx(0.1391, abs=1e-4)
     assert judgement.sentence().startswith("NOT REFUTED in 20 cuts with 80 acknowledged messages at risk")
 
 
 def test_cuts_that_do_not_count_are_said_and_not_counted() -> None:
-    judgement = judge([cut(), cut(write_age_s=6.0)], CLEAN, POSITIVE, SMALL)
-    assert judgement.verdict is Verdict.NOT_REFUTED
+    judgement = judge_cuts([cut(), cut(write_age_s=6.0)], CLEAN, POSITIVE, SMALL)
+    assert judgement.verdict is AttestVerdict.NOT_REFUTED
     assert judgement.cuts == 1
     assert judgement.reasons[0].startswith("cut 1 came 6.0 s after the newest write")
 
@@ -91,8 +95,8 @@ def test_cuts_that_do_not_count_are_said_and_not_counted() -> None:
     ],
 )
 def test_without_a_cut_that_counts_it_is_inconclusive(found: CutResult, reason: str) -> None:
-    judgement = judge([found], CLEAN, POSITIVE, SMALL)
-    assert judgement.verdict is Verdict.INCONCLUSIVE
+    judgement = judge_cuts([found], CLEAN, POSITIVE, SMALL)
+    assert judgement.verdict is AttestVerdict.INCONCLUSIVE
     assert reason in judgement.sentence()
 
 
@@ -106,7 +110,7 @@ def test_exactly_what_a_cut_needs_is_enough() -> None:
 
 
 def test_a_control_may_lose_in_any_of_its_cuts() -> None:
-    assert verdict([cut()], CLEAN, [cut(), cut(kept=2), cut()]) is Verdict.NOT_REFUTED
+    assert verdict([cut()], CLEAN, [cut(), cut(kept=2), cut()]) is AttestVerdict.NOT_REFUTED
 
 
 @pytest.mark.parametrize(
@@ -128,18 +132,18 @@ def test_a_control_may_lose_in_any_of_its_cuts() -> None:
 def test_controls_that_fail_make_it_inconclusive(
     negative: CycleOutcome | None, positive: list[CutResult], reason: str
 ) -> None:
-    judgement = judge([cut()] * 3, negative, positive, SMALL)
-    assert judgement.verdict is Verdict.INCONCLUSIVE
+    judgement = judge_cuts([cut()] * 3, negative, positive, SMALL)
+    assert judgement.verdict is AttestVerdict.INCONCLUSIVE
     assert reason in judgement.sentence()
 
 
 def test_a_negative_control_that_loses_spoils_a_refutation_too() -> None:
-    assert verdict([cut(kept=0)], cut(kept=3).found) is Verdict.INCONCLUSIVE
+    assert verdict([cut(kept=0)], cut(kept=3).found) is AttestVerdict.INCONCLUSIVE
 
 
 def test_no_cuts_at_all() -> None:
-    judgement = judge([], CLEAN, POSITIVE, SMALL)
-    assert judgement.verdict is Verdict.INCONCLUSIVE
+    judgement = judge_cuts([], CLEAN, POSITIVE, SMALL)
+    assert judgement.verdict is AttestVerdict.INCONCLUSIVE
     assert judgement.reasons == ("there was no cut",)
 
 

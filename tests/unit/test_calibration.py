@@ -37,11 +37,11 @@ from tidegauge.model.trial import LoadSpec
 from tidegauge.model.workload import Arrival, Payload, RatePhase, RateSchedule, Workload
 from tidegauge.report.doctor import Diagnosis, doctor_content, doctor_report
 from tidegauge.worker import calibration as measuring
-from tidegauge.worker.calibration import Subject, fresh
+from tidegauge.worker.calibration import CalibrationSubject, fresh_calibrations
 
 KIB = 1024
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
-HERE = Subject("boot/2", "java 25 and jars", 2)
+HERE = CalibrationSubject("boot/2", "java 25 and jars", 2)
 
 
 def calibration(**changes: Any) -> Calibration:
@@ -192,7 +192,7 @@ class TestKept:
         monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
 
     def test_what_holds_here_serves(self) -> None:
-        assert fresh([calibration()], HERE, {KIB}, NOW, 0.0) == [calibration()]
+        assert fresh_calibrations([calibration()], HERE, {KIB}, NOW, 0.0) == [calibration()]
 
     @pytest.mark.parametrize(
         "other",
@@ -208,11 +208,11 @@ class TestKept:
         ids=["other Java", "other machine", "other CPUs", "other size", "old", "unreadable time", "busier then"],
     )
     def test_anything_else_does_not(self, other: Calibration) -> None:
-        assert fresh([other], HERE, {KIB}, NOW, 2.9) == []
+        assert fresh_calibrations([other], HERE, {KIB}, NOW, 2.9) == []
 
     def test_one_of_a_busy_machine_serves_while_it_is_as_busy(self) -> None:
         busy = calibration(load_average=3.0)
-        assert fresh([busy], HERE, {KIB}, NOW, 3.1) == [busy]
+        assert fresh_calibrations([busy], HERE, {KIB}, NOW, 3.1) == [busy]
 
     def test_one_of_each_size_is_kept(self) -> None:
         small = calibration(message_bytes=64)
@@ -222,7 +222,7 @@ class TestKept:
 
     @pytest.mark.parametrize("text", ["", "[]", '{"schema": 99, "kept": []}', '{"schema": 1, "kept": [{}]}'])
     def test_a_damaged_file_is_none(self, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(measuring, "subject", lambda: HERE)
+        monkeypatch.setattr(measuring, "calibration_subject", lambda: HERE)
         now = datetime.now(UTC).isoformat()
         measuring.keep_calibrations([calibration(measured_at=now)])
         assert len(measuring.known_calibrations({KIB})) == 1
@@ -230,10 +230,10 @@ class TestKept:
         assert measuring.known_calibrations({KIB}) == []
 
     def test_without_a_worker_nothing_is_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def none() -> Subject:
+        def none() -> CalibrationSubject:
             raise UserError("The load generator is not built.")
 
-        monkeypatch.setattr(measuring, "subject", none)
+        monkeypatch.setattr(measuring, "calibration_subject", none)
         measuring.keep_calibrations([calibration()])
         assert measuring.known_calibrations({KIB}) == []
 
@@ -325,13 +325,13 @@ def test_messages_that_are_missing_make_no_rate() -> None:
     window = SimpleNamespace(acked_within=90)
     totals: Any = SimpleNamespace(sent=100, acked=100, subscriptions=(sub,), window=window)
     with pytest.raises(RunFailedError, match=r"^3 of 100 messages to the null system are not accounted for"):
-        measuring._check(totals)
+        measuring._check_totals(totals)
 
 
 @pytest.mark.parametrize(("cpus", "clients"), [(1, [1]), (2, [1]), (3, [1]), (4, [1, 2]), (16, [1, 8]), (64, [1, 16])])
 def test_a_host_with_many_cpus_is_tried_with_more_clients(cpus: int, clients: list[int]) -> None:
     of = replace(HERE, cpus=cpus)
-    assert measuring._clients(of) == clients
+    assert measuring._client_counts(of) == clients
     assert 7 <= measuring.seconds_expected(1, of) <= 12
 
 
@@ -378,14 +378,14 @@ class TestDoctor:
 
     def test_it_is_measured_anew_and_kept(self, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(doctor, "calibrate", case.measure)
-        monkeypatch.setattr(doctor, "subject", lambda: HERE)
+        monkeypatch.setattr(doctor, "calibration_subject", lambda: HERE)
         host: Any = None
         for _ in range(2):
-            found, _ = doctor._calibrated(0.1, host, lambda _: None)
+            found, _ = doctor._calibrate_generator(0.1, host, lambda _: None)
         assert case.measured == [[KIB], [KIB]]
         assert measuring.read_kept() == [found]
         case.fails = UserError("The load generator is not built.")
-        assert doctor._calibrated(0.1, host, lambda _: None) == (None, "The load generator is not built.")
+        assert doctor._calibrate_generator(0.1, host, lambda _: None) == (None, "The load generator is not built.")
 
     def test_what_is_not_known(self) -> None:
         text = self.shown(calibration_problem="The load generator is not built.")

@@ -19,7 +19,7 @@ from tidegauge.campaign.run.ceilings import SWITCH, fleet_ceilings, run_ceilings
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
 from tidegauge.model.events import Event, Note, PhaseStarted
-from tidegauge.usage import shares
+from tidegauge.usage import ceiling_shares
 
 
 class Case:
@@ -121,7 +121,7 @@ def test_a_fleets_nodes_may_use_all_disks_of_their_hosts(case: Case) -> None:
     assert known.data_devices == tuple(f"{address} {device}" for address in addresses for device in found.data_devices)
     assert known.journal_devices == tuple(f"{address} 8:16" for address in addresses)
     assert [disk.device for disk in known.ceilings.disks] == [f"{address} 254:0" for address in addresses]
-    assert shares(result(replace(spec(), nodes=3)), known) == ()
+    assert ceiling_shares(result(replace(spec(), nodes=3)), known) == ()
 
 
 def test_that_it_can_not_be_kept_is_no_matter(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,13 +16,13 @@ from tidegauge.campaign.model import Campaign, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.generators import check_clients, sharing_of
 from tidegauge.campaign.plan.memory import worker_memory
 from tidegauge.campaign.plan.plan import plan_campaign
-from tidegauge.campaign.run.session import TOPICS_READ_MAX, evenly
+from tidegauge.campaign.run.session import TOPICS_READ_MAX, evenly_spread
 from tidegauge.errors import UserError
 from tidegauge.hosts.facts import load_bounds
 from tidegauge.hosts.memory import Machine
 from tidegauge.model.host import UNBOUNDED, ClientKind, LoadBounds, Sharing
 from tidegauge.model.workload import Workload
-from tidegauge.omb.files import read_workload, translate
+from tidegauge.omb.files import read_workload, translate_workload
 from tidegauge.systems import registry
 from tidegauge.systems.attach import AttachChoice
 from tidegauge.systems.rabbitmq import CHANNELS_MAX
@@ -133,7 +133,7 @@ def test_twenty_thousand_topics_on_two_load_generators_fit_where_clients_are_sha
 
 def test_connections_are_files_of_a_server_too() -> None:
     pulsar = campaign("pulsar", 20_000, 2)
-    files = registry.get("pulsar").handles(20_000).files + 2 * 2_000
+    files = registry.system_named("pulsar").handles(20_000).files + 2 * 2_000
     fits(pulsar, replace(FREE, files=files))
     message = refusal(pulsar, replace(FREE, files=files - 1))
     assert f"a server has 4,000 connections and so about {files:,} open files" in message
@@ -159,7 +159,7 @@ def test_omb_workloads_of_many_topics_are_translated_and_bounded_by_the_host(tmp
     changes = {"topics": topics, "partitionsPerTopic": 1, "producersPerTopic": 1, "consumerPerSubscription": 1}
     read, _ = read_workload(write(tmp_path, **changes))
     assert read is not None
-    workload = translate(read)
+    workload = translate_workload(read)
     assert workload is not None
     assert workload.topics == topics
     kafka, pulsar = (replace(campaign(system, 1), workload=workload) for system in ("kafka", "pulsar"))
@@ -169,11 +169,11 @@ def test_omb_workloads_of_many_topics_are_translated_and_bounded_by_the_host(tmp
 
 def test_of_very_many_topics_some_evenly_spread_are_read_back() -> None:
     names = [f"t-{number}" for number in range(20_000)]
-    read = evenly(names)
+    read = evenly_spread(names)
     assert len(read) == TOPICS_READ_MAX == 1000
     assert read[:3] == ["t-0", "t-20", "t-40"]
-    assert evenly(names[:1000]) == names[:1000]
-    assert len(set(evenly(names[:1001]))) == 1000
+    assert evenly_spread(names[:1000]) == names[:1000]
+    assert len(set(evenly_spread(names[:1001]))) == 1000
 
 
 def test_the_bounds_of_a_host_are_those_of_kernel_and_cgroup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from test_campaign_parse import complaint, parse
 
-from tidegauge.campaign.plan.limits import check_faults, refused
+from tidegauge.campaign.plan.limits import check_faults, refused_faults
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.faults import FaultFields, faulted_trial
-from tidegauge.campaign.read.fingerprint import differences, meaning
+from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.config.source import keys_of
 from tidegauge.errors import UserError
 from tidegauge.model.faults import Fault, FaultKind
-from tidegauge.model.trial import LoadSpec, ReadSpec, Servers
+from tidegauge.model.trial import LoadSpec, ReadSpec, ServerReuse
 from tidegauge.systems import registry
 
 ROOT = Path(__file__).parents[2]
@@ -71,7 +71,7 @@ def test_every_kind_can_be_asked_for(tmp_path: Path) -> None:
     assert partition.what == "partition (of what servers send) around node 1"
     assert loss.what == "packet loss (5% of packets) of a random node"
     # What a fault leaves of servers is nothing to measure another trial on.
-    assert trial.servers is Servers.FRESH
+    assert trial.servers is ServerReuse.FRESH
 
 
 @pytest.mark.parametrize(
@@ -125,11 +125,11 @@ def test_a_run_is_gone_on_with_from_another_place_but_not_with_other_faults(tmp_
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     first, moved, other = (
-        meaning(parse(where, with_faults(fault)))
+        meaning_of_campaign(parse(where, with_faults(fault)))
         for where, fault in ((tmp_path, kill), (elsewhere, kill), (tmp_path, pause))
     )
-    assert differences(first, moved) == []
-    assert differences(first, other) == ["experiments.0.faults.0.kind was kill and is pause now"]
+    assert differences_in_meaning(first, moved) == []
+    assert differences_in_meaning(first, other) == ["experiments.0.faults.0.kind was kill and is pause now"]
 
 
 def test_clusters_of_others_and_late_readers_are_left_alone(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_what_this_machine_can_not_do_is_refused_with_the_reason(tmp_path: Path)
         "at: 9s, kind: partition, duration: 1s",
         "at: 20s, kind: restart",
     )
-    assert refused([trial], {}) == []
+    assert refused_faults([trial], {}) == []
     check_faults([trial], lambda: {"slow_disk": "not asked for"})
     with pytest.raises(UserError, match=r"hung-disk can't be made here: needs root; partition can't .*: no nft\."):
         check_faults([trial], lambda: {"hung_disk": "needs root", "ext4": "needs root", "partition": "no nft"})

@@ -39,7 +39,7 @@ def refusal(campaign: Campaign, available: Handles) -> str:
 
 
 def test_ten_thousand_partitions_fit_into_usual_limits() -> None:
-    needed = [registry.get(choice.name).handles(10_000) for choice in MANY.systems]
+    needed = [registry.system_named(choice.name).handles(10_000) for choice in MANY.systems]
     files, maps = max(handles.files for handles in needed), max(handles.maps for handles in needed)
     assert files <= 20_000
     assert maps <= 65_530

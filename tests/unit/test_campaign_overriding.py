@@ -9,14 +9,14 @@ import pytest
 
 from tidegauge.campaign.model import Campaign, WorkerChoice
 from tidegauge.campaign.plan.plan import plan_campaign
-from tidegauge.campaign.read.fingerprint import meaning
+from tidegauge.campaign.read.fingerprint import meaning_of_campaign
 from tidegauge.campaign.read.overriding import auto_mb
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine
 from tidegauge.report.lists import window_words
 from tidegauge.systems.registry import all_systems
-from tidegauge.systems.registry import get as find_system
+from tidegauge.systems.registry import system_named as find_system
 
 CAMPAIGN = """\
 name: example
@@ -95,10 +95,12 @@ class TestMemory:
     def test_auto_follows_from_the_machine_and_is_the_same_for_all(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("tidegauge.campaign.read.overriding.machine", lambda: Machine(8, 65536))
+        monkeypatch.setattr("tidegauge.campaign.read.overriding.this_machine", lambda: Machine(8, 65536))
         campaign = parse(tmp_path, heap="auto", direct_memory="auto")
         assert memory(campaign) == [("kafka", "", 5440, 5440), ("pulsar", "", 5440, 5440)]
-        assert meaning(campaign)["systems.0.heap_mb"] == "5440", "another machine makes another campaign of it"
+        assert meaning_of_campaign(campaign)["systems.0.heap_mb"] == "5440", (
+            "another machine makes another campaign of it"
+        )
         tiered = CAMPAIGN.replace("{name: pulsar,", "{name: pulsar, shape: {layout: tiered},")
         assert memory(parse(tmp_path, tiered, heap="auto"))[0][2] == 2688, "brokers have nodes of their own"
 
@@ -108,7 +110,7 @@ class TestMemory:
         assert auto_mb(1 << 20, 1) == 31 << 10
 
     def test_a_machine_that_is_too_small_is_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("tidegauge.campaign.read.overriding.machine", lambda: Machine(2, 1024))
+        monkeypatch.setattr("tidegauge.campaign.read.overriding.this_machine", lambda: Machine(2, 1024))
         assert complaint(tmp_path, heap="auto").startswith(
             "--heap: heap: 'auto': this machine has 1,024 MiB, too little"
         )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegauge.config.fields import between
+from tidegauge.config.fields import quantity_between
 from tidegauge.config.units import (
     Backlog,
     Rate,
@@ -23,7 +23,7 @@ UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0
 
 
 def test_bounds_belong_to_what_is_allowed() -> None:
-    allowed = between("1s", "1h", parse_duration_s)
+    allowed = quantity_between("1s", "1h", parse_duration_s)
     assert (allowed(1.0), allowed(3600.0)) == (1.0, 3600.0)
     for outside in (0.999, 3600.001):
         with pytest.raises(ValueError, match="must be from 1s to 1h"):

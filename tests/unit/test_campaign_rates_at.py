@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from run_samples import result
 
-from tidegauge.campaign.plan.plan import Plan, is_made, plan_campaign, reference
+from tidegauge.campaign.plan.plan import Plan, is_made, plan_campaign, point_of_rates
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.execute import StepLab
 from tidegauge.campaign.run.recorded import NOTHING
@@ -55,7 +55,7 @@ def test_without_it_every_point_has_rates_of_its_own(tmp_path: Path) -> None:
 
 
 def test_the_reference_of_a_point() -> None:
-    assert reference({"partitions": "1", "durability": "3"}, {"partitions": "100"}) == {
+    assert point_of_rates({"partitions": "1", "durability": "3"}, {"partitions": "100"}) == {
         "partitions": "100",
         "durability": "3",
     }

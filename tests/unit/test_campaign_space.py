@@ -34,8 +34,8 @@ from tidegauge.hosts.space import (
     full_speed_known,
     is_open_ended,
     journal_bytes,
+    needed_rooms,
     room_note,
-    rooms,
     stays_bytes,
 )
 from tidegauge.hosts.storage import free_space
@@ -132,17 +132,17 @@ def on_disks(monkeypatch: pytest.MonkeyPatch, *free: int) -> list[Path]:
     """Places on disks of their own, with so much free."""
     places = {Path(f"/disk{number}"): free_bytes for number, free_bytes in enumerate(free)}
     devices = {place: number for number, place in enumerate(places)}
-    monkeypatch.setattr(storage, "existing", lambda place: place)
-    monkeypatch.setattr(storage, "_disk", lambda place: (devices[place], places[place]))
+    monkeypatch.setattr(storage, "nearest_existing", lambda place: place)
+    monkeypatch.setattr(storage, "_device_and_free_bytes", lambda place: (devices[place], places[place]))
     return list(places)
 
 
 def test_the_backlog_of_the_reports_fits_on_disks_like_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_before("t", rooms(catching_up(), on_disks(monkeypatch, THEIRS, THEIRS, THEIRS), []))
-    (alone,) = rooms(catching_up(), on_disks(monkeypatch, THEIRS)[:1] * 3, [])
+    check_before("t", needed_rooms(catching_up(), on_disks(monkeypatch, THEIRS, THEIRS, THEIRS), []))
+    (alone,) = needed_rooms(catching_up(), on_disks(monkeypatch, THEIRS)[:1] * 3, [])
     assert alone.needed_bytes > 2.5 * THEIRS, "three copies on one disk are three times as much"
     with pytest.raises(DiskFullError, match=r"Not enough room for .* may need 6,5"):
-        check_before("t", rooms(catching_up(), on_disks(monkeypatch, THEIRS)[:1] * 3, []))
+        check_before("t", needed_rooms(catching_up(), on_disks(monkeypatch, THEIRS)[:1] * 3, []))
 
 
 def test_everything_that_may_be_written_is_counted() -> None:
@@ -159,7 +159,9 @@ def test_everything_that_may_be_written_is_counted() -> None:
 
 def test_journals_on_disks_of_their_own_are_counted_there(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, third = on_disks(monkeypatch, THEIRS, THEIRS, 100 * GIB)
-    found = {room.places: room.needed_bytes for room in rooms(catching_up(), [first, second, first], [third] * 3)}
+    found = {
+        room.places: room.needed_bytes for room in needed_rooms(catching_up(), [first, second, first], [third] * 3)
+    }
     stays, journal = stays_bytes(catching_up()), journal_bytes(catching_up())
     floor = space.FREE_BYTES_BEFORE
     assert found == {(first,): 2 * stays + floor, (second,): stays + floor, (third,): 3 * journal + floor}
@@ -172,8 +174,8 @@ def test_two_disks_of_a_node_have_room_together_and_the_last_of_them_a_journals(
     stays, journal = stays_bytes(trial), journal_bytes(trial)
     half = stays // 2 + journal + floor
     disks = on_disks(monkeypatch, *[half] * 6)
-    check_before("t", rooms(trial, disks, []))
-    found = {room.places: (room.needed_bytes, room.free_bytes) for room in rooms(trial, disks, [])}
+    check_before("t", needed_rooms(trial, disks, []))
+    found = {room.places: (room.needed_bytes, room.free_bytes) for room in needed_rooms(trial, disks, [])}
     for number in range(3):
         first, last = disks[number], disks[number + 3]
         assert found[first, last] == (stays + journal + 2 * floor, 2 * half)
@@ -197,14 +199,14 @@ def test_a_disk_with_too_little_is_named_with_its_host() -> None:
         ]
 
     alone = {1: "10.7.0.2", 2: "10.7.0.3", 3: "10.7.0.4"}
-    found = rooms(trial, data, journals, look, alone)
+    found = needed_rooms(trial, data, journals, look, alone)
     assert [str(room) for room in found[:2]] == ["/data1 and /data2 on 10.7.0.2 together", "/journals on 10.7.0.2"]
     assert {room.needed_bytes for room in found if len(room.places) == 2} == {
         stays_bytes(trial) + 2 * space.FREE_BYTES_BEFORE
     }
     with pytest.raises(DiskFullError, match=r"and /journals on 10\.7\.0\.3 has 2\.0 GiB free"):
-        check_before("t", rooms(trial, data, journals, look, alone))
-    together = rooms(trial, data, journals, look, {**alone, 3: "10.7.0.2"})
+        check_before("t", needed_rooms(trial, data, journals, look, alone))
+    together = needed_rooms(trial, data, journals, look, {**alone, 3: "10.7.0.2"})
     assert [str(room) for room in together if "/data" in str(room)] == [
         "/data1 on 10.7.0.2",
         "/data2 on 10.7.0.3",
@@ -221,11 +223,13 @@ def test_a_disk_with_too_little_is_named_with_its_host() -> None:
 def test_a_full_disk_of_a_journal_is_seen_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     disks = on_disks(monkeypatch, *[10 * THEIRS] * 5, GIB)
     with pytest.raises(DiskFullError, match=r"and /disk5 has 1\.0 GiB free"):
-        check_before("t", rooms(catching_up(), disks, []))
-    apart = rooms(catching_up(), disks, disks[:3])
+        check_before("t", needed_rooms(catching_up(), disks, []))
+    apart = needed_rooms(catching_up(), disks, disks[:3])
     assert all(room.free_bytes >= room.needed_bytes for room in apart), "its journal is elsewhere"
     with pytest.raises(DiskFullError, match="/disk0 and /disk3 together have"):
-        check_before("t", rooms(catching_up(), on_disks(monkeypatch, *[stays_bytes(catching_up()) // 3] * 6), []))
+        check_before(
+            "t", needed_rooms(catching_up(), on_disks(monkeypatch, *[stays_bytes(catching_up()) // 3] * 6), [])
+        )
 
 
 def test_the_plan_says_which_disk_has_too_little(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidegauge.campaign.model import Campaign
-from tidegauge.campaign.plan.contenders import contenders
+from tidegauge.campaign.plan.contenders import find_contenders
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.read.sweep import POINTS_MAX
 from tidegauge.errors import UserError
@@ -167,11 +167,11 @@ def test_a_point_that_a_system_cannot_have_is_refused_or_left_out(tmp_path: Path
     sweep = "  durability: [1, 3]\n  nodes: [1, 3]\n"
     impossible = parse(tmp_path, sweep)
     with pytest.raises(UserError) as caught:
-        contenders(impossible, registry.get)
+        find_contenders(impossible, registry.system_named)
     assert "campaign.yaml:5: sweep: at durability=1, nodes=1: " in caught.value.message
     assert "Apache Kafka on one node can't give level 1; it can give 3, 4" in caught.value.message
     assert "'skip-impossible: true'" in caught.value.hint
-    found, left_out = contenders(parse(tmp_path, sweep + "skip-impossible: true\n"), registry.get)
+    found, left_out = find_contenders(parse(tmp_path, sweep + "skip-impossible: true\n"), registry.system_named)
     assert [len(here) for here in found] == [0, 2, 2, 2]
     assert len(left_out) == 2
     assert left_out[0].startswith("kafka@4.3.1 at durability=1, nodes=1 is left out: ")
@@ -180,4 +180,4 @@ def test_a_point_that_a_system_cannot_have_is_refused_or_left_out(tmp_path: Path
 def test_a_sweep_of_nothing_but_impossible_points_is_refused(tmp_path: Path) -> None:
     campaign = parse(tmp_path, "  durability: [1, 2]\nskip-impossible: true\n")
     with pytest.raises(UserError, match="no system of the campaign can have any point"):
-        contenders(campaign, registry.get)
+        find_contenders(campaign, registry.system_named)

@@ -66,7 +66,7 @@ def replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TIDEGAUGE_REPORT", "off")
     monkeypatch.setenv("TIDEGAUGE_CEILINGS", "off")
     monkeypatch.setattr(running, "clean_leftovers", lambda: [])
-    monkeypatch.setattr(running, "_stopping", lambda _agents: "")
+    monkeypatch.setattr(running, "_interruption_words", lambda _agents: "")
     monkeypatch.setenv("TIDEGAUGE_RUNS", str(tmp_path / "runs"))
 
 

@@ -13,7 +13,7 @@ from run_samples import result, second, totals
 
 from tidegauge import store
 from tidegauge.campaign.plan.plan import Plan
-from tidegauge.campaign.read.fingerprint import meaning
+from tidegauge.campaign.read.fingerprint import meaning_of_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, Trial
 from tidegauge.cli import resuming, running
@@ -331,7 +331,7 @@ def test_a_run_goes_on_with_another_fleet_of_the_same_shape(made: Made, campaign
     one, other, smaller = (fleet_file(tmp_path, name, count) for name, count in (("a", 3), ("b", 3), ("c", 2)))
     stored = store.load_run(store.find_run(tmp_path / "runs", "last"))
     began = parse_campaign(campaign, {"fleet": str(one)}, sorted(registry.all_systems()))
-    on_one = replace(stored, overrides={"fleet": str(one)}, meaning=meaning(began))
+    on_one = replace(stored, overrides={"fleet": str(one)}, meaning=meaning_of_campaign(began))
     assert resuming._same_campaign(on_one, None, "").fleet == str(one)
     assert resuming._same_campaign(on_one, None, str(other)).fleet == str(other)
     with pytest.raises(UserError, match="nodes_per_host was 1 and is 2 now"):

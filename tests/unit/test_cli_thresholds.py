@@ -11,7 +11,7 @@ import pytest
 from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.report.thresholds import rulings
-from tidegauge.thresholds import Outcome
+from tidegauge.thresholds import ThresholdOutcome
 
 
 def test_thresholds_of_the_command_line_are_checked_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,6 +31,6 @@ def test_a_stored_threshold_that_nobody_understands_any_more_stays_open(tmp_path
     run = store.load_run(store.create_run(tmp_path, "q", "").path)
     found = rulings(replace(run, thresholds=("figure_of_tomorrow < 1",)))
     assert [(ruling.threshold, ruling.outcome) for ruling in found] == [
-        ("figure_of_tomorrow < 1", Outcome.INCONCLUSIVE)
+        ("figure_of_tomorrow < 1", ThresholdOutcome.INCONCLUSIVE)
     ]
     assert "unknown figure 'figure_of_tomorrow'" in found[0].why

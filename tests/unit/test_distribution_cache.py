@@ -387,7 +387,7 @@ class TestFetch:
 
         tools = cache_directory() / "tools"
         with monkeypatch.context() as broken, pytest.raises(UserError, match=r"Apache Maven .* No space left"):
-            broken.setattr(maven, "unpack", full)
+            broken.setattr(maven, "unpack_archive", full)
             maven.find_or_fetch_maven(lambda _: None)
         assert [path.name for path in tools.iterdir()] == [".maven.lock"]
         program = maven.find_or_fetch_maven(lambda _: None)

@@ -30,7 +30,7 @@ from tidegauge.distribution.fetch import (
 )
 from tidegauge.distribution.java import JavaRuntime, choose_java, find_java_runtimes, parse_java_version
 from tidegauge.distribution.maven import parse_maven_version, repository_settings
-from tidegauge.distribution.resolve import Cause, explain, provision_directory, version_of
+from tidegauge.distribution.resolve import ProvisionProblem, explain_failure, provision_directory, version_of
 from tidegauge.errors import UserError
 
 KAFKA = Recipe(
@@ -97,12 +97,12 @@ class TestFailures:
             (
                 "Could not resolve dependencies for project tidegauge:kafka-9:pom:1: Could not find artifact "
                 "org.apache.kafka:kafka_2.13:jar:9.9.9 in central (https://repo.maven.apache.org/maven2)",
-                Cause.NO_SUCH_VERSION,
+                ProvisionProblem.NO_SUCH_VERSION,
                 "org.apache.kafka:kafka_2.13:jar:9.9.9",
             ),
             (
                 "Non-resolvable import POM: Could not find artifact org.apache.pulsar:pulsar:pom:5.0.1 in central",
-                Cause.INCOMPLETE,
+                ProvisionProblem.INCOMPLETE,
                 "org.apache.pulsar:pulsar:pom:5.0.1",
             ),
             (
@@ -110,45 +110,45 @@ class TestFailures:
                 "transfer artifact org.apache.pulsar:pulsar-opentelemetry:pom:4.0.8 from/to confluent "
                 "(https://packages.confluent.io/maven/): transfer failed for https://packages.confluent.io/maven/x: "
                 "Unknown host packages.confluent.io: Name or service not known",
-                Cause.INCOMPLETE,
+                ProvisionProblem.INCOMPLETE,
                 "org.apache.pulsar:pulsar-opentelemetry:pom:4.0.8",
             ),
             (
                 "Could not transfer artifact org.apache.kafka:kafka_2.13:pom:4.3.1 from/to central "
                 "(https://repo.maven.apache.org/maven2): Unknown host repo.maven.apache.org",
-                Cause.UNREACHABLE,
+                ProvisionProblem.UNREACHABLE,
                 "Unknown host",
             ),
             (
                 "Could not transfer artifact a:b:jar:1 from/to tidegauge (http://r): transfer failed for http://r/b, "
                 "status: 503 Service Unavailable",
-                Cause.UNREACHABLE,
+                ProvisionProblem.UNREACHABLE,
                 "503",
             ),
             (
                 "Could not transfer artifact a:b:jar:1 from/to central (https://r): GET request of: a/b-1.jar from "
                 "central failed",
-                Cause.UNREACHABLE,
+                ProvisionProblem.UNREACHABLE,
                 "a/b-1.jar",
             ),
             (
                 "Could not transfer artifact a:b:pom:1 from/to central (https://r): (certificate_unknown) PKIX path "
                 "building failed",
-                Cause.UNREACHABLE,
+                ProvisionProblem.UNREACHABLE,
                 "PKIX",
             ),
             (
                 "Could not transfer artifact a:b:jar:1 from/to central (https://r): Checksum validation failed, "
                 "expected 'x' (REMOTE_EXTERNAL) but is actually 'y'",
-                Cause.CHECKSUM,
+                ProvisionProblem.CHECKSUM,
                 "a:b:jar:1",
             ),
-            ("Error copying artifact: No space left on device", Cause.DISK_FULL, ""),
-            ("The moon is in the wrong house", Cause.OTHER, "moon"),
+            ("Error copying artifact: No space left on device", ProvisionProblem.DISK_FULL, ""),
+            ("The moon is in the wrong house", ProvisionProblem.OTHER, "moon"),
         ],
     )
-    def test_cause(self, said: str, cause: Cause, detail: str) -> None:
-        failure = explain(f"[INFO] Scanning\n[ERROR] Failed to execute goal: {said}\n[ERROR] \n", KAFKA)
+    def test_cause(self, said: str, cause: ProvisionProblem, detail: str) -> None:
+        failure = explain_failure(f"[INFO] Scanning\n[ERROR] Failed to execute goal: {said}\n[ERROR] \n", KAFKA)
         assert failure.cause is cause
         assert detail in failure.detail
 
@@ -251,8 +251,8 @@ class TestRepository:
 
 class TestManifest:
     def test_differences(self) -> None:
-        assert cache.differences({"a": "1", "b": "2"}, {"a": "1", "b": "2"}) == []
-        wrong = cache.differences({"a": "1", "b": "2"}, {"b": "3", "c": "4"})
+        assert cache.damage_of_directory({"a": "1", "b": "2"}, {"a": "1", "b": "2"}) == []
+        wrong = cache.damage_of_directory({"a": "1", "b": "2"}, {"b": "3", "c": "4"})
         assert wrong == ["a is missing", "b is damaged", "c was added"]
 
     def test_digest_depends_on_names_and_content(self) -> None:

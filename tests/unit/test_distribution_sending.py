@@ -51,20 +51,20 @@ def test_an_entry_arrives_as_it_is(entry: Path, inbox: Inbox, tmp_path: Path) ->
     place = "distributions/kafka-4.3.1-abc"
     assert not inbox.holds(place, digest(entry))
     pieces: list[int] = []
-    sending.send(parcel(entry), lambda piece: (pieces.append(len(piece)), inbox.take(piece))[1])
+    sending.send_parcel(parcel(entry), lambda piece: (pieces.append(len(piece)), inbox.take(piece))[1])
     assert max(pieces) == 1 << 20
     inbox.keep(place, digest(entry))
     there = tmp_path / "there" / place
-    assert cache.check(there, "recipe", "") == []
+    assert cache.damage_of_entry(there, "recipe", "") == []
     assert os.access(there / "root/bin/start", os.X_OK)
     assert (there / "root/run").readlink() == Path("/bin/sh")
     assert inbox.holds(place, digest(entry))
     (there / "large").write_text("damaged")
     assert not inbox.holds(place, digest(entry))
     # It takes the place of what is damaged, by the same inbox.
-    sending.send(parcel(entry), inbox.take)
+    sending.send_parcel(parcel(entry), inbox.take)
     inbox.keep(place, digest(entry))
-    assert cache.check(there, "recipe", "") == []
+    assert cache.damage_of_entry(there, "recipe", "") == []
 
 
 def test_a_link_to_a_file_of_the_hosts_own_counts_by_no_hosts_content(entry: Path) -> None:
@@ -78,13 +78,13 @@ def test_a_link_to_a_file_of_the_hosts_own_counts_by_no_hosts_content(entry: Pat
     before = digest(entry)
     manifest["files"]["root/run"] = "0" * 64
     (entry / "manifest.json").write_text(json.dumps(manifest))
-    assert cache.check(entry, "recipe", "") == []
+    assert cache.damage_of_entry(entry, "recipe", "") == []
     assert digest(entry) == before
 
 
 def test_what_is_cut_off_is_not_kept(entry: Path, inbox: Inbox, tmp_path: Path) -> None:
     pieces: list[bytes] = []
-    sending.send(parcel(entry), pieces.append)
+    sending.send_parcel(parcel(entry), pieces.append)
     for piece in pieces[:-1]:
         inbox.take(piece)
     with pytest.raises(UserError, match="distributions/x arrived damaged"):
@@ -96,9 +96,9 @@ def test_a_file_is_kept_by_what_is_in_it(inbox: Inbox, tmp_path: Path) -> None:
     payload = tmp_path / "payload.bin"
     payload.write_bytes(b"messages")
     sent = sending.file_parcel(payload)
-    sending.send(sent, inbox.take)
+    sending.send_parcel(sent, inbox.take)
     inbox.keep(sent.place, sent.digest)
-    assert sending.kept(sent).read_bytes() == b"messages"
+    assert sending.path_on_hosts(sent).read_bytes() == b"messages"
     assert inbox.holds(sent.place, sent.digest)
     payload.write_bytes(b"others")
     other = sending.file_parcel(payload)

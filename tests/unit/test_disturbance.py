@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidegauge.limiting.disturbance import Measured, accounts, disturbances, others_share, reported
+from tidegauge.limiting.disturbance import MeasuredTrial, as_noted, cpu_accounts, disturbances, others_share
 from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, ThreadShare, WindowUse
 from tidegauge.model.disturbance import Disturbance, Disturbed, Harm, Program, taken_words
 from tidegauge.model.use import HostUse
@@ -15,7 +15,7 @@ from tidegauge.model.use import HostUse
 MB = 1e6
 GIB = 1 << 30
 CPUS = 2
-PEAK = Measured(True, False, ("kafka-1",), ("worker",), data_devices=("254:0",))
+PEAK = MeasuredTrial(True, False, ("kafka-1",), ("worker",), data_devices=("254:0",))
 LATENCY = replace(PEAK, rate_counts=False)
 SYNCED = replace(LATENCY, local_sync=True)
 
@@ -74,7 +74,7 @@ def test_busy_loops_decide_the_rate_of_a_closed_loop_and_are_named(share: float,
 
 def test_what_decides_nothing_is_noted_with_the_same_words() -> None:
     (decided,) = disturbances(PEAK, full(0.45))
-    (noted,) = reported((decided,))
+    (noted,) = as_noted((decided,))
     assert (noted.harm, noted.words) == (Harm.NOTED, decided.words)
 
 
@@ -144,7 +144,7 @@ class TestLatency:
 
 
 class TestQuotas:
-    def limited(self, measured: Measured = LATENCY, held: float = 0.5, servers: str = "", **worker: Any) -> Any:
+    def limited(self, measured: MeasuredTrial = LATENCY, held: float = 0.5, servers: str = "", **worker: Any) -> Any:
         limits = {"throttled_share": held, "cpus_allowed": 0.3, "quota_group": "/sys/fs/cgroup/cpu/gen"}
         own = (process("kafka-1", 0.1, quota_group=servers), process("worker", 0.3, **{**limits, **worker}))
         return disturbances(measured, use(host(0.0, 0.4), *own))
@@ -182,7 +182,7 @@ class TestQuotas:
 
 
 class TestDisk:
-    def beside(self, measured: Measured = SYNCED, others: float = 1000 * MB, **changes: Any) -> Any:
+    def beside(self, measured: MeasuredTrial = SYNCED, others: float = 1000 * MB, **changes: Any) -> Any:
         disk = device(busy_share=0.87, written_bytes_per_s=2.5 * MB + others)
         own = (process("kafka-1", 0.2, moved_bytes_per_s=2.5 * MB), process("worker", 0.1))
         known: dict[str, Any] = {"devices": (disk,), "programs": (program("dd", 0.2, written_bytes_per_s=others),)}
@@ -235,7 +235,7 @@ def test_hosts_of_a_fleet_are_judged_each_by_itself() -> None:
     (one,) = disturbances(PEAK, found)
     assert one.host == "10.0.0.2"
     assert "0.90 of 2 CPUs of 10.0.0.2 (dd 0.90)" in one.words
-    assert {account.host: account.others for account in accounts(PEAK, found)} == {"10.0.0.2": 0.9, "": 0.0}
+    assert {account.host: account.others for account in cpu_accounts(PEAK, found)} == {"10.0.0.2": 0.9, "": 0.0}
 
 
 def test_attached_servers_that_cannot_be_told_from_others_decide_nothing() -> None:
@@ -252,7 +252,7 @@ def test_what_nobody_looked_at_disturbs_nothing() -> None:
 
 
 def test_an_account_says_who_had_the_cpus() -> None:
-    (account,) = accounts(PEAK, full(0.45))
+    (account,) = cpu_accounts(PEAK, full(0.45))
     assert taken_words(account).startswith("0.90 of 2 CPUs (stress 0.6")
     assert account.servers + account.generators == pytest.approx(CPUS - 0.9 - 0.05)
 

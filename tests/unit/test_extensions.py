@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.distribution.extensions import driver_directory, extensions
+from tidegauge.distribution.extensions import driver_directory, installed_extensions
 from tidegauge.durability import LevelChoice
 from tidegauge.errors import UserError
 from tidegauge.model.workload import SubscriptionType, Workload
@@ -42,7 +42,7 @@ SYSTEM = Other()
 
 
 def forget() -> None:
-    for known in (extensions, registry.all_systems, registry.omb_drivers):
+    for known in (installed_extensions, registry.all_systems, registry.omb_drivers):
         known.cache_clear()
 
 
@@ -70,7 +70,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 def test_a_package_needs_six_things_and_the_rest_has_defaults_that_promise_nothing(install: Install) -> None:
     install("small", SMALLEST)
-    system = registry.get("small")
+    system = registry.system_named("small")
     assert system.shape_problem({"brokers": "2"}, 3) == "Small has no options of layout"
     assert system.shape_problem({}, 3) == ""
     assert system.machines(3, {}) == 3
@@ -88,12 +88,12 @@ def test_a_package_needs_six_things_and_the_rest_has_defaults_that_promise_nothi
 def test_a_class_that_lacks_one_of_them_is_no_system(install: Install) -> None:
     install("small", SMALLEST.replace("def deploy", "def start"))
     with pytest.raises(UserError, match=r"(?s)'small' of the package outside_\d+ 1\.0 can't be used: .*deploy"):
-        registry.get("kafka")
+        registry.system_named("kafka")
 
 
 def test_a_system_that_speaks_anothers_protocol_builds_on_that_systems_folder(install: Install) -> None:
     install("panda", SPEAKS_KAFKAS_PROTOCOL)
-    panda, kafka = registry.get("panda"), registry.get("kafka")
+    panda, kafka = registry.system_named("panda"), registry.system_named("kafka")
     assert panda.driver == "kafka"
     assert panda.possible_levels("25.1", 3) == kafka.possible_levels("4.3.1", 3)
     assert panda.attach_rules == kafka.attach_rules
@@ -128,7 +128,7 @@ def test_a_package_that_can_not_be_used_is_named(install: Install, code: str, wh
 )
 def test_a_package_whose_omb_files_can_not_be_read_is_named(install: Install, code: str, why: str) -> None:
     (install("small", SMALLEST) / "omb.py").write_text(code)
-    assert registry.get("small")
+    assert registry.system_named("small")
     with pytest.raises(UserError) as refused:
         registry.omb_drivers()
     assert "The system 'small' of the package outside_" in refused.value.message

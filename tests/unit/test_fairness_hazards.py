@@ -19,7 +19,7 @@ NEVER = "9223372036854775807"
 
 
 def severities(system: str, one: Case) -> dict[str, Severity]:
-    found = registry.get(system).hazards(one)
+    found = registry.system_named(system).hazards(one)
     for hazard in found:
         assert all((hazard.what, hazard.why, hazard.amount, hazard.source, hazard.remedy))
     return {hazard.rule: hazard.severity for hazard in found}
@@ -142,7 +142,7 @@ def test_pulsars_new_entries_check_delay() -> None:
     assert severities("pulsar", case(settings={name: "10"})) == {"new-entries-check": UNEQUAL}
     assert severities("pulsar", case(settings={name: "0"})) == {}
     assert severities("pulsar", case()) == {}
-    (hazard,) = registry.get("pulsar").hazards(read(case(), broker_b={name: "10"}))
+    (hazard,) = registry.system_named("pulsar").hazards(read(case(), broker_b={name: "10"}))
     assert "up to 10 ms" in hazard.amount
     assert severities("pulsar", read(case(), broker_b={name: "0"})) == {}
 
@@ -196,7 +196,7 @@ def test_rabbitmqs_automatic_acknowledgement() -> None:
     wanted = case(consumer={"autoAck": "true"})
     assert severities("rabbitmq", wanted) == {"automatic-acknowledgement": UNEQUAL}, "seen before anything runs"
     assert severities("rabbitmq", case(consumer={"autoAck": "false"})) == {}
-    assert "autoAck" in registry.get("rabbitmq").client_facts(wanted).judged
+    assert "autoAck" in registry.system_named("rabbitmq").client_facts(wanted).judged
 
 
 def test_rabbitmqs_missing_confirms() -> None:
@@ -230,18 +230,18 @@ def test_rabbitmqs_transient_messages() -> None:
 
 def test_rabbitmqs_queues_and_streams_tell_what_they_can() -> None:
     queue = read(case(3, "quorum"), consumer={"prefetch": "1250 for each queue"})
-    facts = registry.get("rabbitmq").client_facts(queue).facts
+    facts = registry.system_named("rabbitmq").client_facts(queue).facts
     assert (facts["receive-queue"].value, facts["batch-size"].value) == (5000, None)  # type: ignore[index]
     stream = read(
         case(4, "stream"),
         producer={"batchSize": "128 messages", "dynamicBatch": "false", "batchPublishingDelayMs": "1"},
     )
-    facts = registry.get("rabbitmq").client_facts(stream).facts
+    facts = registry.system_named("rabbitmq").client_facts(stream).facts
     assert (facts["batch-size"].value, facts["batch-delay"].value) == (131_072, 1)  # type: ignore[index]
     own = case(4, "stream", producer={"maxUnconfirmedMessages": "100"})
-    assert registry.get("rabbitmq").client_facts(own).facts["in-flight"].value == 100  # type: ignore[index]
+    assert registry.system_named("rabbitmq").client_facts(own).facts["in-flight"].value == 100  # type: ignore[index]
 
 
 def test_null_is_a_yardstick() -> None:
     assert severities("null", case(4)) == {}
-    assert registry.get("null").client_facts(case(4)).facts["batch-size"].value == 131_072  # type: ignore[index]
+    assert registry.system_named("null").client_facts(case(4)).facts["batch-size"].value == 131_072  # type: ignore[index]

@@ -11,11 +11,11 @@ from tidegauge.fairness import (
     OWN_SERVER_SETTINGS,
     RULES,
     Case,
-    Contender,
+    ComparedSystem,
     Fact,
     Hazard,
     Property,
-    check,
+    check_fairness,
     normal_settings,
 )
 from tidegauge.model.level import LevelChoice
@@ -29,12 +29,12 @@ CLIENT = {"batch_bytes_max": 65_536, "batch_delay_ms_max": 2.0, "in_flight_messa
 WORKLOAD = Workload(partitions=4, client=ClientSettings(**CLIENT, compression=Compression.LZ4))  # type: ignore[arg-type]
 
 
-def contender(label: str, case: Case) -> Contender:
-    system = registry.get(label.partition("@")[0])
+def contender(label: str, case: Case) -> ComparedSystem:
+    system = registry.system_named(label.partition("@")[0])
     own = system.client_facts(case)
     clients = {name: value for name, value in {**case.producer, **case.consumer}.items() if name not in own.judged}
     servers = {name: value for name, value in case.settings.items() if name not in own.judged}
-    return Contender(label, own.facts, tuple(system.hazards(case)), clients, servers)
+    return ComparedSystem(label, own.facts, tuple(system.hazards(case)), clients, servers)
 
 
 def case(level: int = 3, form: str = "", **changes: object) -> Case:
@@ -44,12 +44,14 @@ def case(level: int = 3, form: str = "", **changes: object) -> Case:
 
 def rules_of(stage: Stage = Stage.WANTED, **cases: Case) -> dict[str, Severity]:
     """The rules that fire, with the severest of each."""
-    found = check([contender(f"{name}@1", one) for name, one in cases.items()], stage)
+    found = check_fairness([contender(f"{name}@1", one) for name, one in cases.items()], stage)
     return {tilt.rule: tilt.severity for tilt in reversed(found)}
 
 
 def pair(first: Fact, second: Fact, name: Property) -> list[Tilt]:
-    return list(check([Contender("a@1", {name: first}), Contender("b@1", {name: second})], Stage.WANTED))
+    return list(
+        check_fairness([ComparedSystem("a@1", {name: first}), ComparedSystem("b@1", {name: second})], Stage.WANTED)
+    )
 
 
 @pytest.mark.parametrize("name", list(Property))
@@ -179,12 +181,12 @@ def test_settings_that_nobody_can_judge() -> None:
 
 def test_a_hazard_shared_by_all_tilts_nothing() -> None:
     hazard = Hazard("a-rule", "x=1", "why", "amount", "source", "remedy")
-    alone, same = Contender("a@1", {}, (hazard,)), Contender("a@2", {}, (hazard,))
-    assert [tilt.severity for tilt in check([alone, Contender("b@1", {})], Stage.WANTED)] == [UNEQUAL]
-    assert [tilt.severity for tilt in check([alone, same], Stage.WANTED)] == [ADVICE, ADVICE]
-    assert [tilt.severity for tilt in check([alone], Stage.WANTED)] == [ADVICE]
+    alone, same = ComparedSystem("a@1", {}, (hazard,)), ComparedSystem("a@2", {}, (hazard,))
+    assert [tilt.severity for tilt in check_fairness([alone, ComparedSystem("b@1", {})], Stage.WANTED)] == [UNEQUAL]
+    assert [tilt.severity for tilt in check_fairness([alone, same], Stage.WANTED)] == [ADVICE, ADVICE]
+    assert [tilt.severity for tilt in check_fairness([alone], Stage.WANTED)] == [ADVICE]
     mild = replace(alone, hazards=(replace(hazard, severity=ADVICE),))
-    assert check([mild], Stage.WANTED) == ()
+    assert check_fairness([mild], Stage.WANTED) == ()
 
 
 def test_what_is_in_force_wins_over_what_was_wanted() -> None:
@@ -192,7 +194,7 @@ def test_what_is_in_force_wins_over_what_was_wanted() -> None:
     pulsar = (Setting("producer", "batchingMaxPublishDelayMicros", "2000"),)
     cases = {"kafka": case(in_force=settings_read), "pulsar": case(in_force=pulsar)}
     assert rules_of(Stage.IN_FORCE, **cases) == {"batch-delay": UNEQUAL}
-    (tilt,) = check([contender(f"{name}@1", one) for name, one in cases.items()], Stage.IN_FORCE)
+    (tilt,) = check_fairness([contender(f"{name}@1", one) for name, one in cases.items()], Stage.IN_FORCE)
     assert "batch-delay (as read back): kafka@1 linger.ms=10" in tilt.paragraph()
 
 

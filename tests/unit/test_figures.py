@@ -15,7 +15,7 @@ from run_samples import latency, result, spec, totals
 from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Latency, LoadResult, ReadResult, SubscriptionResult
 from tidegauge.model.workload import LateReaders
@@ -34,14 +34,14 @@ from tidegauge.statistics.figures import (
     FIGURES,
     FINDING_FIGURES,
     Figure,
+    FigureKind,
     FindingFigure,
-    Kind,
     Shown,
     TableColumn,
     known_names,
     largest_times,
 )
-from tidegauge.thresholds import Outcome, parse_threshold
+from tidegauge.thresholds import ThresholdOutcome, parse_threshold
 
 KAFKA, PULSAR = "kafka@4.3.1", "pulsar@4.2.4"
 PAUSES = Figure(
@@ -49,7 +49,7 @@ PAUSES = Figure(
     "pauses of the clients",
     "s",
     False,
-    Kind.MEASURED,
+    FigureKind.MEASURED,
     lambda use: use.gc_pause_s,
     column=TableColumn("pauses, s", "clients'"),
     shown=~Shown.NOWHERE,
@@ -146,7 +146,10 @@ def test_an_entry_stands_only_where_it_says(monkeypatch: pytest.MonkeyPatch, run
     assert PAUSES.title in run_junit(run).decode()
     assert PAUSES.title not in run_markdown(run).partition("### Thresholds")[0]
     assert "pauses, s" not in text_of(run_report(run))
-    assert [ratio.name for ratio in within.ratios(blocks(run.results)[0])] == ["response_ms_p99", "end_to_end_ms_p99"]
+    assert [ratio.name for ratio in within.block_ratios(sort_into_blocks(run.results)[0])] == [
+        "response_ms_p99",
+        "end_to_end_ms_p99",
+    ]
 
 
 def test_one_entry_of_what_is_found_is_seen_by_the_experiment_thresholds_and_comparisons(
@@ -202,7 +205,7 @@ def test_worst_is_not_known_where_a_subscription_has_too_few_samples() -> None:
 def test_worst_is_the_same_everywhere(runs: Path) -> None:
     one = three_readers()
     run = stored(runs, one)
-    (block,) = blocks(run.results)
+    (block,) = sort_into_blocks(run.results)
     (ends,) = [group for group in figure_table(block).groups if group.head == "end-to-end, ms"]
     assert [(column.head, column.cells) for column in ends.columns] == [("p50", ("5.00",)), ("p99", ("25.0",))]
     assert PUBLISHED["end-to-end-p99"].of_trial(one) == 25.0
@@ -262,10 +265,13 @@ class TestReadingAlone:
 
     def test_tables_show_a_dash_and_a_threshold_stays_open(self, tmp_path: Path) -> None:
         run = store.load_run(reading_alone(tmp_path))
-        (block,) = blocks(run.results)
+        (block,) = sort_into_blocks(run.results)
         cells = {column.head: column.cells for group in figure_table(block).groups for column in group.columns}
         assert [cells[name] for name in ("left", "lost", "duplicated", "reordered", "corrupt")] == [("-",)] * 5
         assert "| kafka@4.3.1 | 50,000 | - | - | - | - | - | 1 valid |" in run_markdown(run)
         (ruling,) = rulings(replace(run, thresholds=("lost == 0",)))
-        assert (ruling.outcome, ruling.why) == (Outcome.INCONCLUSIVE, "lost messages: not known for the only trial")
+        assert (ruling.outcome, ruling.why) == (
+            ThresholdOutcome.INCONCLUSIVE,
+            "lost messages: not known for the only trial",
+        )
         assert not any("consumers were behind" in note for note in footnotes(block))

@@ -16,13 +16,13 @@ from tidegauge import store
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INVALID
 from tidegauge.cli.running import CODES
 from tidegauge.experiments.procedure import seconds_expected
-from tidegauge.model.events import Decided, Found, RunStarted
+from tidegauge.model.events import Decided, FindingReached, RunStarted
 from tidegauge.model.finding import Above, Finding, curve_details, search_details
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.plain import plain
 from tidegauge.report.ending import ending
-from tidegauge.report.findings import findings
-from tidegauge.report.live import LiveState, advance, lasting, plain_lines, seconds_left
+from tidegauge.report.findings import finding_parts
+from tidegauge.report.live import LiveState, advance, is_lasting, plain_lines, seconds_left
 from tidegauge.report.names import SystemNames
 from tidegauge.report.summary import run_summary
 from tidegauge.report.terminal import run_report
@@ -71,7 +71,7 @@ def test_a_finding_reads_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_finding_is_words_and_a_table() -> None:
-    text = text_of(*findings([FINDING], NAMES))
+    text = text_of(*finding_parts([FINDING], NAMES))
     assert "kafka@4.3.1: sustains 81,250 msg/s" in text
     head, row = text.splitlines()[-2:]
     assert head.split() == ["system", "goal", "msg/s", "p99,", "ms", "trials", "clause"]
@@ -79,7 +79,7 @@ def test_a_finding_is_words_and_a_table() -> None:
 
 
 def test_repeated_findings_name_their_block() -> None:
-    assert "kafka@4.3.1, block 2: " in text_of(*findings([FINDING, replace(FINDING, block=1)], NAMES))
+    assert "kafka@4.3.1, block 2: " in text_of(*finding_parts([FINDING, replace(FINDING, block=1)], NAMES))
 
 
 def test_exploratory_trials_have_no_table_of_their_own_and_stay_in_the_json(tmp_path: Path) -> None:
@@ -115,10 +115,12 @@ def test_decisions_and_findings_are_lines_that_stay() -> None:
     event = Decided("40,000 msg/s: pass.", (spec(), *left), 2, 75.0)
     assert plain_lines(LiveState(), event, 0.0) == ["40,000 msg/s: pass. About 2 more trials, 1 min 15 s."]
     assert plain_lines(LiveState(), replace(event, trials_left=0), 0.0) == ["40,000 msg/s: pass."]
-    assert plain_lines(LiveState(), Found(FINDING), 0.0) == ["0002-max-throughput-kafka: sustains 81,250 msg/s"]
-    assert lasting(event)
-    assert lasting(Found(FINDING))
-    assert not lasting(RunStarted("", (), 0.0))
+    assert plain_lines(LiveState(), FindingReached(FINDING), 0.0) == [
+        "0002-max-throughput-kafka: sustains 81,250 msg/s"
+    ]
+    assert is_lasting(event)
+    assert is_lasting(FindingReached(FINDING))
+    assert not is_lasting(RunStarted("", (), 0.0))
 
 
 def test_the_time_left_follows_what_is_expected() -> None:

@@ -18,7 +18,7 @@ from fleet_samples import read_number, runs, spec, wait_until
 
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet import client, registry
-from tidegauge.fleet.agent import Ending
+from tidegauge.fleet.agent import ProcessEnding
 from tidegauge.fleet.api import ProcessSpec
 from tidegauge.fleet.children import Children
 from tidegauge.fleet.local import LocalHost
@@ -209,7 +209,7 @@ def test_a_process_that_stops_only_after_it_was_looked_at_is_woken_too(tmp_path:
     looked_at = [replace(stat, state="R") for stat in children.members()["p"]]
     os.kill(child.identity.pid, signal.SIGSTOP)
     wait_until(lambda: "T" in [stat.state for stat in children.members()["p"]], "it stopped")
-    ending = Ending(child, time.monotonic() + 1000, lambda _ending: None)
+    ending = ProcessEnding(child, time.monotonic() + 1000, lambda _ending: None)
     assert not ending.step(looked_at, time.monotonic())
     wait_until(lambda: children.reap() or child.exit_code is not None, "it ended")
     assert child.exit_code == 4

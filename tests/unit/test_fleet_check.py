@@ -12,11 +12,18 @@ from typing import Any
 
 import pytest
 
-from tidegauge.cli.output import console
+from tidegauge.cli.output import console_on
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import probes
-from tidegauge.fleet.check import check, disagreements, judged_clocks, missing, outside, rounds
-from tidegauge.fleet.code import code_version, digest_of, refusal
+from tidegauge.fleet.check import (
+    check_fleet,
+    disagreements,
+    hosts_outside_network,
+    judged_clocks,
+    missing_hosts,
+    rounds_of_pairs,
+)
+from tidegauge.fleet.code import code_version, digest_of, version_refusal
 from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.probes import Prober
 from tidegauge.model.host import DiskState, FleetCheck, FleetHost, HostState, Joined
@@ -81,7 +88,7 @@ def shown(renderable: Any) -> str:
     import io
 
     out = io.StringIO()
-    screen = console(out)
+    screen = console_on(out)
     screen.print(renderable, crop=False)
     return out.getvalue()
 
@@ -89,14 +96,14 @@ def shown(renderable: Any) -> str:
 def test_a_disk_that_cannot_be_measured_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     failed = DiskState(None, None, None, "/data can't be written")
     monkeypatch.setattr(Prober, "disk", lambda _: failed)
-    found = check(Loopback(HOSTS), WANTED, lambda _: None)
+    found = check_fleet(Loopback(HOSTS), WANTED, lambda _: None)
     assert found.problems == ("127.0.3.2: /data can't be written",)
     assert "1 problem: " in " ".join(shown(check_report(found)).split())
 
 
 def test_every_host_link_clock_and_server_disk_is_looked_at() -> None:
     said: list[str] = []
-    found = check(Loopback(HOSTS), WANTED, said.append)
+    found = check_fleet(Loopback(HOSTS), WANTED, said.append)
     assert found.problems == ()
     assert set(found.states) == {host.address for host in HOSTS}
     assert set(found.disks) == {"127.0.3.2"}
@@ -116,7 +123,7 @@ def test_every_host_link_clock_and_server_disk_is_looked_at() -> None:
 
 def test_a_host_that_fails_is_named_and_the_others_are_looked_at() -> None:
     gone = RunFailedError("127.0.3.3 is lost: Ray can't reach it.", "Check that host.")
-    found = check(Loopback(HOSTS, {"127.0.3.3": {"state": gone}}), WANTED, lambda _: None)
+    found = check_fleet(Loopback(HOSTS, {"127.0.3.3": {"state": gone}}), WANTED, lambda _: None)
     assert found.problems == ("127.0.3.3 is lost: Ray can't reach it. Check that host.",)
     assert {link.from_address for link in found.links} == {"127.0.3.1", "127.0.3.2"}
     assert "1 problem:" in shown(check_report(found))
@@ -131,7 +138,7 @@ def test_a_host_on_which_nothing_can_be_started_leaves_nothing_on_the_others(mon
     monkeypatch.setattr(Prober, "stop", stop)
     fails = {HOSTS[2].address: {"start": RunFailedError("Ray gives no answer.")}}
     with pytest.raises(RunFailedError, match="no answer"):
-        check(Loopback(HOSTS, fails), WANTED, lambda _: None)
+        check_fleet(Loopback(HOSTS, fails), WANTED, lambda _: None)
     assert len(ended) == 2
 
 
@@ -139,7 +146,7 @@ def test_a_port_that_is_taken_or_closed_is_said() -> None:
     taken = Prober()
     taken.listen("127.0.3.2", 7200)
     try:
-        found = check(Loopback(HOSTS), WANTED, lambda _: None)
+        found = check_fleet(Loopback(HOSTS), WANTED, lambda _: None)
     finally:
         taken.stop()
     assert "127.0.3.2 can't listen on port 7200: Address already in use." in found.problems[0]
@@ -151,20 +158,22 @@ def test_hosts_that_are_lost_missing_or_outside_the_network_are_problems() -> No
     hosts = (*HOSTS[:2], FleetHost("127.0.3.3", "load", "node-3", alive=False))
     network = ipaddress.IPv4Network("127.0.3.0/31")
     wanted = FleetFile(hosts_of_role={"server": 3, "load": 1}, network=network, drift_ppm=100.0, clock_s_max=2.0)
-    found = check(Loopback(hosts), wanted, lambda _: None)
+    found = check_fleet(Loopback(hosts), wanted, lambda _: None)
     assert found.problems[0].startswith("127.0.3.3 can't be used: it is lost: Ray had it and can't reach it.")
     assert "needs 3: tidegauge fleet join ADDRESS --role server on 2 more hosts." in found.problems[1]
     assert "0 hosts of role load (127.0.3.3 is left out: it is lost: Ray had it" in found.problems[2]
     assert "127.0.3.2 is not in the fleet's network 127.0.3.0/31" in found.problems[3]
     assert "LOST" in shown(hosts_report(hosts))
-    assert not missing(HOSTS, {"server": 1}) and not outside(HOSTS, ipaddress.IPv4Network("127.0.3.0/24"))
+    assert not missing_hosts(HOSTS, {"server": 1}) and not hosts_outside_network(
+        HOSTS, ipaddress.IPv4Network("127.0.3.0/24")
+    )
 
 
 def test_a_host_of_another_version_is_named_and_asked_for_nothing() -> None:
     """Not even for what it is: the answer of another version may be of another form."""
-    old = replace(HOSTS[2], refused=refusal("0.1.0-000000000000"))
+    old = replace(HOSTS[2], refused=version_refusal("0.1.0-000000000000"))
     asked = {old.address: {"start": AssertionError("it was asked for something")}}
-    found = check(Loopback((*HOSTS[:2], old), asked), WANTED, lambda _: None)
+    found = check_fleet(Loopback((*HOSTS[:2], old), asked), WANTED, lambda _: None)
     assert found.problems[0].startswith(
         f"127.0.3.3 can't be used: it has another Tidegauge (0.1.0-000000000000) than this host ({code_version()})."
     )
@@ -186,8 +195,8 @@ def test_a_version_is_that_of_all_files(tmp_path: Path) -> None:
     changed = digest_of(tmp_path)
     (tmp_path / "data/b.yaml").rename(tmp_path / "data/c.yaml")
     assert len({before, changed, digest_of(tmp_path)}) == 3
-    assert refusal(code_version()) == ""
-    assert "an older one, which does not say which" in refusal("")
+    assert version_refusal(code_version()) == ""
+    assert "an older one, which does not say which" in version_refusal("")
     # What Ray takes as the value of a label.
     assert re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?", code_version())
 
@@ -217,7 +226,7 @@ def test_clocks_that_contradict_each_other_or_are_not_known_well() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 6, 7])
 def test_each_pair_has_one_round_and_each_host_one_pair_in_it(count: int) -> None:
     hosts = [str(number) for number in range(count)]
-    found = rounds(hosts)
+    found = rounds_of_pairs(hosts)
     pairs = [frozenset(pair) for pairs in found for pair in pairs]
     assert len(pairs) == len(set(pairs)) == count * (count - 1) // 2
     for together in found:

@@ -14,7 +14,7 @@ from tidegauge.fleet import agent_rig
 from tidegauge.fleet.agent_rig import AgentDisks
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Stat
-from tidegauge.hosts.storage import opened
+from tidegauge.hosts.storage import open_descriptor
 
 FORKED = os.getppid()
 """A process that lives, and is not this one."""
@@ -73,7 +73,7 @@ def test_servers_go_on_where_a_disk_can_not_be_cut_off(monkeypatch: pytest.Monke
     ledger: Any = None
     monkeypatch.setattr(agent_rig.procfs, "users_of", lambda _device: {})
     monkeypatch.setattr(agent_rig.loop_disk, "cut_off", refuse)
-    monkeypatch.setattr(AgentDisks, "_device", lambda _, place: opened(place))
+    monkeypatch.setattr(AgentDisks, "_device", lambda _, place: open_descriptor(place))
     with pytest.raises(OSError, match="not permitted"):
         AgentDisks(trees, ledger).cut(["rabbitmq-1"], [tmp_path])
     assert stood == [True]

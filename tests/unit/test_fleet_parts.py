@@ -14,7 +14,7 @@ import pytest
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet import link
 from tidegauge.fleet.api import ProcessSpec, ProcessStatus
-from tidegauge.fleet.registry import find_free_ports, port_candidates, refusal, remove_directory
+from tidegauge.fleet.registry import find_free_ports, port_candidates, remove_directory, tracking_refusal
 from tidegauge.hosts.procfs import Identity, parse_stat
 from tidegauge.hosts.tracefs import NoTraceError
 
@@ -100,9 +100,9 @@ def test_a_port_in_use_is_not_given() -> None:
 
 
 def test_dangerous_directories_are_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "data") == ""
+    assert tracking_refusal(tmp_path / "data") == ""
     for path in (Path("/"), Path("/var"), Path.home(), Path.home().parent, Path("relative")):
-        assert refusal(path)
+        assert tracking_refusal(path)
         assert remove_directory(path)
     assert Path.home().exists()
 

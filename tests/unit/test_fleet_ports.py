@@ -60,7 +60,7 @@ def test_a_port_that_gives_no_answer_is_closed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(ports, "_REACH_S_MAX", 0.3)
     with socket.create_server((ONE, 0), backlog=0) as full, socket.create_connection(full.getsockname()):
         port = full.getsockname()[1]
-        assert ports._tried(ONE, [port]) == ({port}, set())
+        assert ports._try_tcp_ports(ONE, [port]) == ({port}, set())
 
 
 def test_ports_in_words() -> None:

@@ -13,7 +13,7 @@ from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.fleet import ray_node
 from tidegauge.fleet.code import code_version
-from tidegauge.fleet.ray_node import Node
+from tidegauge.fleet.ray_node import RayNode
 from tidegauge.hosts import network
 
 TOKEN = "0123456789abcdef" * 4
@@ -26,8 +26,8 @@ def own_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_the_head_and_a_joiner_have_fixed_ports_and_nothing_that_ray_would_choose() -> None:
-    head = ray_node.arguments(Node("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x"))
-    joiner = ray_node.arguments(Node("10.0.0.2", "10.0.0.1:6379", "load", "mark", "/tmp/x"))
+    head = ray_node.ray_arguments(RayNode("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x"))
+    joiner = ray_node.ray_arguments(RayNode("10.0.0.2", "10.0.0.1:6379", "load", "mark", "/tmp/x"))
     assert {"--head", "--port=6379", "--include-dashboard=false"} <= set(head)
     assert [label.partition(",")[0] for label in head if label.startswith("--labels")] == ["--labels=role=controller"]
     assert {"--address=10.0.0.1:6379", "--node-ip-address=10.0.0.2"} <= set(joiner)
@@ -42,7 +42,7 @@ def test_the_head_and_a_joiner_have_fixed_ports_and_nothing_that_ray_would_choos
     ports = ["6379", "7001 to 7007", "7100 to 7199", "7200 to 7999", "7201 to 7219/udp"]
     assert ray_node.firewall(head=True) == ports
     assert "6379" not in ray_node.firewall(head=False)
-    settings = ray_node.environment(Node("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x"))
+    settings = ray_node.ray_environment(RayNode("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x"))
     assert not any("TLS" in name for name in settings)
     assert settings["RAY_AUTH_MODE"] == "token"
     assert settings["RAY_worker_niceness"] == settings["RAY_worker_oom_score_adjustment"] == "0"
@@ -63,8 +63,8 @@ def test_a_process_that_is_just_ending_is_passed_over(monkeypatch: pytest.Monkey
             return []
 
     monkeypatch.setattr(psutil, "process_iter", lambda: [Ending()])
-    node = Node("10.0.0.1", "10.0.0.1:6379", "load", "mark", "/tmp/x", session=os.getsid(0))
-    assert ray_node._processes(node) == []
+    node = RayNode("10.0.0.1", "10.0.0.1:6379", "load", "mark", "/tmp/x", session=os.getsid(0))
+    assert ray_node._processes_of_node(node) == []
 
 
 def test_rays_own_tls_takes_a_directory_of_certificates(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_rays_own_tls_takes_a_directory_of_certificates(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"others on this host may read tls.key"):
         ray_node.check_tls(tmp_path)
     (tmp_path / "tls.key").chmod(0o600)
-    node = Node("10.0.0.1", "10.0.0.1:6379", "load", "mark", "/tmp/x", tls=ray_node.check_tls(tmp_path))
-    found = {name: value for name, value in ray_node.environment(node).items() if "TLS" in name}
+    node = RayNode("10.0.0.1", "10.0.0.1:6379", "load", "mark", "/tmp/x", tls=ray_node.check_tls(tmp_path))
+    found = {name: value for name, value in ray_node.ray_environment(node).items() if "TLS" in name}
     assert found == {
         "RAY_USE_TLS": "1",
         "RAY_TLS_SERVER_CERT": f"{tmp_path}/tls.crt",
@@ -166,17 +166,17 @@ def test_nothing_runs_here(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_only_a_head_that_starts_hosts_has_rays_monitor_whose_figures_anybody_may_read(tmp_path: Path) -> None:
-    head = Node("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x")
-    assert "--no-monitor" in ray_node.arguments(head)
-    assert "--no-monitor" not in ray_node.arguments(head, tmp_path / "autoscaling.yaml")
-    assert "--no-monitor" not in ray_node.arguments(Node("10.0.0.2", "10.0.0.1:6379", "load", "mark", "/tmp/x"))
+    head = RayNode("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x")
+    assert "--no-monitor" in ray_node.ray_arguments(head)
+    assert "--no-monitor" not in ray_node.ray_arguments(head, tmp_path / "autoscaling.yaml")
+    assert "--no-monitor" not in ray_node.ray_arguments(RayNode("10.0.0.2", "10.0.0.1:6379", "load", "mark", "/tmp/x"))
 
 
 def test_rays_ports_are_reached_at_one_address_and_its_private_ones_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its monitor's 7008 answers without a token, also to hosts of the fleet."""
     made: list[str] = []
     monkeypatch.setattr(network.commands, "refusal", lambda *_: "")
-    monkeypatch.setattr(network, "drop", made.append)
+    monkeypatch.setattr(network, "apply_rules", made.append)
     assert network.keep_to("rays", "10.0.0.1", ray_node._GUARDED_PORTS, ray_node._PRIVATE_PORTS) == ""
     (rules,) = made
     lines = rules.splitlines()

@@ -25,7 +25,7 @@ from tidegauge.attestation.data_files import Copy
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.fleet import registry, remote
 from tidegauge.fleet.authority import Authority, agent_context, make_request
-from tidegauge.fleet.listening import _ARRIVALS_MAX, AGENT_PORTS, AgentStarter, connected, interface_of
+from tidegauge.fleet.listening import _ARRIVALS_MAX, AGENT_PORTS, AgentStarter, interface_of, link_to_agent
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
 from tidegauge.hosts.tracefs import NoTraceError
@@ -219,14 +219,14 @@ def test_nobody_else_is_let_in(tmp_path: Path) -> None:
         assert others.verify_mode is ssl.CERT_REQUIRED
         for context in (as_client, Authority().controller_context()):
             with pytest.raises(OSError, match=r"(?i)certificate|alert|closed|reset|EOF"):
-                link = connected(address, listening.port, context, 5.0)
+                link = link_to_agent(address, listening.port, context, 5.0)
                 closing.callback(link.close)
                 link.send(b'{"id": 1, "call": "hello"}\n')
                 if not link.receive():
                     raise OSError("closed")
 
     agent = RemoteHost(
-        HOSTS[0], listening, connected(address, listening.port, authority.controller_context(), 5.0), 30.0, print
+        HOSTS[0], listening, link_to_agent(address, listening.port, authority.controller_context(), 5.0), 30.0, print
     )
     assert agent.agent_cpu_s() > 0
     assert agent.close() == []
@@ -241,7 +241,7 @@ def test_who_connects_and_says_nothing_keeps_nobody_waiting() -> None:
     with ExitStack() as closing:
         for _ in range(_ARRIVALS_MAX + 6):
             closing.enter_context(socket.create_connection((address, listening.port), timeout=30))
-        link = connected(address, listening.port, authority.controller_context(), 30.0)
+        link = link_to_agent(address, listening.port, authority.controller_context(), 30.0)
         agent = RemoteHost(HOSTS[0], listening, link, 30.0, print)
         assert agent.agent_cpu_s() > 0
         assert agent.close() == []
@@ -259,7 +259,7 @@ def test_a_certificate_is_for_one_address(tmp_path: Path) -> None:
     certificate = authority.sign(starter.request(), "127.0.0.9")
     listening = starter.start(certificate, authority.certificate_pem, 2.0, "127.0.0.2")
     with pytest.raises(OSError, match="certificate"):
-        connected("127.0.0.2", listening.port, authority.controller_context(), 5.0)
+        link_to_agent("127.0.0.2", listening.port, authority.controller_context(), 5.0)
     with pytest.raises(ValueError, match="Unable to load PEM"):
         authority.sign("nonsense", "127.0.0.2")
 
@@ -401,22 +401,22 @@ def test_what_is_used_there_is_seen_here(many: ManyHosts, tmp_path: Path) -> Non
 
 
 def test_too_few_hosts_are_refused() -> None:
-    from tidegauge.campaign.run.apart import chosen
+    from tidegauge.campaign.run.apart import hosts_of_role
 
     lost = FleetHost("127.0.0.4", "server", "c", alive=False)
     load = FleetHost("127.0.0.5", "load", "d")
-    assert chosen([*HOSTS, lost, load], "server", 2, not_on="127.0.0.5") == HOSTS
+    assert hosts_of_role([*HOSTS, lost, load], "server", 2, not_on="127.0.0.5") == HOSTS
     with pytest.raises(UserError, match=r"needs 3 hosts for its servers, and the fleet has 2 of role server"):
-        chosen([*HOSTS, lost, load], "server", 3)
+        hosts_of_role([*HOSTS, lost, load], "server", 3)
     other = FleetHost("127.0.0.6", "server", "e", refused="it has another Tidegauge")
     with pytest.raises(
         UserError, match=r"of role server \(127\.0\.0\.4 is left out: it is lost: .*; 127\.0\.0\.6 is left"
     ):
-        chosen([*HOSTS, lost, other], "server", 3)
+        hosts_of_role([*HOSTS, lost, other], "server", 3)
     with pytest.raises(UserError, match="has 1 of role server beside this one"):
-        chosen(HOSTS, "server", 2, not_on="127.0.0.2")
+        hosts_of_role(HOSTS, "server", 2, not_on="127.0.0.2")
     with pytest.raises(UserError, match=r"has 0 of role server beside this one in 10\.0\.0\.0/8"):
-        chosen(HOSTS, "server", 1, IPv4Network("10.0.0.0/8"), not_on="127.0.0.5")
+        hosts_of_role(HOSTS, "server", 1, IPv4Network("10.0.0.0/8"), not_on="127.0.0.5")
 
 
 def test_nodes_that_share_hosts_are_on_them_by_turns(agents: list[RemoteHost]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.hosts.abilities import Ability, Advice, Probe, abilities, advise
+from tidegauge.hosts.abilities import Ability, Advice, Probe, advise, try_abilities
 from tidegauge.hosts.clock import ClockQuality
 from tidegauge.model.host import UNBOUNDED, HostFacts
 from tidegauge.model.server import Handles
@@ -165,7 +165,7 @@ def test_what_is_not_known_is_no_fault() -> None:
 
 
 def test_abilities_of_this_machine() -> None:
-    found = {ability.name: ability for ability in abilities()}
+    found = {ability.name: ability for ability in try_abilities()}
     assert len(found) == 14
     assert all(
         ability.possible == (not ability.reason) and ability.used_for and ability.without for ability in found.values()
@@ -174,7 +174,7 @@ def test_abilities_of_this_machine() -> None:
 
 def test_abilities_that_single_systems_need_are_tried_too() -> None:
     own = Probe("toy", lambda: "no toys here", "playing", "nothing is played", "Buy one.")
-    assert abilities([own])[-1] == Ability("toy", False, "no toys here", "playing", "nothing is played", "Buy one.")
+    assert try_abilities([own])[-1] == Ability("toy", False, "no toys here", "playing", "nothing is played", "Buy one.")
     needs = [probe.name for system in all_systems().values() for probe in system.host_needs]
     assert needs == ["Debian packages"]
 
@@ -186,7 +186,7 @@ def test_what_can_not_be_tried_is_reported_and_not_raised(monkeypatch: pytest.Mo
     monkeypatch.setattr(
         "tidegauge.hosts.abilities._PROBES", (Probe("thing", broken, "tests", "nothing is tested", "fix it"),)
     )
-    assert abilities() == (
+    assert try_abilities() == (
         Ability(
             "thing", False, "could not be tried: [Errno 5] Input/output error", "tests", "nothing is tested", "fix it"
         ),
@@ -195,7 +195,7 @@ def test_what_can_not_be_tried_is_reported_and_not_raised(monkeypatch: pytest.Mo
 
 def test_without_root_what_needs_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    found = {ability.name: ability.reason for ability in abilities()}
+    found = {ability.name: ability.reason for ability in try_abilities()}
     assert found["root"] == "this is user 1000"
     for name in ("sync witness", "loop disk", "power cut on ext4", "power cut on xfs", "hung disk", "slow disk"):
         assert found[name] == "needs root"

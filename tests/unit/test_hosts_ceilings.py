@@ -128,7 +128,7 @@ class TestMeasuring:
         monkeypatch.setattr(ceilings_disk, "_PATIENCE_S", 0.1)
         stop = threading.Event()
         with pytest.raises(OSError, match="did not answer"):
-            ceilings_disk._together(lambda _place, _end_ns: stop.wait(30) and None, 1, 0.01)
+            ceilings_disk._run_in_threads(lambda _place, _end_ns: stop.wait(30) and None, 1, 0.01)
         stop.set()
 
     def test_a_place_that_does_not_exist_yet_is_on_its_parents_disk(self, tmp_path: Path) -> None:
@@ -287,9 +287,11 @@ class TestLoopback:
     def test_cpus_for_two_at_once_are_needed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[int] = []
         monkeypatch.setattr(
-            ceilings_measure, "_bandwidth", lambda _s, connections: float(asked.append(connections) or connections)
+            ceilings_measure,
+            "_measure_bandwidth",
+            lambda _s, connections: float(asked.append(connections) or connections),
         )
-        monkeypatch.setattr(ceilings_measure, "_round_trips", lambda _s: [1.0])
+        monkeypatch.setattr(ceilings_measure, "_measure_round_trips", lambda _s: [1.0])
         for cpus in (2, 16, 128):
             monkeypatch.setattr(os, "sched_getaffinity", lambda _, cpus=cpus: set(range(cpus)))
             measure_loopback(0.1)
@@ -413,8 +415,8 @@ def test_the_clock_of_this_host() -> None:
 
 def test_syncs_of_several_files_count_by_the_time_that_all_took() -> None:
     took_ns = np.full(2000, 2_000_000)
-    found = ceilings_disk._summary("fsync", 4096, 4, took_ns, 1.0)
+    found = ceilings_disk._summarise_syncs("fsync", 4096, 4, took_ns, 1.0)
     assert (found.per_s, found.calls, found.files) == (2000.0, 2000, 4), "four at a time of 2 ms each"
     assert (found.p50_ms, found.p95_ms, found.p99_ms, found.max_ms) == (2.0, 2.0, 2.0, 2.0)
-    few = ceilings_disk._summary("fsync", 4096, 1, took_ns[:200], 0.4)
+    few = ceilings_disk._summarise_syncs("fsync", 4096, 1, took_ns[:200], 0.4)
     assert (few.per_s, few.p95_ms, few.p99_ms) == (pytest.approx(500.0), 2.0, None)

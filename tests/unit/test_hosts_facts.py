@@ -9,7 +9,7 @@ import pytest
 from tidegauge.cli.running import tool_facts
 from tidegauge.hosts.cgroups import cgroup_limits
 from tidegauge.hosts.facts import cpu_model, host_facts
-from tidegauge.hosts.storage import chosen, disk_facts, mount_of, parse_mountinfo
+from tidegauge.hosts.storage import choice_in_force, disk_facts, mount_of, parse_mountinfo
 
 
 def plant(root: Path, files: dict[str, str]) -> Path:
@@ -148,8 +148,8 @@ def test_disk_facts_look_through_partitions_and_device_mapper(tmp_path: Path) ->
 
 
 def test_the_choice_in_brackets() -> None:
-    assert chosen("always [madvise] never") == "madvise"
-    assert chosen("none") == "none"
+    assert choice_in_force("always [madvise] never") == "madvise"
+    assert choice_in_force("none") == "none"
 
 
 def test_cpu_model() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegauge.atomic import beside
+from tidegauge.atomic import new_path_beside
 from tidegauge.hosts.locks import LockedRecord, locked, try_lock
 
 HOLDER = """
@@ -54,7 +54,7 @@ def test_removing_a_record_leaves_nothing_also_of_a_write_that_was_killed(record
     lock = try_lock(record.lock_path)
     assert lock is not None
     record.write(1, {})
-    beside(record.path).write_text("half of it")
+    new_path_beside(record.path).write_text("half of it")
     record.remove()
     assert list(record.directory.iterdir()) == []
     os.close(lock)

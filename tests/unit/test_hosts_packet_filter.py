@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegauge.hosts.network import LinkFaults, Port, arrival_rules, rules
+from tidegauge.hosts.network import LinkFaults, Port, arrival_rules, fault_rules
 
 PORTS = {
     "a": Port("tg0n1", "1", "198.18.0.1"),
@@ -19,12 +19,12 @@ def chain(text: str, hook: str) -> list[str]:
 
 
 def test_nothing_is_dropped_without_a_fault() -> None:
-    text = rules("x", PORTS, LinkFaults())
+    text = fault_rules("x", PORTS, LinkFaults())
     assert [chain(text, hook) for hook in ("prerouting", "output", "postrouting")] == [[], [], []]
 
 
 def test_a_link_is_cut_where_its_packets_enter_the_switch() -> None:
-    text = rules("x", PORTS, LinkFaults(frozenset({("a", "b"), ("b", "clients"), ("clients", "a")})))
+    text = fault_rules("x", PORTS, LinkFaults(frozenset({("a", "b"), ("b", "clients"), ("clients", "a")})))
     assert chain(text, "prerouting") == [
         'iifname "tg0n1" ip daddr 198.18.0.2 drop',
         'iifname "tg0n2" ip daddr 198.18.0.254 drop',
@@ -33,14 +33,14 @@ def test_a_link_is_cut_where_its_packets_enter_the_switch() -> None:
 
 
 def test_packets_are_lost_both_ways() -> None:
-    text = rules("x", PORTS, LinkFaults(lost_shares={"b": 0.25}))
+    text = fault_rules("x", PORTS, LinkFaults(lost_shares={"b": 0.25}))
     chance = "ether type ip numgen random mod 1000000 < 250000 drop"
     assert chain(text, "prerouting") == [f'iifname "tg0n2" {chance}']
     assert chain(text, "postrouting") == [f'oifname "tg0n2" {chance}']
 
 
 def test_all_packets_or_none() -> None:
-    text = rules("x", PORTS, LinkFaults(lost_shares={"a": 1.0, "b": 0.0}))
+    text = fault_rules("x", PORTS, LinkFaults(lost_shares={"a": 1.0, "b": 0.0}))
     assert chain(text, "prerouting") == ['iifname "tg0n1" ether type ip drop']
 
 
@@ -63,7 +63,7 @@ def test_between_hosts_packets_are_dropped_where_they_arrive_but_those_of_the_fl
 
 
 def test_a_table_replaces_the_one_before_in_one_step() -> None:
-    lines = rules("0123", PORTS, LinkFaults()).splitlines()
+    lines = fault_rules("0123", PORTS, LinkFaults()).splitlines()
     assert lines[:3] == [
         "add table bridge tidegauge_0123",
         "delete table bridge tidegauge_0123",

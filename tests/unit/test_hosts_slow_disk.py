@@ -19,7 +19,7 @@ def machine(root: Path, mounts: str, places: str) -> Path:
 
 @pytest.fixture(autouse=True)
 def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "refusal", lambda *_: "")
+    monkeypatch.setattr(commands, "capability_refusal", lambda *_: "")
 
 
 @pytest.fixture
@@ -91,12 +91,12 @@ class TestPrivileges:
     def test_a_capability_that_is_missing(self, tmp_path: Path) -> None:
         root = machine(tmp_path, "", "")
         (root / "proc/self/status").write_text("Name:\tx\nCapEff:\t00000000a80425fb\n")
-        assert commands.refusal("CAP_SYS_ADMIN", root=root).startswith("needs CAP_SYS_ADMIN, which")
+        assert commands.capability_refusal("CAP_SYS_ADMIN", root=root).startswith("needs CAP_SYS_ADMIN, which")
         (root / "proc/self/status").write_text("CapEff:\t000001ffffffffff\n")
-        assert commands.refusal("CAP_SYS_ADMIN", root=root) == ""
-        assert commands.refusal("CAP_NET_ADMIN", ["no-such-tool"], root) == "no-such-tool can't be found"
+        assert commands.capability_refusal("CAP_SYS_ADMIN", root=root) == ""
+        assert commands.capability_refusal("CAP_NET_ADMIN", ["no-such-tool"], root) == "no-such-tool can't be found"
 
     def test_an_ordinary_user(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)
-        assert commands.refusal("CAP_SYS_ADMIN") == "needs root"
+        assert commands.capability_refusal("CAP_SYS_ADMIN") == "needs root"
         assert cgroups.disk_refusal() == "needs root"

@@ -29,7 +29,7 @@ from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.live import server as live_server
 from tidegauge.live import state as live_state
 from tidegauge.live.server import Access, LiveServer, is_loopback
-from tidegauge.live.state import Follower, run_seconds_left
+from tidegauge.live.state import RunFollower, run_seconds_left
 from tidegauge.model.use import OtherHostUse
 from tidegauge.report.schemas import json_schemas
 from tidegauge.store.seconds import last_seconds
@@ -170,7 +170,7 @@ class TestServer:
 
     @pytest.mark.parametrize("address", ["", "0.0.0.0", "::"])
     def test_the_address_of_every_one_is_none_to_go_to(self, address: str) -> None:
-        named = live_server.named(address)
+        named = live_server.reachable_address(address)
         assert ip_address(named.strip("[]")) not in (ip_address("0.0.0.0"), ip_address("::"))
         assert named.startswith("[") is (":" in address)
 
@@ -209,7 +209,7 @@ class TestFollower:
     def test_those_who_ask_at_once_get_whole_answers(
         self, going: store.RunStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        follower, real = Follower(going.path), live_state._run_content
+        follower, real = RunFollower(going.path), live_state._run_content
         reading, others = threading.Event(), threading.Event()
 
         def slowly(run: store.StoredRun) -> dict[str, Any]:
@@ -228,7 +228,7 @@ class TestFollower:
     def test_new_seconds_are_seen_without_reading_the_run_again(
         self, going: store.RunStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        follower = Follower(going.path)
+        follower = RunFollower(going.path)
         assert len(follower.state()["trial"]["seconds"]) == 3
         growing = going.path / "trials/0002-latency-pulsar/seconds.jsonl"
         growing.write_text(growing.read_text() + growing.read_text())
@@ -240,7 +240,7 @@ class TestFollower:
     def test_a_trial_that_only_reads_shows_what_it_receives(self, going: store.RunStore) -> None:
         trial = going.trial(replace(reading().spec, trial_id="0003-read-kafka"))
         trial.second(replace(second(), acked=0), "read")
-        newest = Follower(going.path).state()["trial"]
+        newest = RunFollower(going.path).state()["trial"]
         (shown,) = newest["seconds"]
         assert newest["phase"] == "read"
         assert shown["msgs_per_s"] == sum(sub.received for sub in second().subscriptions)
@@ -252,7 +252,7 @@ class TestFollower:
         for trial in store.load_run(going.path).trials:
             head = trial.directory / "trial.json"
             head.write_text(head.read_text().replace(trial.started_at, f"2026-11-21T03:24:0{trial.trial_id[3]}+00:00"))
-        follower = Follower(going.path)
+        follower = RunFollower(going.path)
         assert follower.state()["trial"]["trial_id"] == "0003-latency-kafka"
         going.trial(spec(system="pulsar@4.2.4", number=2))
         state = follower.state()
@@ -260,7 +260,7 @@ class TestFollower:
         assert (state["trial"]["trial_id"], state["trial"]["phase"]) == ("0002-latency-pulsar", "starting")
 
     def test_several_load_generators_have_their_rates(self, going: store.RunStore) -> None:
-        follower = Follower(going.path)
+        follower = RunFollower(going.path)
         assert follower.state()["trial"]["workers"] == []
         trial = going.trial(spec(number=3))
         for number in range(2):
@@ -279,7 +279,7 @@ class TestFollower:
         assert ended[1]["own_lag_max_ms"] == several().workers[1].own_lag.max_ms
 
     def test_each_other_host_of_a_fleet_is_shown_as_it_was_heard_last(self, going: store.RunStore) -> None:
-        follower = Follower(going.path)
+        follower = RunFollower(going.path)
         assert follower.state()["trial"]["hosts"] == []
         trial = going.trial(spec(number=3))
         used = replace(SAMPLE.host, cpu_s=SAMPLE.host.cpus, io_stall_s=0.5, network_sent_bytes=8_000_000)
@@ -293,7 +293,7 @@ class TestFollower:
         assert (second["host"], second["io_stall_percent"], second["sent_mb_per_s"]) == ("10.0.0.3", None, 4.0)
 
     def test_the_end_of_a_run_is_seen(self, going: store.RunStore) -> None:
-        follower = Follower(going.path)
+        follower = RunFollower(going.path)
         assert follower.state()["run"]["status"] == "running"
         going.finish("interrupted", "interrupted by the user")
         state = follower.state()
@@ -308,14 +308,14 @@ class TestFollower:
         assert run_seconds_left(run, begun + timedelta(seconds=20)) == pytest.approx(2 * each_s - 20)
         # A trial that takes longer than expected takes nothing from the others.
         assert run_seconds_left(run, begun + timedelta(hours=2)) == pytest.approx(each_s)
-        assert Follower(going.path).state()["seconds_left"] == pytest.approx(2 * each_s, abs=each_s)
+        assert RunFollower(going.path).state()["seconds_left"] == pytest.approx(2 * each_s, abs=each_s)
 
     def test_what_a_trial_used_stays_until_the_next_one_begins(
         self, going: store.RunStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         trial = going.trial(spec(number=3))
         trial.second(second())
-        follower = Follower(going.path)
+        follower = RunFollower(going.path)
         for ended in (False, True):
             # Of the same clock, so that the look covers the second's middle.
             if ended:
@@ -337,7 +337,7 @@ class TestFollower:
         assert run_seconds_left(replace(run, planned=(), trials=()), now) is None, "nobody knows what is to come"
         going.finish("finished")
         assert run_seconds_left(store.load_run(going.path), now) is None
-        assert Follower(going.path).state()["seconds_left"] is None
+        assert RunFollower(going.path).state()["seconds_left"] is None
 
     def test_of_a_long_trial_only_the_end_is_read(self, tmp_path: Path) -> None:
         with (tmp_path / "seconds.jsonl").open("w") as file:

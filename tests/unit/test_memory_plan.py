@@ -11,10 +11,10 @@ from test_campaign_plan import CAMPAIGN
 from test_hosts_facts import V2, plant
 
 from tidegauge.campaign.model import Point, SystemChoice, WorkerChoice
-from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, fitting, memory_needs
+from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, campaign_that_fits, memory_needs
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.parse import parse_campaign
-from tidegauge.cli.planning import prepare
+from tidegauge.cli.planning import prepare_campaign
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine, memory_available
 from tidegauge.model.host import RESERVE_MB, WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryNeed, MemoryPlan
@@ -38,7 +38,7 @@ KAFKA_MB, RABBITMQ_MB = (need.total_mb for need in NEEDS)
 
 def test_one_deployment_the_worker_and_a_reserve_are_counted() -> None:
     kafka, rabbitmq = NEEDS
-    assert kafka.servers == tuple(registry.get("kafka").processes("4.3.1", 3, 1000, 1024, {}))
+    assert kafka.servers == tuple(registry.system_named("kafka").processes("4.3.1", 3, 1000, 1024, {}))
     assert kafka.servers_mb > 3 * 1000
     assert rabbitmq.servers_mb > 3 * 600
     assert kafka.worker_mb == rabbitmq.worker_mb == 400 + WORKER_OUTSIDE_HEAP_MB
@@ -46,7 +46,7 @@ def test_one_deployment_the_worker_and_a_reserve_are_counted() -> None:
 
 
 def test_the_zookeeper_of_an_old_kafka_counts_once() -> None:
-    kafka = registry.get("kafka")
+    kafka = registry.system_named("kafka")
     for nodes in (1, 3):
         (keeper,) = set(kafka.processes("2.8.2", nodes, 500, 0, {})) - set(kafka.processes("3.9.2", nodes, 500, 0, {}))
         assert keeper.total_mb == ZOOKEEPER_HEAP_MB + ZOOKEEPER_OUTSIDE_HEAP_MB
@@ -55,13 +55,13 @@ def test_the_zookeeper_of_an_old_kafka_counts_once() -> None:
 
 
 def test_what_fits_is_kept_as_it_is() -> None:
-    assert fitting(THREE, MemoryAvailable(KAFKA_MB, "of the machine's 9 GiB"), WORKERS) == (THREE, {})
-    assert fitting(THREE, None, WORKERS) == (THREE, {}), "a machine that doesn't say is not refused"
+    assert campaign_that_fits(THREE, MemoryAvailable(KAFKA_MB, "of the machine's 9 GiB"), WORKERS) == (THREE, {})
+    assert campaign_that_fits(THREE, None, WORKERS) == (THREE, {}), "a machine that doesn't say is not refused"
 
 
 def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
     with pytest.raises(UserError) as caught:
-        fitting(THREE, MemoryAvailable(KAFKA_MB - 1, "of the machine's 4,000 MiB"), WORKERS)
+        campaign_that_fits(THREE, MemoryAvailable(KAFKA_MB - 1, "of the machine's 4,000 MiB"), WORKERS)
     assert f"kafka@4.3.1 needs {KAFKA_MB:,} MiB" in caught.value.message
     assert "for 3 nodes x (1,000 heap + 380 other)" in caught.value.message
     assert f"{KAFKA_MB - 1:,} MiB are available of the machine's 4,000 MiB" in caught.value.message
@@ -73,14 +73,14 @@ def test_what_does_not_fit_is_refused_with_figures_and_advice() -> None:
 def test_load_generators_that_one_host_can_not_hold_are_counted_in_hosts(more_mb: int, says: str) -> None:
     free_mb = RESERVE_MB + 400 + WORKER_OUTSIDE_HEAP_MB + more_mb
     with pytest.raises(TooLittleMemoryError) as caught:
-        fitting(THREE, MemoryAvailable(free_mb, "of the machine's 2 GiB"), WORKERS)
+        campaign_that_fits(THREE, MemoryAvailable(free_mb, "of the machine's 2 GiB"), WORKERS)
     assert says in caught.value.shortage
     assert ("hosts like this one" in caught.value.shortage) == bool(says)
 
 
 def test_every_sum_is_that_of_the_parts_that_are_reported() -> None:
     for system, shape in (("kafka", {}), ("rabbitmq", {}), ("pulsar", {}), ("pulsar", {"layout": "tiered"})):
-        servers = tuple(registry.get(system).processes("", 3, 1200, 900, shape))
+        servers = tuple(registry.system_named(system).processes("", 3, 1200, 900, shape))
         need = MemoryNeed(system, servers, NEEDS[0].worker)
         stated = re.match(r"\w+ needs ([\d,]+) MiB: ([\d,]+) for .*, ([\d,]+) for the load", str(need))
         assert stated is not None
@@ -98,7 +98,7 @@ def test_a_sweep_names_each_system_once_with_the_most_that_it_needs() -> None:
     large = replace(THREE, systems=(replace(THREE.systems[0], heap_mb=2000),))
     points = (Point({"heap": "2000MiB"}, large), Point({"heap": "1000MiB"}, replace(THREE, systems=THREE.systems[:1])))
     with pytest.raises(TooLittleMemoryError) as caught:
-        fitting(replace(large, points=points), MemoryAvailable(100, "of the machine's 400 MiB"), WORKERS)
+        campaign_that_fits(replace(large, points=points), MemoryAvailable(100, "of the machine's 400 MiB"), WORKERS)
     assert caught.value.message.count("kafka@4.3.1 needs") == 1
     assert "3 nodes x (2,000 heap" in caught.value.message
     assert caught.value.shortage == (
@@ -109,12 +109,12 @@ def test_a_sweep_names_each_system_once_with_the_most_that_it_needs() -> None:
 
 def test_an_optional_system_that_does_not_fit_is_left_out() -> None:
     optional = replace(THREE, systems=(replace(THREE.systems[0], optional=True), THREE.systems[1]))
-    kept, reasons = fitting(optional, MemoryAvailable(RABBITMQ_MB, "of the machine's 4,000 MiB"), WORKERS)
+    kept, reasons = campaign_that_fits(optional, MemoryAvailable(RABBITMQ_MB, "of the machine's 4,000 MiB"), WORKERS)
     assert [choice.name for choice in kept.systems] == ["rabbitmq"]
     assert list(reasons) == ["kafka@4.3.1"]
     only = replace(optional, systems=optional.systems[:1])
     with pytest.raises(UserError, match="too little memory"):
-        fitting(only, MemoryAvailable(1, "of the machine's 4,000 MiB"), WORKERS)
+        campaign_that_fits(only, MemoryAvailable(1, "of the machine's 4,000 MiB"), WORKERS)
 
 
 def test_a_point_that_does_not_fit_takes_nothing_else_of_a_campaign_with_it(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_point_that_does_not_fit_takes_nothing_else_of_a_campaign_with_it(tmp_
     )
     swept = parse_campaign(path, {}, ["kafka"])
     workers = Workers(plan_campaign(swept).trials, swept.worker, Machine(2, 9000))
-    kept, left_out = fitting(swept, MemoryAvailable(4000, "of the machine's 9,000 MiB"), workers)
+    kept, left_out = campaign_that_fits(swept, MemoryAvailable(4000, "of the machine's 9,000 MiB"), workers)
     assert len(left_out) == 2
     assert [point.values["systems.kafka.heap"] for point in kept.points] == ["256MiB"] * 2
     assert kept.systems[0].heap_mb == 256, "the campaign itself is the first of its points"
@@ -139,7 +139,7 @@ def test_what_a_system_can_not_have_takes_no_memory(tmp_path: Path) -> None:
         "name: swept\nsystems: [{name: pulsar, shape: {layout: tiered}}, kafka]\nexperiments: [peak]\nnodes: 3\n"
         "sweep: {systems.pulsar.shape.brokers: [99, 2]}\nskip-impossible: true\n"
     )
-    ready = prepare(parse_campaign(path, {}, sorted(registry.all_systems())), dry_run=True, allow_unequal=True)
+    ready = prepare_campaign(parse_campaign(path, {}, sorted(registry.all_systems())), dry_run=True, allow_unequal=True)
     assert [need.system for need in ready.memory.needs] == ["kafka@4.3.1", "pulsar@4.2.4"]
     assert [[system.name for system in point.campaign.systems] for point in ready.campaign.points] == [
         ["kafka"],

@@ -14,7 +14,7 @@ from tidegauge.fleet.file import read_fleet_file
 from tidegauge.model.host import MemoryNeed, WorkerMemory
 from tidegauge.model.workload import RatePhase, RateSchedule
 from tidegauge.omb.files import read_driver
-from tidegauge.report.lists import offered
+from tidegauge.report.lists import planned_load
 from tidegauge.report.tables import axis_name
 from tidegauge.systems import registry
 from tidegauge.thresholds import parse_threshold
@@ -70,7 +70,7 @@ def test_what_stands_for_no_system_is_not_listed(tmp_path: Path) -> None:
     assert "kafka" in listed
     assert "null" not in listed
     with pytest.raises(UserError) as caught:
-        registry.get("kafak")
+        registry.system_named("kafak")
     assert "null" not in caught.value.hint
 
 
@@ -91,8 +91,8 @@ def test_an_axis_keeps_the_whole_name_of_a_setting(axis: str, words: str) -> Non
 
 def test_a_changing_rate_is_planned_with_both_ends() -> None:
     ramp = RateSchedule((RatePhase(1000.0, 50_000.0, 60.0, 0),), ("ramp",))
-    assert offered(replace(spec(), msgs_per_s=1000.0, schedule=ramp)) == "1,000 to 50,000 msg/s"
-    assert offered(spec()) == "20,000 msg/s"
+    assert planned_load(replace(spec(), msgs_per_s=1000.0, schedule=ramp)) == "1,000 to 50,000 msg/s"
+    assert planned_load(spec()) == "20,000 msg/s"
 
 
 def test_a_system_without_servers_is_not_one_of_others() -> None:

@@ -16,7 +16,7 @@ from tidegauge import store
 from tidegauge.campaign.model import AUTO
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.attach import read_secrets
-from tidegauge.campaign.run.session import Session
+from tidegauge.campaign.run.session import TrialSession
 from tidegauge.campaign.run.trial import load_order
 from tidegauge.campaign.run.witnessing import LevelMismatchError, checked_level
 from tidegauge.cli import omb as command
@@ -242,11 +242,11 @@ class TestTheCampaign:
         trial = plan_campaign(translated(tmp_path).campaign).trials[0]
         assert trial.copies == 1
         deployment = cast(Deployment, type("Cluster", (), {"connection": {}})())
-        order = load_order(replace(trial, nodes=3), registry.get("kafka"), deployment, ["t"], tmp_path)
+        order = load_order(replace(trial, nodes=3), registry.system_named("kafka"), deployment, ["t"], tmp_path)
         assert order.replication_factor == 1
-        assert load_order(spec(), registry.get("kafka"), deployment, ["t"], tmp_path).replication_factor == 1
+        assert load_order(spec(), registry.system_named("kafka"), deployment, ["t"], tmp_path).replication_factor == 1
         three = replace(spec(), nodes=3)
-        assert load_order(three, registry.get("kafka"), deployment, ["t"], tmp_path).replication_factor == 3
+        assert load_order(three, registry.system_named("kafka"), deployment, ["t"], tmp_path).replication_factor == 3
 
     def test_every_problem_of_every_file_is_reported_at_once(self, tmp_path: Path) -> None:
         (tmp_path / "d.yaml").write_text(DRIVER.replace("acks=all", "acks=0"))
@@ -262,9 +262,9 @@ class TestALevelAsFound:
 
     def test_is_reported_and_nothing_is_refused(self) -> None:
         def checked(choice: LevelChoice) -> LevelFinding:
-            subject, trial = SimpleNamespace(system=registry.get("kafka")), replace(spec(), choice=choice)
+            subject, trial = SimpleNamespace(system=registry.system_named("kafka")), replace(spec(), choice=choice)
             session = SimpleNamespace(spec=trial, subject=subject, deployment=None)
-            return checked_level(cast(Session, session), list(self.SETTINGS))
+            return checked_level(cast(TrialSession, session), list(self.SETTINGS))
 
         finding = checked(LevelChoice(3, as_found=True))
         assert (finding.level, finding.problems) == (4, ())
@@ -371,7 +371,7 @@ def test_the_worst_of_several_runs_is_the_exit_code(
 ) -> None:
     ends = iter(codes)
     monkeypatch.setattr(command, "translate_all", lambda *_: [SimpleNamespace(campaign=None)] * len(codes))
-    monkeypatch.setattr(command, "prepare", lambda *_, **__: None)
-    monkeypatch.setattr(command, "_run", lambda *_: (next(ends), {}))
+    monkeypatch.setattr(command, "prepare_campaign", lambda *_, **__: None)
+    monkeypatch.setattr(command, "_run_translation", lambda *_: (next(ends), {}))
     request = command.OmbRequest([Path("w.yaml")], [Path("d.yaml")], True, 1.0, Path("runs"), None, False)
     assert command.run_omb(request, SimpleNamespace(as_json=False)) == worst  # type: ignore[arg-type]

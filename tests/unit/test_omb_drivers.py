@@ -14,7 +14,7 @@ from tidegauge.model.server import Setting
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.omb.files import ReadDriver, kept_driver, read_driver
 from tidegauge.systems.attach import SecretReference, TlsChoice
-from tidegauge.systems.kafka.deployment import Node, server_properties
+from tidegauge.systems.kafka.deployment import KafkaNode, server_properties
 from tidegauge.systems.kafka.level import derive_level
 
 CLASS = "io.openmessaging.benchmark.driver"
@@ -254,7 +254,7 @@ def test_pulsars_quorums_are_taken_as_they_are(
 @pytest.mark.parametrize("minimum", ["# none", "min.insync.replicas=1", "min.insync.replicas=2"])
 def test_brokers_of_our_own_give_the_level_that_kafkas_settings_mean(tmp_path: Path, minimum: str) -> None:
     terms = read(tmp_path, KAFKA.replace("min.insync.replicas=2", minimum), managed=True).terms
-    nodes = [Node(number, 9092, 9192, 9292, ()) for number in (1, 2, 3)]
+    nodes = [KafkaNode(number, 9092, 9192, 9292, ()) for number in (1, 2, 3)]
     in_force = server_properties(nodes[0], nodes, terms.settings)["min.insync.replicas"]
     settings = [
         Setting("topic t", "flush.messages", "9223372036854775807"),

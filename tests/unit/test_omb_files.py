@@ -23,7 +23,7 @@ from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.config.source import Source, read_source
 from tidegauge.errors import UserError
 from tidegauge.model.host import LoadBounds
-from tidegauge.omb.files import read_driver, read_workload, translate
+from tidegauge.omb.files import read_driver, read_workload, translate_workload
 from tidegauge.omb.translate import translate_all
 from tidegauge.systems import registry
 from tidegauge.systems.attach import AttachChoice
@@ -69,7 +69,7 @@ def problems_of(path: Path) -> list[str]:
     """Why a workload can't be run; empty if it can."""
     read, source = read_workload(path)
     if read is not None:
-        translate(read)
+        translate_workload(read)
     return problem_lines(source)
 
 
@@ -126,7 +126,7 @@ def refused_by_host(path: Path, system: str) -> str:
     """Why a usual host's load generator can't hold a workload's clients; "" if it can."""
     read, _ = read_workload(path)
     assert read is not None
-    workload = translate(read)
+    workload = translate_workload(read)
     assert workload is not None
     campaign = replace(MANY, systems=(SystemChoice(system, attach=ELSEWHERE),), workload=workload, experiments=ONE)
     try:

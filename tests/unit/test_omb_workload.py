@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidegauge.model.workload import Keys
-from tidegauge.omb.files import notes, read_workload, translate
+from tidegauge.omb.files import read_workload, translate_workload, workload_notes
 
 GOOD: dict[str, Any] = {
     "name": "a workload",
@@ -39,7 +39,7 @@ def refused(tmp_path: Path, **changes: Any) -> list[str]:
     """The problems of a file with these changes, read and translated."""
     read, source = read_workload(write(tmp_path, **changes))
     if read is not None:
-        assert translate(read) is None
+        assert translate_workload(read) is None
     return [str(problem).partition("w.yaml:")[2] for problem in source.problems]
 
 
@@ -47,7 +47,7 @@ def test_every_key_has_its_counterpart(tmp_path: Path) -> None:
     read, source = read_workload(write(tmp_path))
     assert source.problems == []
     assert read is not None
-    workload = translate(read)
+    workload = translate_workload(read)
     assert workload is not None
     assert (workload.topics, workload.partitions, workload.producers) == (2, 3, 4)
     assert (workload.subscriptions, workload.consumers, workload.keys) == (1, 5, Keys.ROUND_ROBIN)
@@ -98,7 +98,7 @@ def test_a_payload_file_is_found_above_the_workload_and_must_have_the_size(tmp_p
     changes = {"useRandomizedPayloads": "false", "payloadFile": "payload/p.data"}
     read, _ = read_workload(write(tmp_path / "workloads", **changes))
     assert read is not None
-    workload = translate(read)
+    workload = translate_workload(read)
     assert workload is not None
     assert workload.payload.file == str(tmp_path / "payload/p.data")
     (problem,) = refused(tmp_path / "workloads", **changes, messageSize=100)
@@ -108,18 +108,18 @@ def test_a_payload_file_is_found_above_the_workload_and_must_have_the_size(tmp_p
 def test_keys_without_effect_are_reported(tmp_path: Path) -> None:
     read, _ = read_workload(write(tmp_path, payloadFile="x", backlogDrainRatio=0.9))
     assert read is not None
-    text_of_notes = " ".join(notes(read))
+    text_of_notes = " ".join(workload_notes(read))
     assert "payloadFile has no effect" in text_of_notes
     assert "backlogDrainRatio has no effect" in text_of_notes
     plain, _ = read_workload(write(tmp_path))
     assert plain is not None
-    assert notes(plain) == []
+    assert workload_notes(plain) == []
 
 
 def test_without_readers_producers_are_alone(tmp_path: Path) -> None:
     for changes in ({"consumerPerSubscription": 0}, {"subscriptionsPerTopic": 0}):
         read, _ = read_workload(write(tmp_path, **changes))
         assert read is not None
-        workload = translate(read)
+        workload = translate_workload(read)
         assert workload is not None and workload.subscriptions == 0
-        assert any("Nobody reads" in note for note in notes(read))
+        assert any("Nobody reads" in note for note in workload_notes(read))

@@ -10,18 +10,18 @@ from report_samples import KAFKA, PULSAR, interrupted_run, sample_run
 from run_samples import encoded, reading, result, second, spec, totals
 
 from tidegauge import store
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import Validity, point_words
 from tidegauge.model.workload import Arrival, LateReaders
 from tidegauge.report.html.sections import sections
 from tidegauge.report.names import SystemNames
-from tidegauge.report.plots.curves import curve, load_plots, percentile_plots, search_plots, state
-from tidegauge.report.plots.model import Axis, Details, Form, Mark, Plot, Series, data_table, thinned
+from tidegauge.report.plots.curves import load_plots, percentile_curve, percentile_plots, search_plots, step_state
+from tidegauge.report.plots.model import Axis, Details, Form, Mark, Plot, Series, data_table, thinned_points
 from tidegauge.report.plots.overview import sustainable_bars, throughput_bars
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, host_charts, timelines, trial_timelines
 from tidegauge.statistics.histograms import EMPTY, decode
-from tidegauge.store.tables import condensed
+from tidegauge.store.tables import condense_rows
 
 Loaded = tuple[store.StoredRun, Details]
 
@@ -37,7 +37,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
 
 
 def block_of(sample: Loaded, experiment: str) -> Block:
-    return next(block for block in blocks(sample[0].results) if block.experiment == experiment)
+    return next(block for block in sort_into_blocks(sample[0].results) if block.experiment == experiment)
 
 
 def samples_of(*latencies_ms: float) -> bytes:
@@ -46,7 +46,7 @@ def samples_of(*latencies_ms: float) -> bytes:
 
 class TestPercentiles:
     def test_the_curve_goes_as_far_as_ten_samples_lie_beyond(self) -> None:
-        percentiles, latencies = curve(decode(samples_of(*(float(value) for value in range(1, 1001)))))
+        percentiles, latencies = percentile_curve(decode(samples_of(*(float(value) for value in range(1, 1001)))))
         assert percentiles[-1] == pytest.approx(99.0)
         at = dict(zip(percentiles, latencies, strict=True))
         assert at[50.0] == pytest.approx(500, rel=0.002)
@@ -54,8 +54,8 @@ class TestPercentiles:
         assert latencies == tuple(sorted(latencies))
 
     def test_too_few_samples_have_none(self) -> None:
-        assert curve(EMPTY) == ((), ())
-        assert curve(decode(samples_of(*([1.0] * 20)))) == ((), ())
+        assert percentile_curve(EMPTY) == ((), ())
+        assert percentile_curve(decode(samples_of(*([1.0] * 20)))) == ((), ())
 
     def test_histograms_of_repeated_trials_are_merged(self, sample: Loaded) -> None:
         _, details = sample
@@ -154,15 +154,15 @@ class TestTimelines:
     def test_peaks_dips_and_gaps_survive_thinning(self) -> None:
         y: list[float | None] = [1.0] * 1000
         y[777], y[333] = 99.0, 0.0
-        kept_x, kept_y = thinned(list(map(float, range(1000))), y, 100)
+        kept_x, kept_y = thinned_points(list(map(float, range(1000))), y, 100)
         assert len(kept_x) <= 100
         assert list(kept_x) == sorted(set(kept_x))
         assert (kept_y[kept_x.index(777.0)], kept_y[kept_x.index(333.0)]) == (99.0, 0.0)
         y[500:503] = [None] * 3
-        kept_x, kept_y = thinned(list(map(float, range(1000))), y, 100)
+        kept_x, kept_y = thinned_points(list(map(float, range(1000))), y, 100)
         assert len(kept_x) <= 100
         assert kept_y[kept_x.index(500.0)] is None
-        assert thinned([1.0, 2.0], [None, 3.0], 5) == ((1.0, 2.0), (None, 3.0))
+        assert thinned_points([1.0, 2.0], [None, 3.0], 5) == ((1.0, 2.0), (None, 3.0))
 
     def test_figures_in_words_are_of_all_seconds_and_not_of_those_that_are_drawn(self, sample: Loaded) -> None:
         block = block_of(sample, "latency")
@@ -208,11 +208,11 @@ class TestTimelines:
         day[50_000] = {**day[50_000], "response_p99_ms": 900.0}
         day[60_000] = {**day[60_000], "response_p99_ms": 0.1}
         day[7] = {**day[7], "response_p99_ms": None}
-        kept = condensed(day, 3600)
+        kept = condense_rows(day, 3600)
         assert len(kept) == 3600
         assert [reduce(row["response_p99_ms"] for row in kept) for reduce in (min, max)] == [0.1, 900.0]
         assert [row["second"] for row in kept[:3]] == [0, 24, 48]
-        assert condensed(day[:3600], 3600) == day[:3600]
+        assert condense_rows(day[:3600], 3600) == day[:3600]
 
 
 class TestBars:
@@ -350,8 +350,8 @@ class TestLoad:
     def test_a_trial_with_loss_is_not_sustained(self) -> None:
         good = result()
         (one,) = good.subscriptions
-        assert state(good) == "sustained"
-        assert state(replace(good, subscriptions=(replace(one, lost=1),))).startswith("not sustained")
+        assert step_state(good) == "sustained"
+        assert step_state(replace(good, subscriptions=(replace(one, lost=1),))).startswith("not sustained")
 
 
 class TestDataTable:

@@ -9,14 +9,14 @@ import pytest
 from report_samples import KAFKA, PULSAR
 from run_samples import result, spec
 
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
 from tidegauge.report.compare import estimate
 from tidegauge.report.plots.model import Form, Mark, Plot, Scale
 from tidegauge.report.plots.sweep import longest_axis, points_left_out, sweep_plots
 from tidegauge.report.plots.timeline import began_ns, chase_plots
-from tidegauge.report.tables import swept
+from tidegauge.report.tables import swept_tables
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.read import StoredTrial
 
@@ -37,7 +37,7 @@ class TestSweep:
     )
 
     def plots(self, results: tuple[LoadResult, ...]) -> dict[str, Plot]:
-        (table,) = swept(blocks(results))
+        (table,) = swept_tables(sort_into_blocks(results))
         return {plot.plot_id: plot for plot in sweep_plots(table, "01")}
 
     def test_values_stand_in_order_and_each_point_of_other_axes_has_its_plot(self) -> None:
@@ -116,7 +116,7 @@ class TestSweep:
         assert (plot.x.label, plot.title) == ("linger.ms", "Response p99 by linger.ms")
 
     def test_one_point_is_no_sweep(self) -> None:
-        (table,) = swept(blocks((at(KAFKA, 1.0, partitions="1"),)))
+        (table,) = swept_tables(sort_into_blocks((at(KAFKA, 1.0, partitions="1"),)))
         assert sweep_plots(table, "01") == []
         assert longest_axis([{}]) is None
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.fleet.program_use import IDLE_LOOKS, Accounts, Proc, ProgramWatch, cgroup_name, worst
-from tidegauge.fleet.sampler import accounted
+from tidegauge.fleet.program_use import IDLE_LOOKS, Accounts, Proc, ProgramWatch, cgroup_name, worst_programs
+from tidegauge.fleet.sampler import host_with_accounts
 from tidegauge.hosts.procfs import TICKS_PER_S, Identity, Stat, parse_stat
 from tidegauge.model.use import HostUse, ProgramUse
 
@@ -141,10 +141,10 @@ def test_bytes_that_may_not_be_read_are_unknown_and_not_none(machine: Machine) -
 
 def test_what_is_busy_beyond_all_that_is_seen_is_kept_apart() -> None:
     host = HostUse(2, 1.9, 0.2, 0.1, 0.1, 8 << 30, 4 << 30, 0, 0, 0, 0, 0, 0, 0, cpu_kernel_s=0.1)
-    known = accounted(host, Accounts(0.2, 0.5, 0.02, 0.3, 0, 0, 0, ()))
+    known = host_with_accounts(host, Accounts(0.2, 0.5, 0.02, 0.3, 0, 0, 0, ()))
     assert (known.cpu_kernel_s, known.others_cpu_s, known.unseen_cpu_s) == (pytest.approx(0.3), 0.3, pytest.approx(0.7))
-    assert accounted(host, None) == host
-    late = accounted(host, Accounts(0.2, 0.5, 0.02, 9.0, 0, 0, 0, ()))
+    assert host_with_accounts(host, None) == host
+    late = host_with_accounts(host, Accounts(0.2, 0.5, 0.02, 9.0, 0, 0, 0, ()))
     assert late.others_cpu_s == pytest.approx(1.3), "no more than was busy"
 
 
@@ -168,4 +168,4 @@ def test_those_that_hold_memory_or_move_bytes_are_among_the_worst() -> None:
     busy = ProgramUse("busy", "", 1, 0.5, 0, 0, 0)
     writer = ProgramUse("writer", "", 1, 0.0, 0, 10**8, 0)
     hog = ProgramUse("hog", "", 1, 0.0, 0, 0, 1 << 32)
-    assert [program.name for program in worst([*idle, hog, writer, busy])] == ["busy", "writer", "hog"]
+    assert [program.name for program in worst_programs([*idle, hog, writer, busy])] == ["busy", "writer", "hog"]

@@ -22,9 +22,9 @@ from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.hosts.space import bytes_needed
 from tidegauge.model.host import MemoryAvailable
 from tidegauge.model.tilt import Terms
-from tidegauge.published.examine import Question, published_rows, questions, report, report_names
-from tidegauge.published.model import Claim, Place, Report
-from tidegauge.published.observe import Measured, observe
+from tidegauge.published.examine import Question, published_rows, questions, report_named, report_names
+from tidegauge.published.model import Claim, Place, PublishedReport
+from tidegauge.published.observe import ExaminedRun, observe
 from tidegauge.systems import registry
 
 FOLDER = Path(__file__).resolve().parents[2] / "campaigns/published"
@@ -78,7 +78,7 @@ def test_each_system_is_as_its_report_had_it(name: str) -> None:
     heaps_gib = {
         f"{system.name} {process.kind}": process.heap_mb >> 10
         for system in campaign.systems
-        for process in registry.get(system.name).processes(
+        for process in registry.system_named(system.name).processes(
             "4.3.1", 3, system.heap_mb, system.direct_memory_mb, system.shape
         )
         if process.of_nodes and system.name != "rabbitmq"
@@ -94,7 +94,7 @@ def test_tiered_and_co_located_servers_have_the_same_memory(scale: str) -> None:
         sorted(
             (process.kind, process.count, process.heap_mb, process.direct_mb)
             for system in point.campaign.systems
-            for process in registry.get(system.name).processes(
+            for process in registry.system_named(system.name).processes(
                 "", 3, system.heap_mb, system.direct_memory_mb, system.shape
             )
         )
@@ -129,7 +129,7 @@ def test_the_original_scale_can_reach_every_published_rate(path: Path) -> None:
     """Else a system that passes the most that is offered leaves every claim open."""
     campaign = parsed(path, scale="original")
     assert campaign.published is not None
-    whole = report(campaign.published.report)
+    whole = report_named(campaign.published.report)
     claims = [claim for claim in whole.claims if claim.id in campaign.published.claims]
     for experiment in campaign.experiments:
         options = experiment.options
@@ -157,7 +157,7 @@ def test_a_node_of_the_original_scale_has_the_memory_and_the_caches_of_the_repor
     """As much as one server process there; twice as much where two that share it have each their own."""
     campaign = parsed(path, scale="original")
     assert campaign.published is not None
-    whole = report(campaign.published.report)
+    whole = report_named(campaign.published.report)
     for point in campaign.each:
         for system in point.campaign.systems:
             theirs = whole.systems[system.name]
@@ -183,7 +183,7 @@ def test_a_backlog_of_the_original_scale_fits_on_a_disk_of_the_report(path: Path
     assert max((bytes_needed(trial, nodes=1) for trial in trials), default=0) < DISK_BYTES
 
 
-def published_msgs_per_s(whole: Report, claim: Claim, figure: str, place: Place) -> list[float]:
+def published_msgs_per_s(whole: PublishedReport, claim: Claim, figure: str, place: Place) -> list[float]:
     """The published rates of a place, in messages a second."""
     found = [value for _, value in published_rows(whole, claim, figure, place)]
     if figure == "throughput":
@@ -196,8 +196,8 @@ def test_a_campaign_measures_what_its_claims_speak_of(path: Path) -> None:
     """Each place is in the plan once and clearly: what is missing are only the results."""
     campaign = parsed(path)
     assert campaign.published is not None
-    run = Measured(plan_campaign(campaign).trials, ())
-    known = {claim.id: claim for claim in report(campaign.published.report).claims}
+    run = ExaminedRun(plan_campaign(campaign).trials, ())
+    known = {claim.id: claim for claim in report_named(campaign.published.report).claims}
     for name in campaign.published.claims:
         for question in questions(known[name]) if not known[name].unreproducible else ():
             for figure, place in places(question):
@@ -222,8 +222,8 @@ def test_the_brief_scale_takes_minutes_and_can_decide_some_of_it(path: Path) -> 
     assert not plan_warnings(plan.trials)
     assert Terms.of(wanted_tilts(plan), False).refused is (path.stem in UNEQUAL)
     assert campaign.published is not None
-    run = Measured(plan.trials, ())
-    known = {claim.id: claim for claim in report(campaign.published.report).claims}
+    run = ExaminedRun(plan.trials, ())
+    known = {claim.id: claim for claim in report_named(campaign.published.report).claims}
     claims = [known[name] for name in campaign.published.claims if not known[name].unreproducible]
     asked = [question for claim in claims for question in questions(claim)]
     planned = [
@@ -238,7 +238,7 @@ def test_the_brief_scale_takes_minutes_and_can_decide_some_of_it(path: Path) -> 
 def test_every_claim_is_examined_by_a_campaign(name: str) -> None:
     chosen = [campaign.published for campaign in map(parsed, PATHS) if campaign.published]
     examined = {claim for choice in chosen if choice.report == name for claim in choice.claims}
-    assert [claim.id for claim in report(name).claims if claim.id not in examined] == []
+    assert [claim.id for claim in report_named(name).claims if claim.id not in examined] == []
 
 
 def test_they_are_found_by_name() -> None:

@@ -17,8 +17,8 @@ from tidegauge.campaign.read.published import with_differences
 from tidegauge.errors import UserError
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import LoadSpec
-from tidegauge.published.examine import report, report_names
-from tidegauge.published.model import FIGURES, Condition, Placement, Planned, Servers
+from tidegauge.published.examine import report_named, report_names
+from tidegauge.published.model import FIGURES, Condition, Placement, Planned, ServerSetup
 
 Holds = Callable[[Campaign, Sequence[LoadSpec]], bool]
 
@@ -37,7 +37,7 @@ def searched(campaign: Campaign, _: Sequence[LoadSpec]) -> bool:
     """A search's own figure is what a claim speaks of."""
     assert campaign.published is not None
     named = campaign.published.claims
-    claims = [claim for claim in report(campaign.published.report).claims if claim.id in named]
+    claims = [claim for claim in report_named(campaign.published.report).claims if claim.id in named]
     return any(FIGURES[claim.figure].experiment == "max-throughput" for claim in claims)
 
 
@@ -117,7 +117,7 @@ def test_a_sentence_is_shown_only_where_it_holds(path: Path, scale: str, setup: 
         return
     shown, trials = shown_for(campaign)
     assert campaign.published is not None
-    for difference in report(campaign.published.report).differs:
+    for difference in report_named(campaign.published.report).differs:
         (holds,) = [holds for begin, holds in WHERE.items() if difference.text.startswith(begin)]
         assert (difference.text in shown) is holds(campaign, trials), difference.text
 
@@ -151,7 +151,7 @@ def test_on_a_fleet_a_sentence_is_shown_only_where_it_holds(path: Path, fleet: s
         assert "clients" in path.stem and "load generator" in str(error)
         return
     assert campaign.published is not None
-    whole = report(campaign.published.report)
+    whole = report_named(campaign.published.report)
     for difference in whole.differs:
         (holds,) = [holds for begin, holds in WHERE.items() if difference.text.startswith(begin)]
         assert (difference.text in shown) is holds(campaign, trials), difference.text
@@ -203,7 +203,7 @@ def test_a_disk_is_shared_unless_every_node_has_its_own(setup: str) -> None:
 def test_an_attached_cluster_has_a_garbage_collector_of_its_own() -> None:
     """Nothing is known of it, but of the load generator's."""
     attached = Planned([spec("kafka@attached")], {}, Placement(one_machine=False))
-    held = [one.text for one in report("streamnative-2022").differs if one.where.holds(attached)]
+    held = [one.text for one in report_named("streamnative-2022").differs if one.where.holds(attached)]
     assert [sentence for sentence in held if "garbage" in sentence] == [
         "the load generator's garbage collector is G1; the report's clients had ZGC"
     ]
@@ -211,7 +211,7 @@ def test_an_attached_cluster_has_a_garbage_collector_of_its_own() -> None:
 
 @pytest.mark.parametrize("name", report_names())
 def test_every_sentence_is_known_here(name: str) -> None:
-    sentences = [difference.text for difference in report(name).differs]
+    sentences = [difference.text for difference in report_named(name).differs]
     assert [sentence for sentence in sentences if not sentence.startswith(tuple(WHERE))] == []
 
 
@@ -219,7 +219,7 @@ def test_a_condition_asks_for_one_trial_that_has_everything() -> None:
     """Not for a system somewhere and its level with another one."""
     kafka = replace(spec("kafka@4.3.1"), choice=LevelChoice(1))
     pulsar = replace(spec("pulsar@4.2.4"), choice=LevelChoice(3, "journal"))
-    planned = Planned([kafka, pulsar], {"kafka": [Servers()]})
+    planned = Planned([kafka, pulsar], {"kafka": [ServerSetup()]})
     assert Condition(system="pulsar", level=[3]).holds(planned)
     assert not Condition(system="kafka", level=[3]).holds(planned)
     assert not Condition(system="pulsar", without_form=["journal"]).holds(planned)
@@ -232,6 +232,6 @@ def test_a_condition_asks_for_one_trial_that_has_everything() -> None:
 def test_kafka_that_has_a_zookeeper_is_not_said_to_have_none() -> None:
     apart = Placement(one_machine=False)
     for has_keeper in (False, True):
-        planned = Planned([spec("kafka@3.9.2")], {"kafka": [Servers(has_keeper=has_keeper)]}, apart)
-        held = [one.text for one in report("confluent-2020").differs if one.where.holds(planned)]
+        planned = Planned([spec("kafka@3.9.2")], {"kafka": [ServerSetup(has_keeper=has_keeper)]}, apart)
+        held = [one.text for one in report_named("confluent-2020").differs if one.where.holds(planned)]
         assert any("their own controllers" in sentence for sentence in held) is not has_keeper

@@ -13,10 +13,10 @@ from test_published_campaigns import NAMES, PATHS, SCALES, parsed
 from tidegauge.errors import UserError
 from tidegauge.model.trial import CatchUp
 from tidegauge.model.workload import DeviceReads
-from tidegauge.published.examine import Question, published_rows, questions, read_report, report, report_names
+from tidegauge.published.examine import Question, published_rows, questions, read_report, report_named, report_names
 from tidegauge.published.model import FIGURES, Claim, Operand
 
-ALL = [(name, claim) for name in report_names() for claim in report(name).claims]
+ALL = [(name, claim) for name in report_names() for claim in report_named(name).claims]
 IDS = [f"{name}/{claim.id}" for name, claim in ALL]
 
 
@@ -28,7 +28,7 @@ def sides(question: Question) -> list[tuple[str, Operand]]:
 
 def values(name: str, claim: Claim, figure: str, place: Operand) -> set[float]:
     theirs = place.theirs.within(place) if place.theirs else place
-    return {value for _, value in published_rows(report(name), claim, figure, theirs)}
+    return {value for _, value in published_rows(report_named(name), claim, figure, theirs)}
 
 
 def test_the_three_reports_are_there() -> None:
@@ -37,7 +37,7 @@ def test_the_three_reports_are_there() -> None:
 
 @pytest.mark.parametrize("name", report_names())
 def test_a_report_names_its_source_hardware_and_versions(name: str) -> None:
-    found = report(name)
+    found = report_named(name)
     assert found.report == name
     assert all((found.title, found.hardware, found.setup, found.versions["kafka"], found.versions["pulsar"]))
     assert all(table.source for table in found.tables)
@@ -131,14 +131,14 @@ def test_a_wrong_data_file_is_refused(tmp_path: Path, old: str, new: str, proble
 
 def test_an_unknown_report_is_reported_with_the_nearest() -> None:
     with pytest.raises(UserError, match="did you mean 'confluent-2020'"):
-        report("confluent-2021")
+        report_named("confluent-2021")
 
 
 @pytest.mark.parametrize("name", report_names())
 def test_every_claim_is_documented(name: str) -> None:
     text = (Path(__file__).resolve().parents[2] / "docs/published.md").read_text()
-    assert [claim.id for claim in report(name).claims if f"| `{claim.id}` |" not in text] == []
-    assert report(name).title in text
+    assert [claim.id for claim in report_named(name).claims if f"| `{claim.id}` |" not in text] == []
+    assert report_named(name).title in text
 
 
 def test_end_to_end_is_that_of_the_slowest_subscription() -> None:
@@ -152,7 +152,7 @@ def test_end_to_end_is_that_of_the_slowest_subscription() -> None:
 
 def test_a_rate_in_bytes_is_the_rate_in_messages_in_the_reports_unit() -> None:
     """The report gives both, of messages of 1,024 bytes."""
-    confluent = report("confluent-2020")
+    confluent = report_named("confluent-2020")
     unit, scale = confluent.unit_of("throughput")
     rows = {table.id: table.rows for table in confluent.tables}
     messages = {(row.system, row.level, row.form): row.values[0] for row in rows["raw-results"]}
@@ -162,7 +162,7 @@ def test_a_rate_in_bytes_is_the_rate_in_messages_in_the_reports_unit() -> None:
 
 
 def test_latency_tests_of_2020_had_a_batch_delay_of_1_ms_and_the_others_10() -> None:
-    delays_s = {test.id: test.settings.batch_delay for test in report("streamnative-2020").tests}
+    delays_s = {test.id: test.settings.batch_delay for test in report_named("streamnative-2020").tests}
     assert delays_s["latency"] == delays_s["partitions"] == [0.001]
     assert delays_s["throughput"] == delays_s["catch-up"] == delays_s["mixed"] == [0.01]
 
@@ -204,13 +204,13 @@ def test_latency_tests_of_2020_had_a_batch_delay_of_1_ms_and_the_others_10() -> 
 def test_a_figure_stands_where_the_report_has_it(
     name: str, figure: str, place: Operand, value: float, source: str
 ) -> None:
-    claim = report(name).claims[0].model_copy(update={"table": None})
-    assert (source, value) in published_rows(report(name), claim, figure, place)
+    claim = report_named(name).claims[0].model_copy(update={"table": None})
+    assert (source, value) in published_rows(report_named(name), claim, figure, place)
 
 
 @pytest.mark.parametrize("name", report_names())
 def test_a_claim_that_rests_on_linked_results_names_their_files(name: str) -> None:
-    for claim in report(name).claims:
+    for claim in report_named(name).claims:
         _, rests_on_them, where = claim.source.partition("raw results that the report links")
         assert not rests_on_them or (where.startswith(": ") and "/" in where), claim.id
 
@@ -219,7 +219,7 @@ def test_a_claim_on_pulsars_maximum_says_that_all_it_was_offered_came_through() 
     """By the linked results of 2020: 300,000 or 600,000 messages a second, where Kafka had 700,000."""
     examined = [
         claim
-        for claim in report("streamnative-2020").claims
+        for claim in report_named("streamnative-2020").claims
         if FIGURES[claim.figure].experiment == "max-throughput" and "Pulsar" in claim.text
     ]
     assert len(examined) > 10
@@ -244,7 +244,9 @@ def test_catch_up_reads_are_compared_by_their_peak() -> None:
 
 
 def test_the_key_finding_of_2022_is_examined() -> None:
-    (claim,) = [claim for claim in report("streamnative-2022").claims if claim.id == "publish-p9999-100-times-lower"]
+    (claim,) = [
+        claim for claim in report_named("streamnative-2022").claims if claim.id == "publish-p9999-100-times-lower"
+    ]
     assert not claim.unreproducible
     (question,) = questions(claim)
     above, below = values("streamnative-2022", claim, question.figure, question.above), 1.96
@@ -256,6 +258,6 @@ def test_the_key_finding_of_2022_is_examined() -> None:
 def test_kafka_has_no_settings_but_those_that_its_report_states(path: Path, scale: str) -> None:
     campaign = parsed(path, scale=scale)
     assert campaign.published is not None
-    stated = report(campaign.published.report).own_settings["kafka"].server
+    stated = report_named(campaign.published.report).own_settings["kafka"].server
     own = [system.settings for system in campaign.systems if system.name == "kafka"]
     assert all(stated.get(name) == value for settings in own for name, value in settings.items())

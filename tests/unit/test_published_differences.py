@@ -16,9 +16,9 @@ from test_published_conditions import WHERE
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.published import with_differences
 from tidegauge.model.workload import ClientSettings, LateReaders, Payload, ServerLimits, Workload
-from tidegauge.published.differences import differences
-from tidegauge.published.examine import report
-from tidegauge.published.model import FIGURES, Placement, Planned, Report, Servers
+from tidegauge.published.differences import differences_from_report
+from tidegauge.published.examine import report_named
+from tidegauge.published.model import FIGURES, Placement, Planned, PublishedReport, ServerSetup
 
 
 def differs(path: Path, **overrides: Any) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def test_a_ready_campaign_has_no_sentences_of_its_own(path: Path) -> None:
         campaign = parsed(path, scale=scale)
         assert campaign.published is not None
         assert campaign.published.differs == ()
-    assert all(claim.test for claim in report(campaign.published.report).claims)
+    assert all(claim.test for claim in report_named(campaign.published.report).claims)
 
 
 def test_a_dry_run_shows_the_differences_before_anything_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -214,13 +214,13 @@ MINE = {
     "tables": [{"id": "t", "source": "s", "figures": ["throughput"], "rows": [{"values": [1]}]}],
     "claims": [{"id": "c", "text": "x", "source": "s", "kind": "bound", "figure": "throughput", "of": {}}],
 }
-SERVERS = Servers({"broker": (1 << 30, 0)}, {"num.network.threads": "8"})
+SERVERS = ServerSetup({"broker": (1 << 30, 0)}, {"num.network.threads": "8"})
 
 
 def found(
     *systems: str,
     test: str = "one",
-    servers: Servers = SERVERS,
+    servers: ServerSetup = SERVERS,
     attached: bool = False,
     figures: Sequence[str] = ("publish-p99",),
     limits: ServerLimits | None = None,
@@ -241,8 +241,8 @@ def found(
         for system in systems
     ]
     of = {} if attached else {system.partition("@")[0]: [servers] for system in systems}
-    sentences = differences(
-        Report.model_validate(MINE), [test], Planned(trials, of, Placement(one_machine=not attached), figures)
+    sentences = differences_from_report(
+        PublishedReport.model_validate(MINE), [test], Planned(trials, of, Placement(one_machine=not attached), figures)
     )
     return tuple(
         sentence
@@ -268,9 +268,9 @@ def test_memory_that_is_not_decided_yet_is_not_compared() -> None:
 
 
 def test_memory_that_points_differ_in_is_reported_with_both() -> None:
-    points = [Servers({"broker": (size << 20, 0)}, {"num.network.threads": "8"}) for size in (768, 256)]
+    points = [ServerSetup({"broker": (size << 20, 0)}, {"num.network.threads": "8"}) for size in (768, 256)]
     planned = Planned([spec("kafka@4.3.1")], {"kafka": points})
-    sentences = differences(Report.model_validate(MINE), ["one"], planned)
+    sentences = differences_from_report(PublishedReport.model_validate(MINE), ["one"], planned)
     assert "heap of a broker: 256 MiB and 768 MiB here, 1 GiB in the report" in sentences
 
 
@@ -279,7 +279,7 @@ def test_consumers_own_settings_are_compared() -> None:
     assert "rabbitmq: autoAck: the product's default here, true in the report" in sentences
     assert not [
         sentence
-        for sentence in found("rabbitmq@3.10.8", servers=Servers(consumer={"autoAck": "true"}))
+        for sentence in found("rabbitmq@3.10.8", servers=ServerSetup(consumer={"autoAck": "true"}))
         if "Ack" in sentence
     ]
 
@@ -310,7 +310,7 @@ def test_the_length_of_a_trial_is_compared_where_its_own_figures_are_examined() 
 def test_latencies_are_said_to_count_from_the_intended_send_where_there_are_any(path: Path) -> None:
     campaign = parsed(path)
     assert campaign.published is not None
-    whole = report(campaign.published.report)
+    whole = report_named(campaign.published.report)
     latencies = [
         claim for claim in whole.claims if claim.id in campaign.published.claims and FIGURES[claim.figure].unit == "ms"
     ]

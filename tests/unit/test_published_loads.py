@@ -22,12 +22,12 @@ from test_published_verdict import (
     trial,
 )
 
-from tidegauge.campaign.plan.plan import plan_campaign, reference
+from tidegauge.campaign.plan.plan import plan_campaign, point_of_rates
 from tidegauge.model.trial import LoadResult
 from tidegauge.model.use import Limiting, Resource
-from tidegauge.published.examine import questions, report
+from tidegauge.published.examine import questions, report_named
 from tidegauge.published.model import FIGURES, MAX_THROUGHPUT, Operand, Place
-from tidegauge.published.observe import Measured, fits
+from tidegauge.published.observe import ExaminedRun, is_at_place
 
 AT_OWN_LEVELS = PULSAR_BELOW.model_copy(
     update={
@@ -37,7 +37,7 @@ AT_OWN_LEVELS = PULSAR_BELOW.model_copy(
 )
 
 
-def at_own_levels(pulsar_msgs_per_s: float, kafka_msgs_per_s: float, blocks: int = 1) -> Measured:
+def at_own_levels(pulsar_msgs_per_s: float, kafka_msgs_per_s: float, blocks: int = 1) -> ExaminedRun:
     found = []
     for block in range(blocks):
         noise = 1 + block / 100
@@ -85,17 +85,17 @@ def test_a_campaign_measures_both_sides_of_a_claim_at_one_load(path: Path, scale
     """The same rate, or the same share of what is found at the same point of the sweep."""
     campaign = parsed(path, scale=scale)
     assert campaign.published is not None
-    known = {claim.id: claim for claim in report(campaign.published.report).claims}
-    run = Measured(plan_campaign(campaign).trials, [])
+    known = {claim.id: claim for claim in report_named(campaign.published.report).claims}
+    run = ExaminedRun(plan_campaign(campaign).trials, [])
     for name in campaign.published.claims:
         for question in questions(known[name]) if not known[name].unreproducible else ():
             if FIGURES[question.figure].experiment == MAX_THROUGHPUT or "load" in question.varied:
                 continue
             loads = {
-                spec.msgs_per_s or (spec.rate_rule, *reference(spec.point, campaign.rates_at).items())
+                spec.msgs_per_s or (spec.rate_rule, *point_of_rates(spec.point, campaign.rates_at).items())
                 for figure, place in places(question)
                 for spec in run.specs
-                if spec.experiment == FIGURES[figure].experiment and fits(place, spec, run)
+                if spec.experiment == FIGURES[figure].experiment and is_at_place(place, spec, run)
             }
             assert len(loads) <= 1, (name, question.words, loads)
 
@@ -106,27 +106,27 @@ def test_more_producers_have_no_larger_window_together(path: Path, scale: str) -
     """Else a claim on their number is one on the window."""
     campaign = parsed(path, scale=scale)
     assert campaign.published is not None
-    known = {claim.id: claim for claim in report(campaign.published.report).claims}
+    known = {claim.id: claim for claim in report_named(campaign.published.report).claims}
     trials = plan_campaign(campaign).trials
-    run = Measured(trials, [])
+    run = ExaminedRun(trials, [])
     for name in campaign.published.claims:
         for question in questions(known[name]) if not known[name].unreproducible else ():
             sides = [
-                {spec.workload.window_messages() for spec in trials if fits(place, spec, run)}
+                {spec.workload.window_messages() for spec in trials if is_at_place(place, spec, run)}
                 for _, place in places(question)
                 if place.producers is not None
             ]
             assert len({frozenset(side) for side in sides if side}) <= 1, (name, question.words)
 
 
-def at_the_window(system: str, resource: Resource) -> tuple[Measured, LoadResult]:
+def at_the_window(system: str, resource: Resource) -> tuple[ExaminedRun, LoadResult]:
     """A rate of 40,000 confirmed, and the trial at 44,000 that failed."""
     spec, finding = throughput(system, 40_000)
     goal = {**finding.details["goals"][0], "upper_msgs_per_s": 44_000.0}
     above = replace(spec, trial_id=f"{finding.finding_id}-s07", msgs_per_s=44_000.0, exploratory=True)
     limiting = Limiting(resource, "", 0.96, "the window of 10,000 messages was full 96% of the time")
     failed = result(above, offered_msgs_per_s=44_003.2, limiting=limiting)
-    return Measured([spec], [failed], [replace(finding, details={"goals": [goal]})]), failed
+    return ExaminedRun([spec], [failed], [replace(finding, details={"goals": [goal]})]), failed
 
 
 @pytest.mark.parametrize("resource", [Resource.WINDOW, Resource.REPLICATION, Resource.SYNCS])
@@ -161,6 +161,6 @@ def test_a_latency_at_a_rate_that_the_window_made_decides_nothing_either() -> No
         for result in (kafka[1], pulsar[1])
     ]
     claim = PULSAR_BELOW.model_copy(update={"figure": "maximum-publish-mean"})
-    run = Measured([kafka[0], pulsar[0]], [kafka[2], pulsar[2]], findings)
+    run = ExaminedRun([kafka[0], pulsar[0]], [kafka[2], pulsar[2]], findings)
     assert judged(claim, run).verdict is CONFIRMED
     assert judged(claim, replace(run, results=[*run.results, failed])).verdict is NOT_DECIDED

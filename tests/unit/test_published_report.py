@@ -13,12 +13,12 @@ from run_samples import result, totals
 from test_published_verdict import measured, pair, run_of, trial
 
 from tidegauge import store
-from tidegauge.campaign.read.published import examined
+from tidegauge.campaign.read.published import examine_claims
 from tidegauge.cli.main import run_command
 from tidegauge.model.tilt import Severity, Stage, Terms, Tilt
 from tidegauge.model.trial import Validity
-from tidegauge.published.examine import Choice, examine, report
-from tidegauge.published.verdict import PublishedOutcome, Verdict
+from tidegauge.published.examine import Choice, examine, report_named
+from tidegauge.published.verdict import ClaimVerdict, PublishedOutcome
 from tidegauge.report.html.answer import BAD, answer
 from tidegauge.report.html.page import report_page
 from tidegauge.report.markdown import run_markdown
@@ -44,7 +44,7 @@ def outcome() -> PublishedOutcome:
         for level in (1, 2, 3)
         for system, p99_ms in (("kafka", 40.0), ("pulsar", 10.0))
     ]
-    return examine(report("streamnative-2020"), CHOICE, run_of(*results))
+    return examine(report_named("streamnative-2020"), CHOICE, run_of(*results))
 
 
 def test_both_hardwares_and_both_figures_are_shown() -> None:
@@ -71,8 +71,11 @@ def test_the_brief_scale_stands_with_every_verdict_and_decides_less() -> None:
             for level in (1, 2, 3)
             for system, p99_ms in (("kafka", 10.0 * factor), ("pulsar", 10.0))
         ]
-        assert examine(report("streamnative-2020"), CHOICE, run_of(*results)).claims[0].verdict is Verdict.CONFIRMED
-        text = printed(examine(report("streamnative-2020"), brief, run_of(*results)))
+        assert (
+            examine(report_named("streamnative-2020"), CHOICE, run_of(*results)).claims[0].verdict
+            is ClaimVerdict.CONFIRMED
+        )
+        text = printed(examine(report_named("streamnative-2020"), brief, run_of(*results)))
         assert f"{verdict} (BRIEF): With 1 subscription" in text
         assert "BRIEF (--scale brief): fewer points" in text
         assert "weaker evidence" in " ".join(text.split())
@@ -85,7 +88,7 @@ def test_the_page_names_both_machines_and_the_scale(tmp_path: Path) -> None:
     for trial_result in (kafka, pulsar):
         run.trial(trial_result.spec).finish(trial_result, totals())
     run.finish("finished")
-    store.keep_published(run.path, examined(replace(CHOICE, scale="brief"), store.load_run(run.path)))
+    store.keep_published(run.path, examine_claims(replace(CHOICE, scale="brief"), store.load_run(run.path)))
     stored = store.load_run(run.path)
     page = report_page(stored, store.details_of(stored))
     section = page.partition('id="published">')[2].partition('id="behind">')[0]
@@ -115,13 +118,13 @@ def test_the_page_marks_what_rests_on_runs_that_differ_and_says_whose_rates_they
 
 def test_claims_are_the_first_thing_a_report_answers(tmp_path: Path) -> None:
     stored = store.load_run(stored_run(tmp_path))
-    open_ones = replace(stored, published=examined(CHOICE, stored))
+    open_ones = replace(stored, published=examine_claims(CHOICE, stored))
     first = answer(open_ones)
     assert first.headline.startswith("StreamNative 2020")
     assert first.headline.endswith("Of 3 claims 3 not decided.")
     assert open_ones.published is not None
     claims = open_ones.published.claims
-    decided = replace(open_ones.published, claims=(replace(claims[0], verdict=Verdict.CONTRADICTED), *claims[1:]))
+    decided = replace(open_ones.published, claims=(replace(claims[0], verdict=ClaimVerdict.CONTRADICTED), *claims[1:]))
     contradicted = answer(replace(stored, published=decided))
     assert contradicted.headline.endswith(f"2 not decided. Contradicted: {claims[0].text.rstrip('.')}.")
     assert contradicted.badges[0].state == BAD
@@ -130,7 +133,7 @@ def test_claims_are_the_first_thing_a_report_answers(tmp_path: Path) -> None:
 def test_many_verdicts_on_claims_are_a_list_below_their_number(tmp_path: Path) -> None:
     stored = store.load_run(stored_run(tmp_path))
     three = outcome()
-    decided = replace(three, claims=tuple(replace(claim, verdict=Verdict.CONFIRMED) for claim in three.claims))
+    decided = replace(three, claims=tuple(replace(claim, verdict=ClaimVerdict.CONFIRMED) for claim in three.claims))
     many = answer(replace(stored, published=decided))
     assert many.headline.endswith("Of 3 claims 3 confirmed.")
     assert [words.startswith("Confirmed: ") and words.endswith(".") for words in many.claims] == [True] * 3
@@ -144,13 +147,13 @@ def test_many_verdicts_on_claims_are_a_list_below_their_number(tmp_path: Path) -
 def test_claims_on_unequal_terms_are_marked_in_the_first_line(tmp_path: Path) -> None:
     stored = store.load_run(stored_run(tmp_path))
     tilt = Tilt("batch-delay", Severity.UNEQUAL, Stage.WANTED, ("kafka@4.3.1",), "1 ms, 10 ms", "w", "a", "s", "r")
-    unequal = replace(stored, published=examined(CHOICE, stored), terms=Terms((tilt,), (), True))
+    unequal = replace(stored, published=examine_claims(CHOICE, stored), terms=Terms((tilt,), (), True))
     assert answer(unequal).headline.startswith("UNEQUAL: StreamNative 2020")
 
 
 def test_verdicts_stand_in_markdown_too(tmp_path: Path) -> None:
     path = stored_run(tmp_path)
-    store.keep_published(path, examined(replace(CHOICE, scale="brief"), store.load_run(path)))
+    store.keep_published(path, examine_claims(replace(CHOICE, scale="brief"), store.load_run(path)))
     text = run_markdown(store.load_run(path))
     assert "### Published: StreamNative 2020" in text
     assert "Of 3 claims 3 not decided, BRIEF." in text
@@ -171,12 +174,12 @@ def test_verdicts_are_stored_with_the_run_and_shown_again(tmp_path: Path, capsys
     path = stored_run(tmp_path)
     assert store.load_run(path).published is None
     assert run_summary(store.load_run(path))["published"] is None
-    store.keep_published(path, examined(CHOICE, store.load_run(path)))
+    store.keep_published(path, examine_claims(CHOICE, store.load_run(path)))
     content = json.loads((path / "published.json").read_text())
     assert content["schema"] == "tidegauge.published/1"
     found = store.load_run(path).published
     assert found is not None
-    assert found == examined(CHOICE, store.load_run(path))
+    assert found == examine_claims(CHOICE, store.load_run(path))
     assert [claim.claim for claim in found.claims] == list(CLAIMS)
     claims = run_summary(store.load_run(path))["published"]["claims"]
     assert claims[0]["parts"][0]["sides"][0] | {"values": []} == {
@@ -195,7 +198,7 @@ def test_verdicts_are_stored_with_the_run_and_shown_again(tmp_path: Path, capsys
 
 def test_verdicts_of_an_earlier_version_are_still_read(tmp_path: Path) -> None:
     path = stored_run(tmp_path)
-    store.keep_published(path, examined(CHOICE, store.load_run(path)))
+    store.keep_published(path, examine_claims(CHOICE, store.load_run(path)))
     content = json.loads((path / "published.json").read_text())
     published = content["published"]
     del published["units"]
@@ -212,7 +215,9 @@ def test_verdicts_of_an_earlier_version_are_still_read(tmp_path: Path) -> None:
 
 
 def test_where_a_report_contradicts_itself_is_shown_beside_the_claim() -> None:
-    found = examine(report("streamnative-2020"), Choice("streamnative-2020", ("alike-on-100-at-level-2",)), run_of())
+    found = examine(
+        report_named("streamnative-2020"), Choice("streamnative-2020", ("alike-on-100-at-level-2",)), run_of()
+    )
     text = " ".join(printed(found).split())
     assert "the report contradicts itself here: Kafka's figures on 100 partitions are 420 and 605 MB/s" in text
     assert "Units of the report: its MB/s and GB/s are MiB/s and GiB/s" in text
@@ -221,7 +226,7 @@ def test_where_a_report_contradicts_itself_is_shown_beside_the_claim() -> None:
 
 def test_the_grade_stands_beside_the_source() -> None:
     choice = Choice("streamnative-2020", (*CLAIMS, "pulsar-publish-p99-near-15-ms"))
-    text = " ".join(printed(examine(report("streamnative-2020"), choice, run_of())).split())
+    text = " ".join(printed(examine(report_named("streamnative-2020"), choice, run_of())).split())
     assert "[tables 2-2 and 2-4; ordering]" in text
     assert "[tables 2-12, 2-14, 2-15 and 2-16; ordering and size]" in text
     assert "[text above table 1-2; tables 2-14 and 2-16; absolute value, never decided]" in text
@@ -230,7 +235,7 @@ def test_the_grade_stands_beside_the_source() -> None:
 def test_the_page_has_the_grade_the_units_and_what_contradicts_the_report(tmp_path: Path) -> None:
     path = stored_run(tmp_path)
     choice = Choice("streamnative-2020", ("publish-p99-pulsar-below", "alike-on-100-at-level-2"))
-    store.keep_published(path, examined(choice, store.load_run(path)))
+    store.keep_published(path, examine_claims(choice, store.load_run(path)))
     kept = store.load_run(path)
     page = " ".join(report_page(kept, store.details_of(kept)).split())
     assert "[tables 2-2 and 2-4; ordering]" in page
@@ -241,7 +246,7 @@ def test_the_page_has_the_grade_the_units_and_what_contradicts_the_report(tmp_pa
 
 def test_a_run_shows_its_claims_below_its_figures(tmp_path: Path) -> None:
     path = stored_run(tmp_path)
-    store.keep_published(path, examined(CHOICE, store.load_run(path)))
+    store.keep_published(path, examine_claims(CHOICE, store.load_run(path)))
     out = io.StringIO()
     Console(file=out, width=100, markup=False, highlight=False).print(run_report(store.load_run(path)), crop=False)
     assert "Published: StreamNative 2020" in out.getvalue()
@@ -261,8 +266,8 @@ def test_trials_that_failed_are_the_reason_given(tmp_path: Path) -> None:
     run.trial(kafka.spec).finish(result(kafka.spec), totals())
     run.trial(pulsar.spec).fail("the bookie ended", False)
     run.finish("failed", "1 of 2 trials failed")
-    claim = examined(CHOICE, store.load_run(run.path)).claims[0]
-    assert claim.verdict is Verdict.NOT_DECIDED
+    claim = examine_claims(CHOICE, store.load_run(run.path)).claims[0]
+    assert claim.verdict is ClaimVerdict.NOT_DECIDED
     assert "the bookie ended" in claim.parts[0].reason
 
 
@@ -270,7 +275,7 @@ def test_doubtful_trials_are_counted_beside_the_figures() -> None:
     kafka, pulsar = pair(50.0, 10.0)
     doubtful = replace(pulsar, validity=Validity.DOUBTFUL, reasons=("short of CPU",))
     chosen = Choice("streamnative-2020", ("publish-p99-pulsar-below",))
-    text = printed(examine(report("streamnative-2020"), chosen, run_of(kafka, doubtful)))
+    text = printed(examine(report_named("streamnative-2020"), chosen, run_of(kafka, doubtful)))
     row = next(line for line in text.splitlines() if line.startswith("pulsar, level 1"))
     assert row.split()[3:7] == ["10.0", "-", "1", "DOUBTFUL"]
     assert "Of 1 claim 1 not decided. A verdict is one of this run on this machine" in " ".join(text.split())

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from test_published_verdict import CONFIRMED, CONTRADICTED, NOT_DECIDED, TWICE, judged, throughput
 
-from tidegauge.published.observe import Measured
+from tidegauge.published.observe import ExaminedRun
 
 
 def test_repeats_with_the_same_rate_decide_no_finer_than_a_search_goes() -> None:
-    def repeated(kafka: float) -> Measured:
+    def repeated(kafka: float) -> ExaminedRun:
         made = [
             throughput(system, rate, block=block)
             for block in range(3)
             for system, rate in (("kafka", kafka), ("pulsar", 10_000.0))
         ]
-        return Measured(tuple(one for one, _ in made), (), tuple(one for _, one in made))
+        return ExaminedRun(tuple(one for one, _ in made), (), tuple(one for _, one in made))
 
     for rate, size in (
         (20_500.0, NOT_DECIDED),

@@ -24,17 +24,17 @@ from test_published_verdict import (
 )
 
 from tidegauge import store
-from tidegauge.campaign.plan.fairness import contender
+from tidegauge.campaign.plan.fairness import contender_of_trial
 from tidegauge.campaign.read.fingerprint import system_of
 from tidegauge.cli.main import run_command
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import LoadResult
 from tidegauge.model.workload import Arrival, ClientSettings, Compression, ServerLimits, Workload
-from tidegauge.published.across import together
+from tidegauge.published.across import runs_together
 from tidegauge.published.model import Operand, Place
-from tidegauge.published.observe import Measured
+from tidegauge.published.observe import ExaminedRun
 from tidegauge.published.verdict import ClaimOutcome
-from tidegauge.systems.registry import get as find_system
+from tidegauge.systems.registry import system_named as find_system
 
 HOST = {"hostname": "one", "cpu_model": "EPYC", "cpus": 2, "memory_bytes": 8 << 30, "kernel": "6.1"}
 CAMPAIGN = """name: mine
@@ -53,8 +53,8 @@ def of_system(system: str, p99_ms: float, blocks: int = 1, **changes: Any) -> li
     ]
 
 
-def both(*runs: list[LoadResult]) -> Measured:
-    return together({letter: run_of(*one) for letter, one in zip("ABC", runs, strict=False)})
+def both(*runs: list[LoadResult]) -> ExaminedRun:
+    return runs_together({letter: run_of(*one) for letter, one in zip("ABC", runs, strict=False)})
 
 
 @pytest.mark.parametrize(
@@ -128,11 +128,11 @@ def test_what_the_claim_does_not_vary_must_be_the_same(changes: dict[str, Any], 
 def test_sustainable_rates_are_found_in_their_run() -> None:
     runs = {}
     for letter, one in (("A", throughput("kafka", 40_000)), ("B", throughput("pulsar", 10_000))):
-        runs[letter] = Measured((one[0],), (), (one[1],))
-    found = judged(TWICE, together(runs))
+        runs[letter] = ExaminedRun((one[0],), (), (one[1],))
+    found = judged(TWICE, runs_together(runs))
     assert found.verdict is CONFIRMED
     assert [side.runs for side in found.parts[0].sides] == [("A",), ("B",)]
-    assert judged(TWICE, together({"A": sustained(40_000, 10_000)})).verdict is CONFIRMED
+    assert judged(TWICE, runs_together({"A": sustained(40_000, 10_000)})).verdict is CONFIRMED
 
 
 def stored(
@@ -263,9 +263,9 @@ def test_servers_and_clients_of_two_runs_are_on_the_terms_of_one(changes: dict[s
             one = measured(trial("kafka", level=level), p99_ms)
             choice = system_of(meant("kafka", **own), one.spec)
             assert choice is not None
-            contenders = {one.spec.trial_id: contender(one.spec, choice, find_system("kafka"))}
+            contenders = {one.spec.trial_id: contender_of_trial(one.spec, choice, find_system("kafka"))}
             runs[letter] = replace(run_of(one), contenders=contenders, unequal_allowed=allowed)
-        return judged(claim, together(runs))
+        return judged(claim, runs_together(runs))
 
     assert verdict({}).verdict is CONFIRMED
     found = verdict(changes)
@@ -289,9 +289,9 @@ def test_what_a_claim_varies_over_runs_is_no_unequal_term() -> None:
         spec = replace(spec, workload=replace(spec.workload, partitions=partitions), point={})
         choice = system_of(meant("kafka"), spec)
         assert choice is not None
-        contenders = {spec.trial_id: contender(spec, choice, find_system("kafka"))}
+        contenders = {spec.trial_id: contender_of_trial(spec, choice, find_system("kafka"))}
         runs[letter] = replace(run_of(measured(spec, p99_ms)), contenders=contenders)
-    assert judged(claim, together(runs)).verdict is CONFIRMED
+    assert judged(claim, runs_together(runs)).verdict is CONFIRMED
 
 
 def test_the_same_system_must_have_the_same_version() -> None:

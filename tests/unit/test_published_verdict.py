@@ -12,30 +12,40 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival, Workload
-from tidegauge.published.examine import Choice, examine, report
-from tidegauge.published.model import Bound, Claim, Factor, Growth, Operand, Ordering, Place, Report, Shape
-from tidegauge.published.observe import Measured
+from tidegauge.published.examine import Choice, examine, report_named
+from tidegauge.published.model import (
+    Bound,
+    Claim,
+    Factor,
+    Growth,
+    GrowthShape,
+    Operand,
+    Ordering,
+    Place,
+    PublishedReport,
+)
+from tidegauge.published.observe import ExaminedRun
 from tidegauge.published.verdict import (
     ABOVE,
     BELOW,
-    Answer,
+    ClaimAnswer,
     ClaimOutcome,
+    ClaimRatio,
+    ClaimVerdict,
     Grade,
     Limits,
-    Ratio,
-    Verdict,
-    combine,
+    combine_answers,
     judge_bound,
     judge_ratio,
     ratio_of,
     size_of,
 )
 
-CONFIRMED, DIRECTION, CONTRADICTED, NOT_DECIDED = Verdict
+CONFIRMED, DIRECTION, CONTRADICTED, NOT_DECIDED = ClaimVerdict
 
 
-def ratio(low: float, high: float, margin: float | None = None) -> Ratio:
-    return Ratio((low * high) ** 0.5, low, high, 1 if margin else 5, margin)
+def ratio(low: float, high: float, margin: float | None = None) -> ClaimRatio:
+    return ClaimRatio((low * high) ** 0.5, low, high, 1 if margin else 5, margin)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +64,7 @@ def ratio(low: float, high: float, margin: float | None = None) -> Ratio:
         (ratio(0.7, 1.1), Limits(0.8, 1.25), NOT_DECIDED),
     ],
 )
-def test_a_ratio_is_judged_by_its_whole_interval(seen: Ratio, limits: Limits, verdict: Verdict) -> None:
+def test_a_ratio_is_judged_by_its_whole_interval(seen: ClaimRatio, limits: Limits, verdict: ClaimVerdict) -> None:
     assert judge_ratio(seen, limits).verdict is verdict
 
 
@@ -72,7 +82,7 @@ def test_a_ratio_is_judged_by_its_whole_interval(seen: Ratio, limits: Limits, ve
     ],
 )
 def test_a_size_is_confirmed_only_near_the_published_one(
-    seen: Ratio, size: Limits, verdict: Verdict, of_size: Verdict | None
+    seen: ClaimRatio, size: Limits, verdict: ClaimVerdict, of_size: ClaimVerdict | None
 ) -> None:
     answer = judge_ratio(seen, ABOVE, size, 29.0)
     assert (answer.verdict, answer.size) == (verdict, of_size)
@@ -150,8 +160,10 @@ def test_blocks_count_only_where_both_sides_have_a_figure() -> None:
         ([NOT_DECIDED], NOT_DECIDED),
     ],
 )
-def test_a_claim_holds_if_all_its_parts_do(verdicts: list[Verdict], whole: Verdict) -> None:
-    answer = combine([(f"level {number}", Answer(one, f"why {number}")) for number, one in enumerate(verdicts)])
+def test_a_claim_holds_if_all_its_parts_do(verdicts: list[ClaimVerdict], whole: ClaimVerdict) -> None:
+    answer = combine_answers(
+        [(f"level {number}", ClaimAnswer(one, f"why {number}")) for number, one in enumerate(verdicts)]
+    )
     assert answer.verdict is whole
 
 
@@ -171,13 +183,13 @@ def measured(made: LoadSpec, p99_ms: float, **changes: Any) -> LoadResult:
     return result(made, **{"response": replace(latency(), p99_ms=p99_ms), **changes})
 
 
-def run_of(*results: LoadResult, **more: object) -> Measured:
-    return Measured(tuple(result.spec for result in results), results, **more)  # type: ignore[arg-type]
+def run_of(*results: LoadResult, **more: object) -> ExaminedRun:
+    return ExaminedRun(tuple(result.spec for result in results), results, **more)  # type: ignore[arg-type]
 
 
-def judged(claim: Claim, run: Measured) -> ClaimOutcome:
-    base = report("streamnative-2020")
-    mine = Report(**{**dict(base), "claims": [claim]})
+def judged(claim: Claim, run: ExaminedRun) -> ClaimOutcome:
+    base = report_named("streamnative-2020")
+    mine = PublishedReport(**{**dict(base), "claims": [claim]})
     return examine(mine, Choice("streamnative-2020", (claim.id,)), run).claims[0]
 
 
@@ -231,7 +243,7 @@ def test_a_valid_trial_that_shows_something_else_decides_nothing(changes: dict[s
 def test_a_failure_is_reported_without_its_log() -> None:
     kafka, pulsar = pair(50.0, 10.0)
     failures = {pulsar.spec.trial_id: "The worker ended. (log: /somewhere/long/worker.log)"}
-    run = Measured((kafka.spec, pulsar.spec), (kafka,), failures=failures)
+    run = ExaminedRun((kafka.spec, pulsar.spec), (kafka,), failures=failures)
     assert judged(PULSAR_BELOW, run).reason == f"{pulsar.spec.trial_id} has no result: The worker ended."
 
 
@@ -251,7 +263,7 @@ def test_an_interval_stands_and_names_its_doubtful_trials() -> None:
         (10.0, 11.0, 5, CONTRADICTED),
     ],
 )
-def test_an_ordering_in_a_run(kafka_ms: float, pulsar_ms: float, blocks: int, verdict: Verdict) -> None:
+def test_an_ordering_in_a_run(kafka_ms: float, pulsar_ms: float, blocks: int, verdict: ClaimVerdict) -> None:
     found = judged(PULSAR_BELOW, run_of(*pair(kafka_ms, pulsar_ms, blocks)))
     assert found.verdict is verdict
     kafka, pulsar = found.parts[0].sides
@@ -276,7 +288,7 @@ def test_reasons_why_nothing_can_be_decided() -> None:
     kafka, pulsar = pair(50.0, 10.0)
     invalid = replace(pulsar, validity=Validity.INVALID, reasons=("own lag is half of the response",))
     few = measured(pulsar.spec, 10.0, response=latency(count=500))
-    failed = Measured((kafka.spec, pulsar.spec), (kafka,), failures={pulsar.spec.trial_id: "the broker ended"})
+    failed = ExaminedRun((kafka.spec, pulsar.spec), (kafka,), failures={pulsar.spec.trial_id: "the broker ended"})
     other = trial("pulsar", partitions=5000)
     cases = {
         "pulsar is missing from the run": run_of(kafka),
@@ -284,9 +296,9 @@ def test_reasons_why_nothing_can_be_decided() -> None:
         "is INVALID: own lag is half of the response": run_of(kafka, invalid),
         "too few samples": run_of(kafka, few),
         "has no result: the broker ended": failed,
-        "was not reached": Measured((kafka.spec, pulsar.spec), (kafka,)),
+        "was not reached": ExaminedRun((kafka.spec, pulsar.spec), (kafka,)),
         "the run has no latency at 'pulsar, level 1, 100 partitions'": run_of(kafka, measured(other, 10.0)),
-        "the run has no latency": Measured((spec("kafka@1", "peak"), spec("pulsar@1", "peak")), ()),
+        "the run has no latency": ExaminedRun((spec("kafka@1", "peak"), spec("pulsar@1", "peak")), ()),
         "several settings of the run fit": run_of(kafka, pulsar, measured(trial("pulsar", rule="80%"), 10.0)),
     }
     for expected, run in cases.items():
@@ -314,7 +326,7 @@ def test_an_invalid_trial_among_repeats_is_reported() -> None:
     assert "INVALID: own lag" in found.reason
 
 
-def growth(shape: Shape, **limits: float) -> Growth:
+def growth(shape: GrowthShape, **limits: float) -> Growth:
     return Growth(
         kind="growth",
         id="c",
@@ -328,7 +340,7 @@ def growth(shape: Shape, **limits: float) -> Growth:
     )
 
 
-def over_partitions(*p99s_ms: float) -> Measured:
+def over_partitions(*p99s_ms: float) -> ExaminedRun:
     points = (100, 5000, 10_000)
     results = [
         measured(trial("kafka", partitions=points[index], block=block), p99_ms)
@@ -341,20 +353,20 @@ def over_partitions(*p99s_ms: float) -> Measured:
 @pytest.mark.parametrize(
     ("claim", "p99s_ms", "verdict"),
     [
-        (growth(Shape.GROWS, at_least=4), (10.0, 30.0, 60.0), CONFIRMED),
-        (growth(Shape.GROWS, at_least=4), (10.0, 20.0, 30.0), DIRECTION),
-        (growth(Shape.GROWS), (10.0, 30.0, 41.0), DIRECTION),
-        (growth(Shape.GROWS), (10.0, 30.0, 300.0), CONFIRMED),
-        (growth(Shape.GROWS), (10.0, 9.0, 8.0), CONTRADICTED),
-        (growth(Shape.FALLS, at_most=0.75), (10.0, 8.0, 5.0), CONFIRMED),
-        (growth(Shape.FALLS, at_most=0.75), (10.0, 8.0, 9.0), DIRECTION),
-        (growth(Shape.FALLS, at_most=0.75), (10.0, 8.0, 11.0), CONTRADICTED),
-        (growth(Shape.FLAT, within=1.5), (10.0, 12.0, 11.0), CONFIRMED),
-        (growth(Shape.FLAT, within=1.5), (10.0, 40.0, 11.0), CONTRADICTED),
-        (growth(Shape.FLAT, within=1.5), (10.0, 12.0), NOT_DECIDED),
+        (growth(GrowthShape.GROWS, at_least=4), (10.0, 30.0, 60.0), CONFIRMED),
+        (growth(GrowthShape.GROWS, at_least=4), (10.0, 20.0, 30.0), DIRECTION),
+        (growth(GrowthShape.GROWS), (10.0, 30.0, 41.0), DIRECTION),
+        (growth(GrowthShape.GROWS), (10.0, 30.0, 300.0), CONFIRMED),
+        (growth(GrowthShape.GROWS), (10.0, 9.0, 8.0), CONTRADICTED),
+        (growth(GrowthShape.FALLS, at_most=0.75), (10.0, 8.0, 5.0), CONFIRMED),
+        (growth(GrowthShape.FALLS, at_most=0.75), (10.0, 8.0, 9.0), DIRECTION),
+        (growth(GrowthShape.FALLS, at_most=0.75), (10.0, 8.0, 11.0), CONTRADICTED),
+        (growth(GrowthShape.FLAT, within=1.5), (10.0, 12.0, 11.0), CONFIRMED),
+        (growth(GrowthShape.FLAT, within=1.5), (10.0, 40.0, 11.0), CONTRADICTED),
+        (growth(GrowthShape.FLAT, within=1.5), (10.0, 12.0), NOT_DECIDED),
     ],
 )
-def test_a_growth_in_a_run(claim: Growth, p99s_ms: tuple[float, ...], verdict: Verdict) -> None:
+def test_a_growth_in_a_run(claim: Growth, p99s_ms: tuple[float, ...], verdict: ClaimVerdict) -> None:
     found = judged(claim, over_partitions(*p99s_ms))
     assert found.verdict is verdict
     if verdict is NOT_DECIDED:
@@ -368,9 +380,9 @@ def throughput(system: str, rate: float, decided: bool = True, block: int = 0) -
     return made, Finding(step_id, "max-throughput", f"{system}@1", block, decided, (), (), {"goals": [goal]})
 
 
-def sustained(kafka: float, pulsar: float, decided: bool = True) -> Measured:
+def sustained(kafka: float, pulsar: float, decided: bool = True) -> ExaminedRun:
     made = [throughput("kafka", kafka), throughput("pulsar", pulsar, decided)]
-    return Measured(tuple(one for one, _ in made), (), tuple(one for _, one in made))
+    return ExaminedRun(tuple(one for one, _ in made), (), tuple(one for _, one in made))
 
 
 def test_a_search_that_begins_in_a_closed_loop_is_of_one_setting() -> None:
@@ -416,7 +428,7 @@ TWICE = Factor(
         (sustained(40_000, 10_000, decided=False), NOT_DECIDED, "not decided: every trial is INVALID"),
     ],
 )
-def test_a_factor_of_sustainable_rates(run: Measured, verdict: Verdict, expected: str) -> None:
+def test_a_factor_of_sustainable_rates(run: ExaminedRun, verdict: ClaimVerdict, expected: str) -> None:
     found = judged(TWICE, run)
     assert found.verdict is verdict
     assert expected in found.reason
@@ -496,7 +508,7 @@ def test_offered_loads_are_numbered_as_the_campaign_lists_them() -> None:
         figure="publish-p99",
         of=Operand(system="kafka"),
         over={"load": [1, 2]},
-        shape=Shape.GROWS,
+        shape=GrowthShape.GROWS,
         at_least=10.0,
     )
     run = run_of(measured(trial("kafka", rule="25%"), 1.0), measured(trial("kafka", rule="105%"), 200.0))
@@ -505,7 +517,7 @@ def test_offered_loads_are_numbered_as_the_campaign_lists_them() -> None:
 
 def test_what_one_machine_can_not_show_is_said_so() -> None:
     found = examine(
-        report("confluent-2020"), Choice("confluent-2020", ("raid-0-helps-little",)), run_of(*pair(50.0, 10.0))
+        report_named("confluent-2020"), Choice("confluent-2020", ("raid-0-helps-little",)), run_of(*pair(50.0, 10.0))
     ).claims[0]
     assert found.verdict is NOT_DECIDED
     assert "two disks" in found.reason
@@ -513,7 +525,7 @@ def test_what_one_machine_can_not_show_is_said_so() -> None:
 
 def test_a_published_figure_of_another_level_says_so() -> None:
     choice = Choice("confluent-2020", ("kafka-lowest-end-to-end",))
-    pulsar, kafka = examine(report("confluent-2020"), choice, run_of(*pair(50.0, 10.0))).claims[0].parts[0].sides
+    pulsar, kafka = examine(report_named("confluent-2020"), choice, run_of(*pair(50.0, 10.0))).claims[0].parts[0].sides
     assert (pulsar.published, kafka.published) == (25.0, 5.0)
     assert pulsar.published_source == "head table, at 200,000 msg/s, at level 1"
     assert kafka.published_source == "head table, at 200,000 msg/s"
@@ -529,7 +541,7 @@ def confirmed(system: str, rate: float, mean_scale: float) -> tuple[LoadSpec, Fi
 
 def test_publish_latency_at_the_maximum_is_that_of_the_confirmation() -> None:
     kafka, pulsar = confirmed("kafka", 50_000, 40.0), confirmed("pulsar", 40_000, 1.0)
-    run = Measured(
+    run = ExaminedRun(
         tuple(spec for spec, _, _ in (kafka, pulsar)),
         tuple(one for _, _, one in (kafka, pulsar)),
         tuple(finding for _, finding, _ in (kafka, pulsar)),
@@ -563,7 +575,7 @@ def test_the_lowest_of_three_is_compared_with_both_others() -> None:
         times_ms = ((trial("kafka"), kafka_ms), (trial("pulsar"), pulsar_ms), (rabbitmq, 10.0))
         results = [end_to_end(spec, value) for spec, value in times_ms]
         choice = Choice("confluent-2020", ("rabbitmq-lowest-at-its-rate",))
-        return examine(report("confluent-2020"), choice, run_of(*results)).claims[0]
+        return examine(report_named("confluent-2020"), choice, run_of(*results)).claims[0]
 
     assert slowed(100.0, 100.0).verdict is CONFIRMED
     assert slowed(100.0, 1.0).verdict is CONTRADICTED
@@ -590,5 +602,5 @@ def end_to_end(made: LoadSpec, p99_ms: float) -> LoadResult:
 def test_latencies_on_one_partition_are_those_of_the_linked_results(claim: str, published: list[list[float]]) -> None:
     """Figures 2-8 (publish) and 2-9 (end to end) are with an fsync; without one there are results only."""
     choice = Choice("streamnative-2020", (claim,))
-    parts = examine(report("streamnative-2020"), choice, Measured((), ())).claims[0].parts
+    parts = examine(report_named("streamnative-2020"), choice, ExaminedRun((), ())).claims[0].parts
     assert [[side.published for side in part.sides] for part in parts] == published

@@ -25,7 +25,7 @@ from tidegauge.systems.pulsar.config import (
     Ports,
     bookie_conf,
     broker_conf,
-    connection,
+    connection_of_brokers,
     setup_arguments,
     shape_of,
     shape_problem,
@@ -63,7 +63,7 @@ class TestShape:
         assert parts == {"bookie": (3, 600, 450), "broker": (3, 600, 450)}
 
     def test_memory_grows_with_what_is_started(self) -> None:
-        system = registry.get("pulsar")
+        system = registry.system_named("pulsar")
         sizes = [
             sum(process.total_mb for process in system.processes("4.2.4", nodes, 1024, 1024, shape))
             for nodes, shape in ((1, {}), (3, {"brokers": "1"}), (3, {}), (3, {"layout": "tiered"}))
@@ -114,8 +114,8 @@ class TestConfig:
         settings = broker_conf(broker, "zk:198.18.0.9:2181", LevelChoice(1), 3, NODE)
         assert {settings[name] for name in ("bindAddress", "advertisedAddress")} == {"198.18.0.2"}
         assert settings["metadataStoreUrl"] == "zk:198.18.0.9:2181"
-        assert connection([broker])["serviceUrl"] == "pulsar://198.18.0.2:6651"
-        assert connection([broker])["adminUrl"] == "http://198.18.0.2:8081"
+        assert connection_of_brokers([broker])["serviceUrl"] == "pulsar://198.18.0.2:6651"
+        assert connection_of_brokers([broker])["adminUrl"] == "http://198.18.0.2:8081"
 
     def test_so_is_a_single_process(self) -> None:
         seat = Seat("198.18.0.1", "node-1")
@@ -152,7 +152,7 @@ class TestConfig:
     def test_placement_is_ours_and_stays(self) -> None:
         broker = broker_conf(BROKERS[0], METADATA, LevelChoice(1), 3, NODE)
         assert broker["loadBalancerSheddingEnabled"] == broker["loadBalancerAutoBundleSplitEnabled"] == "false"
-        assert connection(BROKERS) == {
+        assert connection_of_brokers(BROKERS) == {
             "serviceUrl": "pulsar://127.0.0.1:6651,127.0.0.1:6652",
             "adminUrl": "http://127.0.0.1:8081",
             "brokers": "2",

@@ -200,7 +200,7 @@ class TestLevel:
 
 class TestIncomplete:
     def test_complete(self) -> None:
-        system = registry.get("pulsar")
+        system = registry.system_named("pulsar")
         assert system.incomplete(GOOD, NODES) == ""
         assert system.incomplete([], 1) == ""
 

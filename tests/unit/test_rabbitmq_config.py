@@ -10,8 +10,8 @@ import pytest
 from tidegauge.systems.api import Seat
 from tidegauge.systems.rabbitmq.config import (
     Layout,
-    Node,
-    connection,
+    RabbitNode,
+    connection_of_nodes,
     enabled_plugins,
     has_streams,
     node_environment,
@@ -20,7 +20,7 @@ from tidegauge.systems.rabbitmq.config import (
 from tidegauge.systems.rabbitmq.deployment import find_cause
 
 NODES = [
-    Node(number, 1000 + number, 2000 + number, 3000 + number, 4000 + number, 5000 + number, Path(f"/d/{number}"))
+    RabbitNode(number, 1000 + number, 2000 + number, 3000 + number, 4000 + number, 5000 + number, Path(f"/d/{number}"))
     for number in (1, 2, 3)
 ]
 LAYOUT = Layout("4.3.6", Path("/r/server"), Path("/r/erlang/bin"), Path("/r/erlang/bin/epmd"))
@@ -47,7 +47,7 @@ def test_a_cluster_knows_all_its_nodes() -> None:
     conf = values(rabbitmq_conf(NODES[1], NODES, 2048, True, {}))
     assert conf["cluster_formation.peer_discovery_backend"] == "classic_config"
     assert conf["cluster_formation.classic_config.nodes.3"] == "tidegauge3@localhost"
-    assert connection(NODES, "quorum", True) == {
+    assert connection_of_nodes(NODES, "quorum", True) == {
         "uri": ",".join(f"amqp://guest:guest@127.0.0.1:{port}" for port in (1001, 1002, 1003)),
         "streamUri": ",".join(f"rabbitmq-stream://guest:guest@127.0.0.1:{port}" for port in (2001, 2002, 2003)),
         "managementUrl": ",".join(f"http://127.0.0.1:{port}" for port in (3001, 3002, 3003)),
@@ -67,7 +67,7 @@ def test_a_node_in_a_network_of_its_own_is_named_by_its_address() -> None:
     assert environment["RABBITMQ_USE_LONGNAME"] == "true"
     assert environment["ERL_EPMD_ADDRESS"] == "198.18.0.2"
     assert "inet_dist_use_interface {198,18,0,2}" in environment["RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS"]
-    assert connection(apart[:1], "quorum", False)["uri"] == "amqp://guest:guest@198.18.0.1:1001"
+    assert connection_of_nodes(apart[:1], "quorum", False)["uri"] == "amqp://guest:guest@198.18.0.1:1001"
 
 
 def test_the_users_settings_win() -> None:
@@ -79,7 +79,7 @@ def test_versions_without_streams_are_not_asked_for_them() -> None:
     assert not has_streams((3, 8, 9))
     assert has_streams((3, 9, 0))
     assert "stream" not in rabbitmq_conf(NODES[0], NODES[:1], 2048, False, {})
-    assert "streamUri" not in connection(NODES, "quorum", False)
+    assert "streamUri" not in connection_of_nodes(NODES, "quorum", False)
     assert enabled_plugins(False) == "[rabbitmq_management,rabbitmq_prometheus].\n"
     assert enabled_plugins(True) == "[rabbitmq_management,rabbitmq_prometheus,rabbitmq_stream].\n"
 

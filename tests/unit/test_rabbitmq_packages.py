@@ -15,8 +15,8 @@ from tidegauge.systems.rabbitmq.config import find_layout
 from tidegauge.systems.rabbitmq.provision import (
     Apt,
     AptError,
-    configuration,
-    failure,
+    apt_configuration,
+    apt_failure,
     needed_packages,
     suites_for,
     upstream_version,
@@ -110,7 +110,7 @@ def test_versions() -> None:
 
 def test_a_private_apt_keeps_of_the_machines_settings_how_to_reach_mirrors(tmp_path: Path) -> None:
     inherited = 'Acquire::http::Proxy "http://p:1";\nAcquire::Check-Valid-Until "false";\nDir::State "/var/lib/apt";\n'
-    text = configuration(tmp_path, "sid", inherited + 'APT::Update::Post-Invoke:: "rm -rf /";\n')
+    text = apt_configuration(tmp_path, "sid", inherited + 'APT::Update::Post-Invoke:: "rm -rf /";\n')
     assert 'Acquire::http::Proxy "http://p:1";' in text
     assert 'Acquire::Check-Valid-Until "false";' in text
     assert "/var/lib/apt" not in text
@@ -128,7 +128,7 @@ def test_a_private_apt_keeps_of_the_machines_settings_how_to_reach_mirrors(tmp_p
     ],
 )
 def test_what_apt_complains_about_is_reported(complaint: str, words: str) -> None:
-    error = failure("apt-get", [complaint])
+    error = apt_failure("apt-get", [complaint])
     assert words in error.message
     assert error.hint
 
@@ -151,14 +151,14 @@ class FakeDebian:
         monkeypatch.setattr(Apt, "versions", lambda of: {"4.3.6": "4.3.6-1"} if of.suite == "sid" else {})
         monkeypatch.setattr(Apt, "packages", lambda _apt, version: [f"rabbitmq-server={version}"])
         monkeypatch.setattr(Apt, "download", lambda _apt, packages, target: self.download(packages, target))
-        monkeypatch.setattr(provision, "unpack", lambda _package, target: self.unpack(target))
+        monkeypatch.setattr(provision, "unpack_package", lambda _package, target: self.unpack(target))
         monkeypatch.setattr(provision, "INSTALLED", cache / "not-installed")
         monkeypatch.setattr(provision, "relocate", lambda _tree, _final: None)
         monkeypatch.setattr(provision, "check_runs", lambda _final: self.check())
 
     def update(self) -> None:
         if self.offline:
-            raise failure("apt-get", ["Could not resolve 'deb.debian.org'"])
+            raise apt_failure("apt-get", ["Could not resolve 'deb.debian.org'"])
 
     def download(self, packages: Sequence[str], target: Path) -> list[Path]:
         self.fetched += 1

@@ -13,7 +13,7 @@ import pytest
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet import ray_launcher
 from tidegauge.fleet.code import code_version
-from tidegauge.fleet.ray_launcher import RayLauncher, RayRemote, _Part, _watched
+from tidegauge.fleet.ray_launcher import RayLauncher, RayRemote, _Part, _run_watching_parts
 from tidegauge.model.host import FleetHost
 
 HOST = FleetHost("127.0.0.1", "server", "identifier")
@@ -39,7 +39,7 @@ def waits_for_ever(*_: object) -> None:
 def test_what_waits_for_a_silent_part_is_given_up(part: tuple[socket.socket, _Part]) -> None:
     part[0].close()
     with pytest.raises(RunFailedError, match=r"^It gives no answer any more\."):
-        _watched(waits_for_ever, part[1])
+        _run_watching_parts(waits_for_ever, part[1])
 
 
 def test_one_silent_part_of_several_is_enough(part: tuple[socket.socket, _Part]) -> None:
@@ -48,7 +48,7 @@ def test_one_silent_part_of_several_is_enough(part: tuple[socket.socket, _Part])
     address = f"127.0.0.1:{silent.getsockname()[1]}"
     silent.close()
     with answering, pytest.raises(RunFailedError, match=r"^The other is silent\."):
-        _watched(waits_for_ever, heard, _Part(address, "The other is silent.", ""))
+        _run_watching_parts(waits_for_ever, heard, _Part(address, "The other is silent.", ""))
 
 
 def test_a_part_that_answers_is_waited_for(part: tuple[socket.socket, _Part]) -> None:
@@ -56,7 +56,7 @@ def test_a_part_that_answers_is_waited_for(part: tuple[socket.socket, _Part]) ->
         time.sleep(1.0)
         return "done"
 
-    assert _watched(slow, part[1]) == "done"
+    assert _run_watching_parts(slow, part[1]) == "done"
 
 
 def test_what_the_work_raises_is_raised(part: tuple[socket.socket, _Part]) -> None:
@@ -64,7 +64,7 @@ def test_what_the_work_raises_is_raised(part: tuple[socket.socket, _Part]) -> No
         raise ConnectionError("refused")
 
     with pytest.raises(ConnectionError, match="refused"):
-        _watched(fails, part[1])
+        _run_watching_parts(fails, part[1])
 
 
 def test_a_host_says_its_version_before_anything_is_asked_of_it() -> None:

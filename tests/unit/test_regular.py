@@ -88,7 +88,7 @@ class TestDirectoriesAmongOthers:
         (tmp_path / "victim").write_text("as it was")
         (tmp_path / "rabbitmq.conf").symlink_to(tmp_path / "victim")
         with pytest.raises(StartFailedError, match="can't be written"):
-            agent.write(tmp_path / "rabbitmq.conf", "new", None)
+            agent.write_file(tmp_path / "rabbitmq.conf", "new", None)
         assert (tmp_path / "victim").read_text() == "as it was"
 
     @pytest.mark.root
@@ -99,9 +99,9 @@ class TestDirectoriesAmongOthers:
         theirs.mkdir()
         os.chown(theirs, NOBODY, NOBODY)
         with pytest.raises(StartFailedError, match=rf"run-trial belongs to the user .*{NOBODY}"):
-            agent.write(theirs / "rabbitmq-1/rabbitmq.conf", "text", None)
+            agent.write_file(theirs / "rabbitmq-1/rabbitmq.conf", "text", None)
         monkeypatch.setenv("SUDO_UID", str(NOBODY))
-        agent.write(theirs / "rabbitmq-1/rabbitmq.conf", "text", None)
+        agent.write_file(theirs / "rabbitmq-1/rabbitmq.conf", "text", None)
 
 
 @pytest.mark.root

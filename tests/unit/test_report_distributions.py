@@ -14,7 +14,7 @@ from run_samples import encoded, result, second, spec, totals
 from tidegauge import store
 from tidegauge.model.trial import LoadResult
 from tidegauge.model.workload import Arrival
-from tidegauge.report.distributions import content, merged, parts, within
+from tidegauge.report.distributions import content, intervals_within_trials, merge_trials, parts
 from tidegauge.report.plots.overview import overview
 from tidegauge.statistics.intervals import Method
 from tidegauge.store import details
@@ -49,7 +49,7 @@ def shown(run: store.StoredRun) -> str:
 def test_percentiles_of_repeats_come_from_all_their_messages(tmp_path: Path) -> None:
     """The p99s of the trials are 1, 2 and 3 ms; that of all messages is 2 ms, which no average had to give."""
     run = stored(tmp_path, blocks_of(3), seconds=2)
-    (found,) = merged(run)
+    (found,) = merge_trials(run)
     assert (found.trials, found.response.count) == (3, 3 * 1030)
     assert found.response.p50_ms == pytest.approx(1.0, rel=0.002)
     assert found.response.p99_ms == pytest.approx(2.0, rel=0.002)
@@ -58,19 +58,19 @@ def test_percentiles_of_repeats_come_from_all_their_messages(tmp_path: Path) -> 
         in shown(run)
     )
     assert content(run)["merged"][0]["trials"] == 3
-    assert within(run) == []
+    assert intervals_within_trials(run) == []
 
 
 def test_a_part_of_the_trials_is_not_passed_off_as_all(tmp_path: Path) -> None:
     run = stored(tmp_path, blocks_of(3), seconds=2)
     (run.trials[1].directory / "window.hlog").write_text("damaged")
-    assert merged(run) == []
+    assert merge_trials(run) == []
 
 
 def test_a_single_trial_is_reported_by_its_seconds_and_labelled(tmp_path: Path) -> None:
     run = stored(tmp_path, blocks_of(1))
-    assert merged(run) == []
-    p50, p99 = within(run)
+    assert merge_trials(run) == []
+    p50, p99 = intervals_within_trials(run)
     assert (p50.figure, p99.figure) == ("response p50", "response p99")
     assert p99.interval.method is Method.WITHIN_TRIAL
     assert p99.interval.low < p99.interval.estimate <= p99.interval.high
@@ -82,7 +82,7 @@ def test_a_single_trial_is_reported_by_its_seconds_and_labelled(tmp_path: Path) 
 def test_a_closed_loop_is_reported_by_its_rate(tmp_path: Path) -> None:
     trial = spec(experiment="peak")
     closed = replace(trial, workload=replace(trial.workload, arrival=Arrival.CLOSED_LOOP))
-    (found,) = within(stored(tmp_path, [result(closed)]))
+    (found,) = intervals_within_trials(stored(tmp_path, [result(closed)]))
     assert (found.figure, found.unit) == ("rate", "msg/s")
     assert found.interval.estimate == pytest.approx(19_990)
 
@@ -114,7 +114,7 @@ def test_long_windows_are_read_by_stretches_and_very_long_ones_not(
 def test_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     run = stored(tmp_path, blocks_of(1))
     (run.trials[0].directory / "response.hlog").write_text("damaged")
-    assert within(run) == []
+    assert intervals_within_trials(run) == []
     assert list(parts(run)) == []
     (run.trials[0].directory / "result.json").unlink()
     assert window_rows(read_details(run.trials[0])) == []
@@ -122,7 +122,7 @@ def test_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:
 
 def test_a_trial_has_its_own_interval_where_an_experiment_is_listed_at_two_rates(tmp_path: Path) -> None:
     run = stored(tmp_path, [result(spec(number=1)), result(replace(spec(number=2), msgs_per_s=90_000.0))])
-    slow, fast = (spread for spread in within(run) if spread.figure == "response p99")
+    slow, fast = (spread for spread in intervals_within_trials(run) if spread.figure == "response p99")
     far = replace(slow, interval=replace(slow.interval, low=0.001, high=5000.0))
     picture = overview(run, [far, fast])
     assert picture is not None

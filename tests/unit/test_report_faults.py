@@ -10,7 +10,7 @@ from report_samples import KAFKA, PULSAR, sample_run
 from run_samples import result, spec
 
 from tidegauge import store
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.faults import Fault, FaultKind, FaultResult
 from tidegauge.model.trial import LoadResult
 from tidegauge.plain import plain, typed
@@ -93,8 +93,8 @@ def test_plans_and_loads_name_them() -> None:
 
 
 def test_trials_with_other_faults_are_not_compared() -> None:
-    assert len(blocks([faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2, PAUSED)])) == 1
-    assert len(blocks([faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2)])) == 2
+    assert len(sort_into_blocks([faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2, PAUSED)])) == 1
+    assert len(sort_into_blocks([faulted(KAFKA, 1, PAUSED), faulted(PULSAR, 2)])) == 2
 
 
 def test_results_are_read_back_as_they_were_written() -> None:
@@ -105,7 +105,7 @@ def test_results_are_read_back_as_they_were_written() -> None:
 def test_plots_mark_them(tmp_path: Path) -> None:
     run = store.load_run(sample_run(tmp_path))
     details = store.details_of(run)
-    block = next(block for block in blocks(run.results) if block.experiment == "latency")
+    block = next(block for block in sort_into_blocks(run.results) if block.experiment == "latency")
     marked = Block("latency", tuple(replace(result, faults=(PAUSED,)) for result in block.results))
     plot = timelines(marked, details, "x", MAIN)[0]
     assert [(span.label, span.begin, span.end) for span in plot.spans if span.inner] == [("pause", 2.01, 3.52)]

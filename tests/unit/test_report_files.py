@@ -14,8 +14,8 @@ from tidegauge.cli.main import run_command
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Severity, Stage, Terms, Tilt
 from tidegauge.model.trial import LoadResult, Validity
-from tidegauge.report.junit import Case, document, run_junit
-from tidegauge.report.markdown import escaped, run_markdown, table
+from tidegauge.report.junit import JunitCase, junit_document, run_junit
+from tidegauge.report.markdown import escape_text, markdown_table, run_markdown
 from tidegauge.statistics.figures import FIGURES
 
 HOSTILE = "<script>alert(1)</script> | `x` \x00\x1b[31m *bold* \ud800\nnew line"
@@ -92,12 +92,19 @@ def test_what_is_hostile_stays_text(tmp_path: Path) -> None:
     text = run_markdown(run)
     assert "<script" not in text
     assert "\x1b[31m *bold*" not in text
-    assert ElementTree.fromstring(document(HOSTILE, [Case(HOSTILE, HOSTILE)], {HOSTILE: HOSTILE})) is not None
+    assert (
+        ElementTree.fromstring(junit_document(HOSTILE, [JunitCase(HOSTILE, HOSTILE)], {HOSTILE: HOSTILE})) is not None
+    )
 
 
 def test_escaped_text_cannot_leave_its_cell() -> None:
-    assert escaped("a | b\n# c <b> `d`") == r"a \| b \# c &lt;b&gt; \`d\`"
-    assert table(["x", "n"], [["a", "1"], ["b", "-"]]) == ["| x | n |", "| --- | --: |", "| a | 1 |", "| b | - |"]
+    assert escape_text("a | b\n# c <b> `d`") == r"a \| b \# c &lt;b&gt; \`d\`"
+    assert markdown_table(["x", "n"], [["a", "1"], ["b", "-"]]) == [
+        "| x | n |",
+        "| --- | --: |",
+        "| a | 1 |",
+        "| b | - |",
+    ]
 
 
 def test_markdown_shows_thresholds_figures_and_comparisons(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from tidegauge.model.tilt import Severity, Terms
 from tidegauge.model.trial import LoadResult, SubscriptionResult, Validity
 from tidegauge.model.use import Limiting, Resource
 from tidegauge.report.html.answer import BAD, DOUBT, GOOD, answer
-from tidegauge.report.html.disclosure import again, settings
+from tidegauge.report.html.disclosure import how_to_run_again, settings
 from tidegauge.report.html.page import index_page, index_row, plots_of, report_page
 from tidegauge.report.plots.model import Form, Mark, Scale
 from tidegauge.report.plots.overview import overview
@@ -161,8 +161,8 @@ def test_how_to_do_it_again(sample: Path) -> None:
     given = replace(run, overrides=wanted, terms=Terms((), (), True))
     options = "--level 4 --systems kafka --systems pulsar@4.2.4 --repeat 3"
     asked = "--threshold 'lost == 0' --threshold 'msgs_per_s > 5'"
-    assert again(given, []).command == f"tidegauge run campaign.yaml {options} {asked} --allow-unequal"
-    omb = again(run, ["driver-kafka.yaml", "workload-1-topic.yaml"]).command
+    assert how_to_run_again(given, []).command == f"tidegauge run campaign.yaml {options} {asked} --allow-unequal"
+    omb = how_to_run_again(run, ["driver-kafka.yaml", "workload-1-topic.yaml"]).command
     assert omb == "tidegauge omb omb/workload-1-topic.yaml --driver omb/driver-kafka.yaml"
 
 
@@ -177,21 +177,24 @@ def test_every_option_that_replaces_a_value_of_a_campaign_is_one_of_run() -> Non
 def test_how_to_do_an_older_run_again(sample: Path) -> None:
     wording = {"overrides": {"systems": "['kafka', 'pulsar@4.2.4']", "durability": "4"}}
     older = replace(store.load_run(sample), environment={"campaign": wording})
-    assert again(older, []).command == "tidegauge run campaign.yaml --systems kafka --systems pulsar@4.2.4 --level 4"
+    assert (
+        how_to_run_again(older, []).command
+        == "tidegauge run campaign.yaml --systems kafka --systems pulsar@4.2.4 --level 4"
+    )
     hostile = replace(older, environment={"campaign": {"overrides": {"systems": "a; rm -rf /"}}})
-    assert again(hostile, []).command == "tidegauge run campaign.yaml --systems 'a; rm -rf /'"
+    assert how_to_run_again(hostile, []).command == "tidegauge run campaign.yaml --systems 'a; rm -rf /'"
 
 
 def test_how_to_attest_again(sample: Path) -> None:
     scenarios = ("leader", "rolling")
     asked = AttestRequest("kafka", 4, "bypass", 3, 5, scenarios, True, FileSystem.XFS, False, 7)
     run = store.load_run(sample)
-    assert again(replace(run, overrides=attest_overrides(asked)), []).command == (
+    assert how_to_run_again(replace(run, overrides=attest_overrides(asked)), []).command == (
         "tidegauge attest kafka --level 4 --form bypass --nodes 3 --cuts 5 --scenario leader --scenario rolling "
         "--file-system xfs --seed 7 --second-cut"
     )
     crashed = replace(asked, form="", second_cut=False, crash=True, seed=None)
-    assert again(replace(run, overrides=attest_overrides(crashed)), []).command == (
+    assert how_to_run_again(replace(run, overrides=attest_overrides(crashed)), []).command == (
         "tidegauge attest kafka --level 4 --nodes 3 --cuts 5 --scenario leader --scenario rolling --crash"
     )
 

@@ -22,7 +22,7 @@ from tidegauge.model.events import (
 )
 from tidegauge.model.tilt import Severity, Stage, Tilt
 from tidegauge.numbers import duration
-from tidegauge.report.live import LiveState, advance, lasting, live_view, plain_lines, seconds_left
+from tidegauge.report.live import LiveState, advance, is_lasting, live_view, plain_lines, seconds_left
 
 TRIALS = (spec(), spec("pulsar@4.2.4", number=2))
 EACH_S = seconds_expected(spec())
@@ -131,7 +131,7 @@ def test_a_download_is_one_line_that_moves() -> None:
     state = advance(state, FetchProgress("Fetching kafka 4.3.1: 35 files so far."), 10)
     assert shown(state, 11).count("files so far") == 1
     assert "35 files so far" in shown(state, 11)
-    assert not lasting(FetchProgress("x"))
+    assert not is_lasting(FetchProgress("x"))
     assert "files" not in shown(advance(state, phase("start"), 12), 12), "over"
 
 

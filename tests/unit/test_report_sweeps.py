@@ -12,20 +12,20 @@ from terminal_scenes import run_of
 
 from tidegauge import store
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import blocks
+from tidegauge.comparison.blocks import sort_into_blocks
 from tidegauge.durability import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.report import compare, levels
-from tidegauge.report.findings import findings
+from tidegauge.report.findings import finding_parts
 from tidegauge.report.html.answer import answer
 from tidegauge.report.names import SystemNames
 from tidegauge.report.summary import run_summary
-from tidegauge.report.tables import in_order, labelled, swept
+from tidegauge.report.tables import in_order, labels_at_points, swept_tables
 from tidegauge.report.terminal import run_report
 from tidegauge.report.verdicts import verdicts
-from tidegauge.statistics.intervals import Verdict
+from tidegauge.statistics.intervals import ComparisonVerdict
 
 
 def at(number: int, system: str = "kafka@4.3.1", scale: float = 1.0, **point: str) -> LoadResult:
@@ -61,7 +61,7 @@ def test_points_are_in_the_order_of_their_quantities() -> None:
 
 
 def test_swept_values_stand_in_columns_before_the_system() -> None:
-    head, labels = labelled([{"partitions": "1"}, {"partitions": "2000"}], ["kafka", "pulsar"], "system")
+    head, labels = labels_at_points([{"partitions": "1"}, {"partitions": "2000"}], ["kafka", "pulsar"], "system")
     assert head == "partitions  system"
     assert labels == ("1           kafka", "2000        pulsar")
 
@@ -70,7 +70,7 @@ def test_one_table_for_an_experiment_with_all_its_points() -> None:
     results = [at(n, system, partitions=p) for n, (p, system) in enumerate(
         (p, s) for p in ("100", "1") for s in ("pulsar@4.2.4", "kafka@4.3.1")
     )]  # fmt: skip
-    (one,) = swept(blocks(results))
+    (one,) = swept_tables(sort_into_blocks(results))
     lines = [line for line in text_of(one.table()).splitlines() if line.strip()]
     assert lines[1].startswith("partitions  system")
     assert [line.split()[:2] for line in lines[2:6]] == [
@@ -83,9 +83,9 @@ def test_one_table_for_an_experiment_with_all_its_points() -> None:
 
 def test_systems_are_compared_within_a_point_only() -> None:
     alone = [at(1, "kafka@4.3.1", partitions="1"), at(2, "pulsar@4.2.4", partitions="100")]
-    assert [ratio for block in blocks(alone) for ratio in within.ratios(block)] == []
+    assert [ratio for block in sort_into_blocks(alone) for ratio in within.block_ratios(block)] == []
     both = [*alone, at(3, "pulsar@4.2.4", 2.0, partitions="1")]
-    found = [ratio for block in blocks(both) for ratio in within.ratios(block)]
+    found = [ratio for block in sort_into_blocks(both) for ratio in within.block_ratios(block)]
     assert {tuple(ratio.point.items()) for ratio in found} == {(("partitions", "1"),)}
     assert compare.sentence(found[0]).startswith("latency at partitions=1: pulsar@4.2.4's ")
 
@@ -102,7 +102,7 @@ def test_findings_are_compared_within_a_point_only() -> None:
     assert [ratio.comparison.ratio for ratio in within.finding_ratios(own, (), across_levels=True)] == [
         pytest.approx(0.5)
     ]
-    shown = text_of(list(findings(own, SystemNames(()))))
+    shown = text_of(list(finding_parts(own, SystemNames(()))))
     assert "partitions=10: kafka: x" in shown
     assert shown.index("9           kafka") < shown.index("10          kafka")
 
@@ -121,9 +121,13 @@ def test_a_finding_that_rests_on_a_doubtful_trial_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("pulsar", "verdict"),
-    [(102.0, Verdict.NO_DIFFERENCE), (104.0, Verdict.INCONCLUSIVE), (106.0, Verdict.BETTER)],
+    [
+        (102.0, ComparisonVerdict.NO_DIFFERENCE),
+        (104.0, ComparisonVerdict.INCONCLUSIVE),
+        (106.0, ComparisonVerdict.BETTER),
+    ],
 )
-def test_within_the_steps_of_a_search_nothing_is_better(pulsar: float, verdict: Verdict) -> None:
+def test_within_the_steps_of_a_search_nothing_is_better(pulsar: float, verdict: ComparisonVerdict) -> None:
     own = [
         Finding(f"{n}", "max-throughput", system, n // 2, True, (), figures={"sustainable_msgs_per_s": rate})
         for n, (system, rate) in enumerate((("kafka", 100.0), ("pulsar", pulsar)) * 3)
@@ -179,7 +183,7 @@ def test_a_run_is_reported_by_its_points(tmp_path: Path) -> None:
 
 def test_a_percentile_that_only_some_points_have_samples_for_has_a_column_at_all() -> None:
     few = replace(at(1, partitions="1"), response=latency(count=20_000))
-    (one,) = swept(blocks([few, at(2, partitions="2")]))
+    (one,) = swept_tables(sort_into_blocks([few, at(2, partitions="2")]))
     (column,) = [column for group in one.table().groups for column in group.columns if column.head == "p99.99"]
     assert column.cells == ("-", "31.5")
 

@@ -47,7 +47,7 @@ WISH = "batches to 128 KiB or 1 ms, compression none"
 def sending(system: str, client: ClientSettings | None = None, **changes: object) -> Sending:
     case = Case("4.3.1", 1, LevelChoice(4), Workload(client=client or ClientSettings()))
     case = replace(case, **changes)  # type: ignore[arg-type]
-    made = sending_of(case, registry.get(system).client_facts(case).facts, "a-client 1.0")
+    made = sending_of(case, registry.system_named(system).client_facts(case).facts, "a-client 1.0")
     assert made is not None
     return made
 
@@ -115,7 +115,7 @@ def test_the_plan_says_what_the_clients_are_given() -> None:
     assert plan_summary(one)["trials"][0]["sending"]["compression"] == "lz4"
     two = rendered(plan_list(planned(SystemChoice("kafka", producer=OWN), SystemChoice("pulsar"))))
     assert f"kafka@4.3.1: {IN_FORCE}" in two
-    assert f"pulsar@{registry.get('pulsar').default_version}: {WISH}" in two
+    assert f"pulsar@{registry.system_named('pulsar').default_version}: {WISH}" in two
 
 
 def test_every_output_says_what_the_clients_had(tmp_path: Path) -> None:

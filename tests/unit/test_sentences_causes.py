@@ -22,7 +22,7 @@ from tidegauge.campaign.run.result import _disk_warnings
 from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.fsync import Calm, FsyncLatency
 from tidegauge.limiting.decide import limiting_resource
-from tidegauge.limiting.disturbance import Measured, disturbances
+from tidegauge.limiting.disturbance import MeasuredTrial, disturbances
 from tidegauge.limiting.window_use import ThreadShare, WindowUse
 from tidegauge.model.host import HostLink
 from tidegauge.model.trial import NO_LATENCY, CatchUp, LoadResult, PhaseFigures, Validity
@@ -34,7 +34,7 @@ from tidegauge.statistics.steady import (
     SecondPoint,
     catching_up,
     cold_because,
-    drifts,
+    drift_of_window,
     too_short_to_judge,
     unsteady_because,
 )
@@ -141,7 +141,7 @@ LIMITS: dict[str, Scene] = {
 # What others disturbed
 
 
-def disturbed(measured: Measured, use: Any) -> Scene:
+def disturbed(measured: MeasuredTrial, use: Any) -> Scene:
     return lambda _: [words for one in disturbances(measured, use) for words in (one.words, one.remedy)]
 
 
@@ -168,7 +168,7 @@ def late_thread(thread: ThreadShare, own_cpus: float = 0.3) -> Scene:
     return disturbed(beside.LATENCY, beside.use(beside.host(0.0, own_cpus), *own))
 
 
-def on_shared_disk(measured: Measured = beside.SYNCED, **changes: Any) -> Scene:
+def on_shared_disk(measured: MeasuredTrial = beside.SYNCED, **changes: Any) -> Scene:
     return lambda _: [
         words for one in beside.TestDisk().beside(measured, **changes) for words in (one.words, one.remedy)
     ]
@@ -181,7 +181,7 @@ def unknown_disk() -> Any:
     return beside.use(beside.host(0.05, 0.3, others_bytes_per_s=900 * MB), *own, devices=(disk,))
 
 
-def memory(measured: Measured = beside.LATENCY, **server: Any) -> Scene:
+def memory(measured: MeasuredTrial = beside.LATENCY, **server: Any) -> Scene:
     hog = beside.program("hog", 0.1, resident_bytes=5 * beside.GIB)
     own = (beside.process(KAFKA, 0.2, **server), beside.process("worker", 0.1))
     host = beside.host(0.1, 0.3, memory_stall_share=0.3, others_resident_bytes=5 * beside.GIB)
@@ -336,7 +336,7 @@ def generator(**series: Sequence[Any]) -> Scene:
 
 
 def window(**series: Sequence[Any]) -> Scene:
-    return lambda _: [drifts(points(**series))]
+    return lambda _: [drift_of_window(points(**series))]
 
 
 def worked_off(before: int) -> Scene:

@@ -19,8 +19,8 @@ from test_fairness_hazards import case, read
 from test_fairness_rules import WORKLOAD, contender
 from test_fairness_rules import case as compared_case
 
-from tidegauge.durability import Watch, changed_level, disagreement, doubts_of, judge, level_named
-from tidegauge.fairness import Case, Contender, Fact, Property, check
+from tidegauge.durability import WatchedSyncs, changed_level, disagreement, doubts_of, judge_syncs, level_named
+from tidegauge.fairness import Case, ComparedSystem, Fact, Property, check_fairness
 from tidegauge.model.level import LevelChoice, LevelFinding, SettingChange
 from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Stage
@@ -109,16 +109,18 @@ def ended(level: int) -> Scene:
     return lambda _: of_finding(LevelChoice(3), changed_level(found(), found(level), CHANGE))
 
 
-def watched(level: int, watch: Watch, nodes: tuple[str, ...] = witness.ONE, messages: Any = witness.MESSAGES) -> Scene:
+def watched(
+    level: int, watch: WatchedSyncs, nodes: tuple[str, ...] = witness.ONE, messages: Any = witness.MESSAGES
+) -> Scene:
     def scene(_: Any) -> list[str]:
-        finding = judge(level, nodes, messages, watch)
+        finding = judge_syncs(level, nodes, messages, watch)
         return [finding.words, disagreement(found(level, syncs=finding))]
 
     return scene
 
 
-EACH = Watch(witness.for_each("kafka-1"))
-ON_THREE = Watch(witness.for_each(*witness.THREE))
+EACH = WatchedSyncs(witness.for_each("kafka-1"))
+ON_THREE = WatchedSyncs(witness.for_each(*witness.THREE))
 TOPIC = "topic tidegauge-0"
 
 
@@ -164,7 +166,7 @@ LEVELS: dict[str, Scene] = {
     "each synced": watched(3, EACH),
     "each synced, not asked for": watched(4, EACH),
     "clocks leave it open": watched(3, replace(EACH, at_longest=EACH.calls[1:])),
-    "one not synced": watched(3, Watch(EACH.calls[1:])),
+    "one not synced": watched(3, WatchedSyncs(EACH.calls[1:])),
     "three nodes synced": watched(1, ON_THREE, witness.THREE),
     "one node of three synced": watched(3, ON_THREE, witness.THREE),
     # Kafka
@@ -252,22 +254,22 @@ LEVELS: dict[str, Scene] = {
 def pair(name: Property, *, alike: bool) -> Scene:
     small = Fact(10.0, "x=10", chosen=True)
     large = small if alike else Fact(50.0, "x=50", chosen=True)
-    both = [Contender("a@1", {name: small}), Contender("b@1", {name: large})]
-    return lambda _: _texts(check(both, Stage.WANTED))
+    both = [ComparedSystem("a@1", {name: small}), ComparedSystem("b@1", {name: large})]
+    return lambda _: _texts(check_fairness(both, Stage.WANTED))
 
 
 def absent(other: float | None) -> Scene:
     both = [Fact(None, "has none"), Fact(other, "x=10")]
-    each = [Contender(f"{n}@1", {Property.BATCH_SIZE: fact}) for n, fact in enumerate(both)]
-    return lambda _: _texts(check(each, Stage.WANTED))
+    each = [ComparedSystem(f"{n}@1", {Property.BATCH_SIZE: fact}) for n, fact in enumerate(both)]
+    return lambda _: _texts(check_fairness(each, Stage.WANTED))
 
 
 def tuned(*clients: dict[str, str], servers: dict[str, str] | None = None) -> Scene:
     each = [
-        Contender(f"{n}@1", {}, client_settings=client, server_settings=servers or {} if n == 0 else {})
+        ComparedSystem(f"{n}@1", {}, client_settings=client, server_settings=servers or {} if n == 0 else {})
         for n, client in enumerate(clients)
     ]
-    return lambda _: _texts(check(each, Stage.WANTED))
+    return lambda _: _texts(check_fairness(each, Stage.WANTED))
 
 
 def _texts(found_: Iterable[Any]) -> list[str]:
@@ -276,7 +278,7 @@ def _texts(found_: Iterable[Any]) -> list[str]:
 
 
 def hazards(system: str, one: Case) -> Scene:
-    return lambda _: _texts(registry.get(system).hazards(one))
+    return lambda _: _texts(registry.system_named(system).hazards(one))
 
 
 def facts(system: str, one: Case) -> Scene:
@@ -287,7 +289,7 @@ def subscribed(
     system: str, kind: SubscriptionType, version: str = "4.3.1", form: str = "", existing: bool = False
 ) -> Scene:
     choice = LevelChoice(4, form)
-    return lambda _: [registry.get(system).subscription_problem(kind, version, choice, existing)]
+    return lambda _: [registry.system_named(system).subscription_problem(kind, version, choice, existing)]
 
 
 def shared(kind: SubscriptionType, consumers: int = 3, **changes: Any) -> Case:

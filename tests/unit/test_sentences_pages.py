@@ -47,29 +47,29 @@ from tidegauge.campaign.read.published import measured_of
 from tidegauge.comparison.across import RunComparison, compare_runs, examined_together
 from tidegauge.comparison.blocks import Block
 from tidegauge.comparison.differences import Difference, DisclosedRun, others_words
-from tidegauge.comparison.within import ratios
+from tidegauge.comparison.within import block_ratios
 from tidegauge.errors import UserError
+from tidegauge.model.attest import AttestVerdict as CutVerdict
 from tidegauge.model.attest import Means
-from tidegauge.model.attest import Verdict as CutVerdict
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Resource
-from tidegauge.published import Scale
-from tidegauge.published.examine import Choice, examine, report
-from tidegauge.published.verdict import Grade, PublishedOutcome, Verdict
+from tidegauge.published import PublishedScale
+from tidegauge.published.examine import Choice, examine, report_named
+from tidegauge.published.verdict import ClaimVerdict, Grade, PublishedOutcome
 from tidegauge.report import across, compare, usage
 from tidegauge.report.distributions import Within
 from tidegauge.report.html.page import index_page, index_row
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.names import names_of
-from tidegauge.report.plots.context import context, context_of_findings, context_of_unfinished
+from tidegauge.report.plots.context import context_of_findings, context_of_trials, context_of_unfinished
 from tidegauge.report.plots.curves import percentile_plots
 from tidegauge.report.plots.model import Details
 from tidegauge.report.plots.overview import share_bars, sustainable_bars, throughput_bars
 from tidegauge.report.plots.sweep import Spot, points_left_out
-from tidegauge.report.plots.sweep import across as swept_axis
+from tidegauge.report.plots.sweep import axis_across as swept_axis
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, timelines, trial_timelines
 from tidegauge.report.published import examined_in, published_parts, published_plan
 from tidegauge.report.terminal import run_report
@@ -167,7 +167,7 @@ def _verified() -> StoredRun:
     return with_results(run_named("reading-alone")[0], change)
 
 
-def _claimed(verdict: Verdict) -> StoredRun:
+def _claimed(verdict: ClaimVerdict) -> StoredRun:
     run, _ = run_named("published")
     assert run.published is not None
     first, *others = run.published.claims
@@ -198,8 +198,8 @@ SCENES |= {
     },
     "steps without a finding": lambda: answered(replace(run_named("search-of-blocks")[0], findings=())),
     "nothing": lambda: answered(replace(run_named("sample")[0], trials=(), findings=())),
-    "direction confirmed": lambda: answered(_claimed(Verdict.DIRECTION)),
-    "claim confirmed": lambda: answered(_claimed(Verdict.CONFIRMED)),
+    "direction confirmed": lambda: answered(_claimed(ClaimVerdict.DIRECTION)),
+    "claim confirmed": lambda: answered(_claimed(ClaimVerdict.CONFIRMED)),
     "two systems": lambda: answered(_two()),
     "two systems apart": lambda: answered(_other_experiment()),
     "level unknown": _one(level=LevelFinding(None, ())),
@@ -440,7 +440,7 @@ def _of_findings(*, measured: bool) -> list[str]:
 
 def _schedules(*others: str) -> list[str]:
     run, _ = run_named("schedule")
-    return [context([*run.results, *(one for name in others for one in run_named(name)[0].results)])]
+    return [context_of_trials([*run.results, *(one for name in others for one in run_named(name)[0].results)])]
 
 
 def _watched() -> list[str]:
@@ -465,7 +465,7 @@ SCENES |= {
     "findings without trials": lambda: _of_findings(measured=False),
     "findings with trials": lambda: _of_findings(measured=True),
     "context of a cut-off trial": lambda: [context_of_unfinished(spec(experiment="peak"), "interrupted")],
-    "context of a finished trial": lambda: [context([result(spec(experiment="peak"))])],
+    "context of a finished trial": lambda: [context_of_trials([result(spec(experiment="peak"))])],
     "repeats": _percentiles,
     "repeats, one INVALID": lambda: _percentiles(_first_invalid),
     "no receipts": _without_receipts,
@@ -701,7 +701,7 @@ def _differing(*kinds: str) -> list[str]:
 
 def _within(kafka: Sequence[LoadResult], pulsar: Sequence[LoadResult]) -> list[str]:
     """What is said of two systems of one run."""
-    return [compare.sentence(ratio) for ratio in ratios(Block("latency", (*kafka, *pulsar)))]
+    return [compare.sentence(ratio) for ratio in block_ratios(Block("latency", (*kafka, *pulsar)))]
 
 
 def _pulsar(*blocks: int, **changes: Any) -> list[LoadResult]:
@@ -727,7 +727,7 @@ def _ruled(above: Sequence[float], below: Sequence[float], steps: float = 0.0) -
 def _objected(**changes: Any) -> list[str]:
     """Why two systems of one table are not compared; without a reason the comparison itself."""
     block = Block("latency", (*_kafka(1.0), *_pulsar(0, **changes)))
-    return [compare.objection(block) or compare.sentence(ratios(block)[0])]
+    return [compare.objection(block) or compare.sentence(block_ratios(block)[0])]
 
 
 def _terminal(keep: Callable[[Any], bool]) -> list[str]:
@@ -738,7 +738,7 @@ _CHOICE = Choice("streamnative-2020", ("publish-p99-pulsar-below",), ("one machi
 
 
 def _published(choice: Choice = _CHOICE, **changes: Any) -> PublishedOutcome:
-    outcome = examine(report(choice.report), choice, measured_of_results(*pair(50.0, 10.0)))
+    outcome = examine(report_named(choice.report), choice, measured_of_results(*pair(50.0, 10.0)))
     return replace(outcome, claims=tuple(replace(claim, **changes) for claim in outcome.claims))
 
 
@@ -839,7 +839,7 @@ SCENES |= {
     "contradiction": lambda: _ruled_on(_published(contradiction="by its own figures")),
     "no contradiction": lambda: _ruled_on(_published(contradiction="")),
     "plan of shares": lambda: _planned(_CHOICE),
-    "plan of its own rates": lambda: _planned(replace(_CHOICE, scale=Scale.ORIGINAL)),
+    "plan of its own rates": lambda: _planned(replace(_CHOICE, scale=PublishedScale.ORIGINAL)),
     "rates in bytes": lambda: _ruled_on(_published(Choice("confluent-2020", ("kafka-twice-pulsar-at-own-levels",)))),
     "the same run twice": _together,
     "a run of another host": lambda: _together(environment=_apart_from("two")),

@@ -27,24 +27,33 @@ from test_published_verdict import (
     trial,
 )
 
-from tidegauge.campaign.plan.fairness import contender
+from tidegauge.campaign.plan.fairness import contender_of_trial
 from tidegauge.campaign.read.fingerprint import system_of
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import CatchUp, LoadResult, PhaseFigures, Validity
 from tidegauge.model.workload import PHASES, ClientSettings, DeviceReads, LateReaders, Payload, ServerLimits, Workload
-from tidegauge.published.across import together
-from tidegauge.published.differences import differences
-from tidegauge.published.examine import Choice, examine, report
-from tidegauge.published.model import Bound, Operand, Place, Placement, Planned, Report, Servers
-from tidegauge.published.observe import Measured
-from tidegauge.published.verdict import ABOVE, Answer, Limits, Verdict, judge_bound, judge_ratio, size_of, within_window
+from tidegauge.published.across import runs_together
+from tidegauge.published.differences import differences_from_report
+from tidegauge.published.examine import Choice, examine, report_named
+from tidegauge.published.model import Bound, Operand, Place, Placement, Planned, PublishedReport, ServerSetup
+from tidegauge.published.observe import ExaminedRun
+from tidegauge.published.verdict import (
+    ABOVE,
+    ClaimAnswer,
+    ClaimVerdict,
+    Limits,
+    judge_bound,
+    judge_ratio,
+    size_of,
+    within_window,
+)
 from tidegauge.report.published import published_plan
-from tidegauge.systems.registry import get as find_system
+from tidegauge.systems.registry import system_named as find_system
 
 MODULES = modules_of("published")
 
 
-def judging(claim: Any, run: Measured) -> Scene:
+def judging(claim: Any, run: ExaminedRun) -> Scene:
     """The verdict on a claim in a run, with all that it rests on."""
     return lambda _: judged(claim, run)
 
@@ -85,9 +94,9 @@ def heaps(other_mb: str) -> Scene:
             one = measured(trial("kafka", level=level), p99_ms)
             choice = system_of(meant("kafka", heap_mb=heap_mb), one.spec)
             assert choice is not None
-            contenders = {one.spec.trial_id: contender(one.spec, choice, find_system("kafka"))}
+            contenders = {one.spec.trial_id: contender_of_trial(one.spec, choice, find_system("kafka"))}
             runs[letter] = replace(run_of(one), contenders=contenders)
-        return judged(TWO_LEVELS, together(runs))
+        return judged(TWO_LEVELS, runs_together(runs))
 
     return scene
 
@@ -121,7 +130,7 @@ AT_MAXIMUM = PULSAR_BELOW.model_copy(update={"figure": "maximum-publish-mean"})
 def searched(with_confirmations: bool) -> Scene:
     specs, findings = tuple(one for one, _, _ in SEARCHES), tuple(finding for _, finding, _ in SEARCHES)
     results = tuple(result for _, _, result in SEARCHES)
-    return judging(AT_MAXIMUM, Measured(specs, results if with_confirmations else (), findings))
+    return judging(AT_MAXIMUM, ExaminedRun(specs, results if with_confirmations else (), findings))
 
 
 OBSERVED: dict[str, Scene] = {
@@ -139,7 +148,9 @@ OBSERVED: dict[str, Scene] = {
     "different blocks": blocks(1),
     "the same block": blocks(0),
     "two disks": lambda _: (
-        examine(report("confluent-2020"), Choice("confluent-2020", ("raid-0-helps-little",)), run_of(ONE, OTHER)).claims
+        examine(
+            report_named("confluent-2020"), Choice("confluent-2020", ("raid-0-helps-little",)), run_of(ONE, OTHER)
+        ).claims
     ),
     "partitions that the claim leaves open": judging(
         TWICE.model_copy(update={"common": Place(level=1)}), sustained(40_000, 10_000)
@@ -147,14 +158,14 @@ OBSERVED: dict[str, Scene] = {
     "partitions that the claim names": judging(TWICE, sustained(40_000, 10_000)),
     "several settings": judging(PULSAR_BELOW, run_of(ONE, OTHER, measured(trial("pulsar", rule="80%"), 10.0))),
     "no Pulsar": judging(PULSAR_BELOW, run_of(ONE)),
-    "no latency": judging(PULSAR_BELOW, Measured((spec("kafka@1", "peak"), spec("pulsar@1", "peak")), ())),
+    "no latency": judging(PULSAR_BELOW, ExaminedRun((spec("kafka@1", "peak"), spec("pulsar@1", "peak")), ())),
     "latency at other partitions": judging(PULSAR_BELOW, run_of(ONE, measured(trial("pulsar", partitions=5000), 10.0))),
     "an INVALID trial": altered(validity=Validity.INVALID, reasons=("own lag",)),
     "500 messages": altered(response=latency(count=500)),
     "a trial that failed": judging(
-        PULSAR_BELOW, Measured((ONE.spec, OTHER.spec), (ONE,), failures={OTHER.spec.trial_id: "the broker ended"})
+        PULSAR_BELOW, ExaminedRun((ONE.spec, OTHER.spec), (ONE,), failures={OTHER.spec.trial_id: "the broker ended"})
     ),
-    "a trial that was not reached": judging(PULSAR_BELOW, Measured((ONE.spec, OTHER.spec), (ONE,))),
+    "a trial that was not reached": judging(PULSAR_BELOW, ExaminedRun((ONE.spec, OTHER.spec), (ONE,))),
     "a warm-up that was never steady": altered(steady=False),
     "90 % of the rate": altered(msgs_per_s=18_000.0),
     "9 of 10 messages": altered(offered_msgs_per_s=1.0, msgs_per_s=0.9, measured_s=10.0),
@@ -180,13 +191,13 @@ def seen(low: float, high: float, margin: float | None = None, size: Limits | No
 
 
 def limited(*steps: str) -> Scene:
-    return lambda _: within_window(Answer(Verdict.CONFIRMED, "4 times"), steps)
+    return lambda _: within_window(ClaimAnswer(ClaimVerdict.CONFIRMED, "4 times"), steps)
 
 
 def labelled(figure: str) -> Scene:
     """How a figure is called where it is shown."""
     claim = Bound(kind="bound", id="c", text="x", source="s", figure=figure, of=Operand(system="kafka"))
-    return judging(claim, Measured((), ()))
+    return judging(claim, ExaminedRun((), ()))
 
 
 def brief(scale: str) -> Scene:
@@ -228,7 +239,7 @@ ONE_MACHINE = Placement()
 def different(
     *systems: str,
     placement: Placement = ONE_MACHINE,
-    servers: Servers = SERVERS,
+    servers: ServerSetup = SERVERS,
     figures: Sequence[str] = ("publish-p99",),
     load_hosts: int = 0,
     settings: Mapping[str, Any] = {},
@@ -252,12 +263,14 @@ def different(
             trials.append(replace(trials[0], workload=replace(workload, client=client)))
         mine = {**MINE, "load-hosts": load_hosts, "settings": {**MINE["settings"], **settings}}  # type: ignore[dict-item]
         of = {one.system.partition("@")[0]: [servers] for one in trials}
-        return differences(Report.model_validate(mine), ["one"], Planned(trials, of, placement, figures))
+        return differences_from_report(
+            PublishedReport.model_validate(mine), ["one"], Planned(trials, of, placement, figures)
+        )
 
     return scene
 
 
-KEEPER = Servers({"broker": (1 << 30, 0)}, {"num.network.threads": "8"}, has_keeper=True)
+KEEPER = ServerSetup({"broker": (1 << 30, 0)}, {"num.network.threads": "8"}, has_keeper=True)
 NO_PRODUCERS = Workload(
     producers=0, partitions=100, payload=Payload(1024), client=ClientSettings(batch_delay_ms_max=10.0)
 )
@@ -366,7 +379,7 @@ def test_of_few_there_is_no_interval(texts: Texts) -> None:
 
 
 def test_only_what_is_there_shares_a_machine(texts: Texts) -> None:
-    def shared(*systems: str, servers: Servers = SERVERS) -> str:
+    def shared(*systems: str, servers: ServerSetup = SERVERS) -> str:
         said = different(*systems, servers=servers)(None)  # type: ignore[arg-type]
         return next(sentence for sentence in said if "clients share" in sentence)
 

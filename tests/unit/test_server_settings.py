@@ -116,7 +116,7 @@ def test_kafkas_settings_are_those_of_its_own_page(tmp_path: Path, monkeypatch: 
         asked.append(jars)
         return ["num.io.threads"]
 
-    monkeypatch.setattr(kafka, "_list", listed)
+    monkeypatch.setattr(kafka, "_list_setting_names", listed)
     for _ in range(2):
         version = kafka.server_settings.__wrapped__(tmp_path / "jars")
         assert all(map(version.has, ("num.io.threads", "unstable.api.enable", "listener.name.x.ssl.key.password")))
@@ -149,7 +149,7 @@ def test_what_moves_data_or_ports_is_refused_with_the_reason(tmp_path: Path, sys
 
 
 def known(monkeypatch: pytest.MonkeyPatch, settings: ServerSettings | None) -> Any:
-    system = registry.get("kafka")
+    system = registry.system_named("kafka")
     monkeypatch.setattr(type(system), "server_settings", lambda _self, _version: settings)
     return system
 

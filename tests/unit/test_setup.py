@@ -27,9 +27,9 @@ from tidegauge.campaign.plan.memory import Workers, memory_needs
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.distribution.cache import cache_directory
-from tidegauge.distribution.maven import unpack
+from tidegauge.distribution.maven import unpack_archive
 from tidegauge.errors import UserError
-from tidegauge.hosts.memory import machine
+from tidegauge.hosts.memory import this_machine
 from tidegauge.model.host import MemoryAvailable
 from tidegauge.systems import registry
 from tidegauge.worker import site
@@ -144,7 +144,7 @@ class TestPreflight:
 
     def test_memory_for_one_system(self) -> None:
         campaign = parse_campaign(ROOT / "campaigns/quick.yaml", {}, sorted(registry.all_systems()))
-        workers = Workers(plan_campaign(campaign).trials, campaign.worker, machine())
+        workers = Workers(plan_campaign(campaign).trials, campaign.worker, this_machine())
         needed_mb = min(need.total_mb for need in memory_needs(campaign, workers))
         assert preflight.memory_obstacles(MemoryAvailable(needed_mb, "of it")) == []
         assert "End other programs" in preflight.memory_obstacles(MemoryAvailable(needed_mb - 1, "of it"))[0]
@@ -162,7 +162,7 @@ class TestUnpack:
     def test_programs_stay_executable(self, tmp_path: Path) -> None:
         program, text = tarfile.TarInfo("maven/bin/mvn"), tarfile.TarInfo("maven/README")
         program.mode, text.mode = 0o755, 0o644
-        unpack(self.archive(tmp_path / "a.tar.gz", program, text), tmp_path / "out")
+        unpack_archive(self.archive(tmp_path / "a.tar.gz", program, text), tmp_path / "out")
         assert os.access(tmp_path / "out/maven/bin/mvn", os.X_OK)
         assert not (tmp_path / "out/maven/README").stat().st_mode & 0o111
         assert (tmp_path / "out/maven/README").read_text() == "hi"
@@ -173,7 +173,7 @@ class TestUnpack:
         if name == "link":
             member.type, member.linkname = tarfile.SYMTYPE, "/etc"
         with pytest.raises(UserError, match="no file below"):
-            unpack(self.archive(tmp_path / "a.tar.gz", member), tmp_path / "out")
+            unpack_archive(self.archive(tmp_path / "a.tar.gz", member), tmp_path / "out")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tar.gz"]
 
 

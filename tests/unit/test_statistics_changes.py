@@ -13,7 +13,7 @@ from scipy import stats
 
 from tidegauge.statistics.histograms import Histogram, add, decode
 from tidegauge.statistics.intervals import Method
-from tidegauge.statistics.steady import SecondPoint, drifts, jumps, pettitt, pulse, unsteady_because
+from tidegauge.statistics.steady import SecondPoint, drift_of_window, jumps, pettitt, pulse, unsteady_because
 from tidegauge.statistics.within_trial import block_length, mean_within, percentile_within
 
 
@@ -73,11 +73,11 @@ def points(rates: list[float], p99: float = 5.0) -> list[SecondPoint]:
 
 
 def test_a_pulse_that_no_slope_shows_is_reported_of_the_window() -> None:
-    seen = drifts(points(noisy((20, 1000.0), (20, 1500.0), (20, 1000.0))))
+    seen = drift_of_window(points(noisy((20, 1000.0), (20, 1500.0), (20, 1000.0))))
     assert seen.startswith("the rate jumped from about 1,5")
     assert "of 60 s" in seen
-    assert drifts(points(noisy((20, 1000.0), (20, 1030.0), (20, 1000.0)))) == "", "too small to matter"
-    assert drifts(points(noisy((60, 1000.0)))) == ""
+    assert drift_of_window(points(noisy((20, 1000.0), (20, 1030.0), (20, 1000.0)))) == "", "too small to matter"
+    assert drift_of_window(points(noisy((60, 1000.0)))) == ""
 
 
 def test_a_warm_up_is_not_steady_while_its_horizon_holds_a_jump() -> None:

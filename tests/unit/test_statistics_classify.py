@@ -16,7 +16,7 @@ from tidegauge.statistics.classify import (
     FAILED_CHECK,
     OK,
     Evidence,
-    Verdict,
+    TrialVerdict,
     classify,
 )
 from tidegauge.statistics.steady import too_short_to_judge
@@ -52,12 +52,12 @@ GOOD = Evidence(
 )
 
 
-def judged(**changes: Any) -> Verdict:
+def judged(**changes: Any) -> TrialVerdict:
     return classify(replace(GOOD, **changes))
 
 
 def test_a_clean_trial_is_valid_and_says_nothing() -> None:
-    assert judged() == Verdict(OK, Validity.VALID, (), ())
+    assert judged() == TrialVerdict(OK, Validity.VALID, (), ())
 
 
 def test_a_rate_above_70_percent_of_what_the_generator_makes_says_so() -> None:

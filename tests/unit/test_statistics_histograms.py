@@ -26,7 +26,7 @@ from tidegauge.statistics.histograms import (
     encode,
     latency_summary,
     live_ms,
-    merged,
+    merged_encodings,
     summarise,
     without_unknown_tail,
 )
@@ -159,7 +159,7 @@ def test_many_are_merged_as_one_after_the_other_and_the_package_reads_the_result
     parts: list[list[int]], times: int
 ) -> None:
     encodings = [encoded(values, times=times) for values in parts]
-    whole, expected = merged(encodings), merge(encodings)
+    whole, expected = merged_encodings(encodings), merge(encodings)
     assert decode(whole).count == expected.count == times * sum(map(len, parts))
     assert decode(whole).percentiles_ns(50, 99, 100) == expected.percentiles_ns(50, 99, 100)
     if expected.count:
@@ -170,9 +170,9 @@ def test_many_are_merged_as_one_after_the_other_and_the_package_reads_the_result
 
 def test_more_than_is_summed_in_one_go_is_merged_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     encodings = [encoded(list(range(number, 200_000, 97))) for number in range(7)]
-    at_once = merged(encodings)
+    at_once = merged_encodings(encodings)
     monkeypatch.setattr(histograms, "_AT_ONCE_BYTES", 100)
-    assert merged(encodings) == at_once
+    assert merged_encodings(encodings) == at_once
     assert decode(at_once).count == merge(encodings).count
 
 
@@ -193,7 +193,7 @@ def test_what_a_worker_left_uncompressed_is_read_and_merged_and_becomes_smaller(
     left = stored(usual)
     assert len(left) > 1.2 * len(usual)
     assert (decode(left).counts == decode(usual).counts).all()
-    assert (decode(merged([left, usual])).counts == 2 * decode(usual).counts).all()
+    assert (decode(merged_encodings([left, usual])).counts == 2 * decode(usual).counts).all()
     assert len(compressed(left)) < 1.1 * len(usual)
     assert (decode(compressed(left)).counts == decode(usual).counts).all()
     assert compressed(usual) == usual
@@ -203,9 +203,9 @@ def test_what_a_worker_left_uncompressed_is_read_and_merged_and_becomes_smaller(
 
 def test_what_cannot_be_merged_is_refused() -> None:
     with pytest.raises(ValueError, match="from 1024 ns on"):
-        merged([encoded([5000]), encoded([5000], lowest=1024)])
+        merged_encodings([encoded([5000]), encoded([5000], lowest=1024)])
     with pytest.raises(ValueError, match="not an encoded histogram"):
-        merged([encoded([5000]), b"rubbish!"])
+        merged_encodings([encoded([5000]), b"rubbish!"])
 
 
 def test_a_tail_that_messages_without_an_outcome_would_decide_is_not_known() -> None:

@@ -12,14 +12,14 @@ from tidegauge.statistics.intervals import (
     BLOCKS_MAX,
     BOOTSTRAP_BLOCKS_MIN,
     POWER,
+    ComparisonVerdict,
     Interval,
     Method,
-    Verdict,
     blocks_needed,
     compare_paired,
     compare_unpaired,
     figure_interval,
-    judge,
+    judge_interval,
     paired_ratio,
     power,
     unpaired_ratio,
@@ -140,34 +140,34 @@ def interval(low: float, high: float, blocks: int = 5) -> Interval:
 @pytest.mark.parametrize(
     ("low", "high", "higher_is_better", "verdict"),
     [
-        (1.10, 1.30, True, Verdict.BETTER),
-        (1.10, 1.30, False, Verdict.WORSE),
-        (0.36, 0.47, False, Verdict.BETTER),
-        (0.36, 0.47, True, Verdict.WORSE),
-        (0.98, 1.02, True, Verdict.NO_DIFFERENCE),
-        (1.01, 1.02, True, Verdict.NO_DIFFERENCE),
-        (1.01, 1.04, True, Verdict.BETTER),
-        (0.98, 1.04, True, Verdict.INCONCLUSIVE),
-        (0.50, 2.00, False, Verdict.INCONCLUSIVE),
+        (1.10, 1.30, True, ComparisonVerdict.BETTER),
+        (1.10, 1.30, False, ComparisonVerdict.WORSE),
+        (0.36, 0.47, False, ComparisonVerdict.BETTER),
+        (0.36, 0.47, True, ComparisonVerdict.WORSE),
+        (0.98, 1.02, True, ComparisonVerdict.NO_DIFFERENCE),
+        (1.01, 1.02, True, ComparisonVerdict.NO_DIFFERENCE),
+        (1.01, 1.04, True, ComparisonVerdict.BETTER),
+        (0.98, 1.04, True, ComparisonVerdict.INCONCLUSIVE),
+        (0.50, 2.00, False, ComparisonVerdict.INCONCLUSIVE),
     ],
 )
-def test_verdicts(low: float, high: float, higher_is_better: bool, verdict: Verdict) -> None:
-    assert judge(interval(low, high), higher_is_better, 0.03) is verdict
+def test_verdicts(low: float, high: float, higher_is_better: bool, verdict: ComparisonVerdict) -> None:
+    assert judge_interval(interval(low, high), higher_is_better, 0.03) is verdict
 
 
 def test_a_wider_threshold_of_noise_finds_fewer_differences() -> None:
-    assert judge(interval(1.01, 1.04), True, 0.05) is Verdict.NO_DIFFERENCE
+    assert judge_interval(interval(1.01, 1.04), True, 0.05) is ComparisonVerdict.NO_DIFFERENCE
 
 
 def test_two_blocks_conclude_nothing_however_alike() -> None:
-    assert judge(interval(2.0, 2.01, blocks=2), True) is Verdict.INCONCLUSIVE
-    assert judge(None, True) is Verdict.INCONCLUSIVE
+    assert judge_interval(interval(2.0, 2.01, blocks=2), True) is ComparisonVerdict.INCONCLUSIVE
+    assert judge_interval(None, True) is ComparisonVerdict.INCONCLUSIVE
 
 
 def test_a_comparison_says_what_the_issue_wants_said() -> None:
     found = compare_paired(PULSAR, KAFKA, higher_is_better=False)
     assert found is not None
-    assert (found.verdict, found.blocks, found.paired) == (Verdict.BETTER, 5, True)
+    assert (found.verdict, found.blocks, found.paired) == (ComparisonVerdict.BETTER, 5, True)
     assert found.ratio == pytest.approx(0.399, abs=0.001)
     assert found.blocks_needed is None
 
@@ -175,7 +175,7 @@ def test_a_comparison_says_what_the_issue_wants_said() -> None:
 def test_an_inconclusive_one_says_how_many_blocks_it_takes() -> None:
     found = compare_paired({0: 1.0, 1: 1.3, 2: 1.2}, {0: 1.0, 1: 1.0, 2: 1.3}, higher_is_better=True)
     assert found is not None
-    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.verdict is ComparisonVerdict.INCONCLUSIVE
     assert found.interval is not None
     assert found.blocks_needed is not None
     assert found.difference == pytest.approx(found.ratio - 1)
@@ -189,7 +189,7 @@ def test_single_trials_have_a_ratio_and_nothing_else() -> None:
         assert found is not None
         assert found.ratio == pytest.approx(1.5)
         assert (found.interval, found.blocks, found.blocks_needed) == (None, 1, None)
-        assert found.verdict is Verdict.INCONCLUSIVE
+        assert found.verdict is ComparisonVerdict.INCONCLUSIVE
 
 
 def test_no_common_block_or_no_positive_figure_is_no_comparison() -> None:
@@ -218,12 +218,12 @@ def test_smaller_differences_and_larger_spreads_need_more_blocks() -> None:
 def test_the_noise_threshold_is_the_same_both_ways() -> None:
     """1.03 times as much one way is 1/1.03 the other; 3 % less would be more than that."""
 
-    def said(low: float, high: float) -> Verdict:
-        return judge(Interval(1.0, low, high, 5, Method.T, 0.01), True)
+    def said(low: float, high: float) -> ComparisonVerdict:
+        return judge_interval(Interval(1.0, low, high, 5, Method.T, 0.01), True)
 
-    assert said(1 / 1.03, 1.03) is Verdict.NO_DIFFERENCE
-    assert said(0.9702, 1.01) is Verdict.INCONCLUSIVE
-    assert said(0.99, 1 / 0.9702) is Verdict.INCONCLUSIVE
+    assert said(1 / 1.03, 1.03) is ComparisonVerdict.NO_DIFFERENCE
+    assert said(0.9702, 1.01) is ComparisonVerdict.INCONCLUSIVE
+    assert said(0.99, 1 / 0.9702) is ComparisonVerdict.INCONCLUSIVE
 
 
 def test_of_unpaired_blocks_fewer_are_needed_than_of_paired_ones() -> None:

@@ -15,7 +15,7 @@ from run_samples import encoded, result, second, spec, totals
 from tidegauge import store
 from tidegauge.distribution.java import find_java
 from tidegauge.store.hlog import IntervalLog
-from tidegauge.store.seconds import times
+from tidegauge.store.seconds import percentile_columns
 from tidegauge.worker.archive import worker_class_path
 
 
@@ -76,10 +76,10 @@ def test_the_form_is_that_of_the_reference_writer(trial: Path) -> None:
 
 
 def test_the_quantiles_of_a_second_are_those_of_its_samples() -> None:
-    found = times("delay", encoded(*(number * 1_000_000 for number in range(1, 1001))))
+    found = percentile_columns("delay", encoded(*(number * 1_000_000 for number in range(1, 1001))))
     assert found == pytest.approx({"delay_p50_ms": 500, "delay_p99_ms": 990, "delay_max_ms": 1000}, rel=1e-3)
     nothing = {"delay_p50_ms": None, "delay_p99_ms": None, "delay_max_ms": None}
-    assert times("delay", b"") == times("delay", encoded()) == nothing
+    assert percentile_columns("delay", b"") == percentile_columns("delay", encoded()) == nothing
 
 
 def test_nothing_recorded_leaves_no_line(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_nothing_recorded_leaves_no_line(tmp_path: Path) -> None:
 def test_a_maximum_that_is_known_is_not_decoded_again(tmp_path: Path) -> None:
     log = IntervalLog(tmp_path / "x.hlog")
     log.append(encoded(37_000_000), 0, 1)
-    log.append(encoded(37_000_000), 0, 1, max_ms=times("delay", encoded(37_000_000))["delay_max_ms"])
+    log.append(encoded(37_000_000), 0, 1, max_ms=percentile_columns("delay", encoded(37_000_000))["delay_max_ms"])
     log.append(encoded(37_000_000), 0, 1, max_ms=5.0)
     log.close()
     first, second_line, third = (tmp_path / "x.hlog").read_text().splitlines()[4:]

@@ -16,7 +16,7 @@ from tidegauge import store
 from tidegauge.model.workload import Workload
 from tidegauge.statistics.histograms import EMPTY, decode
 from tidegauge.store import omb
-from tidegauge.store.hlog import Interval
+from tidegauge.store.hlog import LogInterval
 from tidegauge.store.omb import omb_result, periods_of, quantiles
 
 MS, US, SECOND = 1_000_000, 1_000, 1_000_000_000
@@ -106,7 +106,7 @@ def test_a_window_without_a_whole_second_has_one_period(tmp_path: Path) -> None:
 def test_a_long_trial_takes_no_longer_than_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """By CPU time, which no other load changes: seconds times seconds of a trial of a day would take hours."""
     seconds = range(10_000)
-    intervals = [Interval(float(at), "", decode(encoded(2 * MS)) if at == seconds[-1] else EMPTY) for at in seconds]
+    intervals = [LogInterval(float(at), "", decode(encoded(2 * MS)) if at == seconds[-1] else EMPTY) for at in seconds]
     monkeypatch.setattr(omb, "each_interval", lambda _: intervals)
     rows = [{"from_mono_ns": BEGIN + at * SECOND, "service_max_ms": 2.0} for at in seconds]
     before_s = time.process_time()

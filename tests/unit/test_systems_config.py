@@ -17,14 +17,14 @@ from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest
 from tidegauge.systems.jvm import java_major, java_process, jvm_flags, properties_text
 from tidegauge.systems.kafka import recipe as kafka_recipe
-from tidegauge.systems.kafka.deployment import Node, cluster_id, server_properties
+from tidegauge.systems.kafka.deployment import KafkaNode, cluster_id, server_properties
 from tidegauge.systems.kafka.deployment import nodes_of as kafka_nodes
 from tidegauge.systems.pulsar import JAR_PATTERN as PULSAR_JAR
 from tidegauge.systems.pulsar import recipe as pulsar_recipe
 from tidegauge.systems.pulsar.bookie import parse_config, parse_metrics
 from tidegauge.systems.pulsar.cluster import plan_of as pulsar_plan
 from tidegauge.systems.pulsar.config import Ports, standalone_conf
-from tidegauge.systems.pulsar.deployment import _port as pulsar_port
+from tidegauge.systems.pulsar.deployment import _port_among_settings as pulsar_port
 from tidegauge.systems.pulsar.deployment import deploy_standalone
 from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS
 
@@ -32,7 +32,7 @@ STANDALONE = DeployRequest(
     Distribution("pulsar", "4.2.4", Path("/d"), None, "25", "", ""), 1, LevelChoice(3), Path("/t"), Path("/l"), 512, 512
 )
 PORTS = Ports(client=6650, admin=8080, bookie=3181, bookie_http=8000)
-NODES = [Node(n, 9091 + n, 9191 + n, 9291 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
+NODES = [KafkaNode(n, 9091 + n, 9191 + n, 9291 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
 
 
 class TestRegistry:
@@ -41,7 +41,7 @@ class TestRegistry:
 
     def test_unknown_names_the_nearest(self) -> None:
         with pytest.raises(UserError) as caught:
-            registry.get("kafak")
+            registry.system_named("kafak")
         assert "did you mean 'kafka'" in caught.value.message
         assert "pulsar" in caught.value.hint
 
@@ -194,7 +194,7 @@ class TestRecipes:
 
 
 def test_null_passes_its_settings_on(tmp_path: Path) -> None:
-    system = registry.get("null")
+    system = registry.system_named("null")
     distribution = system.provision("1", lambda _: None)
     request = DeployRequest(distribution, 1, LevelChoice(4), tmp_path, tmp_path, 1, 1, {"delay.ms": "2"})
     deployment = system.deploy(request, None)  # type: ignore[arg-type]

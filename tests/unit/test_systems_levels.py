@@ -54,7 +54,7 @@ def test_replication_needs_three_nodes(nodes: int, expected: list[int]) -> None:
 def test_one_node_refuses_level_1_and_says_what_is_possible(name: str) -> None:
     from tidegauge.systems.api import refuse_impossible
 
-    system = registry.get(name)
+    system = registry.system_named(name)
     with pytest.raises(UserError) as caught:
         refuse_impossible(system, LevelChoice(1), system.default_version, 1)
     assert "one node has no majority" in caught.value.message
@@ -67,8 +67,8 @@ def test_a_form_that_does_not_exist_is_refused() -> None:
     from tidegauge.systems.api import refuse_impossible
 
     with pytest.raises(UserError, match="form 'journal'"):
-        refuse_impossible(registry.get("kafka"), LevelChoice(4, "journal"), "4.3.1", 1)
-    refuse_impossible(registry.get("pulsar"), LevelChoice(4), "4.2.4", 1)
+        refuse_impossible(registry.system_named("kafka"), LevelChoice(4, "journal"), "4.3.1", 1)
+    refuse_impossible(registry.system_named("pulsar"), LevelChoice(4), "4.2.4", 1)
 
 
 class TestKafka:
@@ -336,13 +336,13 @@ class TestKafkaTopics:
 
 
 def test_null_is_level_4_only() -> None:
-    system = registry.get("null")
+    system = registry.system_named("null")
     assert system.possible_levels("1", 1) == [LevelChoice(4)]
     assert system.derive_level([], LevelChoice(4), 1).level == 4
 
 
 def test_the_null_system_is_started_at_level_4_only() -> None:
-    null = registry.get("null")
+    null = registry.system_named("null")
     for level, refused in ((3, True), (4, False)):
         request: Any = SimpleNamespace(
             choice=LevelChoice(level), distribution=SimpleNamespace(version="1"), nodes=1, settings={"delay": "1"}

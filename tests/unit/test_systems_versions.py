@@ -11,11 +11,11 @@ from tidegauge.errors import UserError
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution
 from tidegauge.systems.api import DeployRequest
-from tidegauge.systems.kafka.deployment import Node, broker_properties, needs_zookeeper, server_properties
+from tidegauge.systems.kafka.deployment import KafkaNode, broker_properties, needs_zookeeper, server_properties
 from tidegauge.systems.pulsar.config import standalone_is_mute
 from tidegauge.systems.pulsar.deployment import deploy_standalone
 
-NODES = [Node(n, 9091 + n, 9191 + n, 9291 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
+NODES = [KafkaNode(n, 9091 + n, 9191 + n, 9291 + n, (Path(f"/data/{n}"),)) for n in (1, 2, 3)]
 UNUSED: Any = None
 
 

@@ -40,7 +40,7 @@ from tidegauge.store.telemetry import (
     read_telemetry,
 )
 from tidegauge.systems import registry
-from tidegauge.systems.metrics import Combine, Kind, Metric, fetch, figures, read_text
+from tidegauge.systems.metrics import Combine, Metric, MetricKind, fetch_text, figures_of_span, read_text
 
 HOST_USE = HostUse(2, 1.0, 0.2, 0.1, 0.0, 8 << 30, 4 << 30, 0, 1000, 10, 20, 100, 1, 500, 0.5, 0.0, 0.0, 0.3, 0.1)
 PROCESS = ProcessUse(
@@ -327,9 +327,9 @@ def test_a_sample_travels_as_json() -> None:
 
 
 class TestMetrics:
-    SYNC = Metric("sync_ms", "m", "j_sum", Kind.MEAN, count_series="j_count", labels={"success": "true"})
+    SYNC = Metric("sync_ms", "m", "j_sum", MetricKind.MEAN, count_series="j_count", labels={"success": "true"})
     QUEUE = Metric("queue", "m", "queue_size", combine=Combine.MAX)
-    RATE = Metric("syncs_per_s", "m", "j_count", Kind.RATE, labels={"success": "true"})
+    RATE = Metric("syncs_per_s", "m", "j_count", MetricKind.RATE, labels={"success": "true"})
     ALL = (SYNC, QUEUE, RATE)
 
     @staticmethod
@@ -345,11 +345,11 @@ class TestMetrics:
     def test_means_rates_and_gauges(self) -> None:
         before = read_text(self.text(100, 10), self.ALL)
         now = read_text(self.text(180, 30), self.ALL)
-        assert figures(before, now, 5.0, self.ALL) == {"sync_ms": 4.0, "queue": 5.0, "syncs_per_s": 4.0}
+        assert figures_of_span(before, now, 5.0, self.ALL) == {"sync_ms": 4.0, "queue": 5.0, "syncs_per_s": 4.0}
 
     def test_a_counter_that_began_anew_says_nothing(self) -> None:
         before, now = read_text(self.text(180, 30), self.ALL), read_text(self.text(8, 2), self.ALL)
-        assert figures(before, now, 5.0, self.ALL) == {"queue": 5.0}
+        assert figures_of_span(before, now, 5.0, self.ALL) == {"queue": 5.0}
 
     def test_what_is_not_reported_is_left_out(self) -> None:
         assert read_text("nothing 1\n", self.ALL) == {}
@@ -366,12 +366,12 @@ class TestMetrics:
             answering = threading.Thread(target=answer)
             answering.start()
             with pytest.raises(OSError, match="broke off"):
-                fetch(f"http://127.0.0.1:{server.getsockname()[1]}/metrics")
+                fetch_text(f"http://127.0.0.1:{server.getsockname()[1]}/metrics")
             answering.join()
 
     def test_nothing_happened_has_no_mean(self) -> None:
         reading = read_text(self.text(180, 30), self.ALL)
-        assert figures(reading, reading, 5.0, self.ALL) == {"queue": 5.0, "syncs_per_s": 0.0}
+        assert figures_of_span(reading, reading, 5.0, self.ALL) == {"queue": 5.0, "syncs_per_s": 0.0}
 
 
 SYNCS = {
@@ -400,9 +400,9 @@ SYNCS = {
 def test_times_that_servers_tell_of_their_syncs_are_those_and_in_ms(system: str) -> None:
     """What is limited by syncs is judged by these: of another series, or in seconds, they would name the wrong one."""
     text, expected = SYNCS[system]
-    metrics = registry.get(system).metrics
+    metrics = registry.system_named(system).metrics
     before, now = _at_both_ends(text, metrics)
-    found = figures(before, now, 10.0, metrics)
+    found = figures_of_span(before, now, 10.0, metrics)
     assert {name: found[name] for name in expected} == pytest.approx(expected)
     assert {metric.name for metric in metrics if metric.is_sync_ms} <= set(expected)
 

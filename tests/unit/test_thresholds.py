@@ -11,7 +11,7 @@ from run_samples import latency, result, spec
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
-from tidegauge.thresholds import Asked, Known, Outcome, Ruling, Threshold, parse_threshold, rule
+from tidegauge.thresholds import Asked, Known, Ruling, Threshold, ThresholdOutcome, parse_threshold, rule_on_thresholds
 
 KNOWN = Known(["peak", "latency"], ["kafka", "pulsar@4.2.4"], {"partitions": ["1", "100"], "rate": ["half load", "2k"]})
 
@@ -87,22 +87,24 @@ def ruled(text: str, results: Sequence[LoadResult], findings: Sequence[Finding] 
     made = Asked("latency", "latency", {}, False, results=results)
     sought = Asked("max-throughput", "max-throughput", {}, False, findings=findings)
     groups = [replace(made, **asked), sought] if results else [sought]  # type: ignore[arg-type]
-    return list(rule([parse_threshold(text)], groups))
+    return list(rule_on_thresholds([parse_threshold(text)], groups))
 
 
-def outcome(text: str, results: Sequence[LoadResult], **asked: object) -> Outcome:
+def outcome(text: str, results: Sequence[LoadResult], **asked: object) -> ThresholdOutcome:
     (found,) = ruled(text, results, (), **asked)
     return found.outcome
 
 
-@pytest.mark.parametrize(("limit", "expected"), [(9.0, Outcome.MET), (7.0, Outcome.MISSED), (7.8, Outcome.MISSED)])
-def test_a_single_trial_decides_by_itself(limit: float, expected: Outcome) -> None:
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(9.0, ThresholdOutcome.MET), (7.0, ThresholdOutcome.MISSED), (7.8, ThresholdOutcome.MISSED)]
+)
+def test_a_single_trial_decides_by_itself(limit: float, expected: ThresholdOutcome) -> None:
     assert outcome(f"response_ms_p99 < {limit}", latencies(1.0)) is expected
 
 
 def test_doubtful_figures_decide_and_say_so() -> None:
     (found,) = ruled("response_ms_p99 < 9", latencies(1.0, validity=Validity.DOUBTFUL))
-    assert (found.outcome, found.why) == (Outcome.MET, "response p99 7.8 ms, 1 block (DOUBTFUL)")
+    assert (found.outcome, found.why) == (ThresholdOutcome.MET, "response p99 7.8 ms, 1 block (DOUBTFUL)")
     both = [*latencies(1.0), *latencies(2.0, system="pulsar@4.2.4", validity=Validity.DOUBTFUL)]
     kafka, pulsar = ruled("response_ms_p99 < 90", both)
     assert ("DOUBTFUL" in kafka.why, "DOUBTFUL" in pulsar.why) == (False, True)
@@ -110,44 +112,44 @@ def test_doubtful_figures_decide_and_say_so() -> None:
 
 
 def test_two_trials_decide_where_they_agree() -> None:
-    assert outcome("response_ms_p99 < 9", latencies(1.0, 1.1)) is Outcome.MET
-    assert outcome("response_ms_p99 < 7", latencies(1.0, 1.1)) is Outcome.MISSED
+    assert outcome("response_ms_p99 < 9", latencies(1.0, 1.1)) is ThresholdOutcome.MET
+    assert outcome("response_ms_p99 < 7", latencies(1.0, 1.1)) is ThresholdOutcome.MISSED
     (found,) = ruled("response_ms_p99 < 8", latencies(1.0, 1.1))
-    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.outcome is ThresholdOutcome.INCONCLUSIVE
     assert "2 blocks, which differ on it" in found.why
 
 
 def test_from_three_blocks_on_the_whole_interval_must_hold() -> None:
     results = latencies(1.0, 1.05, 0.95, 1.02, 0.98)
     (found,) = ruled("response_ms_p99 < 8.3", results)
-    assert found.outcome is Outcome.MET
+    assert found.outcome is ThresholdOutcome.MET
     assert found.interval is not None
     assert found.interval.low < 7.8 < found.interval.high
     assert "response p99 7.8 ms [7.44, 8.17]" in found.why
     assert "5 blocks" in found.why
-    assert outcome("response_ms_p99 < 7.3", results) is Outcome.MISSED
+    assert outcome("response_ms_p99 < 7.3", results) is ThresholdOutcome.MISSED
     (between,) = ruled("response_ms_p99 < 7.9", results)
-    assert between.outcome is Outcome.INCONCLUSIVE
+    assert between.outcome is ThresholdOutcome.INCONCLUSIVE
     assert "the limit lies between" in between.why
 
 
 def test_counts_are_asked_of_every_trial_the_invalid_ones_too() -> None:
     good = latencies(1.0, 1.0, 1.0)
-    assert outcome("lost == 0", good) is Outcome.MET
+    assert outcome("lost == 0", good) is ThresholdOutcome.MET
     (sub,) = good[1].subscriptions
     bad = replace(good[1], subscriptions=(replace(sub, lost=3),), validity=Validity.INVALID)
     (found,) = ruled("lost == 0", [good[0], bad, good[2]])
-    assert found.outcome is Outcome.MISSED
+    assert found.outcome is ThresholdOutcome.MISSED
     assert found.why == "3 lost messages in the worst of 3 trials"
-    assert outcome("lost < 5", [good[0], bad, good[2]]) is Outcome.MET
+    assert outcome("lost < 5", [good[0], bad, good[2]]) is ThresholdOutcome.MET
 
 
 def test_what_arrived_twice_is_not_lost() -> None:
     (good,) = latencies(1.0)
     (sub,) = good.subscriptions
     twice = replace(good, subscriptions=(replace(sub, duplicated=5),))
-    assert outcome("lost == 0", [twice]) is Outcome.MET
-    assert outcome("duplicated == 0", [twice]) is Outcome.MISSED
+    assert outcome("lost == 0", [twice]) is ThresholdOutcome.MET
+    assert outcome("duplicated == 0", [twice]) is ThresholdOutcome.MISSED
 
 
 def test_how_long_late_readers_were_made_to_wait_is_no_latency_of_the_system() -> None:
@@ -155,8 +157,11 @@ def test_how_long_late_readers_were_made_to_wait_is_no_latency_of_the_system() -
     (sub,) = good.subscriptions
     subscriptions = (sub, replace(sub, name="sub-1", end_to_end=latency(1000.0)))
     late = replace(good.spec, late=LateReaders(1, 1000, "1000 messages", 0.99, 60.0))
-    assert outcome("end_to_end_ms_p99 < 100", [replace(good, subscriptions=subscriptions)]) is Outcome.MISSED
-    assert outcome("end_to_end_ms_p99 < 100", [replace(good, subscriptions=subscriptions, spec=late)]) is Outcome.MET
+    assert outcome("end_to_end_ms_p99 < 100", [replace(good, subscriptions=subscriptions)]) is ThresholdOutcome.MISSED
+    assert (
+        outcome("end_to_end_ms_p99 < 100", [replace(good, subscriptions=subscriptions, spec=late)])
+        is ThresholdOutcome.MET
+    )
 
 
 def test_loss_that_could_not_be_judged_is_not_taken_for_none() -> None:
@@ -164,16 +169,16 @@ def test_loss_that_could_not_be_judged_is_not_taken_for_none() -> None:
     (sub,) = good.subscriptions
     behind = replace(good, subscriptions=(replace(sub, backlog=40),))
     (found,) = ruled("lost == 0", [behind])
-    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.outcome is ThresholdOutcome.INCONCLUSIVE
     assert ": not known for the only trial" in found.why
-    assert outcome("backlog < 50", [behind]) is Outcome.MET
+    assert outcome("backlog < 50", [behind]) is ThresholdOutcome.MET
 
 
 def test_each_system_is_asked_unless_one_is_named() -> None:
     results = [*latencies(1.0), *latencies(2.0, system="pulsar@4.2.4")]
     assert [(ruling.subject, ruling.outcome) for ruling in ruled("response_ms_p99 < 9", results)] == [
-        ("kafka@4.3.1", Outcome.MET),
-        ("pulsar@4.2.4", Outcome.MISSED),
+        ("kafka@4.3.1", ThresholdOutcome.MET),
+        ("pulsar@4.2.4", ThresholdOutcome.MISSED),
     ]
     assert [ruling.subject for ruling in ruled("response_ms_p99 < 9 of kafka", results)] == ["kafka@4.3.1"]
     assert [ruling.subject for ruling in ruled("response_ms_p99 < 9 of pulsar@4.2.4", results)] == ["pulsar@4.2.4"]
@@ -185,35 +190,35 @@ def test_ratios_are_paired_by_block() -> None:
     noise = (1.0, 3.0, 0.4, 2.0)
     results = [*latencies(*noise), *latencies(*[0.5 * value for value in noise], system="pulsar@4.2.4")]
     (found,) = ruled("ratio(pulsar, kafka).response_ms_p99 < 0.6", results)
-    assert found.outcome is Outcome.MET
+    assert found.outcome is ThresholdOutcome.MET
     assert found.subject == "pulsar@4.2.4 over kafka@4.3.1"
     assert found.value == pytest.approx(0.5)
-    assert outcome("ratio(kafka, pulsar).response_ms_p99 < 0.6", results) is Outcome.MISSED
+    assert outcome("ratio(kafka, pulsar).response_ms_p99 < 0.6", results) is ThresholdOutcome.MISSED
 
 
 def test_what_has_no_figure_is_inconclusive() -> None:
     few = latencies(1.0, response=latency(1.0, 500))
     (found,) = ruled("response_ms_p99 < 10", few)
-    assert (found.outcome, found.value) == (Outcome.INCONCLUSIVE, None)
+    assert (found.outcome, found.value) == (ThresholdOutcome.INCONCLUSIVE, None)
     assert "no usable trial has one" in found.why
-    assert outcome("response_ms_p99 < 10", latencies(1.0, validity=Validity.INVALID)) is Outcome.INCONCLUSIVE
+    assert outcome("response_ms_p99 < 10", latencies(1.0, validity=Validity.INVALID)) is ThresholdOutcome.INCONCLUSIVE
     (nothing,) = ruled("response_ms_p99 < 10", [])
-    assert (nothing.outcome, nothing.subject) == (Outcome.INCONCLUSIVE, "")
+    assert (nothing.outcome, nothing.subject) == (ThresholdOutcome.INCONCLUSIVE, "")
     (one_sided,) = ruled("ratio(kafka, pulsar).msgs_per_s > 1", latencies(1.0))
-    assert one_sided.outcome is Outcome.INCONCLUSIVE
+    assert one_sided.outcome is ThresholdOutcome.INCONCLUSIVE
 
 
 def test_times_of_a_closed_loop_are_asked_only_by_name() -> None:
     results = latencies(1.0)
     (found,) = ruled("response_ms_p99 < 1", results, (), closed_loop=True)
     assert found.subject == "", "response times of a closed loop hide waiting"
-    assert outcome("response_ms_p99 < 1 in latency", results, closed_loop=True) is Outcome.MISSED
-    assert outcome("msgs_per_s > 1", results, closed_loop=True) is Outcome.MET
+    assert outcome("response_ms_p99 < 1 in latency", results, closed_loop=True) is ThresholdOutcome.MISSED
+    assert outcome("msgs_per_s > 1", results, closed_loop=True) is ThresholdOutcome.MET
 
 
 def test_points_of_a_sweep() -> None:
     results = latencies(1.0)
-    assert outcome("msgs_per_s > 1 at partitions=100", results, point={"partitions": "100"}) is Outcome.MET
+    assert outcome("msgs_per_s > 1 at partitions=100", results, point={"partitions": "100"}) is ThresholdOutcome.MET
     (found,) = ruled("msgs_per_s > 1 at partitions=1", results, (), point={"partitions": "100"})
     assert found.subject == ""
 
@@ -227,25 +232,25 @@ def rates(*values: float, decided: bool = True) -> list[Finding]:
 
 def test_figures_that_experiments_find() -> None:
     (found,) = ruled("sustainable_msgs_per_s > 40000", [], rates(50_000.0, 51_000.0, 49_000.0))
-    assert (found.outcome, found.experiment) == (Outcome.MET, "max-throughput")
+    assert (found.outcome, found.experiment) == (ThresholdOutcome.MET, "max-throughput")
     (undecided,) = ruled("sustainable_msgs_per_s > 40000", [], rates(50_000.0, decided=False))
-    assert undecided.outcome is Outcome.INCONCLUSIVE
+    assert undecided.outcome is ThresholdOutcome.INCONCLUSIVE
 
 
 def test_repeats_that_agree_to_the_last_digit_are_known_no_finer_than_a_search_goes() -> None:
     alike = rates(50_000.0, 50_000.0, 50_000.0)
     (found,) = ruled("sustainable_msgs_per_s > 49000", [], alike)
-    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.outcome is ThresholdOutcome.INCONCLUSIVE
     assert "[47,619, 52,500], 3 blocks, and the limit lies between" in found.why
-    assert ruled("sustainable_msgs_per_s > 47000", [], alike)[0].outcome is Outcome.MET
-    assert ruled("sustainable_msgs_per_s > 53000", [], alike)[0].outcome is Outcome.MISSED
+    assert ruled("sustainable_msgs_per_s > 47000", [], alike)[0].outcome is ThresholdOutcome.MET
+    assert ruled("sustainable_msgs_per_s > 53000", [], alike)[0].outcome is ThresholdOutcome.MISSED
     others = [replace(rate, system="pulsar") for rate in rates(51_000.0, 51_000.0, 51_000.0)]
     (ratio,) = ruled("ratio(pulsar, kafka).sustainable_msgs_per_s > 1", [], [*alike, *others])
-    assert ratio.outcome is Outcome.INCONCLUSIVE
+    assert ratio.outcome is ThresholdOutcome.INCONCLUSIVE
     assert ratio.interval is not None
     assert (ratio.interval.low, ratio.interval.high) == (pytest.approx(1.02 / 1.05), pytest.approx(1.02 * 1.05))
     (one,) = ruled("sustainable_msgs_per_s > 49000", [], rates(50_000.0))
-    assert (one.outcome, one.why[-5:]) == (Outcome.INCONCLUSIVE, " near")
+    assert (one.outcome, one.why[-5:]) == (ThresholdOutcome.INCONCLUSIVE, " near")
 
 
 def test_two_searches_that_differ_are_not_called_too_near() -> None:
@@ -259,8 +264,11 @@ def test_a_wide_bracket_shows_less() -> None:
     bracket = {"goals": [{"lower_msgs_per_s": 50_000.0, "upper_msgs_per_s": 60_000.0}]}
     wide = [replace(rate, details=bracket) for rate in rates(50_000.0, 50_000.0, 50_000.0)]
     (found,) = ruled("sustainable_msgs_per_s < 58000", [], wide)
-    assert found.outcome is Outcome.INCONCLUSIVE
-    assert ruled("sustainable_msgs_per_s < 58000", [], rates(50_000.0, 50_000.0, 50_000.0))[0].outcome is Outcome.MET
+    assert found.outcome is ThresholdOutcome.INCONCLUSIVE
+    assert (
+        ruled("sustainable_msgs_per_s < 58000", [], rates(50_000.0, 50_000.0, 50_000.0))[0].outcome
+        is ThresholdOutcome.MET
+    )
 
 
 def test_a_block_that_never_came_so_far_is_not_met_by_the_others() -> None:
@@ -269,7 +277,7 @@ def test_a_block_that_never_came_so_far_is_not_met_by_the_others() -> None:
         for n, chase_s in enumerate((40.0, 45.0, None))
     ]
     (found,) = ruled("chase_s < 60", [], chases)
-    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.outcome is ThresholdOutcome.INCONCLUSIVE
     assert found.why.endswith("; 1 block has no chase time")
     (missed,) = ruled("chase_s < 30", [], chases)
-    assert missed.outcome is Outcome.MISSED
+    assert missed.outcome is ThresholdOutcome.MISSED

@@ -9,7 +9,7 @@ import pytest
 from report_samples import ceilings
 from run_samples import reading, result, spec
 
-from tidegauge.campaign.read.fingerprint import meaning
+from tidegauge.campaign.read.fingerprint import meaning_of_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
 from tidegauge.hosts.ceilings import DiskCeiling
@@ -18,14 +18,14 @@ from tidegauge.model.use import Seen, of_host
 from tidegauge.usage import (
     Basis,
     Ceiling,
+    CeilingShare,
     Price,
-    Share,
+    ceiling_shares,
     connections_of,
+    copies_by_device,
     copies_of,
     cost,
-    on_each,
     parse_price,
-    shares,
 )
 
 
@@ -33,49 +33,49 @@ def moved(mb_per_s: float = 50.0, msgs_per_s: float = 50_000.0, **of_spec: objec
     return replace(result(replace(spec(), **of_spec)), mb_per_s=mb_per_s, msgs_per_s=msgs_per_s)  # type: ignore[arg-type]
 
 
-def by_kind(found: tuple[Share, ...]) -> dict[tuple[Ceiling, str], Share]:
+def by_kind(found: tuple[CeilingShare, ...]) -> dict[tuple[Ceiling, str], CeilingShare]:
     return {(share.of, share.where): share for share in found}
 
 
 class TestShares:
     def test_one_node_writes_each_value_once(self) -> None:
-        share = by_kind(shares(moved(50.0), ceilings()))[Ceiling.WRITES, "ext4 on vda"]
+        share = by_kind(ceiling_shares(moved(50.0), ceilings()))[Ceiling.WRITES, "ext4 on vda"]
         assert (share.used, share.ceiling, share.share, share.unit) == (50e6, 500e6, 0.1, "bytes/s")
         assert share.basis is Basis.COMPUTED
 
     def test_three_nodes_on_one_disk_write_it_three_times(self) -> None:
-        share = by_kind(shares(moved(50.0, nodes=3), ceilings()))[Ceiling.WRITES, "ext4 on vda"]
+        share = by_kind(ceiling_shares(moved(50.0, nodes=3), ceilings()))[Ceiling.WRITES, "ext4 on vda"]
         assert share.share == pytest.approx(0.3)
 
     def test_copies_that_were_asked_for_count_and_not_nodes(self) -> None:
         assert copies_of(moved(nodes=5)) == 3
         assert copies_of(moved(nodes=5, copies=2)) == 2
-        share = by_kind(shares(moved(50.0, nodes=5, copies=2), ceilings()))[Ceiling.WRITES, "ext4 on vda"]
+        share = by_kind(ceiling_shares(moved(50.0, nodes=5, copies=2), ceilings()))[Ceiling.WRITES, "ext4 on vda"]
         assert share.share == pytest.approx(0.2)
 
     def test_disks_that_nodes_take_by_turns_hold_their_part(self) -> None:
-        assert on_each(("8:0", "8:16"), nodes=3, copies=3) == {"8:0": 2.0, "8:16": 1.0}
-        assert on_each(("8:0", "8:16", "8:32"), nodes=3, copies=2) == pytest.approx(
+        assert copies_by_device(("8:0", "8:16"), nodes=3, copies=3) == {"8:0": 2.0, "8:16": 1.0}
+        assert copies_by_device(("8:0", "8:16", "8:32"), nodes=3, copies=2) == pytest.approx(
             {"8:0": 2 / 3, "8:16": 2 / 3, "8:32": 2 / 3}
         )
-        assert on_each((), nodes=3, copies=3) == {}
+        assert copies_by_device((), nodes=3, copies=3) == {}
 
     def test_of_a_node_with_several_disks_it_is_not_known_what_is_on_which(self) -> None:
-        assert on_each(("8:0", "8:16", "8:32", "8:48"), nodes=3, copies=3) == {"8:16": 1.0, "8:32": 1.0}
-        assert on_each(("8:0", "8:0"), nodes=1, copies=1) == {"8:0": 1.0}
-        journals = on_each(("8:0", "8:16", "8:32", "8:48"), nodes=3, copies=3, journals=True)
+        assert copies_by_device(("8:0", "8:16", "8:32", "8:48"), nodes=3, copies=3) == {"8:16": 1.0, "8:32": 1.0}
+        assert copies_by_device(("8:0", "8:0"), nodes=1, copies=1) == {"8:0": 1.0}
+        journals = copies_by_device(("8:0", "8:16", "8:32", "8:48"), nodes=3, copies=3, journals=True)
         assert journals == {"8:0": 1.0, "8:16": 1.0, "8:32": 1.0}
 
     def test_a_node_with_a_host_of_its_own_has_all_disks_there(self) -> None:
         disks = tuple(of_host(host, device) for host in ("a", "b", "c") for device in ("8:0", "8:16"))
-        assert on_each(disks, nodes=3, copies=3) == {}
-        assert on_each(disks, nodes=3, copies=3, journals=True) == {"a 8:0": 1.0, "b 8:16": 1.0, "c 8:0": 1.0}
-        assert on_each(disks[::2], nodes=3, copies=2) == dict.fromkeys(disks[::2], pytest.approx(2 / 3))
+        assert copies_by_device(disks, nodes=3, copies=3) == {}
+        assert copies_by_device(disks, nodes=3, copies=3, journals=True) == {"a 8:0": 1.0, "b 8:16": 1.0, "c 8:0": 1.0}
+        assert copies_by_device(disks[::2], nodes=3, copies=2) == dict.fromkeys(disks[::2], pytest.approx(2 / 3))
 
     def test_nodes_that_share_hosts_take_their_disks_by_turns(self) -> None:
         disks = tuple(of_host(host, device) for host in ("a", "b") for device in ("8:0", "8:16", "8:32"))
         # Node 3 is on the first host again, and has the third disk of those there.
-        assert on_each(disks, nodes=3, copies=3) == {"a 8:0": 1.0, "b 8:16": 1.0, "a 8:32": 1.0}
+        assert copies_by_device(disks, nodes=3, copies=3) == {"a 8:0": 1.0, "b 8:16": 1.0, "a 8:32": 1.0}
 
     def test_two_disks_are_distinguished(self) -> None:
         known = ceilings()
@@ -85,13 +85,13 @@ class TestShares:
             ceilings=replace(known.ceilings, disks=(*known.ceilings.disks, other)),
             data_devices=("254:0", "8:16"),
         )
-        found = by_kind(shares(moved(50.0, nodes=2), known))
+        found = by_kind(ceiling_shares(moved(50.0, nodes=2), known))
         assert found[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.1)
         assert found[Ceiling.WRITES, "xfs on sdb"].share == pytest.approx(0.5)
 
     def test_a_journal_kept_apart_is_written_too(self) -> None:
         known = ceilings(journal_devices=("254:0",))
-        assert by_kind(shares(moved(50.0), known))[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.2)
+        assert by_kind(ceiling_shares(moved(50.0), known))[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.2)
 
     def test_writes_of_a_long_window_are_held_against_what_is_sustained(self) -> None:
         known = ceilings()
@@ -99,7 +99,7 @@ class TestShares:
         known = replace(known, ceilings=replace(known.ceilings, disks=(disk,)))
         for seconds, ceiling in ((19.0, 500e6), (20.0, 250e6)):
             trial = replace(moved(50.0), measured_s=seconds)
-            assert by_kind(shares(trial, known))[Ceiling.WRITES, "ext4 on vda"].ceiling == ceiling
+            assert by_kind(ceiling_shares(trial, known))[Ceiling.WRITES, "ext4 on vda"].ceiling == ceiling
 
     def test_loopback_is_held_against_as_many_connections_as_the_load_has(self) -> None:
         trial, known = moved(50.0), ceilings()
@@ -110,57 +110,57 @@ class TestShares:
         assert clients == trial.spec.workload.topics * (
             trial.spec.workload.producers + trial.spec.workload.subscriptions * trial.spec.workload.consumers
         )
-        assert by_kind(shares(trial, known))[Ceiling.LOOPBACK, ""].ceiling == clients * 1e9
+        assert by_kind(ceiling_shares(trial, known))[Ceiling.LOOPBACK, ""].ceiling == clients * 1e9
         three = moved(50.0, nodes=3)
-        assert by_kind(shares(three, known))[Ceiling.LOOPBACK, ""].ceiling == (clients + 3) * 1e9
+        assert by_kind(ceiling_shares(three, known))[Ceiling.LOOPBACK, ""].ceiling == (clients + 3) * 1e9
 
     def test_loopback_carries_it_to_servers_copies_and_readers(self) -> None:
-        one = by_kind(shares(moved(50.0), ceilings()))[Ceiling.LOOPBACK, ""]
+        one = by_kind(ceiling_shares(moved(50.0), ceilings()))[Ceiling.LOOPBACK, ""]
         assert one.used == 100e6  # To the server, and to one subscription.
-        three = by_kind(shares(moved(50.0, nodes=3), ceilings()))[Ceiling.LOOPBACK, ""]
+        three = by_kind(ceiling_shares(moved(50.0, nodes=3), ceilings()))[Ceiling.LOOPBACK, ""]
         assert three.used == 200e6
         assert three.share == pytest.approx(0.1)
 
     def test_reading_alone_writes_nothing(self) -> None:
-        found = by_kind(shares(replace(reading(), mb_per_s=50.0), ceilings()))
+        found = by_kind(ceiling_shares(replace(reading(), mb_per_s=50.0), ceilings()))
         assert (Ceiling.WRITES, "ext4 on vda") not in found
         assert found[Ceiling.LOOPBACK, ""].used == 50e6
 
     def test_what_was_seen_goes_before_what_is_computed(self) -> None:
         seen = Seen({"254:0": 250e6}, {"254:0": 90e6}, {"254:0": 600.0}, 1e9)
-        found = by_kind(shares(replace(moved(50.0), seen=seen), ceilings()))
+        found = by_kind(ceiling_shares(replace(moved(50.0), seen=seen), ceilings()))
         assert found[Ceiling.WRITES, "ext4 on vda"].share == pytest.approx(0.5)
         assert found[Ceiling.READS, "ext4 on vda"].share == pytest.approx(0.1)
         assert found[Ceiling.LOOPBACK, ""].share == pytest.approx(0.5)
         assert {share.basis for share in found.values() if share.of is not Ceiling.SYNCS} == {Basis.SEEN}
 
     def test_flushes_are_the_least_number_of_syncs(self) -> None:
-        found = by_kind(shares(replace(moved(), seen=Seen(flushes_per_s={"254:0": 600.0})), ceilings()))
+        found = by_kind(ceiling_shares(replace(moved(), seen=Seen(flushes_per_s={"254:0": 600.0})), ceilings()))
         syncs = found[Ceiling.SYNCS, "ext4 on vda"]
         assert syncs.share == pytest.approx(0.8)
         assert (syncs.unit, syncs.basis) == ("syncs/s", Basis.COMPUTED)
 
     def test_of_other_devices_the_least_is_computed(self) -> None:
-        found = by_kind(shares(replace(moved(50.0), seen=Seen({"7:0": 250e6})), ceilings()))
+        found = by_kind(ceiling_shares(replace(moved(50.0), seen=Seen({"7:0": 250e6})), ceilings()))
         assert found[Ceiling.WRITES, "ext4 on vda"].basis is Basis.COMPUTED
 
     def test_syncs_and_reads_are_never_computed(self) -> None:
-        assert {share.of for share in shares(moved(), ceilings())} == {Ceiling.WRITES, Ceiling.LOOPBACK}
+        assert {share.of for share in ceiling_shares(moved(), ceilings())} == {Ceiling.WRITES, Ceiling.LOOPBACK}
 
     def test_others_servers_have_no_share_of_this_machine(self) -> None:
-        assert shares(moved(attached=True), ceilings()) == ()
+        assert ceiling_shares(moved(attached=True), ceilings()) == ()
 
     def test_a_ceiling_that_could_not_be_measured_has_no_share(self) -> None:
         known = ceilings()
         unknown = DiskCeiling("/data", "254:0", "zfs on tank", False, None, None, 1 << 20, 4)
         known = replace(known, ceilings=replace(known.ceilings, disks=(unknown,), loopback=None))
-        assert shares(moved(), known) == ()
+        assert ceiling_shares(moved(), known) == ()
 
     def test_a_disk_that_holds_no_data_has_none(self) -> None:
-        assert {share.of for share in shares(moved(), ceilings(data_devices=("8:0",)))} == {Ceiling.LOOPBACK}
+        assert {share.of for share in ceiling_shares(moved(), ceilings(data_devices=("8:0",)))} == {Ceiling.LOOPBACK}
 
     def test_the_nearest_ceiling(self) -> None:
-        nearest = max(shares(moved(50.0), ceilings()), key=lambda share: share.share)
+        nearest = max(ceiling_shares(moved(50.0), ceilings()), key=lambda share: share.share)
         assert nearest.of is Ceiling.WRITES
 
 
@@ -237,4 +237,4 @@ class TestPriceInCampaigns:
         path = tmp_path / "campaign.yaml"
         path.write_text("name: priced\nsystems: [kafka]\nexperiments: [peak]\n")
         campaign = parse_campaign(path, {}, ["kafka"])
-        assert meaning(replace(campaign, price=Price(1.0))) == meaning(campaign)
+        assert meaning_of_campaign(replace(campaign, price=Price(1.0))) == meaning_of_campaign(campaign)

@@ -13,7 +13,7 @@ from test_worker_merging import sub_totals, totals
 from tidegauge.model.load import ApartLatency, TotalFigures
 from tidegauge.model.trial import NO_LATENCY, SubscriptionResult
 from tidegauge.statistics.clocks import Offset
-from tidegauge.statistics.histograms import Histogram, decode, encode, less, moved
+from tidegauge.statistics.histograms import Histogram, decode, encode, moved_in_time, samples_without
 from tidegauge.worker.across import across_clocks, clock_warnings, end_to_end_times
 
 MS = 1_000_000
@@ -22,7 +22,7 @@ MS = 1_000_000
 def of(*values_ns: int) -> Histogram:
     """Counts of exact values, each in the bucket that it belongs to."""
     one = Histogram(np.array([0, 1], dtype=np.int64))
-    parts = [moved(one, value - 1) for value in values_ns]
+    parts = [moved_in_time(one, value - 1) for value in values_ns]
     counts = np.zeros(max((part.counts.size for part in parts), default=0), dtype=np.int64)
     for part in parts:
         counts[: part.counts.size] += part.counts
@@ -39,10 +39,10 @@ def test_a_moved_sample_is_in_its_bucket(value_ns: int) -> None:
 
 
 def test_what_falls_below_zero_is_zero_and_nothing_is_lost() -> None:
-    found = moved(of(100, 500, 900), -500)
+    found = moved_in_time(of(100, 500, 900), -500)
     assert (found.count, found.percentile_ns(50), found.max_ns()) == (3, 0, 400)
-    assert moved(of(100), 300, mirrored=True).max_ns() == 200
-    assert less(of(1, 2, 2), of(2)).counts.tolist() == [0, 1, 1]
+    assert moved_in_time(of(100), 300, mirrored=True).max_ns() == 200
+    assert samples_without(of(1, 2, 2), of(2)).counts.tolist() == [0, 1, 1]
 
 
 def offset(low_ns: float, high_ns: float) -> Offset:
@@ -110,8 +110,8 @@ def test_percentiles_that_are_not_known_to_a_tenth_are_not_given_but_their_bound
     values = [MS] * 600 + [20 * MS] * 600
     sub = sub_totals(
         end_to_end=encode(of(*values)),
-        end_to_end_low=encode(moved(of(*values), -0.5 * MS)),
-        end_to_end_high=encode(moved(of(*values), 0.5 * MS)),
+        end_to_end_low=encode(moved_in_time(of(*values), -0.5 * MS)),
+        end_to_end_high=encode(moved_in_time(of(*values), 0.5 * MS)),
     )
     times = end_to_end_times(sub)
     assert times["end_to_end"].p50_ms is None, "1 ms, give or take 0.5"
@@ -141,4 +141,4 @@ def test_too_far_an_estimate_is_no_excuse_for_what_cannot_be() -> None:
 
 def test_figures_that_grow_while_they_are_read_lose_nothing() -> None:
     """A part that has one more than the whole, in a higher bucket: read a moment later."""
-    assert less(of(1), of(1, 5 * MS)).count == 0
+    assert samples_without(of(1), of(1, 5 * MS)).count == 0

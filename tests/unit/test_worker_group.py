@@ -116,7 +116,7 @@ class Member:
         self._note("watch")
 
     def follow(self, put: group.Put[SecondFigures]) -> None:
-        group.pump(self.watch, put)
+        group.pump_in_thread(self.watch, put)
 
     def probe(self, driver: str, connection: Any, timeout_s: float, topic: str = "") -> float:
         self._note("probe")

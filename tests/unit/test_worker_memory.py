@@ -15,16 +15,16 @@ from tidegauge.campaign.model import WorkerChoice
 from tidegauge.campaign.plan.memory import (
     WINDOW_SHARE_OF_HEAP,
     Workers,
+    campaign_that_fits,
     check_window,
-    fitting,
     memory_needs,
     worker_memory,
 )
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.errors import UserError
-from tidegauge.hosts.memory import Machine, machine
+from tidegauge.hosts.memory import Machine, this_machine
 from tidegauge.model.host import WORKER_OUTSIDE_HEAP_MB, MemoryAvailable, MemoryPlan, WorkerMemory
-from tidegauge.model.trial import LoadSpec, Servers
+from tidegauge.model.trial import LoadSpec, ServerReuse
 from tidegauge.model.workload import Arrival, ClientSettings, LateReaders, Payload, Workload
 from tidegauge.omb.translate import Chosen, Translation, translate_all
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST
@@ -132,13 +132,13 @@ def test_a_rate_that_is_found_on_the_way_is_no_planned_rate() -> None:
 
 
 def test_a_worker_that_trials_share_is_large_enough_for_all_of_them() -> None:
-    slow = trial(Workload(), 1000.0, trial_id="1", servers=Servers.SHARED)
-    fast = trial(Workload(), None, trial_id="2", servers=Servers.SHARED)
-    elsewhere = trial(MANY_READERS, None, trial_id="3", servers=Servers.SHARED, system="other@1", attached=True)
+    slow = trial(Workload(), 1000.0, trial_id="1", servers=ServerReuse.SHARED)
+    fast = trial(Workload(), None, trial_id="2", servers=ServerReuse.SHARED)
+    elsewhere = trial(MANY_READERS, None, trial_id="3", servers=ServerReuse.SHARED, system="other@1", attached=True)
     workers = Workers([slow, fast, elsewhere], NO_CHOICE, LARGE)
     assert workers.of(slow) == workers.of(fast) == workers.most(slow.system, slow.point)
     assert workers.of(slow).heap_mb == 1216
-    alone = Workers([replace(trial, servers=Servers.FRESH) for trial in (slow, fast)], NO_CHOICE, LARGE)
+    alone = Workers([replace(trial, servers=ServerReuse.FRESH) for trial in (slow, fast)], NO_CHOICE, LARGE)
     assert alone.of(slow) == LEAST
 
 
@@ -171,7 +171,7 @@ def test_a_workload_too_large_for_the_machine_is_refused_before_anything_is_star
     campaign = translated(tmp_path, large).campaign
     workers = Workers(plan_campaign(campaign).trials, campaign.worker, SMALL)
     with pytest.raises(UserError) as caught:
-        fitting(campaign, MemoryAvailable(8000, "of the machine's 9,000 MiB"), workers)
+        campaign_that_fits(campaign, MemoryAvailable(8000, "of the machine's 9,000 MiB"), workers)
     assert "for the load generator" in caught.value.message
     assert "8,000 MiB are available" in caught.value.message
     assert "--worker-heap" in caught.value.hint
@@ -200,8 +200,8 @@ def test_a_machine_is_what_its_cgroups_leave(tmp_path: Path) -> None:
     meminfo = "MemTotal:       8192000 kB\n"
     group = "sys/fs/cgroup/user"
     free = plant(tmp_path / "free", {**V2, "proc/meminfo": meminfo})
-    assert machine(free).memory_mb == 8000
+    assert this_machine(free).memory_mb == 8000
     limits = {f"{group}/memory.max": f"{2 * GIB}\n", f"{group}/cpu.max": "100000 100000\n", f"{group}/run/x": ""}
-    assert machine(plant(tmp_path / "limited", {**V2, "proc/meminfo": meminfo, **limits})) == Machine(1, 2048)
-    assert machine(tmp_path / "nothing").memory_mb == 0
-    assert machine().cpus >= 1
+    assert this_machine(plant(tmp_path / "limited", {**V2, "proc/meminfo": meminfo, **limits})) == Machine(1, 2048)
+    assert this_machine(tmp_path / "nothing").memory_mb == 0
+    assert this_machine().cpus >= 1

@@ -16,11 +16,11 @@ from tidegauge.worker.sequences import (
     FiguresError,
     Part,
     Received,
+    account_for_missing,
     count_sequences,
     missing_sequences,
     present_sequences,
-    traced,
-    united,
+    union_of_missing,
 )
 
 
@@ -214,7 +214,7 @@ def test_missing_is_what_was_acknowledged_and_no_worker_received() -> None:
 
 def test_what_readers_find_is_united() -> None:
     parts = [received("sub-0", 0, [1]), received("sub-0", 0, [2]), received("sub-0", 3, [0])]
-    both = united(present_sequences(parts), {0: BitMap64([7]), 1: BitMap64([8])})
+    both = union_of_missing(present_sequences(parts), {0: BitMap64([7]), 1: BitMap64([8])})
     assert {producer: set(there) for producer, there in both.items()} == {0: {1, 2, 7}, 1: {8}, 3: {0}}
 
 
@@ -234,16 +234,16 @@ def test_what_readers_find_is_united() -> None:
 def test_nothing_is_lost_that_is_there_or_arrived_without_a_name(
     present: list[int], unattributed: int, why: str, counts: tuple[int, int, int]
 ) -> None:
-    found = traced({5: BitMap64(range(4))}, {5: BitMap64(present)}, unattributed=unattributed, why=why)
+    found = account_for_missing({5: BitMap64(range(4))}, {5: BitMap64(present)}, unattributed=unattributed, why=why)
     assert (found.lost, found.late, found.untraced) == counts
     assert found.why == (why if found.untraced else "")
     assert len(found.lost_examples) == found.lost
     assert len(found.late_examples) == found.late
-    assert traced({}, {}, unattributed=0, why="") == Traced()
+    assert account_for_missing({}, {}, unattributed=0, why="") == Traced()
 
 
 @pytest.mark.parametrize(("present", "words"), [([0, 1], "no such topic"), ([0, 1, 2, 3], "")])
 def test_a_topic_that_is_gone_is_why_messages_are_lost(present: list[int], words: str) -> None:
     sets = {5: BitMap64(range(4))}, {5: BitMap64(present)}
-    assert traced(*sets, unattributed=0, why="", gone="no such topic").gone == words
-    assert traced(*sets, unattributed=0, why="too slow", gone="no such topic").gone == ""
+    assert account_for_missing(*sets, unattributed=0, why="", gone="no such topic").gone == words
+    assert account_for_missing(*sets, unattributed=0, why="too slow", gone="no such topic").gone == ""

@@ -27,9 +27,9 @@ from tidegauge.model.message import (
     CommittedPositions,
     Fate,
     Flag,
-    Found,
-    Outcome,
+    FoundMessage,
     PositionChange,
+    SendOutcome,
     Sent,
     Witness,
 )
@@ -79,7 +79,7 @@ class Anomalies:
 
     @property
     def lost(self) -> int:
-        """Acknowledged and gone."""
+        """Messages acknowledged and gone."""
         return sum(self.counts[fate] for fate in LOST)
 
     @property
@@ -122,24 +122,24 @@ def classify(
     """
     if not reads:
         raise ValueError("there is nothing to judge without a read")
-    look = _Look.at(history, reads, _cuts(cuts_ns, back_ns))
-    fates = _fates(look)
+    look = _Look.at(history, reads, _cuts_in_order(cuts_ns, back_ns))
+    fates = _fates_of_messages(look)
     _place_losses(look, fates)
     broken = np.isin(fates, BROKEN) & history.acknowledged
     passes = list(zip(look.rows, reads, strict=True))
-    copies = [_copies(rows, read) for rows, read in passes]
+    copies = [_surplus_copies(rows, read) for rows, read in passes]
     return Anomalies(
         fates=fates,
         counts={fate: int(np.count_nonzero(fates == fate)) for fate in Fate},
         duplicated=max(int(np.count_nonzero(c)) for c in copies),
         copies=max(int(c.sum()) for c in copies),
-        reordered=max(_reordered(rows, read) for rows, read in passes),
-        phantom=max(_phantoms(rows, read) for rows, read in passes),
+        reordered=max(_count_reordered(rows, read) for rows, read in passes),
+        phantom=max(_count_phantoms(rows, read) for rows, read in passes),
         corrupt=max(int(np.count_nonzero(read.flags & Flag.CORRUPT)) for read in reads),
         positions=tuple(change for before, after in positions for change in moved_back(before, after)),
-        unreadable=_unreadable(reads),
+        unreadable=_unreadable_partitions(reads),
         broken=int(np.count_nonzero(broken)),
-        witness=_witness(look, fates, broken) if broken.any() else None,
+        witness=_plainest_witness(look, fates, broken) if broken.any() else None,
     )
 
 
@@ -179,17 +179,21 @@ class _Look:
 
     @classmethod
     def at(cls, history: History, reads: Sequence[Read], cuts: Longs) -> _Look:
-        """Put them side by side."""
+        """Puts a history and reads side by side."""
         rows = [_rows_of(history, read) for read in reads]
-        found = np.stack([_seen(len(history), of, read.intact) for of, read in zip(rows, reads, strict=True)])
-        decided = np.stack([_decides(history, read) for read in reads]) | found
+        found_in_reads = np.stack(
+            [_mask_of_rows(len(history), of, read.intact) for of, read in zip(rows, reads, strict=True)]
+        )
+        decided = np.stack([_messages_decided(history, read) for read in reads]) | found_in_reads
         # What has no outcome may still appear, so a read decides nothing about it unless an earlier one has found it.
         order = np.argsort([read.began_ns for read in reads], kind="stable")
-        decided[order] &= (history.outcome != Outcome.UNKNOWN) | np.logical_or.accumulate(found[order], axis=0)
+        decided[order] &= (history.outcome != SendOutcome.UNKNOWN) | np.logical_or.accumulate(
+            found_in_reads[order], axis=0
+        )
         cuts_before = np.searchsorted(cuts[:, 1], history.resolved_ns)
         key = np.stack([history.producer, history.partition, cuts_before])
         streams = np.unique(key, axis=1, return_inverse=True)[1].reshape(-1)
-        return cls(history, reads, cuts, rows, found, decided, cuts_before, streams)
+        return cls(history, reads, cuts, rows, found_in_reads, decided, cuts_before, streams)
 
     @property
     def anywhere(self) -> Booleans:
@@ -201,16 +205,16 @@ class _Look:
         """Which messages were found damaged, with their header whole."""
         damaged = np.zeros(len(self.history), dtype=np.bool_)
         for rows, read in zip(self.rows, self.reads, strict=True):
-            damaged |= _seen(len(self.history), rows, (read.flags & Flag.CORRUPT) != 0)
+            damaged |= _mask_of_rows(len(self.history), rows, (read.flags & Flag.CORRUPT) != 0)
         return damaged
 
 
-def _cuts(cuts_ns: Sequence[int], back_ns: Sequence[int]) -> Longs:
+def _cuts_in_order(cuts_ns: Sequence[int], back_ns: Sequence[int]) -> Longs:
     pairs = sorted(zip(cuts_ns, back_ns or cuts_ns, strict=True))
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def _keys(producer: Longs, sequence: Longs) -> Longs:
+def _message_keys(producer: Longs, sequence: Longs) -> Longs:
     keys: Longs = producer * _SEQUENCES + sequence
     return keys
 
@@ -219,20 +223,20 @@ def _rows_of(history: History, read: Read) -> Longs:
     """The history's row of each message of a read; -1 for those that nobody sent or whose header is damaged."""
     if not len(history):
         return np.full(len(read), -1, dtype=np.int64)
-    keys = _keys(history.producer, history.sequence)
-    sought = _keys(read.producer, read.sequence)
+    keys = _message_keys(history.producer, history.sequence)
+    sought = _message_keys(read.producer, read.sequence)
     places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
-    known = (keys[places] == sought) & ((read.flags & (Flag.UNATTRIBUTED | Flag.FOREIGN)) == 0)
-    return np.where(known, places, -1)
+    is_known = (keys[places] == sought) & ((read.flags & (Flag.UNATTRIBUTED | Flag.FOREIGN)) == 0)
+    return np.where(is_known, places, -1)
 
 
-def _seen(count: int, rows: Longs, which: Booleans) -> Booleans:
+def _mask_of_rows(count: int, rows: Longs, selected: Booleans) -> Booleans:
     seen = np.zeros(count, dtype=np.bool_)
-    seen[rows[which & (rows >= 0)]] = True
+    seen[rows[selected & (rows >= 0)]] = True
     return seen
 
 
-def _decides(history: History, read: Read) -> Booleans:
+def _messages_decided(history: History, read: Read) -> Booleans:
     """Which messages a read must find if they are there: acknowledged when it began, and in a partition read whole."""
     in_time: Booleans = ~history.acknowledged | (history.resolved_ns <= read.began_ns)
     short = {p.partition for p in read.incomplete}
@@ -242,14 +246,14 @@ def _decides(history: History, read: Read) -> Booleans:
     return in_time & ~np.isin(history.partition, list(short)) & (history.partition >= 0)
 
 
-def _fates(look: _Look) -> NDArray[np.int8]:
-    """Of each message; all that is lost is LOST_LAST until its place is known."""
+def _fates_of_messages(look: _Look) -> NDArray[np.int8]:
+    """The fate of each message; all that is lost is LOST_LAST until its place is known."""
     history, anywhere = look.history, look.anywhere
     fates = np.select(
         [
-            history.outcome == Outcome.REFUSED,
+            history.outcome == SendOutcome.REFUSED,
             anywhere & ~(look.found == look.decided).all(axis=0),
-            history.outcome == Outcome.UNKNOWN,
+            history.outcome == SendOutcome.UNKNOWN,
             anywhere,
             look.damaged(),
             ~look.decided.any(axis=0),
@@ -275,23 +279,23 @@ def _place_losses(look: _Look, fates: NDArray[np.int8]) -> None:
     sequence, streams = look.history.sequence, look.streams
     count = int(streams.max()) + 1
     first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, -1, dtype=np.int64)
-    left = look.history.acknowledged & look.anywhere
-    np.minimum.at(first, streams[left], sequence[left])
-    np.maximum.at(last, streams[left], sequence[left])
+    remaining = look.history.acknowledged & look.anywhere
+    np.minimum.at(first, streams[remaining], sequence[remaining])
+    np.maximum.at(last, streams[remaining], sequence[remaining])
     first, last = first[streams], last[streams]
     fates[lost & (last < 0)] = Fate.LOST_ALL
     fates[lost & (last >= 0) & (sequence < first)] = Fate.LOST_FIRST
     fates[lost & (sequence > first) & (sequence < last)] = Fate.LOST_MIDDLE
 
 
-def _copies(rows: Longs, read: Read) -> Longs:
+def _surplus_copies(rows: Longs, read: Read) -> Longs:
     """How many more than one there are of each message found."""
     _, counts = np.unique(rows[read.intact & (rows >= 0)], return_counts=True)
     copies: Longs = counts.astype(np.int64) - 1
     return copies
 
 
-def _reordered(rows: Longs, read: Read) -> int:
+def _count_reordered(rows: Longs, read: Read) -> int:
     """Messages that come after a later one of their producer in their partition; of copies the first counts."""
     places = np.flatnonzero(read.intact & (rows >= 0))
     _, first = np.unique(rows[places], return_index=True)
@@ -307,12 +311,12 @@ def _reordered(rows: Longs, read: Read) -> int:
     return int(np.count_nonzero(raised < np.maximum.accumulate(raised)))
 
 
-def _phantoms(rows: Longs, read: Read) -> int:
+def _count_phantoms(rows: Longs, read: Read) -> int:
     unknown = (rows < 0) & ((read.flags & Flag.CORRUPT) == 0)
     return int(np.count_nonzero(unknown))
 
 
-def _unreadable(reads: Sequence[Read]) -> tuple[str, ...]:
+def _unreadable_partitions(reads: Sequence[Read]) -> tuple[str, ...]:
     return tuple(
         f"{read.name}: partition {p.partition} of topic {p.topic} after {p.messages:,} messages: {p.why}"
         for read in reads
@@ -320,7 +324,7 @@ def _unreadable(reads: Sequence[Read]) -> tuple[str, ...]:
     )
 
 
-def _witness(look: _Look, fates: NDArray[np.int8], broken: Booleans) -> Witness:
+def _plainest_witness(look: _Look, fates: NDArray[np.int8], broken: Booleans) -> Witness:
     """The broken promise that is plainest: acknowledged longest before its cut; without cuts the first acknowledged."""
     history = look.history
     candidates = np.flatnonzero(broken)
@@ -332,47 +336,47 @@ def _witness(look: _Look, fates: NDArray[np.int8], broken: Booleans) -> Witness:
     row = int(candidates[chosen])
     fate = Fate(int(fates[row]))
     missing = [read.name for read, seen in zip(look.reads, look.found, strict=True) if not seen[row]]
-    previous, following = _neighbours(look, row)
+    previous, following = _rows_around(look, row)
     return Witness(
         sent=history.row(row),
         fate=fate,
         cut=int(cut_of[chosen]) if followed[chosen] else -1,
         before_cut_s=float(ages[chosen]) / 1e9 if followed[chosen] else 0.0,
-        previous=_where(look, previous),
-        following=_where(look, following),
-        instead=_instead(history.row(row), look.reads[0]),
+        previous=_where_found(look, previous),
+        following=_where_found(look, following),
+        instead=_message_instead(history.row(row), look.reads[0]),
         read=missing[0] if fate is Fate.DIFFERENT and missing else "",
     )
 
 
-def _neighbours(look: _Look, row: int) -> tuple[int, int]:
+def _rows_around(look: _Look, row: int) -> tuple[int, int]:
     """The rows of a stream before and after a row that are left; -1 where there is none."""
     same = np.flatnonzero((look.streams == look.streams[row]) & look.anywhere & look.history.acknowledged)
     before, after = same[same < row], same[same > row]
     return (int(before[-1]) if len(before) else -1, int(after[0]) if len(after) else -1)
 
 
-def _where(look: _Look, row: int) -> Found | None:
+def _where_found(look: _Look, row: int) -> FoundMessage | None:
     """Where the first read that has it found a message of the history."""
     for rows, read in zip(look.rows, look.reads, strict=True):
         places = np.flatnonzero((rows == row) & read.intact)
         if row >= 0 and len(places):
-            return _found(read, int(places[0]))
+            return _message_found(read, int(places[0]))
     return None
 
 
-def _instead(sent: Sent, read: Read) -> Found | None:
+def _message_instead(sent: Sent, read: Read) -> FoundMessage | None:
     """What a read found at the position that a message was acknowledged at."""
     if sent.position < 0:
         return None
-    there = np.flatnonzero((read.partition == sent.partition) & (read.position == sent.position) & read.intact)
-    messages = [_found(read, int(place)) for place in there]
+    places = np.flatnonzero((read.partition == sent.partition) & (read.position == sent.position) & read.intact)
+    messages = [_message_found(read, int(place)) for place in places]
     # A batch shares a position: if the message itself is there, nothing took its place.
     if any((f.producer, f.sequence) == (sent.producer, sent.sequence) for f in messages):
         return None
     return messages[0] if messages else None
 
 
-def _found(read: Read, place: int) -> Found:
+def _message_found(read: Read, place: int) -> FoundMessage:
     values: dict[str, Any] = {name: int(getattr(read, name)[place]) for name in READ_COLUMNS}
-    return Found(**{**values, "flags": Flag(values["flags"])})
+    return FoundMessage(**{**values, "flags": Flag(values["flags"])})

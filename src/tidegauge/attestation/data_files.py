@@ -31,21 +31,21 @@ class Copy:
 
 
 def find_copies(
-    directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
+    directories: Sequence[Path], trial_id: int, messages: Collection[Message]
 ) -> Mapping[Message, tuple[Copy, ...]]:
     """Copies of these messages of a trial in all files below the directories; messages without one are left out.
 
     Files that vanish or can't be read meanwhile are left out. Sparse files cost what their whole length costs.
     """
-    found: dict[Message, list[Copy]] = {}
-    sought = set(wanted)
+    copies_found: dict[Message, list[Copy]] = {}
+    sought = set(messages)
     for directory in directories:
         for file in sorted(_files_below(directory)):
             try:
-                _search_file(file, trial_id, sought, found)
+                _search_file(file, trial_id, sought, copies_found)
             except (OSError, ValueError):  # ValueError: an empty file can't be mapped.
                 continue
-    return {message: tuple(copies) for message, copies in found.items()}
+    return {message: tuple(copies) for message, copies in copies_found.items()}
 
 
 def _files_below(directory: Path) -> Iterator[Path]:
@@ -57,7 +57,7 @@ def _files_below(directory: Path) -> Iterator[Path]:
                 yield path
 
 
-def _search_file(file: Path, trial_id: int, sought: set[Message], found: dict[Message, list[Copy]]) -> None:
+def _search_file(file: Path, trial_id: int, sought: set[Message], copies_found: dict[Message, list[Copy]]) -> None:
     trial = struct.pack("<Q", trial_id)
     with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ) as data:
         at = data.find(trial)
@@ -67,5 +67,5 @@ def _search_file(file: Path, trial_id: int, sought: set[Message], found: dict[Me
                 magic, _, _, producer, _, sequence = _MESSAGE_HEADER.unpack_from(data, begin)
                 message = (producer, sequence)
                 if magic == _MESSAGE_MAGIC and message in sought:
-                    found.setdefault(message, []).append(Copy(file, begin))
+                    copies_found.setdefault(message, []).append(Copy(file, begin))
             at = data.find(trial, at + 1)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidegauge.errors import RunFailedError
-from tidegauge.model.message import Found, Outcome, PartitionRead, ReadBack, Sent
+from tidegauge.model.message import FoundMessage, PartitionRead, ReadBack, SendOutcome, Sent
 
 Longs = NDArray[np.int64]
 
@@ -31,21 +31,21 @@ HEADER = np.dtype([("magic", "S8"), ("record_bytes", "<u4"), ("producer", "<u4")
 
 
 def read_records(
-    file: Path, what: str, magic: bytes, layout: np.dtype[np.void]
+    file: Path, kind: str, magic: bytes, layout: np.dtype[np.void]
 ) -> tuple[np.void, NDArray[np.void], int]:
     """The header of a file, its whole records, and how many bytes of another one follow.
 
     Args:
-        what: what it should be, for people: "history".
+        kind: what it should be, for people: "history".
 
     Raises `RunFailedError` if it is something else.
     """
     data = file.read_bytes()
     if len(data) < HEADER.itemsize:
-        raise RunFailedError(f"{file} is no {what}: it has {len(data)} bytes, less than its header.")
+        raise RunFailedError(f"{file} is no {kind}: it has {len(data)} bytes, less than its header.")
     header = np.frombuffer(data, HEADER, count=1)[0]
     if bytes(header["magic"]) != magic or int(header["record_bytes"]) != layout.itemsize:
-        raise RunFailedError(f"{file} is no {what}, or one of another version of Tidegauge.")
+        raise RunFailedError(f"{file} is no {kind}, or one of another version of Tidegauge.")
     whole, rest = divmod(len(data) - HEADER.itemsize, layout.itemsize)
     return header, np.frombuffer(data, layout, count=whole, offset=HEADER.itemsize), rest
 
@@ -59,7 +59,7 @@ FILES = "producer-*.history"
 HISTORY_COLUMNS = ("producer", "sequence", "invoked_ns", "resolved_ns", "outcome", "partition", "position")
 
 
-class Kind(IntEnum):
+class RecordKind(IntEnum):
     """What a record of a history says."""
 
     INVOKED = 1
@@ -93,13 +93,13 @@ class History:
     @property
     def acknowledged(self) -> NDArray[np.bool_]:
         """Which rows were acknowledged."""
-        acknowledged: NDArray[np.bool_] = self.outcome == Outcome.ACKNOWLEDGED
+        acknowledged: NDArray[np.bool_] = self.outcome == SendOutcome.ACKNOWLEDGED
         return acknowledged
 
     def row(self, index: int) -> Sent:
         """One message."""
         values: dict[str, Any] = {name: int(getattr(self, name)[index]) for name in HISTORY_COLUMNS}
-        return Sent(**{**values, "outcome": Outcome(values["outcome"])})
+        return Sent(**{**values, "outcome": SendOutcome(values["outcome"])})
 
     def acknowledged_between(self, from_ns: int, until_ns: int) -> int:
         """How many acknowledgements arrived in a stretch of time: those at risk in a cut that ends it."""
@@ -121,7 +121,7 @@ class History:
         return int(before.max()) if len(before) else -1
 
     def last_positions(self, after_ns: int) -> dict[tuple[int, int], int]:
-        """By topic (the first) and partition, where the last of what was sent after an instant was acknowledged.
+        """Where the last of what was sent after an instant was acknowledged, by topic (the first) and partition.
 
         Of nothing, if clients get no positions. What was sent before a cut of that instant may be gone.
         """
@@ -145,46 +145,46 @@ def read_history(directory: Path, trial_id: int) -> History:
         raise RunFailedError(
             f"There is no history in {directory}.", "The worker writes one only if the trial asks for it."
         )
-    parts = [_one_file(file, trial_id) for file in files]
+    parts = [_history_of_producer(file, trial_id) for file in files]
     order = np.argsort(np.concatenate([part.producer for part in parts]), kind="stable")
 
     columns = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in HISTORY_COLUMNS}
     return History(**columns, doubts=tuple(doubt for part in parts for doubt in part.doubts))
 
 
-def _one_file(file: Path, trial_id: int) -> History:
+def _history_of_producer(file: Path, trial_id: int) -> History:
     """The history of one producer, ordered by sequence."""
     header, records, rest = read_records(file, "history", HISTORY_MAGIC, HISTORY_RECORD)
     if int(header["trial"]) != trial_id:
         raise RunFailedError(f"{file} is the history of trial {int(header['trial']):x}, not of {trial_id:x}.")
     doubts = [f"{file.name}: the last {rest} bytes are part of a record only, and left out"] if rest else []
-    return _outcomes(int(header["producer"]), records, file.name, doubts)
+    return _join_outcomes(int(header["producer"]), records, file.name, doubts)
 
 
-def _outcomes(producer: int, records: NDArray[np.void], name: str, doubts: list[str]) -> History:
+def _join_outcomes(producer: int, records: NDArray[np.void], name: str, doubts: list[str]) -> History:
     """Joins what was invoked with what became of it."""
-    invoked = records[records["kind"] == Kind.INVOKED]
+    invoked = records[records["kind"] == RecordKind.INVOKED]
     invoked = invoked[np.argsort(invoked["sequence"], kind="stable")]
-    reported = records[records["kind"] != Kind.INVOKED]
+    reported = records[records["kind"] != RecordKind.INVOKED]
     count = len(invoked)
     sequence = invoked["sequence"].astype(np.int64)
     places = np.searchsorted(sequence, reported["sequence"])
     # A place past the end would be that of a message larger than all.
-    known = np.append(sequence, -1)[places] == reported["sequence"]
-    if not known.all():
+    was_invoked = np.append(sequence, -1)[places] == reported["sequence"]
+    if not was_invoked.all():
         doubts.append(f"{name}: outcomes of messages that were never invoked")
-    rows, reported = places[known], reported[known]
+    rows, reported = places[was_invoked], reported[was_invoked]
     if len(np.unique(rows)) < len(rows):
         doubts.append(f"{name}: outcomes reported twice; the first counts")
     rows, first = np.unique(rows, return_index=True)
     reported = reported[first]
     columns = {field: np.full(count, -1, dtype=np.int64) for field in ("resolved_ns", "partition", "position")}
-    outcome = np.full(count, Outcome.UNKNOWN, dtype=np.int64)
+    outcome = np.full(count, SendOutcome.UNKNOWN, dtype=np.int64)
     columns["resolved_ns"][rows] = reported["mono_ns"]
     columns["partition"][rows] = reported["partition"]
     columns["position"][rows] = reported["position"]
-    outcome[rows[reported["kind"] == Kind.ACKNOWLEDGED]] = Outcome.ACKNOWLEDGED
-    outcome[rows[reported["kind"] == Kind.REFUSED]] = Outcome.REFUSED
+    outcome[rows[reported["kind"] == RecordKind.ACKNOWLEDGED]] = SendOutcome.ACKNOWLEDGED
+    outcome[rows[reported["kind"] == RecordKind.REFUSED]] = SendOutcome.REFUSED
     return History(
         producer=np.full(count, producer, dtype=np.int64),
         sequence=sequence,
@@ -218,7 +218,8 @@ NEVER = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Read:
-    """One pass: its messages in the order of delivery, and how far each partition was read. Columns as in `Found`.
+    """One pass: its messages in the order of delivery, and how far each partition was read. Columns as in
+    `FoundMessage`.
 
     Attributes:
         name: which pass it is, for people: "first read", "second read", "read from node 2".
@@ -251,9 +252,9 @@ class Read:
         return tuple(p for p in self.partitions if not p.complete)
 
 
-def read_of(name: str, found: Iterable[Found], partitions: tuple[PartitionRead, ...] = ()) -> Read:
+def read_of(name: str, messages: Iterable[FoundMessage], partitions: tuple[PartitionRead, ...] = ()) -> Read:
     """A read of these messages, in this order; every partition of them complete unless `partitions` says otherwise."""
-    rows = list(found)
+    rows = list(messages)
     if not partitions:
         places = sorted({(row.topic, row.partition) for row in rows})
         partitions = tuple(
@@ -267,13 +268,13 @@ def read_of(name: str, found: Iterable[Found], partitions: tuple[PartitionRead, 
 
 
 def last_positions(reads: Iterable[Read]) -> dict[tuple[int, int], int]:
-    """By topic and partition, the last position at which any of these reads found a message, damaged or not."""
+    """The last position at which any of these reads found a message, damaged or not, by topic and partition."""
     last: dict[tuple[int, int], int] = {}
     for read in reads:
         for topic, partition in {(p.topic, p.partition) for p in read.partitions}:
-            there = read.position[(read.topic == topic) & (read.partition == partition)]
-            if len(there):
-                last[topic, partition] = max(int(there.max()), last.get((topic, partition), -1))
+            positions = read.position[(read.topic == topic) & (read.partition == partition)]
+            if len(positions):
+                last[topic, partition] = max(int(positions.max()), last.get((topic, partition), -1))
     return last
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidegauge.durability import level_named
-from tidegauge.model.attest import AttestOutcome, CutOutcome, CycleOutcome, Scenario, Verdict
+from tidegauge.model.attest import AttestOutcome, AttestVerdict, CutOutcome, CycleOutcome, Scenario
 from tidegauge.model.message import Witness
 from tidegauge.numbers import plural
 
@@ -38,7 +38,7 @@ class Promise:
     why: str
 
 
-def promise(level: int, scenario: Scenario, nodes: int) -> Promise:
+def promise_of_level(level: int, scenario: Scenario, nodes: int) -> Promise:
     """What an acknowledgement of this level is worth in this scenario."""
     meaning = level_named(level)
     if scenario is Scenario.NONE:
@@ -46,15 +46,15 @@ def promise(level: int, scenario: Scenario, nodes: int) -> Promise:
     if meaning.replication_sync and meaning.local_sync:
         return Promise(True, "a majority has each acknowledged message on disk, and any two majorities share a node")
     if meaning.replication_sync:
-        return _in_memory(scenario)
+        return _promise_in_memory(scenario)
     if meaning.local_sync and nodes == 1:
         return Promise(True, "the one copy is on disk before it is acknowledged")
     if meaning.local_sync:
-        return _one_copy(scenario)
+        return _promise_of_one_copy(scenario)
     return Promise(False, "an acknowledged message may be in the memory of one node only")
 
 
-def _in_memory(scenario: Scenario) -> Promise:
+def _promise_in_memory(scenario: Scenario) -> Promise:
     if scenario in (Scenario.ONE, Scenario.LEADER, Scenario.ROLLING):
         return Promise(True, "a second copy is on a node that keeps its power")
     if scenario is Scenario.ALL:
@@ -62,7 +62,7 @@ def _in_memory(scenario: Scenario) -> Promise:
     return Promise(False, "the majority that elects may be one copy that lagged and one that lost its memory")
 
 
-def _one_copy(scenario: Scenario) -> Promise:
+def _promise_of_one_copy(scenario: Scenario) -> Promise:
     if scenario is Scenario.ALL:
         return Promise(False, "the one copy on disk survives, but a node without it may lead afterwards")
     return Promise(False, "another node, which may not have the message yet, takes over from the one that has")
@@ -124,7 +124,7 @@ class Judgement:
         cut: the cut that broke it.
     """
 
-    verdict: Verdict
+    verdict: AttestVerdict
     reasons: tuple[str, ...]
     cuts: int
     losing_cuts: int
@@ -136,14 +136,14 @@ class Judgement:
 
     def sentence(self) -> str:
         """The verdict for people, in one sentence."""
-        if self.verdict is Verdict.REFUTED and self.witness is not None and self.cut is not None:
+        if self.verdict is AttestVerdict.REFUTED and self.witness is not None and self.cut is not None:
             nodes = ", ".join(map(str, self.cut.outcome.nodes))
             return (
                 f"REFUTED: {plural(self.broken, 'acknowledged message')} broken in {self.losing_cuts} of "
                 f"{plural(self.cuts, 'cut')}; cut {self.cut.number} ({self.cut.found.scenario.value}, node {nodes}): "
                 f"{self.witness.sentence()}"
             )
-        if self.verdict is Verdict.NOT_REFUTED:
+        if self.verdict is AttestVerdict.NOT_REFUTED:
             return (
                 f"NOT REFUTED in {plural(self.cuts, 'cut')} with {plural(self.at_risk, 'acknowledged message')} at "
                 f"risk: such a cut loses something with a probability below {self.loss_per_cut_max:.1%} "
@@ -193,23 +193,23 @@ def why_not_counted(cut: CutResult, criteria: Criteria) -> str:
     if stake.in_flight < criteria.in_flight_min:
         flying = f"{plural(stake.in_flight, 'message')} in flight"
         return f"cut {cut.number} had {flying}; at least {criteria.in_flight_min:,} are needed"
-    return _unread(cut)
+    return _why_unread(cut)
 
 
-def _unread(cut: CutResult) -> str:
+def _why_unread(cut: CutResult) -> str:
     """Why not everything could be read after a cut; "" if it could."""
     unreadable = cut.found.unreadable
     return f"after cut {cut.number} not everything could be read: {unreadable[0]}" if unreadable else ""
 
 
-def judge(
+def judge_cuts(
     cuts: Sequence[CutResult],
     negative: CycleOutcome | None,
     positive: Sequence[CutResult],
     criteria: Criteria | None = None,
     broken_off: Sequence[str] = (),
 ) -> Judgement:
-    """The verdict.
+    """The verdict on a level by its cuts and controls.
 
     Args:
         cuts: those at the level in question.
@@ -224,13 +224,13 @@ def judge(
     losing = [cut for cut in cuts if cut.broken]
     if negative is not None and (broken := negative.figures.get("broken", 0)):
         why = f"the negative control, without a cut, broke {plural(broken, 'acknowledged message')}"
-        return _judgement(Verdict.INCONCLUSIVE, [why, *excluded], counted)
+        return _judgement_on_cuts(AttestVerdict.INCONCLUSIVE, [why, *excluded], counted)
     if losing:
         worst = max(losing, key=lambda cut: cut.found.witness.before_cut_s if cut.found.witness else 0.0)
-        judged = _judgement(Verdict.REFUTED, excluded, cuts)
+        judged = _judgement_on_cuts(AttestVerdict.REFUTED, excluded, cuts)
         return replace(judged, witness=worst.found.witness, cut=worst)
     # What was acknowledged before a cut and can't be read after it may be lost: no other cut makes up for that.
-    doubts = [*broken_off, *filter(None, map(_unread, cuts))]
+    doubts = [*broken_off, *filter(None, map(_why_unread, cuts))]
     if negative is None:
         doubts.append("the negative control (the same without a cut) is missing")
     elif negative.unreadable:
@@ -238,16 +238,16 @@ def judge(
     if not positive:
         doubts.append("the positive control (the same cut with local sync off) is missing")
     elif not any(cut.found.lost for cut in positive):
-        doubts.append(_control_lost_nothing(positive))
+        doubts.append(_why_control_lost_nothing(positive))
     if not counted:
         doubts.extend(excluded or ["there was no cut"])
     if doubts:
-        return _judgement(Verdict.INCONCLUSIVE, [*dict.fromkeys(doubts)], counted)
-    return _judgement(Verdict.NOT_REFUTED, excluded, counted)
+        return _judgement_on_cuts(AttestVerdict.INCONCLUSIVE, [*dict.fromkeys(doubts)], counted)
+    return _judgement_on_cuts(AttestVerdict.NOT_REFUTED, excluded, counted)
 
 
-def _control_lost_nothing(positive: Sequence[CutResult]) -> str:
-    """What that means: cuts that show nothing, or a control whose servers did not come back to be read."""
+def _why_control_lost_nothing(positive: Sequence[CutResult]) -> str:
+    """What it means that it lost nothing: cuts that show nothing, or servers that did not come back to be read."""
     unread = next((cut for cut in positive if cut.found.unreadable), None)
     if unread is not None:
         return (
@@ -260,7 +260,7 @@ def _control_lost_nothing(positive: Sequence[CutResult]) -> str:
     )
 
 
-def _judgement(verdict: Verdict, reasons: Sequence[str], cuts: Sequence[CutResult]) -> Judgement:
+def _judgement_on_cuts(verdict: AttestVerdict, reasons: Sequence[str], cuts: Sequence[CutResult]) -> Judgement:
     losing = sum(cut.broken > 0 for cut in cuts)
     return Judgement(
         verdict=verdict,
@@ -285,7 +285,7 @@ class Judged:
     @property
     def breaks_promise(self) -> bool:
         """Whether messages were lost that the level says are kept."""
-        return self.judgement.verdict is Verdict.REFUTED and self.promise.kept
+        return self.judgement.verdict is AttestVerdict.REFUTED and self.promise.kept
 
     def figure(self, name: str) -> int:
         """A kind of anomaly over all its cycles."""
@@ -302,13 +302,13 @@ def judge_scenarios(
     """
     negative = next(iter(subject.of(Scenario.NONE)), None)
     positive = cut_results((control or subject).of(Scenario.ALL))
-    found = []
+    all_judged = []
     for scenario in scenarios:
         cycles = subject.of(scenario)
         broken_off = [why for cycle in cycles if not cycle.cuts for why in cycle.unreadable]
-        judged = judge(cut_results(cycles), negative, positive, broken_off=broken_off)
-        found.append(Judged(scenario, judged, promise(level, scenario, nodes), cycles))
-    return tuple(found)
+        judged = judge_cuts(cut_results(cycles), negative, positive, broken_off=broken_off)
+        all_judged.append(Judged(scenario, judged, promise_of_level(level, scenario, nodes), cycles))
+    return tuple(all_judged)
 
 
 def cut_results(cycles: Sequence[CycleOutcome]) -> tuple[CutResult, ...]:

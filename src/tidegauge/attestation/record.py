@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from tidegauge.attestation.judging import Judged
 from tidegauge.fairness import normal_settings
-from tidegauge.model.attest import FUSE_LABEL, Attestation, AttestOutcome, FileSystem, Means, Verdict
+from tidegauge.model.attest import FUSE_LABEL, Attestation, AttestOutcome, AttestVerdict, FileSystem, Means
 from tidegauge.model.server import OF_THE_LOAD, Setting
 from tidegauge.model.trial import AttestSpec
 from tidegauge.numbers import plural
@@ -25,14 +25,14 @@ DIGEST_CHARS = 16
 
 def settings_digest(settings: Sequence[Setting]) -> str:
     """Hex digits over what the servers said to be in force."""
-    known = {("server", setting.scope, setting.name): setting.value for setting in settings}
-    normal = normal_settings(known)
-    kept = {" ".join(key): value for key, value in normal.items() if key[2] not in OF_THE_LOAD}
-    return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()[:DIGEST_CHARS]
+    values_by_key = {("server", setting.scope, setting.name): setting.value for setting in settings}
+    normal = normal_settings(values_by_key)
+    decisive = {" ".join(key): value for key, value in normal.items() if key[2] not in OF_THE_LOAD}
+    return hashlib.sha256(repr(sorted(decisive.items())).encode()).hexdigest()[:DIGEST_CHARS]
 
 
 CLAIMED_ONLY, REFUTED = "claimed only", "REFUTED"
-"""What `carried` begins with."""
+"""What `carried_words` begins with."""
 
 
 def attestation_of(spec: AttestSpec, judged: Judged, outcome: AttestOutcome) -> Attestation:
@@ -67,39 +67,44 @@ def attestation_of(spec: AttestSpec, judged: Judged, outcome: AttestOutcome) -> 
     )
 
 
-def carried(known: Sequence[Attestation]) -> str:
+def carried_words(attestations: Sequence[Attestation]) -> str:
     """What a later run of the same settings at the same level says of it: "attested: 0 lost in 60 cuts (all, one)".
 
     Args:
-        known: attestations of this system, version, level and settings. Crashes of processes attest nothing.
+        attestations: attestations of this system, version, level and settings. Crashes of processes attest nothing.
     """
-    cut = [attestation for attestation in known if attestation.means is Means.POWER]
-    lost = [attestation for attestation in cut if attestation.verdict is Verdict.REFUTED]
-    kept = [attestation for attestation in cut if attestation.verdict is Verdict.NOT_REFUTED]
+    cut = [attestation for attestation in attestations if attestation.means is Means.POWER]
+    lost = [attestation for attestation in cut if attestation.verdict is AttestVerdict.REFUTED]
+    not_refuted = [attestation for attestation in cut if attestation.verdict is AttestVerdict.NOT_REFUTED]
     broken = [attestation for attestation in lost if attestation.promised]
     if broken:
-        return f"{REFUTED}: {_summary(broken)}"
-    if not kept:
-        return f"{CLAIMED_ONLY}{_beyond(lost)}"
-    return f"attested: {_summary(kept)}{_beyond(lost)}"
+        return f"{REFUTED}: {_summary_of_attestations(broken)}"
+    if not not_refuted:
+        return f"{CLAIMED_ONLY}{_losses_allowed(lost)}"
+    return f"attested: {_summary_of_attestations(not_refuted)}{_losses_allowed(lost)}"
 
 
-def _summary(those: Sequence[Attestation]) -> str:
-    fuse = [attestation for attestation in those if attestation.file_system is FileSystem.FUSE]
-    power = [attestation for attestation in those if attestation.file_system is not FileSystem.FUSE]
-    return "; ".join(_sum(group, less) for group, less in ((power, ""), (fuse, f"; {FUSE_LABEL}")) if group)
+def _summary_of_attestations(attestations: Sequence[Attestation]) -> str:
+    fuse = [attestation for attestation in attestations if attestation.file_system is FileSystem.FUSE]
+    power = [attestation for attestation in attestations if attestation.file_system is not FileSystem.FUSE]
+    return "; ".join(
+        _losses_in_cuts(group, suffix) for group, suffix in ((power, ""), (fuse, f"; {FUSE_LABEL}")) if group
+    )
 
 
-def _sum(those: Sequence[Attestation], less: str) -> str:
-    lost, cuts = sum(attestation.lost for attestation in those), sum(attestation.cuts for attestation in those)
-    scenarios = ", ".join(dict.fromkeys(attestation.scenario.value for attestation in those))
-    broken = sum(attestation.losing_cuts for attestation in those)
+def _losses_in_cuts(attestations: Sequence[Attestation], suffix: str) -> str:
+    lost, cuts = (
+        sum(attestation.lost for attestation in attestations),
+        sum(attestation.cuts for attestation in attestations),
+    )
+    scenarios = ", ".join(dict.fromkeys(attestation.scenario.value for attestation in attestations))
+    broken = sum(attestation.losing_cuts for attestation in attestations)
     if broken and not lost:
         # What was acknowledged was there damaged, or in some reads only: nothing is lost, and the promise is broken.
-        return f"damaged or not in every read after {broken} of {plural(cuts, 'cut')} ({scenarios}{less})"
-    return f"{lost:,} lost in {plural(cuts, 'cut')} ({scenarios}{less})"
+        return f"damaged or not in every read after {broken} of {plural(cuts, 'cut')} ({scenarios}{suffix})"
+    return f"{lost:,} lost in {plural(cuts, 'cut')} ({scenarios}{suffix})"
 
 
-def _beyond(lost: Sequence[Attestation]) -> str:
+def _losses_allowed(lost: Sequence[Attestation]) -> str:
     """Losses that the level allows."""
-    return f"; as the level allows, {_summary(lost)}" if lost else ""
+    return f"; as the level allows, {_summary_of_attestations(lost)}" if lost else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from tidegauge.model.attest import Act, Cycle, Kind, Means, Role, Scenario
+from tidegauge.model.attest import Act, ActKind, Cycle, Means, Role, Scenario
 
 MEANINGS = {
     Scenario.NONE: "no cut: the same procedure must lose nothing",
@@ -26,7 +26,7 @@ MEANINGS = {
 """How each scenario is described to users."""
 
 
-def meaning(scenario: Scenario, means: Means) -> str:
+def describe_scenario(scenario: Scenario, means: Means) -> str:
     """What is done in a scenario; where processes are only killed, nothing loses its power."""
     words = MEANINGS[scenario]
     if means is Means.CRASH:
@@ -43,7 +43,7 @@ AGAIN_AFTER_S = (0.3, 2.5)
 """From the start of the servers to the second cut: while they recover."""
 
 
-def impossible(scenario: Scenario, nodes: int) -> str:
+def why_impossible(scenario: Scenario, nodes: int) -> str:
     """Why a scenario can't be on so many nodes, with what can; "" if it can."""
     if scenario is Scenario.LAGGING_MAJORITY and nodes < NODES_FOR_LAGGING:
         return f"'{scenario.value}' needs {NODES_FOR_LAGGING} nodes: with fewer no majority goes on without one of them"
@@ -66,21 +66,21 @@ def plan_cycles(
     chance = random.Random(f"{seed} attest")
     planned = [Cycle(first, Scenario.NONE, (), tail_s=round(chance.uniform(*CUT_AFTER_S), 3))]
     for scenario in scenarios:
-        made = 0
-        while made < cuts:
-            acts = _acts(scenario, nodes, chance, second_cut)
+        cuts_planned = 0
+        while cuts_planned < cuts:
+            acts = _acts_of_cycle(scenario, nodes, chance, second_cut)
             cycle = Cycle(first + len(planned), scenario, acts)
             planned.append(cycle)
-            made += max(1, cycle.cuts)
+            cuts_planned += max(1, cycle.cuts)
     return tuple(planned)
 
 
-def _acts(scenario: Scenario, nodes: int, chance: random.Random, second_cut: bool) -> tuple[Act, ...]:
-    again = _between(chance, AGAIN_AFTER_S) if second_cut else None
+def _acts_of_cycle(scenario: Scenario, nodes: int, chance: random.Random, second_cut: bool) -> tuple[Act, ...]:
+    again = _draw_between(chance, AGAIN_AFTER_S) if second_cut else None
 
     def cut(role: Role, number: int = 0, until_complete: bool = False) -> Act:
-        after_s = _between(chance, CUT_AFTER_S)
-        return Act(Kind.CUT, role, after_s, number, again_after_s=again, until_complete=until_complete)
+        after_s = _draw_between(chance, CUT_AFTER_S)
+        return Act(ActKind.CUT, role, after_s, number, again_after_s=again, until_complete=until_complete)
 
     match scenario:
         case Scenario.NONE:
@@ -95,10 +95,10 @@ def _acts(scenario: Scenario, nodes: int, chance: random.Random, second_cut: boo
             order = chance.sample(range(1, nodes + 1), nodes)
             return tuple(cut(Role.NODE, number, until_complete=True) for number in order)
         case Scenario.LAGGING_MAJORITY:
-            return _lagging(chance, again)
+            return _acts_of_lagging_majority(chance, again)
 
 
-def _lagging(chance: random.Random, again: float | None) -> tuple[Act, ...]:
+def _acts_of_lagging_majority(chance: random.Random, again: float | None) -> tuple[Act, ...]:
     """Follower A lags; the leader or follower B is cut, the other of the two is held back while A and it elect.
 
     Which of the two that acknowledged is cut is drawn: the leader's loss tests its successor, the follower's
@@ -108,21 +108,21 @@ def _lagging(chance: random.Random, again: float | None) -> tuple[Act, ...]:
     other = (Role.FOLLOWER, 3 - lagging)
     pair = [(Role.LEADER, 0), other]
     chance.shuffle(pair)
-    (lost, lost_number), (kept, kept_number) = pair
+    (lost, lost_number), (held, held_number) = pair
     return (
-        Act(Kind.HOLD, Role.FOLLOWER, _between(chance, HOLD_AFTER_S), lagging),
-        Act(Kind.HOLD, kept, _between(chance, CUT_AFTER_S), kept_number, when_acked=True),
-        Act(Kind.CUT, lost, 0.0, lost_number, again_after_s=again),
-        Act(Kind.RELEASE, Role.FOLLOWER, 0.0, lagging),
-        Act(Kind.RELEASE, kept, _between(chance, CUT_AFTER_S) * 2, kept_number),
+        Act(ActKind.HOLD, Role.FOLLOWER, _draw_between(chance, HOLD_AFTER_S), lagging),
+        Act(ActKind.HOLD, held, _draw_between(chance, CUT_AFTER_S), held_number, when_acked=True),
+        Act(ActKind.CUT, lost, 0.0, lost_number, again_after_s=again),
+        Act(ActKind.RELEASE, Role.FOLLOWER, 0.0, lagging),
+        Act(ActKind.RELEASE, held, _draw_between(chance, CUT_AFTER_S) * 2, held_number),
     )
 
 
-def _between(chance: random.Random, bounds: tuple[float, float]) -> float:
+def _draw_between(chance: random.Random, bounds: tuple[float, float]) -> float:
     return round(chance.uniform(*bounds), 3)
 
 
-def targets(act: Act, nodes: int, leader: int) -> tuple[int, ...]:
+def target_nodes(act: Act, nodes: int, leader: int) -> tuple[int, ...]:
     """The numbers of the nodes that an act is done to, when node `leader` leads."""
     match act.role:
         case Role.ALL:

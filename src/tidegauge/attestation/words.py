@@ -11,11 +11,11 @@ from tidegauge.model.attest import (
     CLEAN,
     AttestOutcome,
     AttestPlan,
+    AttestVerdict,
     FileSystem,
     Means,
     Scenario,
-    Verdict,
-    label,
+    cut_label,
     not_modelled,
 )
 from tidegauge.model.level import LevelChoice
@@ -25,31 +25,33 @@ _SHOWN_MAX = 3
 _CHECK_CHARS_MAX = 120
 
 
-def sentences(choice: LevelChoice, means: Means, file_system: FileSystem, judged: Sequence[Judged]) -> tuple[str, ...]:
+def attest_sentences(
+    choice: LevelChoice, means: Means, file_system: FileSystem, judged: Sequence[Judged]
+) -> tuple[str, ...]:
     """The verdict on each scenario, what is behind a loss, and what all this does not show."""
-    found = []
+    texts = []
     named = _named(means, file_system)
     for result in judged:
-        found.append(f"{describe_choice(choice)}, {result.scenario.value}{named}: {result.judgement.sentence()}.")
-        found += [f"{result.scenario.value}: {sentence}" for sentence in _beside(choice, result)]
-    return (*found, not_modelled(means, file_system))
+        texts.append(f"{describe_choice(choice)}, {result.scenario.value}{named}: {result.judgement.sentence()}.")
+        texts += [f"{result.scenario.value}: {sentence}" for sentence in _sentences_beside(choice, result)]
+    return (*texts, not_modelled(means, file_system))
 
 
 def _named(means: Means, file_system: FileSystem) -> str:
     """What is less than a power cut, as a clause to append."""
-    named = label(means, file_system)
+    named = cut_label(means, file_system)
     return f" ({named})" if named else ""
 
 
-def _beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
-    if result.judgement.verdict is Verdict.REFUTED:
+def _sentences_beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
+    if result.judgement.verdict is AttestVerdict.REFUTED:
         if result.promise.kept:
             yield f"level {choice.level} promises that nothing is lost here: {result.promise.why}."
         else:
             yield f"level {choice.level} does not promise more: {result.promise.why}."
-        yield from _files(result)
-    if result.judgement.verdict is not Verdict.INCONCLUSIVE and result.judgement.reasons:
-        yield _some("cuts that did not count", result.judgement.reasons)
+        yield from _sentence_on_files(result)
+    if result.judgement.verdict is not AttestVerdict.INCONCLUSIVE and result.judgement.reasons:
+        yield _first_few("cuts that did not count", result.judgement.reasons)
     others = [(name, result.figure(key)) for name, key in _OTHERS if result.figure(key)]
     if others:
         yield f"also seen: {', '.join(f'{count:,} {name}' for name, count in others)}."
@@ -60,18 +62,18 @@ def _beside(choice: LevelChoice, result: Judged) -> Iterable[str]:
         for disk, said in cut.checks.items()
         if said != CLEAN
     ]
-    for what, found in (
+    for subject, examples in (
         ("not readable", [why for cycle in result.cycles for why in cycle.unreadable]),
         ("file systems that a check found damaged after a cut", damaged),
         ("odd about the histories", [doubt for cycle in result.cycles for doubt in cycle.doubts]),
     ):
-        if found:
-            yield _some(what, found)
+        if examples:
+            yield _first_few(subject, examples)
 
 
-def _some(what: str, found: Sequence[str]) -> str:
+def _first_few(subject: str, examples: Sequence[str]) -> str:
     """The first of them as a sentence."""
-    return f"{what}: {'; '.join(found[:_SHOWN_MAX])}."
+    return f"{subject}: {'; '.join(examples[:_SHOWN_MAX])}."
 
 
 _OTHERS = (
@@ -87,19 +89,19 @@ _OTHERS = (
 )
 
 
-def _files(result: Judged) -> Iterable[str]:
+def _sentence_on_files(result: Judged) -> Iterable[str]:
     searched = [cycle for cycle in result.cycles if cycle.in_files is not None]
     if not searched:
         return
-    found, lost = sum(cycle.in_files or 0 for cycle in searched), sum(cycle.lost for cycle in searched)
-    where = [place for cycle in searched for place in cycle.files][:_SHOWN_MAX]
-    if found:
-        yield f"of {lost:,} lost messages {found:,} are in the servers' data files, but not served: {'; '.join(where)}."
+    hits, lost = sum(cycle.in_files or 0 for cycle in searched), sum(cycle.lost for cycle in searched)
+    files = [place for cycle in searched for place in cycle.files][:_SHOWN_MAX]
+    if hits:
+        yield f"of {lost:,} lost messages {hits:,} are in the servers' data files, but not served: {'; '.join(files)}."
     else:
         yield f"none of the {lost:,} lost messages is in the servers' data files, which were searched for them."
 
 
-def cells(choice: LevelChoice, result: Judged) -> dict[str, str | int | float | None]:
+def attest_cells(choice: LevelChoice, result: Judged) -> dict[str, str | int | float | None]:
     """A row of the table: expected and observed side by side."""
     judgement = result.judgement
     cuts = [cut for cycle in result.cycles for cut in cycle.cuts]
@@ -111,14 +113,14 @@ def cells(choice: LevelChoice, result: Judged) -> dict[str, str | int | float | 
         "cuts": judgement.cuts,
         "at risk": judgement.at_risk,
         "lost": result.figure("lost"),
-        "serve, s": _median(cut.serve_s for cut in cuts),
-        "publish, s": _median(cycle.first_publish_s for cycle in result.cycles if cycle.cuts),
+        "serve, s": _median_of_known(cut.serve_s for cut in cuts),
+        "publish, s": _median_of_known(cycle.first_publish_s for cycle in result.cycles if cycle.cuts),
     }
 
 
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+def _median_of_known(values: Iterable[float | None]) -> float | None:
+    numbers = [value for value in values if value is not None]
+    return median(numbers) if numbers else None
 
 
 def attest_outcome(plan: AttestPlan, outcome: AttestOutcome) -> str:
@@ -144,5 +146,5 @@ def until_then(level: int, nodes: int, plan: AttestPlan, outcome: AttestOutcome)
         return sentence
     scenarios = dict.fromkeys(cycle.scenario for cycle in outcome.cycles if cycle.scenario is not Scenario.NONE)
     judged = judge_scenarios(level, nodes, tuple(scenarios), outcome, None)
-    refuted = [result.judgement.sentence() for result in judged if result.judgement.verdict is Verdict.REFUTED]
+    refuted = [result.judgement.sentence() for result in judged if result.judgement.verdict is AttestVerdict.REFUTED]
     return f"{sentence}; {'; '.join(refuted) or 'INCONCLUSIVE: not all cuts and controls were made'}"

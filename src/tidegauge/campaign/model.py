@@ -10,7 +10,7 @@ from typing import Any
 from tidegauge.config.fields import Fields
 from tidegauge.model.faults import Fault
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.trial import Servers
+from tidegauge.model.trial import ServerReuse
 from tidegauge.model.workload import Workload
 from tidegauge.published.examine import Choice
 from tidegauge.systems.attach import AttachChoice
@@ -80,7 +80,7 @@ class WorkerChoice:
 
     @property
     def on_one_host(self) -> int:
-        """Workers of each host that has any."""
+        """How many workers each of those hosts has that have any."""
         return self.count // max(1, self.hosts)
 
 
@@ -133,7 +133,7 @@ class Campaign:
     journal_directories: tuple[str, ...] = ()
     thresholds: tuple[str, ...] = ()
     skip_impossible: bool = False
-    deployment: Servers = Servers.FRESH
+    deployment: ServerReuse = ServerReuse.FRESH
     points: tuple[Point, ...] = ()
     published: Choice | None = None
     rates_at: Mapping[str, str] = field(default_factory=dict)
@@ -165,11 +165,11 @@ class Campaign:
         return [(point, system) for point in self.each for system in point.campaign.systems]
 
     def with_systems(self, systems: Sequence[Sequence[SystemChoice]]) -> Campaign:
-        """With these systems at `each` of its points, and without the points that have none; one at least has some."""
+        """The campaign with these systems at `each` of its points, less points without any; one at least has some."""
         points = [
-            replace(point, campaign=replace(point.campaign, systems=tuple(here)))
-            for point, here in zip(self.each, systems, strict=True)
-            if here
+            replace(point, campaign=replace(point.campaign, systems=tuple(systems_at_point)))
+            for point, systems_at_point in zip(self.each, systems, strict=True)
+            if systems_at_point
         ]
         return replace(points[0].campaign, points=tuple(points) if self.points else ())
 

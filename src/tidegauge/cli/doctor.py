@@ -12,7 +12,7 @@ from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.fleet.api import Host
 from tidegauge.fleet.local import LocalHost
 from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.hosts.abilities import abilities, advise
+from tidegauge.hosts.abilities import advise, try_abilities
 from tidegauge.hosts.ceilings import Calibration, Ceilings, size_class
 from tidegauge.hosts.ceilings_measure import THOROUGH, THOROUGH_S_MAX, measure, place_for
 from tidegauge.hosts.clock import clock_quality
@@ -24,7 +24,7 @@ from tidegauge.model.workload import Payload
 from tidegauge.numbers import duration
 from tidegauge.report.doctor import Diagnosis, doctor_content, doctor_report
 from tidegauge.systems.registry import all_systems
-from tidegauge.worker.calibration import calibrate, keep_calibrations, seconds_expected, subject
+from tidegauge.worker.calibration import calibrate, calibration_subject, keep_calibrations, seconds_expected
 
 
 def examine(named: Sequence[Path], runs_directory: Path, out: Output, *, measures: bool) -> int:
@@ -40,25 +40,25 @@ def examine(named: Sequence[Path], runs_directory: Path, out: Output, *, measure
     places = [place_for(disk)[0] for disk in disks]
     for note in clean_leftovers():
         out.say(note)
-    ceilings, calibration, problem = _measured(disks, out) if measures else (None, None, "")
-    with _shown(out) as say:
+    ceilings, calibration, problem = _measure_ceilings(disks, out) if measures else (None, None, "")
+    with _progress_line(out) as say:
         say("What this machine allows ...")
         host, clock = host_facts(places), clock_quality()
         needs = [probe for system in all_systems().values() for probe in system.host_needs]
         swappiness = text_of(Path("/proc/sys/vm/swappiness"))
-        advice, able = advise(host, clock, handles_available(), swappiness), abilities(needs)
-        found = Diagnosis(host, clock, ceilings, advice, able, calibration, problem)
-    out.show(doctor_report(found), doctor_content(found))
+        advice, able = advise(host, clock, handles_available(), swappiness), try_abilities(needs)
+        diagnosis = Diagnosis(host, clock, ceilings, advice, able, calibration, problem)
+    out.show(doctor_report(diagnosis), doctor_content(diagnosis))
     return EXIT_GOOD
 
 
-def _measured(disks: Sequence[Path], out: Output) -> tuple[Ceilings, Calibration | None, str]:
-    """Measure, keep it for the runs to come, and leave nothing else behind. Last why there is no calibration."""
+def _measure_ceilings(disks: Sequence[Path], out: Output) -> tuple[Ceilings, Calibration | None, str]:
+    """Measure ceilings, keep them for runs to come, and leave nothing else behind. Last why there is no calibration."""
     interruption = interruptible(lambda: out.alert("Interrupted: removing what was written."))
     # The host's agent removes the files if we are killed.
-    with interruption, _shown(out) as say, LocalHost.open() as host:
+    with interruption, _progress_line(out) as say, LocalHost.open() as host:
         try:
-            found = measure(
+            ceilings = measure(
                 disks,
                 THOROUGH.within(THOROUGH_S_MAX, len(disks)),
                 host.track_directory,
@@ -70,25 +70,25 @@ def _measured(disks: Sequence[Path], out: Output) -> tuple[Ceilings, Calibration
                 "Check the disk (dmesg), or name another with --disk; --no-measure looks without measuring.",
             ) from error
         with contextlib.suppress(OSError):
-            keep_ceilings(found)
-        return found, *_calibrated(found.load_average, host, say)
+            keep_ceilings(ceilings)
+        return ceilings, *_calibrate_generator(ceilings.load_average, host, say)
 
 
-def _calibrated(load_average: float, host: Host, say: Callable[[str], None]) -> tuple[Calibration | None, str]:
-    """What one load generator makes, or why that is not known: after the ceilings, which it would disturb."""
+def _calibrate_generator(load_average: float, host: Host, say: Callable[[str], None]) -> tuple[Calibration | None, str]:
+    """Measure what one load generator makes, or say why not: after the ceilings, which that would disturb."""
     try:
-        expected_s = seconds_expected(1, subject())
+        expected_s = seconds_expected(1, calibration_subject())
         say(f"What one load generator can make and check ... (about {duration(round(expected_s))} left)")
-        (found,) = calibrate(host, [size_class(Payload().message_bytes)], load_average)
+        (calibration,) = calibrate(host, [size_class(Payload().message_bytes)], load_average)
     except (TidegaugeError, OSError) as error:
         return None, error.message if isinstance(error, TidegaugeError) else f"{error}."
     with contextlib.suppress(OSError):
-        keep_calibrations([found])
-    return found, ""
+        keep_calibrations([calibration])
+    return calibration, ""
 
 
 @contextlib.contextmanager
-def _shown(out: Output) -> Iterator[Callable[[str], None]]:
+def _progress_line(out: Output) -> Iterator[Callable[[str], None]]:
     """Shows progress: one line that changes on a terminal, a line each elsewhere."""
     console = out.progress
     if not console.is_terminal or console.is_dumb_terminal:

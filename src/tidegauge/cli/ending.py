@@ -19,21 +19,21 @@ from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.store import write_crash_report
 
 
-def crashed(error: Exception, run_path: Path | None = None) -> TidegaugeError:
+def error_of_crash(error: Exception, run_path: Path | None = None) -> TidegaugeError:
     """The error to show for an unexpected exception; its trace is kept in the run's directory or a temporary file."""
     trace = "".join(traceback.format_exception(error))
     head = f"tidegauge {__version__}, Python {platform.python_version()}, {platform.platform()}\n{sys.argv}\n\n"
-    found = TidegaugeError(
+    crash_error = TidegaugeError(
         f"Tidegauge itself failed ({type(error).__name__}: {error}).",
         "This is a defect, not your mistake: please report it with the file below.",
-        _kept(head + trace, run_path),
+        _keep_crash_report(head + trace, run_path),
     )
-    found.__cause__ = error
-    return found
+    crash_error.__cause__ = error
+    return crash_error
 
 
-def _kept(text: str, run_path: Path | None) -> Path | None:
-    """In the run's directory, else in a temporary file; None where neither can be written."""
+def _keep_crash_report(text: str, run_path: Path | None) -> Path | None:
+    """Keep a text in the run's directory, else in a temporary file; None where neither can be written."""
     if run_path is not None:
         with suppress(RunFailedError):
             return write_crash_report(run_path, text)

@@ -76,10 +76,10 @@ def head(
     """Begin a fleet on this host, and print how others join it and what a firewall must let through."""
     from tidegauge.fleet import ray_node
 
-    purpose = _role(role)
-    own = _address(address) or ray_node.own_address()
-    place = f"{own}:{ray_node.HEAD_PORT}"
-    return _started(place, own, purpose, Output(as_json), token, tls=tls, autoscaling=autoscaling)
+    purpose = _checked_role(role)
+    own_address = _checked_address(address) or ray_node.own_address()
+    place = f"{own_address}:{ray_node.HEAD_PORT}"
+    return _start_ray(place, own_address, purpose, Output(as_json), token, tls=tls, autoscaling=autoscaling)
 
 
 @app.command(epilog="Example: tidegauge fleet join 10.77.0.1:6379 --token token --role load")
@@ -107,9 +107,9 @@ def join(
         head_address(head)
     except ValueError as error:
         raise UserError(f"'{head}' {error}.", "Use the address that `tidegauge fleet head` printed.") from error
-    purpose = _role(role)
-    own = _address(address) or ray_node.own_address(head)
-    return _started(head, own, purpose, Output(as_json), token or ray_node.token_path(), tls=tls)
+    purpose = _checked_role(role)
+    own_address = _checked_address(address) or ray_node.own_address(head)
+    return _start_ray(head, own_address, purpose, Output(as_json), token or ray_node.token_path(), tls=tls)
 
 
 @app.command(epilog="Example: tidegauge fleet status --json")
@@ -126,7 +126,7 @@ def status(*, as_json: Json = False) -> int:
 @app.command(epilog="Example: tidegauge fleet check fleet.yaml")
 def check(file: FleetPath = None, *, as_json: Json = False) -> int:
     """Look at every host, link, clock and server disk (some 15 s). Exit code 1 if something is wrong."""
-    from tidegauge.fleet.check import check as examine
+    from tidegauge.fleet.check import check_fleet as examine
     from tidegauge.fleet.file import FleetFile, read_fleet_file
     from tidegauge.report.fleet import check_content, check_report
     from tidegauge.worker.archive import JAVA_MAJOR_MIN
@@ -134,9 +134,9 @@ def check(file: FleetPath = None, *, as_json: Json = False) -> int:
     out = Output(as_json)
     fleet = read_fleet_file(file) if file else FleetFile()
     with joined_fleet(fleet.address) as (launcher, _):
-        found = examine(launcher, fleet, out.say, JAVA_MAJOR_MIN)
-    out.show(check_report(found), check_content(found))
-    return EXIT_FAILED if found.problems else EXIT_GOOD
+        findings = examine(launcher, fleet, out.say, JAVA_MAJOR_MIN)
+    out.show(check_report(findings), check_content(findings))
+    return EXIT_FAILED if findings.problems else EXIT_GOOD
 
 
 @app.command(epilog="Example: tidegauge fleet down")
@@ -144,7 +144,7 @@ def down(*, as_json: Json = False) -> int:
     """Take this host out of the fleet; at the head, end it: other hosts' parts then end within two minutes."""
     from tidegauge.fleet import ray_node
 
-    node = ray_node.running()
+    node = ray_node.running_node()
     left = ray_node.end()
     text = "\n".join(left) or (
         "Nothing ran here." if node is None else f"This host is no longer in the fleet of {node.head}."
@@ -162,7 +162,7 @@ def joined_fleet(address: str) -> Iterator[tuple[RayLauncher, str]]:
     from tidegauge.fleet import ray_node
     from tidegauge.fleet.ray_launcher import RayLauncher
 
-    node = ray_node.running()
+    node = ray_node.running_node()
     if node is None:
         raise UserError(
             "This host is in no fleet.", "Begin one: tidegauge fleet head; or join one: tidegauge fleet join ADDRESS"
@@ -172,16 +172,16 @@ def joined_fleet(address: str) -> Iterator[tuple[RayLauncher, str]]:
             f"The fleet file names the head {address}, and this host is in the fleet of {node.head}.",
             "Correct 'address' in the file (auto: the fleet that this host is in), or run this on a host of the other.",
         )
-    launcher = RayLauncher(node.head, ray_node.environment(node))
+    launcher = RayLauncher(node.head, ray_node.ray_environment(node))
     try:
         yield launcher, node.address
     finally:
         launcher.close()
 
 
-def _started(
+def _start_ray(
     head: str,
-    own: str,
+    own_address: str,
     role: str,
     out: Output,
     token: Path | None = None,
@@ -193,38 +193,38 @@ def _started(
     from tidegauge.model.host import Joined
     from tidegauge.report.fleet import joined_content, joined_report
 
-    out.say(f"starting Ray on {own}, at most {ray_node.START_S_MAX:g} s ...")
-    node = ray_node.start(own, head, role, token, tls=tls, autoscaling=autoscaling)
+    out.say(f"starting Ray on {own_address}, at most {ray_node.START_S_MAX:g} s ...")
+    node = ray_node.start(own_address, head, role, token, tls=tls, autoscaling=autoscaling)
     ports = tuple(ray_node.firewall(node.is_head))
-    joined = Joined(own, head, role, str(node.log), str(ray_node.token_path()), ports, node.open_because)
+    joined = Joined(own_address, head, role, str(node.log), str(ray_node.token_path()), ports, node.open_because)
     join_line = f"{out.program} fleet join {head} --token token --role server" if node.is_head else ""
     out.show(joined_report(joined, join_line), joined_content(joined))
     return EXIT_GOOD
 
 
-def _address(given: str | None) -> str:
-    if given is None:
+def _checked_address(text: str | None) -> str:
+    if text is None:
         return ""
     from tidegauge.fleet.ray_node import own_addresses
 
     addresses = own_addresses()
     hint = f"Name this host's own: --address {addresses[0] if addresses else '10.77.0.2'}"
     try:
-        address = ipaddress.IPv4Address(given)
+        address = ipaddress.IPv4Address(text)
     except ValueError as error:
-        raise UserError(f"--address {given}: this is no IPv4 address.", hint) from error
+        raise UserError(f"--address {text}: this is no IPv4 address.", hint) from error
     if address.is_loopback:
-        raise UserError(f"--address {given}: no other host reaches it.", hint)
-    if given not in addresses:
-        shown = ", ".join(addresses) or "none but that of loopback"
-        raise UserError(f"--address {given}: this host has no such address; it has {shown}.", hint)
-    return given
+        raise UserError(f"--address {text}: no other host reaches it.", hint)
+    if text not in addresses:
+        address_list = ", ".join(addresses) or "none but that of loopback"
+        raise UserError(f"--address {text}: this host has no such address; it has {address_list}.", hint)
+    return text
 
 
-def _role(given: str) -> str:
-    if not re.fullmatch(_ROLE_PATTERN, given):
+def _checked_role(role: str) -> str:
+    if not re.fullmatch(_ROLE_PATTERN, role):
         raise UserError(
-            f"--role {given}: must begin with a letter and hold only lower-case letters, digits and '-', at most 31.",
+            f"--role {role}: must begin with a letter and hold only lower-case letters, digits and '-', at most 31.",
             "Name a role such as server, load or controller.",
         )
-    return given
+    return role

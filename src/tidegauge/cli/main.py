@@ -52,12 +52,12 @@ from tidegauge.cli.options import (
     overrides_of,
     ready_campaign,
     refuse_underscores,
-    usable,
+    usable_paths,
 )
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, Output, accept_all_characters
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.model.attest import FileSystem, Scenario
-from tidegauge.published import Scale
+from tidegauge.published import PublishedScale
 
 RUN_EXAMPLE = (
     "Example: tidegauge run campaigns/quick.yaml --repeat 5; on clusters that run already: "
@@ -77,7 +77,7 @@ app = typer.Typer(
 app.add_typer(fleet.app)
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         out = Output("--json" in sys.argv)
         out.show(f"tidegauge {__version__}", {"schema": "tidegauge.version/1", "version": __version__})
@@ -88,7 +88,7 @@ def _version(wanted: bool) -> None:
 def top(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
 ) -> None:
@@ -119,7 +119,7 @@ def quick(
     """Measure Kafka, Pulsar and, if available, RabbitMQ: one node each, equal durability, a few minutes."""
     overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold)
     options = RunOptions(runs_dir, WantedFiles(junit, markdown), dry_run, allow_unequal, live, prometheus)
-    return _run(ready_campaign("quick"), overrides, options, as_json)
+    return _run_campaign_file(ready_campaign("quick"), overrides, options, as_json)
 
 
 @app.command(cls=WithExperiments, epilog=RUN_EXAMPLE)
@@ -139,7 +139,7 @@ def run(
     workers: Workers = None,
     attach: Attach = None,
     fleet: Fleet = None,
-    scale: ScaleOption = Scale.SHARES,
+    scale: ScaleOption = PublishedScale.SHARES,
     dry_run: DryRun = False,
     live: Live = False,
     prometheus: Prometheus = None,
@@ -157,18 +157,20 @@ def run(
         "workers": workers,
         "attach": None if attach is None else str(attach.absolute()),
         "fleet": None if fleet is None else str(fleet.absolute()),
-        "scale": None if scale is Scale.SHARES else scale.value,
+        "scale": None if scale is PublishedScale.SHARES else scale.value,
     }
     overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold, more=more)
     options = RunOptions(runs_dir, WantedFiles(junit, markdown), dry_run, allow_unequal, live, prometheus)
     if resume is not None:
-        return _resume(resume, campaign, overrides, options, as_json)
+        return _resume_named_run(resume, campaign, overrides, options, as_json)
     if campaign is None:
         raise UserError("A campaign is needed, or --resume with a run.", "Such as: tidegauge run campaigns/quick.yaml")
-    return _run(campaign_path(campaign), overrides, options, as_json)
+    return _run_campaign_file(campaign_path(campaign), overrides, options, as_json)
 
 
-def _resume(name: str, campaign: str | None, overrides: dict[str, Any], options: RunOptions, as_json: bool) -> int:
+def _resume_named_run(
+    name: str, campaign: str | None, overrides: dict[str, Any], options: RunOptions, as_json: bool
+) -> int:
     from tidegauge.cli.resuming import resume_run
 
     if set(overrides) - {"fleet"} or options.allow_unequal:
@@ -230,7 +232,9 @@ def attest(
         system, level, form, nodes, cuts, tuple(scenario or ()), second_cut, file_system, crash, seed
     )
     options = RunOptions(runs_dir, WantedFiles(junit, markdown), dry_run)
-    return _run(ready_campaign("attest"), attest_overrides(request) | data_places(data_dir), options, as_json)
+    return _run_campaign_file(
+        ready_campaign("attest"), attest_overrides(request) | data_places(data_dir), options, as_json
+    )
 
 
 @app.command(epilog="Example: tidegauge published 2026-11-20 last")
@@ -249,12 +253,14 @@ def published(
 @app.command(epilog="Example: tidegauge omb workloads/1-topic-1-partition-1kb.yaml --driver driver-kafka/kafka.yaml")
 def omb(
     workloads: Annotated[
-        list[Path], typer.Argument(help="Workload files of the OpenMessaging Benchmark.", callback=usable)
+        list[Path], typer.Argument(help="Workload files of the OpenMessaging Benchmark.", callback=usable_paths)
     ],
     *,
     driver: Annotated[
         list[Path] | None,
-        typer.Option("--driver", "-d", help="Driver files; each workload is run on each of them.", callback=usable),
+        typer.Option(
+            "--driver", "-d", help="Driver files; each workload is run on each of them.", callback=usable_paths
+        ),
     ] = None,
     managed: Annotated[
         bool, typer.Option("--managed", help="Start servers here instead of attaching to those that the files name.")
@@ -264,7 +270,9 @@ def omb(
     ] = 1.0,
     output_directory: Annotated[
         Path | None,
-        typer.Option("--output-directory", help="Where OMB's JSON goes, beside the run's directory.", callback=usable),
+        typer.Option(
+            "--output-directory", help="Where OMB's JSON goes, beside the run's directory.", callback=usable_paths
+        ),
     ] = None,
     level: Level = None,
     form: Annotated[str, typer.Option("--form", help="Form of the level, for systems that have several.")] = "",
@@ -298,9 +306,9 @@ def runs(runs_dir: RunsDir = DEFAULT_RUNS, as_json: Json = False) -> int:
     from tidegauge.report.lists import runs_list
     from tidegauge.report.summary import runs_summary
 
-    found = store.list_runs(runs_dir)
+    stored_runs = store.list_runs(runs_dir)
     nothing = Paragraph(f"There are no runs in {runs_dir} yet; start one with: tidegauge quick")
-    Output(as_json).show(runs_list(found) if found else nothing, runs_summary(found))
+    Output(as_json).show(runs_list(stored_runs) if stored_runs else nothing, runs_summary(stored_runs))
     return EXIT_GOOD
 
 
@@ -357,13 +365,15 @@ def report(
     *,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The file to write (default: report.html in the run).", callback=usable),
+        typer.Option(
+            "--output", "-o", help="The file to write (default: report.html in the run).", callback=usable_paths
+        ),
     ] = None,
     svg: Annotated[
-        Path | None, typer.Option("--svg", help="A directory for every plot as SVG.", callback=usable)
+        Path | None, typer.Option("--svg", help="A directory for every plot as SVG.", callback=usable_paths)
     ] = None,
     png: Annotated[
-        Path | None, typer.Option("--png", help="A directory for every plot as PNG.", callback=usable)
+        Path | None, typer.Option("--png", help="A directory for every plot as PNG.", callback=usable_paths)
     ] = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
@@ -380,7 +390,7 @@ def index(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The file to write (default: index.html beside the runs).", callback=usable
+            "--output", "-o", help="The file to write (default: index.html beside the runs).", callback=usable_paths
         ),
     ] = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
@@ -404,7 +414,7 @@ def schema(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Directory for the schema, or for all if NAME is left out.", callback=usable
+            "--output", "-o", help="Directory for the schema, or for all if NAME is left out.", callback=usable_paths
         ),
     ] = None,
     as_json: Json = False,
@@ -439,7 +449,7 @@ def doctor(
         typer.Option(
             "--disk",
             help="A directory on a disk to measure; may be repeated (default: where runs go).",
-            callback=usable,
+            callback=usable_paths,
         ),
     ] = None,
     no_measure: Annotated[
@@ -474,7 +484,7 @@ def clean(
     return EXIT_FAILED if topics.remaining and not forget else EXIT_GOOD
 
 
-def _run(path: Path, overrides: dict[str, Any], options: RunOptions, as_json: bool) -> int:
+def _run_campaign_file(path: Path, overrides: dict[str, Any], options: RunOptions, as_json: bool) -> int:
     from tidegauge.cli.planning import run_campaign
 
     return run_campaign(path, overrides, options, Output(as_json))
@@ -482,7 +492,7 @@ def _run(path: Path, overrides: dict[str, Any], options: RunOptions, as_json: bo
 
 @cache
 def _command_tree() -> Callable[..., Any]:
-    """Of all verbs, which takes longer to build than most of them to answer: once for each process."""
+    """The tree of all verbs, which takes longer to build than most of them to answer: once for each process."""
     tree = typer.main.get_command(app)
     refuse_underscores(tree)
     return tree
@@ -496,21 +506,21 @@ def run_command(arguments: Sequence[str]) -> int:
         code = _command_tree()(args=list(arguments), prog_name="tidegauge", standalone_mode=False)
         return code if isinstance(code, int) else EXIT_GOOD
     except TidegaugeError as error:
-        return _shown(error, out)
+        return _show_error(error, out)
     except TyperException as error:
-        return _shown(UserError(error.format_message(), "`tidegauge --help` lists the verbs and options."), out)
+        return _show_error(UserError(error.format_message(), "`tidegauge --help` lists the verbs and options."), out)
     except (KeyboardInterrupt, Abort):
         out.alert("Interrupted.")
         return EXIT_INTERRUPTED
     except Exception as error:
-        from tidegauge.cli.ending import crashed
+        from tidegauge.cli.ending import error_of_crash
 
-        return _shown(crashed(error), out)
+        return _show_error(error_of_crash(error), out)
     finally:
         out.close()
 
 
-def _shown(error: TidegaugeError, out: Output) -> int:
+def _show_error(error: TidegaugeError, out: Output) -> int:
     if os.environ.get("TIDEGAUGE_DEBUG"):
         traceback.print_exception(error)
     out.error(error)

@@ -16,8 +16,8 @@ from tidegauge import store
 from tidegauge.campaign.model import WORKER_HEAP
 from tidegauge.campaign.read.overriding import in_mb, parse_direct_memory, parse_heap
 from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID, Output, error_content
-from tidegauge.cli.planning import Ready, check_directory, prepare
-from tidegauge.config.fields import between
+from tidegauge.cli.planning import Ready, check_directory, prepare_campaign
+from tidegauge.config.fields import quantity_between
 from tidegauge.config.units import parse_size_bytes
 from tidegauge.errors import UserError
 from tidegauge.model.events import Note
@@ -64,16 +64,19 @@ def run_omb(request: OmbRequest, out: Output) -> int:
         raise UserError("A driver file is needed.", "Give one or several: --driver driver-kafka/kafka.yaml")
     _check_output(request.output_directory)
     check_directory("--runs-dir", request.runs_directory)
-    chosen = _chosen(request)
-    found = translate_all(request.workloads, request.drivers, request.managed, request.time_scale, chosen)
+    chosen = _chosen_options(request)
+    translations = translate_all(request.workloads, request.drivers, request.managed, request.time_scale, chosen)
     # Each run has one system, so there is nothing to be unequal to; what is particular about it is marked all the same.
-    ready = [(translation, prepare(translation.campaign, request.dry_run, allow_unequal=True)) for translation in found]
+    ready = [
+        (translation, prepare_campaign(translation.campaign, request.dry_run, allow_unequal=True))
+        for translation in translations
+    ]
     if request.dry_run:
         _show_plans(ready, request.runs_directory, out)
         return EXIT_GOOD
     codes, contents = [], []
     for translation, prepared in ready:
-        code, content = _run(translation, prepared, request, out)
+        code, content = _run_translation(translation, prepared, request, out)
         codes.append(code)
         contents.append(content)
         if code == EXIT_INTERRUPTED:
@@ -93,7 +96,7 @@ def _check_output(directory: Path | None) -> None:
         )
 
 
-def _chosen(request: OmbRequest) -> Chosen:
+def _chosen_options(request: OmbRequest) -> Chosen:
     """What the command line says instead of the files. Raises `UserError`."""
     of_servers = {
         "--level": request.level,
@@ -101,10 +104,10 @@ def _chosen(request: OmbRequest) -> Chosen:
         "--heap": request.heap,
         "--direct-memory": request.direct_memory,
     }
-    given = [option for option, value in of_servers.items() if value]
-    if given and not request.managed:
+    options_given = [option for option, value in of_servers.items() if value]
+    if options_given and not request.managed:
         raise UserError(
-            f"{given[0]} is only for servers that Tidegauge starts: it needs --managed.",
+            f"{options_given[0]} is only for servers that Tidegauge starts: it needs --managed.",
             "Without --managed, clusters that run already are measured, and they keep their own settings.",
         )
     if request.form and request.level is None:
@@ -112,19 +115,19 @@ def _chosen(request: OmbRequest) -> Chosen:
     return Chosen(
         level=request.level or 0,
         form=request.form,
-        heap_mb=_mb("--heap", request.heap, parse_heap),
-        direct_memory_mb=_mb("--direct-memory", request.direct_memory, parse_direct_memory),
+        heap_mb=_size_mb("--heap", request.heap, parse_heap),
+        direct_memory_mb=_size_mb("--direct-memory", request.direct_memory, parse_direct_memory),
         in_flight=request.in_flight or 0,
-        worker_heap_mb=_mb("--worker-heap", request.worker_heap, _worker_heap) or 0,
+        worker_heap_mb=_size_mb("--worker-heap", request.worker_heap, _worker_heap) or 0,
         workers=request.workers,
     )
 
 
 def _worker_heap(text: str) -> int:
-    return between(*WORKER_HEAP, parse_size_bytes)(parse_size_bytes(text))
+    return quantity_between(*WORKER_HEAP, parse_size_bytes)(parse_size_bytes(text))
 
 
-def _mb(option: str, text: str | None, parse: Callable[[str], int]) -> int | None:
+def _size_mb(option: str, text: str | None, parse: Callable[[str], int]) -> int | None:
     """A size in MiB; None = it was left to us. Raises `UserError`."""
     try:
         return None if text is None else in_mb(parse(text))
@@ -132,7 +135,7 @@ def _mb(option: str, text: str | None, parse: Callable[[str], int]) -> int | Non
         raise UserError(f"{option} {text}: {error}.") from error
 
 
-def _title(translation: Translation) -> str:
+def _title_of_run(translation: Translation) -> str:
     return f"Workload {translation.workload.name} on driver {translation.driver.name}"
 
 
@@ -141,13 +144,13 @@ def _show_plans(ready: Sequence[tuple[Translation, Ready]], runs: Path, out: Out
     parts: list[RenderableType] = []
     for translation, prepared in ready:
         plan = prepared.shown_plan
-        content.append({**_names(translation), "notes": list(translation.notes), "plan": plan_summary(plan)})
-        parts += [heading(f"{_title(translation)}:"), *(bullet(note) for note in translation.notes), Text("")]
+        content.append({**_names_of_files(translation), "notes": list(translation.notes), "plan": plan_summary(plan)})
+        parts += [heading(f"{_title_of_run(translation)}:"), *(bullet(note) for note in translation.notes), Text("")]
         parts += [plan_list(plan, prepared.full_speed(runs), prepared.places(runs)), Text("")]
     out.show(Group(*parts), {"schema": "tidegauge.omb/1", "runs": content})
 
 
-def _names(translation: Translation) -> dict[str, Any]:
+def _names_of_files(translation: Translation) -> dict[str, Any]:
     return {
         "workload": translation.workload.name,
         "driver": translation.driver.name,
@@ -156,26 +159,32 @@ def _names(translation: Translation) -> dict[str, Any]:
     }
 
 
-def _run(translation: Translation, ready: Ready, request: OmbRequest, out: Output) -> tuple[int, dict[str, Any]]:
-    """One workload on one driver: exit code, content. What fails is reported, and the next one goes on, as in OMB."""
+def _run_translation(
+    translation: Translation, ready: Ready, request: OmbRequest, out: Output
+) -> tuple[int, dict[str, Any]]:
+    """Run one workload on one driver: exit code, content. What fails is reported, and the next goes on, as in OMB."""
     from tidegauge.cli.reports import keep_report
-    from tidegauge.cli.running import CODES, create, run_prepared
+    from tidegauge.cli.running import CODES, create_run_directory, run_prepared
     from tidegauge.report.ending import ending
     from tidegauge.report.screen import run_screen
 
     began = datetime.now()
-    texts = _texts(translation)
+    texts = _texts_to_keep(translation)
     both = "---\n".join(f"# {name}\n{text.rstrip()}\n" for name, text in texts.items())
-    run = create(request.runs_directory, ready.campaign, both.encode())
+    run = create_run_directory(request.runs_directory, ready.campaign, both.encode())
     run.unequal_allowed = True
     store.keep_omb_files(run.path, texts)
-    out.say(f"{_title(translation)}:")
+    out.say(f"{_title_of_run(translation)}:")
     failure = run_prepared(ready, run, out, [*map(Note, translation.notes), *ready.left_out])
     keep_report(run.path, out)
     stored = store.load_run(run.path)
     written, why = _write_results(translation, stored, began, request.output_directory)
     out.say(f"OMB's JSON: {', '.join(map(str, written))}" if written else f"No JSON for OMB was written: {why}.")
-    content = {**_names(translation), "omb_results": [str(path) for path in written], "report": run_summary(stored)}
+    content = {
+        **_names_of_files(translation),
+        "omb_results": [str(path) for path in written],
+        "report": run_summary(stored),
+    }
     if failure is not None:
         out.error(failure, with_json=False)
         content["error"] = error_content(failure)
@@ -186,7 +195,7 @@ def _run(translation: Translation, ready: Ready, request: OmbRequest, out: Outpu
     return code, content
 
 
-def _texts(translation: Translation) -> dict[str, str]:
+def _texts_to_keep(translation: Translation) -> dict[str, str]:
     """The files by the names under which a run keeps them, as they were understood: without secrets and comments."""
     return {
         f"workload-{translation.workload.source.path.name}": kept_workload(translation.workload),
@@ -200,7 +209,9 @@ def _write_results(
     """Where OMB's JSON was written, in the run's directory and where the user wants it; else why there is none."""
     trial = _figures_of(run)
     if trial is None:
-        reasons = [left.reason for left in run.trials if left.reason] or [run.reason or "no rate was confirmed"]
+        reasons = [stored_trial.reason for stored_trial in run.trials if stored_trial.reason] or [
+            run.reason or "no rate was confirmed"
+        ]
         return [], reasons[0].rstrip(".")
     driver = translation.driver.name.replace("/", "-")
     name = f"{translation.workload.label}-{driver}-{began:%Y-%m-%d-%H-%M-%S}.json"

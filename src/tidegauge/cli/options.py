@@ -14,25 +14,25 @@ import typer
 from typer.core import TyperCommand
 
 import tidegauge
-from tidegauge.errors import UserError, nearest, printable_lines
+from tidegauge.errors import UserError, did_you_mean, printable_lines
 from tidegauge.model.workload import WORKERS_MAX
-from tidegauge.places import check, expanded
-from tidegauge.published import Scale
+from tidegauge.places import check_path, expand_path
+from tidegauge.published import PublishedScale
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
 
 
-def usable(value: Any) -> Any:
+def usable_paths(value: Any) -> Any:
     """The path, or paths, of an option. Raises `UserError` for what no path can be, such as a name too long."""
     for path in value if isinstance(value, list | tuple) else (value,):
         if path is not None:
-            check(path)
+            check_path(path)
     return value
 
 
 RunsDir = Annotated[
     Path,
-    typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.", callback=usable),
+    typer.Option("--runs-dir", envvar="TIDEGAUGE_RUNS", help="Where run directories are.", callback=usable_paths),
 ]
 Level = Annotated[
     int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, whatever a file says.")
@@ -47,7 +47,7 @@ DataDir = Annotated[
         "--data-dir",
         metavar="PATH",
         help="Disk for the servers' data (default: in the run directory); may be repeated: nodes use them in turn.",
-        callback=usable,
+        callback=usable_paths,
     ),
 ]
 Heap = Annotated[
@@ -120,7 +120,7 @@ PricePerHostHour = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan with its time and start nothing.")]
 
 ScaleOption = Annotated[
-    Scale,
+    PublishedScale,
     typer.Option(
         "--scale",
         help="For published campaigns: scale loads to this machine, use the report's values, or try it briefly.",
@@ -142,12 +142,15 @@ AllowUnequal = Annotated[
 
 Junit = Annotated[
     Path | None,
-    typer.Option("--junit", metavar="FILE", help="Also write JUnit XML there, for CI.", callback=usable),
+    typer.Option("--junit", metavar="FILE", help="Also write JUnit XML there, for CI.", callback=usable_paths),
 ]
 Markdown = Annotated[
     Path | None,
     typer.Option(
-        "--markdown", metavar="FILE", help="Also write a GitHub-flavoured Markdown summary there.", callback=usable
+        "--markdown",
+        metavar="FILE",
+        help="Also write a GitHub-flavoured Markdown summary there.",
+        callback=usable_paths,
     ),
 ]
 
@@ -197,7 +200,7 @@ def overrides_of(
 ) -> dict[str, Any]:
     """Options as values of the campaign file, by its keys. `more` are such values already; None = not given."""
     names = [name.strip() for text in systems or [] for name in text.split(",") if name.strip()]
-    wanted = {
+    values_by_key = {
         "durability": level,
         "systems": None if systems is None else names,
         "repeat": repeat,
@@ -206,12 +209,12 @@ def overrides_of(
         "thresholds": thresholds,
         **(more or {}),
     }
-    return {key: value for key, value in wanted.items() if value is not None}
+    return {key: value for key, value in values_by_key.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class WantedFiles:
-    """Where to write them; None where nobody asked."""
+    """Where to write a run's JUnit XML and Markdown; None where nobody asked."""
 
     junit: Path | None = None
     markdown: Path | None = None
@@ -229,7 +232,7 @@ class WantedFiles:
                 raise UserError(f"{option} {path}: no permission to write it.", "Choose another place.")
 
     def write(self, junit: Callable[[], bytes], markdown: Callable[[], str]) -> None:
-        """Write those that were asked for. Raises `UserError`."""
+        """Write the files that were asked for. Raises `UserError`."""
         for path, content in ((self.junit, junit), (self.markdown, lambda: printable_lines(markdown()).encode())):
             if path is not None:
                 try:
@@ -255,16 +258,16 @@ class RunOptions:
 
 def ready_campaign(name: str) -> Path:
     """A ready campaign by its name. Raises `UserError` naming the nearest one."""
-    ready = _ready()
+    ready = _find_ready_campaigns()
     names = sorted(ready)
     if name not in names:
         raise UserError(
-            f"There is no ready campaign '{name}'{nearest(name, names)}.", f"There are: {', '.join(names)}."
+            f"There is no ready campaign '{name}'{did_you_mean(name, names)}.", f"There are: {', '.join(names)}."
         )
     return ready[name]
 
 
-def _ready() -> dict[str, Path]:
+def _find_ready_campaigns() -> dict[str, Path]:
     """All ready campaigns by name, those in folders (`published/`) too. Raises `UserError` if there are none."""
     packed = Path(str(resources.files(tidegauge) / "_campaigns"))
     checkout = Path(tidegauge.__file__).parents[2] / "campaigns"
@@ -274,19 +277,19 @@ def _ready() -> dict[str, Path]:
     raise UserError(f"This installation has no ready campaigns ({packed} is missing).", "Install Tidegauge again.")
 
 
-def campaign_path(wanted: str) -> Path:
+def campaign_path(name_or_path: str) -> Path:
     """A campaign by its path, or a ready one by its name. Raises `UserError` if there is neither."""
-    path = expanded(wanted)
+    path = expand_path(name_or_path)
     if path.is_file():
         return path
     if path.is_dir():
-        raise UserError(f"{wanted} is a directory.", "Name a campaign file in it.")
+        raise UserError(f"{name_or_path} is a directory.", "Name a campaign file in it.")
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
         beside = path.parent if path.parent.is_dir() else Path.cwd()
         names = sorted(path.name for path in beside.glob("*.y*ml"))
-        ready = f"Ready campaigns that can be named without a path: {', '.join(sorted(_ready()))}."
-        raise UserError(f"There is no campaign file {wanted}{nearest(path.name, names)}.", ready)
-    return ready_campaign(wanted)
+        ready = f"Ready campaigns that can be named without a path: {', '.join(sorted(_find_ready_campaigns()))}."
+        raise UserError(f"There is no campaign file {name_or_path}{did_you_mean(path.name, names)}.", ready)
+    return ready_campaign(name_or_path)
 
 
 def refuse_underscores(command: Any) -> None:
@@ -314,7 +317,7 @@ class WithExperiments(TyperCommand):
     """
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """The usual help, and the experiments after its example."""
+        """Write the usual help, and the experiments after its example."""
         from tidegauge.experiments.procedure import experiments
 
         summaries = [f"{name}: {experiment.summary}" for name, experiment in experiments().items()]

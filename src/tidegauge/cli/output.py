@@ -36,12 +36,12 @@ class Output:
     @cached_property
     def results(self) -> Console:
         """Standard output."""
-        return console(sys.stdout)
+        return console_on(sys.stdout)
 
     @cached_property
     def errors(self) -> Console:
         """Standard error."""
-        return console(sys.stderr)
+        return console_on(sys.stderr)
 
     @cached_property
     def program(self) -> str:
@@ -58,7 +58,7 @@ class Output:
         return self.errors if self.as_json else self.results
 
     def show(self, renderable: RenderableType, content: Mapping[str, Any]) -> None:
-        """The result: `content` as JSON if that was asked for, else the renderable. A closed pipe is no error."""
+        """Print the result: `content` as JSON if that was asked for, else the renderable. A closed pipe is no error."""
         try:
             if self.as_json:
                 # Where the terminal has other characters, JSON's own escapes stand for them.
@@ -72,16 +72,16 @@ class Output:
             give_up(sys.stdout)
 
     def say(self, text: str) -> None:
-        """A line of progress. Never raises: who measures must not fail because nobody reads."""
-        _line(self.progress, text)
+        """Print a line of progress. Never raises: who measures must not fail because nobody reads."""
+        _print_line(self.progress, text)
 
     def alert(self, text: str) -> None:
-        """A line that is no result: on standard error, or above the live view where there is one. Never raises."""
+        """Print a line that is no result: on standard error, or above a live view. Never raises."""
         console = self.progress if self.progress.is_terminal else self.errors
-        _line(console, text)
+        _print_line(console, text)
 
     def error(self, error: TidegaugeError, with_json: bool = True) -> None:
-        """One message on standard error: what happened, what to do, where the log is."""
+        """Print one message on standard error: what happened, what to do, where the log is."""
         lines = [f"Error: {error.message}"]
         if error.hint:
             lines.append(f"  {error.hint}")
@@ -108,7 +108,7 @@ def accept_all_characters() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def console(stream: Any) -> Console:
+def console_on(stream: Any) -> Console:
     """A console on a stream: as wide as its terminal, plain text, nothing coloured by itself.
 
     Its reader may go away (`| head`, a closed terminal) without that being an error. What a terminal would obey is left
@@ -138,7 +138,7 @@ def give_up(stream: Any) -> None:
         os.close(nowhere)
 
 
-def _line(console: Console, text: str) -> None:
+def _print_line(console: Console, text: str) -> None:
     from tidegauge.report.layout import Paragraph
 
     with contextlib.suppress(OSError, ValueError, RuntimeError):

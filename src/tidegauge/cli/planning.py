@@ -20,7 +20,7 @@ from tidegauge.campaign.plan.generators import (
     sizing_warnings,
 )
 from tidegauge.campaign.plan.limits import check_faults, check_handles, machines_of
-from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, check_window, fitting, memory_needs
+from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, campaign_that_fits, check_window, memory_needs
 from tidegauge.campaign.plan.plan import Plan, left_out_note, plan_campaign, plan_warnings
 from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.campaign.read.parse import check_other_scales, parse_campaign
@@ -31,23 +31,22 @@ from tidegauge.config.fields import option_of
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
 from tidegauge.errors import UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
-from tidegauge.fleet.agent_rig import refusals
+from tidegauge.fleet.agent_rig import refusals_of_this_host
 from tidegauge.fleet.api import Ability
 from tidegauge.fleet.file import FleetFile, read_fleet_file
 from tidegauge.fleet.rigs import refusals_of_any_fleet
 from tidegauge.hosts.facts import load_bounds
-from tidegauge.hosts.memory import machine, memory_available
+from tidegauge.hosts.memory import memory_available, this_machine
 from tidegauge.hosts.procfs import handles_available
 from tidegauge.hosts.space import FullSpeed, full_speed_known
-from tidegauge.hosts.storage import existing
+from tidegauge.hosts.storage import nearest_existing
 from tidegauge.model.attest import FUSE_LABEL, FileSystem, Means, Scenario
 from tidegauge.model.events import Note
 from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, MemoryPlan
 from tidegauge.model.tilt import Terms
 from tidegauge.numbers import plural
-from tidegauge.places import check as check_path
-from tidegauge.places import expanded
-from tidegauge.published import BRIEF_WORDS, Scale
+from tidegauge.places import check_path, expand_path
+from tidegauge.published import BRIEF_WORDS, PublishedScale
 from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.summary import plan_summary
 from tidegauge.systems import registry
@@ -90,15 +89,15 @@ def attest_overrides(request: AttestRequest) -> dict[str, Any]:
         "means": (Means.CRASH if request.crash else Means.POWER).value,
         "file-system": request.file_system.value,
     }
-    wanted: dict[str, Any] = {
+    overrides: dict[str, Any] = {
         "systems": [request.system],
         "durability": {"level": request.level, "form": request.form} if request.form else request.level,
         "nodes": nodes,
         "experiments": [options],
     }
     if request.seed is not None:
-        wanted["seed"] = request.seed
-    return wanted
+        overrides["seed"] = request.seed
+    return overrides
 
 
 def check_means(campaign: Campaign, refusals: Callable[[], Mapping[Ability, str]]) -> None:
@@ -129,8 +128,8 @@ def run_campaign(path: Path, overrides: Mapping[str, Any], options: RunOptions, 
     campaign = parse_campaign(path, overrides, system_names)
     check_other_scales(campaign, system_names)
     for place in (*campaign.data_directories, *([campaign.data_directory] if campaign.data_directory else [])):
-        check_directory(option_of("data-directory"), expanded(place))
-    ready = prepare(campaign, options.dry_run, options.allow_unequal)
+        check_directory(option_of("data-directory"), expand_path(place))
+    ready = prepare_campaign(campaign, options.dry_run, options.allow_unequal)
     if options.dry_run:
         ready.show(out, options.runs_directory)
         return UnequalError.exit_code if ready.terms.refused else EXIT_GOOD
@@ -177,8 +176,8 @@ class Ready:
         """Where servers would keep their data, and their journals; () where a place is not there yet."""
         campaign = self.campaign
         named = campaign.data_directories or ((campaign.data_directory,) if campaign.data_directory else ())
-        data = tuple(expanded(directory) for directory in named) or (existing(runs_directory),)
-        journals = tuple(expanded(journal_directory) for journal_directory in campaign.journal_directories)
+        data = tuple(expand_path(directory) for directory in named) or (nearest_existing(runs_directory),)
+        journals = tuple(expand_path(journal_directory) for journal_directory in campaign.journal_directories)
         return (data, journals) if all(place.is_dir() for place in (*data, *journals)) else ((), ())
 
     def show(self, out: Output, runs_directory: Path) -> None:
@@ -188,15 +187,15 @@ class Ready:
 
 
 def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
-    """Who runs where, in sentences. Raises `UserError` if the fleet that the file describes does not fit."""
+    """Sentences on who runs where. Raises `UserError` if the fleet that the file describes does not fit."""
     fleet = read_fleet_file(Path(campaign.fleet))
-    wanted, nodes = dict(fleet.hosts_of_role), machines_of(campaign)
+    hosts_of_role, nodes = dict(fleet.hosts_of_role), machines_of(campaign)
     needed, each = fleet.server_hosts(nodes), fleet.nodes_per_host
     problem = ""
     if not nodes and not fleet.load_hosts:
         problem = f"others run its servers, and the file has no hosts of role {LOAD_ROLE}"
-    elif wanted.get(SERVER_ROLE, needed) < needed:
-        problem = f"it needs {plural(needed, 'host')} for its servers, and the file has {wanted[SERVER_ROLE]}"
+    elif hosts_of_role.get(SERVER_ROLE, needed) < needed:
+        problem = f"it needs {plural(needed, 'host')} for its servers, and the file has {hosts_of_role[SERVER_ROLE]}"
     if problem:
         raise UserError(
             f"{campaign.source_path} can't be run on the fleet of {campaign.fleet}: {problem}.",
@@ -210,13 +209,13 @@ def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
     shared = "one node each" if each == 1 else f"which share {nodes} nodes"
     if not nodes:
         return (f"Others run the servers; {load}.",)
-    alone = _link_faults(plan, fleet, campaign.fleet)
+    link_notes = _link_faults(plan, fleet, campaign.fleet)
     keeper = f", what belongs to no node on one of role {KEEPER_ROLE}" if fleet.has_keeper else ""
-    return (f"Servers are started on {role} of {campaign.fleet}, {shared}{keeper}; {load}.", *alone)
+    return (f"Servers are started on {role} of {campaign.fleet}, {shared}{keeper}; {load}.", *link_notes)
 
 
 def _link_faults(plan: Plan, fleet: FleetFile, path: str) -> tuple[str, ...]:
-    """What else faults of links hit, in sentences. Raises `UserError` where that is other nodes."""
+    """Sentences on what else faults of links hit. Raises `UserError` where that is other nodes."""
     if not any(fault.kind.needs_network for trial in plan.trials for fault in trial.faults):
         return ()
     if fleet.nodes_per_host > 1:
@@ -230,7 +229,7 @@ def _link_faults(plan: Plan, fleet: FleetFile, path: str) -> tuple[str, ...]:
     return (f"{words} With a host of role {KEEPER_ROLE} it does not.",)
 
 
-def _fitted(
+def _fit_into_memory(
     campaign: Campaign, memory: MemoryPlan, workers: Workers, dry_run: bool
 ) -> tuple[Campaign, dict[str, str], str]:
     """The campaign without what may be left out, why each was, and what memory a run would lack here.
@@ -238,14 +237,14 @@ def _fitted(
     A plan is often made on another machine than the one that it is for, so a dry run does not refuse what is too large.
     """
     try:
-        return *fitting(campaign, memory.available, workers), ""
+        return *campaign_that_fits(campaign, memory.available, workers), ""
     except TooLittleMemoryError as error:
         if not dry_run:
             raise
         return campaign, {}, f"It can't run here: {error.shortage}"
 
 
-def _unfit(plan: Plan, campaign: Campaign, dry_run: bool) -> str:
+def _problem_of_clients(plan: Plan, campaign: Campaign, dry_run: bool) -> str:
     """Why load generators can't hold the clients here, of a dry run; else it is refused. "" if they can."""
     try:
         check_clients(plan, campaign, load_bounds())
@@ -256,24 +255,24 @@ def _unfit(plan: Plan, campaign: Campaign, dry_run: bool) -> str:
     return ""
 
 
-def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
+def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     """Check everything that can be checked before anything is started. Raises `UserError`."""
     # Mistakes in the campaign come before what this machine lacks.
     plan = plan_campaign(campaign)
     # What can't be takes no memory, files and hosts.
     campaign = plan.campaign
-    check_faults(plan.trials, refusals_of_any_fleet if campaign.fleet else refusals)
+    check_faults(plan.trials, refusals_of_any_fleet if campaign.fleet else refusals_of_this_host)
     on_fleet = check_fleet(campaign, plan) if campaign.fleet else ()
     check_handles(campaign, handles_available())
     if not dry_run and not campaign.fleet:
-        check_means(campaign, refusals)
+        check_means(campaign, refusals_of_this_host)
     check_window(plan.trials, campaign.worker, campaign.source_path)
     check_workers(plan.trials, campaign.worker, campaign.source_path)
-    unfit = _unfit(plan, campaign, dry_run)
-    workers = Workers(plan.trials, campaign.worker, machine(), sharing_of(plan))
+    unfit = _problem_of_clients(plan, campaign, dry_run)
+    workers = Workers(plan.trials, campaign.worker, this_machine(), sharing_of(plan))
     needs = memory_needs(campaign, workers)
     memory = MemoryPlan(needs, memory_available(), campaign.worker.count)
-    fitted, too_large, shortage = _fitted(campaign, memory, workers, dry_run)
+    fitted, too_large, shortage = _fit_into_memory(campaign, memory, workers, dry_run)
     if too_large:
         plan = replace(plan_campaign(fitted), left_out=plan.left_out)
     for _, system in fitted.choices:
@@ -283,7 +282,7 @@ def prepare(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
         *(left_out_note(system, reason) for system, reason in too_large.items()),
         *(Note(sentence) for sentence in (shortage, unfit) if sentence),
         *(Note(sentence) for sentence in (*plan.left_out, *fitted.notes, *(on_fleet if dry_run else ()))),
-        *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == Scale.BRIEF else []),
+        *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == PublishedScale.BRIEF else []),
     )
     terms = Terms.of(wanted_tilts(plan), allow_unequal)
     return Ready(with_differences(fitted, plan.trials), plan, memory, left_out, terms)

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegauge import store
-from tidegauge.cli.ending import crashed
+from tidegauge.cli.ending import error_of_crash
 from tidegauge.cli.options import WantedFiles
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.numbers import plural
-from tidegauge.places import check
+from tidegauge.places import check_path
 from tidegauge.report.layout import shown_path
 from tidegauge.store.details import read_disclosed
 
@@ -54,8 +54,8 @@ def serve(runs_directory: Path, bind: str, port: int, out: Output) -> int:
 
 @contextmanager
 def live_page(wanted: bool, run: Path, out: Output) -> Iterator[None]:
-    """The page of a run as long as it goes, if wanted. That it can't be served harms no run: it is reported."""
-    server = _started(run, out) if wanted else None
+    """Serve the page of a run as long as it goes, if wanted. That it can't be served harms no run: it is reported."""
+    server = _start_live_page(run, out) if wanted else None
     try:
         yield
     finally:
@@ -64,8 +64,8 @@ def live_page(wanted: bool, run: Path, out: Output) -> Iterator[None]:
 
 
 @contextmanager
-def prometheus(port: int | None, out: Output) -> Iterator[list[Observer]]:
-    """The endpoint for Prometheus as long as a run goes, if a port was given. Raises `UserError`."""
+def prometheus_endpoint(port: int | None, out: Output) -> Iterator[list[Observer]]:
+    """Serve the endpoint for Prometheus as long as a run goes, if a port was given. Raises `UserError`."""
     if port is None:
         yield []
         return
@@ -76,7 +76,7 @@ def prometheus(port: int | None, out: Output) -> Iterator[list[Observer]]:
         yield [exporter]
 
 
-def _started(run: Path, out: Output) -> LiveServer | None:
+def _start_live_page(run: Path, out: Output) -> LiveServer | None:
     from tidegauge.live.server import LiveServer
 
     try:
@@ -103,58 +103,58 @@ def keep_report(run: Path, out: Output) -> None:
         return
     out.say("Writing the report ...")
     try:
-        _write(store.load_run(run), run / store.REPORT_NAME)
+        _write_report(store.load_run(run), run / store.REPORT_NAME)
     except TidegaugeError as error:
         out.alert(f"The report could not be written: {error.message} Try again with `tidegauge report {run.name}`.")
     except Exception as error:
-        out.error(crashed(error, run), with_json=False)
+        out.error(error_of_crash(error, run), with_json=False)
 
 
 def make_report(
     name: str, runs_directory: Path, out: Output, *, output: Path | None, svg: Path | None, png: Path | None
 ) -> int:
-    """`tidegauge report`: beside the run's files without `output`, and no plots without `svg` and `png`.
+    """Carry out `tidegauge report`: beside the run's files without `output`, no plots without `svg` and `png`.
 
     Raises `UserError`, `RunFailedError`.
     """
     path = store.find_run(runs_directory, name)
     run = store.load_run(path)
     _check_file(output)
-    written = [_write(run, output or path / store.REPORT_NAME), *_plots(run, svg, png)]
-    _written(written, out, f"{plural(len(written) - 1, 'plot')} beside it" if len(written) > 1 else "")
+    written = [_write_report(run, output or path / store.REPORT_NAME), *_write_plots(run, svg, png)]
+    _show_written(written, out, f"{plural(len(written) - 1, 'plot')} beside it" if len(written) > 1 else "")
     return EXIT_GOOD
 
 
 def _check_file(output: Path | None) -> None:
     """Raise `UserError` if a file that was asked for is a directory, or can't have such a name."""
     if output is not None:
-        check(output)
+        check_path(output)
         if output.is_dir():
             raise UserError(f"{output} is a directory.", "Give --output the name of a file.")
 
 
 def show_schema(name: str | None, output: Path | None, out: Output) -> int:
-    """`tidegauge schema`. Raises `UserError`, `RunFailedError`."""
+    """Carry out `tidegauge schema`. Raises `UserError`, `RunFailedError`."""
     from tidegauge.report.schemas import file_name, json_schemas, schema_named
 
     if name is None and output is None:
         names = list(json_schemas())
         out.show("\n".join(names), {"schema": "tidegauge.schemas/1", "schemas": names})
         return EXIT_GOOD
-    wanted = list(json_schemas().values()) if name is None else [schema_named(name)]
+    schemas = list(json_schemas().values()) if name is None else [schema_named(name)]
     if output is None:
-        Output(as_json=True).show("", wanted[0])
+        Output(as_json=True).show("", schemas[0])
         return EXIT_GOOD
-    note = f"{plural(len(wanted) - 1, 'schema')} beside it" if name is None else ""
+    note = f"{plural(len(schemas) - 1, 'schema')} beside it" if name is None else ""
     texts = {
-        file_name(schema["properties"]["schema"]["const"]): json.dumps(schema, indent=2) + "\n" for schema in wanted
+        file_name(schema["properties"]["schema"]["const"]): json.dumps(schema, indent=2) + "\n" for schema in schemas
     }
-    _written(store.write_files(output, {path: text.encode() for path, text in texts.items()}), out, note)
+    _show_written(store.write_files(output, {path: text.encode() for path, text in texts.items()}), out, note)
     return EXIT_GOOD
 
 
 def make_index(runs_directory: Path, output: Path | None, out: Output) -> int:
-    """`tidegauge index`. Raises `UserError`, `RunFailedError`."""
+    """Carry out `tidegauge index`. Raises `UserError`, `RunFailedError`."""
     from tidegauge.report.html.page import index_page, index_row
 
     if not runs_directory.is_dir():
@@ -162,11 +162,11 @@ def make_index(runs_directory: Path, output: Path | None, out: Output) -> int:
     _check_file(output)
     path = output or runs_directory / store.INDEX_NAME
     runs = list(reversed(store.list_runs(runs_directory)))
-    rows = [index_row(run, _link(run.path, path.parent)) for run in runs]
+    rows = [index_row(run, _link_to_report(run.path, path.parent)) for run in runs]
     store.write_page(path, index_page(rows))
     without = sum(not row["href"] for row in rows)
     note = f"{plural(without, 'run')} without a report: make one with tidegauge report RUN" if without else ""
-    _written([path], out, note)
+    _show_written([path], out, note)
     return EXIT_GOOD
 
 
@@ -187,7 +187,7 @@ def compare(
     if len(names) < 2:
         raise UserError("One run can't be compared.", "Name two or more: tidegauge compare RUN RUN.")
     runs = []
-    for run in _load(names, runs_directory, "compared"):
+    for run in _load_runs(names, runs_directory, "compared"):
         if not run.results:
             why = next((f": {trial.problem}" for trial in run.trials if trial.problem), "")
             raise UserError(f"{run.path.name} has no trial with a readable result{why}.")
@@ -199,8 +199,8 @@ def compare(
     return EXIT_GOOD
 
 
-def _load(names: Sequence[str], runs_directory: Path, done: str) -> list[store.StoredRun]:
-    """Different runs, not too many of them to be `done` what they are named for. Raises `UserError`."""
+def _load_runs(names: Sequence[str], runs_directory: Path, done: str) -> list[store.StoredRun]:
+    """Load different runs, not too many of them to be `done` what they are named for. Raises `UserError`."""
     from tidegauge.comparison.differences import LETTERS
 
     if len(names) > len(LETTERS):
@@ -214,19 +214,19 @@ def _load(names: Sequence[str], runs_directory: Path, done: str) -> list[store.S
 
 def examine_runs(names: Sequence[str], runs_directory: Path, out: Output) -> int:
     """Examine and show. Raises `UserError` if runs can't be read or must not be put together."""
-    from tidegauge.campaign.read.published import examined, measured_of
+    from tidegauge.campaign.read.published import examine_claims, measured_of
     from tidegauge.comparison.across import examined_together
     from tidegauge.report.across import published_runs, published_runs_content
 
-    runs = _load(names, runs_directory, "examined")
-    choices = [_choice(run) for run in runs]
+    runs = _load_runs(names, runs_directory, "examined")
+    choices = [_choice_of_run(run) for run in runs]
     measured = list(map(measured_of, runs))
-    outcome = examined(choices[0], runs[0]) if len(runs) == 1 else examined_together(choices, runs, measured)
+    outcome = examine_claims(choices[0], runs[0]) if len(runs) == 1 else examined_together(choices, runs, measured)
     out.show(published_runs(runs, outcome), published_runs_content(runs, outcome))
     return EXIT_GOOD
 
 
-def _choice(run: store.StoredRun) -> Choice:
+def _choice_of_run(run: store.StoredRun) -> Choice:
     from tidegauge.campaign.read.published import choice_of
 
     choice = choice_of(run)
@@ -240,13 +240,13 @@ def _choice(run: store.StoredRun) -> Choice:
     return choice
 
 
-def _write(run: store.StoredRun, path: Path) -> Path:
+def _write_report(run: store.StoredRun, path: Path) -> Path:
     from tidegauge.report.html.page import report_page
 
     return store.write_page(path, report_page(run, store.details_of(run)))
 
 
-def _plots(run: store.StoredRun, svg: Path | None, png: Path | None) -> list[Path]:
+def _write_plots(run: store.StoredRun, svg: Path | None, png: Path | None) -> list[Path]:
     if svg is None and png is None:
         return []
     from tidegauge.report.html.page import plots_of, system_places
@@ -260,12 +260,12 @@ def _plots(run: store.StoredRun, svg: Path | None, png: Path | None) -> list[Pat
     return written
 
 
-def _link(run: Path, page_directory: Path) -> str:
+def _link_to_report(run: Path, page_directory: Path) -> str:
     """The way from a page to a run's report; "" if there is none."""
     report = run / store.REPORT_NAME
     return Path(os.path.relpath(report, page_directory)).as_posix() if report.is_file() else ""
 
 
-def _written(written: Sequence[Path], out: Output, note: str) -> None:
+def _show_written(written: Sequence[Path], out: Output, note: str) -> None:
     text = "\n".join([f"Written: {shown_path(written[0])}", *([f"  {note}"] if note else [])])
     out.show(text, {"schema": "tidegauge.files/1", "files": [str(path.absolute()) for path in written]})

@@ -8,13 +8,13 @@ from pathlib import Path
 from tidegauge import __version__, store
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.fairness import UnequalError
-from tidegauge.campaign.read.fingerprint import differences, meaning
+from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.recorded import START_ANEW, Begun, Measured, Recorded, Trial
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
-from tidegauge.cli.planning import Ready, prepare
-from tidegauge.cli.reports import live_page, prometheus
+from tidegauge.cli.planning import Ready, prepare_campaign
+from tidegauge.cli.reports import live_page, prometheus_endpoint
 from tidegauge.cli.running import disks_of, run_prepared, show_end, show_screen, text_of, with_verdicts, write_wanted
 from tidegauge.errors import UserError
 from tidegauge.fleet.reap import await_agents
@@ -40,16 +40,16 @@ def resume_run(name: str, campaign_path: Path | None, options: RunOptions, out: 
     options.files.check()
     path = store.find_run(options.runs_directory, name)
     if options.dry_run:
-        return _resume(path, campaign_path, options, out, fleet)
+        return _resume_stored_run(path, campaign_path, options, out, fleet)
     # From before it is looked at until it has ended: two that go on with one run would write over each other.
     with store.writing(path):
-        return _resume(path, campaign_path, options, out, fleet)
+        return _resume_stored_run(path, campaign_path, options, out, fleet)
 
 
-def _resume(path: Path, campaign_path: Path | None, options: RunOptions, out: Output, fleet: str) -> int:
+def _resume_stored_run(path: Path, campaign_path: Path | None, options: RunOptions, out: Output, fleet: str) -> int:
     stored = store.load_run(path)
     campaign = _same_campaign(stored, campaign_path, fleet)
-    ready = prepare(campaign, options.dry_run, stored.terms.allowed)
+    ready = prepare_campaign(campaign, options.dry_run, stored.terms.allowed)
     recorded = recorded_of(stored)
     recorded.check_plan(ready.plan.trials)
     if stored.status == "finished" and all(trial.result for trial in stored.trials):
@@ -58,7 +58,7 @@ def _resume(path: Path, campaign_path: Path | None, options: RunOptions, out: Ou
         write_wanted(options.files, stored, out)
         return show_screen(stored, out)
     if options.dry_run:
-        _left(ready, recorded).show(out, options.runs_directory)
+        _with_steps_left(ready, recorded).show(out, options.runs_directory)
         return EXIT_GOOD
     if ready.terms.refused:
         raise UnequalError(ready.terms.unequal)
@@ -71,10 +71,10 @@ def _resume(path: Path, campaign_path: Path | None, options: RunOptions, out: Ou
     moved = f" It goes on with the fleet of {fleet}." if fleet else ""
     notes = (Note(f"Session {session} of this run: {_kept(recorded)}{moved}"), *ready.left_out)
     # A port that is not free is reported before the run goes on.
-    with prometheus(options.prometheus, out) as watchers:
+    with prometheus_endpoint(options.prometheus, out) as watchers:
         run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
         if fleet:
-            run.meaning(campaign.overrides, meaning(campaign))
+            run.meaning(campaign.overrides, meaning_of_campaign(campaign))
         with live_page(options.live, run.path, out):
             failure = run_prepared(ready, run, out, notes, recorded, watchers=watchers)
     return show_end(ready.campaign, run.path, failure, options.files, out)
@@ -116,7 +116,7 @@ def _same_campaign(stored: store.StoredRun, named: Path | None, fleet: str) -> C
     campaign = parse_campaign(
         path, {**stored.overrides, **elsewhere}, sorted(registry.all_systems()), text.decode("utf-8", "replace")
     )
-    changed = differences({**stored.meaning, **elsewhere}, meaning(campaign))
+    changed = differences_in_meaning({**stored.meaning, **elsewhere}, meaning_of_campaign(campaign))
     if changed:
         more = f" and {len(changed) - _SHOWN_MAX} more" if len(changed) > _SHOWN_MAX else ""
         raise UserError(
@@ -149,8 +149,8 @@ def _kept(recorded: Recorded) -> str:
     return f"its {plural(count, 'finished trial')} {'is' if count == 1 else 'are'} kept."
 
 
-def _left(ready: Ready, recorded: Recorded) -> Ready:
-    """What is still to do, as far as a plan can say."""
+def _with_steps_left(ready: Ready, recorded: Recorded) -> Ready:
+    """The campaign with the steps that are still to do, as far as a plan can say."""
     done = recorded.trials
     steps = [step for step in ready.plan.steps if not all(spec.trial_id in done for spec in step.trials)]
     note = Note(

@@ -22,13 +22,13 @@ import tidegauge
 from tidegauge import store
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import check_faults
-from tidegauge.campaign.read.fingerprint import meaning
-from tidegauge.campaign.read.published import examined
+from tidegauge.campaign.read.fingerprint import meaning_of_campaign
+from tidegauge.campaign.read.published import examine_claims
 from tidegauge.campaign.run.ceilings import fleet_ceilings, run_calibrations, run_ceilings
 from tidegauge.campaign.run.execute import execute, interruption
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
 from tidegauge.campaign.run.topics import Cleaned, Tools, delete_leftover_topics
-from tidegauge.cli.ending import crashed, interruptible
+from tidegauge.cli.ending import error_of_crash, interruptible
 from tidegauge.cli.options import RunOptions, WantedFiles
 from tidegauge.cli.output import (
     EXIT_FAILED,
@@ -40,7 +40,7 @@ from tidegauge.cli.output import (
     Output,
 )
 from tidegauge.cli.planning import Ready, check_means
-from tidegauge.cli.reports import keep_report, live_page, prometheus
+from tidegauge.cli.reports import keep_report, live_page, prometheus_endpoint
 from tidegauge.distribution.java import find_java_runtimes
 from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.fleet.api import Host
@@ -51,10 +51,10 @@ from tidegauge.hosts.ceilings_measure import place_for
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.space import chosen_disk, full_speed, room_note
 from tidegauge.model.events import Event, Note, Observer
-from tidegauge.places import expanded
+from tidegauge.places import expand_path
 from tidegauge.report.ending import End, ending
 from tidegauge.report.junit import run_junit
-from tidegauge.report.live import LiveState, advance, lasting, live_view, plain_lines
+from tidegauge.report.live import LiveState, advance, is_lasting, live_view, plain_lines
 from tidegauge.report.markdown import run_markdown
 from tidegauge.report.screen import run_screen
 from tidegauge.report.summary import run_summary
@@ -71,15 +71,15 @@ _PACKAGE = Path(tidegauge.__file__).parent
 def tool_facts(package: Path = _PACKAGE) -> dict[str, Any]:
     """Facts about this Tidegauge: in a checkout also its commit, and whether tracked files differ. Never raises."""
     root = package.parents[1]
-    found: dict[str, Any] = {"version": tidegauge.__version__}
+    facts: dict[str, Any] = {"version": tidegauge.__version__}
     in_checkout = (root / ".git").exists() and (root / "src" / package.name) == package
-    if in_checkout and (commit := _git(root, "rev-parse", "HEAD")):
-        modified = _git(root, "status", "--porcelain", "--untracked-files=no")
-        found |= {"git_commit": commit, "git_modified": bool(modified)}
-    return found
+    if in_checkout and (commit := _git_output(root, "rev-parse", "HEAD")):
+        modified = _git_output(root, "status", "--porcelain", "--untracked-files=no")
+        facts |= {"git_commit": commit, "git_modified": bool(modified)}
+    return facts
 
 
-def _git(root: Path, *arguments: str) -> str:
+def _git_output(root: Path, *arguments: str) -> str:
     """What git prints; "" if there is no git or it refuses."""
     try:
         # A checkout that belongs to another user is not dangerous here: nothing of it is run.
@@ -123,7 +123,7 @@ DRAWN_PER_S = 2.0
 """Drawing costs CPU on the host that is measured."""
 
 
-class Progress:
+class RunProgress:
     """An observer of a run. May be called from any thread; never raises because of its output."""
 
     def __init__(self, out: Output) -> None:
@@ -137,7 +137,7 @@ class Progress:
         now_s = time.monotonic()
         with self._lock:
             before, self._state = self._state, advance(self._state, event, now_s)
-        if self._live is None or lasting(event):
+        if self._live is None or is_lasting(event):
             for line in plain_lines(before, event, now_s):
                 self._out.say(line)
 
@@ -192,9 +192,9 @@ def measure_campaign(asked: Campaign, ready: Ready, options: RunOptions, out: Ou
         newest = f"The newest run of this campaign, {unfinished.path.name}, is {unfinished.status}."
         out.say(f"{newest} {how_to_go_on(unfinished)}")
     # A port that is not free is reported before there is a run.
-    with prometheus(options.prometheus, out) as watchers:
-        run = create(options.runs_directory, ready.campaign, text)
-        run.meaning(asked.overrides, meaning(asked))
+    with prometheus_endpoint(options.prometheus, out) as watchers:
+        run = create_run_directory(options.runs_directory, ready.campaign, text)
+        run.meaning(asked.overrides, meaning_of_campaign(asked))
         run.unequal_allowed = options.allow_unequal
         run.thresholds = ready.campaign.thresholds
         run.price = ready.campaign.price
@@ -219,15 +219,15 @@ def show_end(campaign: Campaign, path: Path, failure: TidegaugeError | None, fil
     return show_screen(stored, out, failure.exit_code)
 
 
-def _room_notes(ready: Ready, known: RunCeilings | None, places: Sequence[Path]) -> list[Note]:
-    """That there may be too little room on the disk for trials as fast as it goes; () where there is enough.
+def _room_notes(ready: Ready, ceilings: RunCeilings | None, places: Sequence[Path]) -> list[Note]:
+    """Notes that there may be too little room on the disk for trials as fast as it goes; [] where there is enough.
 
     Of a fleet nothing: its disks are other hosts', and need not be here at all.
     """
     if ready.campaign.fleet:
         return []
-    devices = [*known.data_devices, *known.journal_devices] if known else []
-    full = full_speed(known.ceilings if known else None, devices)
+    devices = [*ceilings.data_devices, *ceilings.journal_devices] if ceilings else []
+    full = full_speed(ceilings.ceilings if ceilings else None, devices)
     note = room_note(ready.plan.trials, full, {place_for(place)[0] for place in places}) if full.measured else ""
     return [Note(note)] if note else []
 
@@ -254,7 +254,7 @@ def with_verdicts(campaign: Campaign, stored: store.StoredRun) -> store.StoredRu
     """The run with what it says of the published claims that its campaign examines, if it examines any."""
     if campaign.published is None or not stored.results:
         return stored
-    store.keep_published(stored.path, examined(campaign.published, stored))
+    store.keep_published(stored.path, examine_claims(campaign.published, stored))
     return store.load_run(stored.path)
 
 
@@ -278,8 +278,8 @@ def text_of(path: Path) -> bytes:
         raise UserError(f"{path} can't be read: {error.strerror}.") from error
 
 
-def create(runs_directory: Path, campaign: Campaign, text: bytes) -> store.RunStore:
-    """The directory of a run of a campaign with this text. Raises `UserError`, `RunFailedError`."""
+def create_run_directory(runs_directory: Path, campaign: Campaign, text: bytes) -> store.RunStore:
+    """Make the directory of a run of a campaign with this text. Raises `UserError`, `RunFailedError`."""
     data, disks, journals = disks_of(campaign)
     # Absolute, since the run may be resumed from another directory.
     source = str(campaign.source_path.absolute())
@@ -291,7 +291,7 @@ def disks_of(campaign: Campaign) -> tuple[Path | None, list[Path], list[Path]]:
 
     Those of a fleet's hosts are looked at there.
     """
-    disk = expanded if campaign.fleet else chosen_disk
+    disk = expand_path if campaign.fleet else chosen_disk
     return (
         disk(campaign.data_directory) if campaign.data_directory else None,
         [disk(directory) for directory in campaign.data_directories],
@@ -314,12 +314,12 @@ def run_prepared(
     what is `recorded` of earlier sessions is not made again.
     """
     campaign = ready.campaign
-    progress = Progress(out)
-    observer = _noted(run, progress, watchers)
+    progress = RunProgress(out)
+    observer = _noting_observer(run, progress, watchers)
     agents: list[int] = []
     data = run.disks or (run.data_directory,)
     try:
-        with interruptible(lambda: out.alert(_stopping(agents))), progress.shown():
+        with interruptible(lambda: out.alert(_interruption_words(agents))), progress.shown():
             for note in (*notes, *map(Note, clean_leftovers()), *_topics_left()):
                 observer(note)
             run.environment(environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks]))
@@ -327,13 +327,15 @@ def run_prepared(
                 with LocalHost.open() as host, _servers_apart(ready, run.path, host, observer) as apart:
                     agents.append(host.agent_pid)
                     load_average = os.getloadavg()[0]
-                    known = _ceilings(campaign, apart, (data, run.journal_disks), host, observer)
-                    if known is not None:
-                        run.ceilings(known)
-                    for note in _room_notes(ready, known, [*data, *run.journal_disks]):
+                    ceilings = _measure_ceilings(campaign, apart, (data, run.journal_disks), host, observer)
+                    if ceilings is not None:
+                        run.ceilings(ceilings)
+                    for note in _room_notes(ready, ceilings, [*data, *run.journal_disks]):
                         observer(note)
-                    paces = _paces(ready, host, observer, load_average)
-                    execute(ready.plan, run, host, observer, recorded, ceilings=known, calibrations=paces, apart=apart)
+                    paces = _calibrate_generators(ready, host, observer, load_average)
+                    execute(
+                        ready.plan, run, host, observer, recorded, ceilings=ceilings, calibrations=paces, apart=apart
+                    )
             finally:
                 # A worker that was killed could not delete its topics; another one can.
                 for note in _topics_left(run.path):
@@ -345,24 +347,24 @@ def run_prepared(
         run.finish("interrupted", interruption(error))
     except Exception as error:
         run.finish("failed", f"{type(error).__name__}: {error}")
-        return crashed(error, run.path)
+        return error_of_crash(error, run.path)
     return None
 
 
-def _ceilings(
+def _measure_ceilings(
     campaign: Campaign,
     apart: Apart | None,
     places: tuple[Sequence[Path], Sequence[Path]],
     host: Host,
     observer: Observer,
 ) -> RunCeilings | None:
-    """What the disks that servers write to can do at most, wherever they are. `places`: for data, for journals."""
+    """Measure what the disks that servers write to can do at most, wherever they are. `places`: data, journals."""
     if apart is None:
         return run_ceilings(campaign, *places, host, observer)
     return fleet_ceilings(campaign, lambda: apart.ceilings(*places), observer)
 
 
-def _paces(ready: Ready, host: Host, observer: Observer, load_average: float) -> Sequence[Calibration]:
+def _calibrate_generators(ready: Ready, host: Host, observer: Observer, load_average: float) -> Sequence[Calibration]:
     """What load generators can make on this host; nothing is known of others."""
     worker = ready.campaign.worker
     return () if worker.hosts else run_calibrations(ready.plan.trials, worker.count, host, observer, load_average)
@@ -399,8 +401,8 @@ def _topics_left(run: Path | None = None) -> list[Note]:
     return [Note(text) for text in (*cleaned.deleted, *cleaned.remaining)]
 
 
-def _noted(run: store.RunStore, progress: Observer, watchers: Sequence[Observer]) -> Observer:
-    """Shows everything, and keeps in the run what the user was shown."""
+def _noting_observer(run: store.RunStore, progress: Observer, watchers: Sequence[Observer]) -> Observer:
+    """An observer that shows everything, and keeps in the run what the user was shown."""
 
     def observe(event: Event) -> None:
         progress(event)
@@ -412,11 +414,11 @@ def _noted(run: store.RunStore, progress: Observer, watchers: Sequence[Observer]
     return observe
 
 
-def _stopping(agents: list[int]) -> str:
+def _interruption_words(agents: list[int]) -> str:
     """What an interruption does now, with the number of processes below the agents."""
     count = 0
     for pid in agents:
         with contextlib.suppress(psutil.Error):
             count += len(psutil.Process(pid).children(recursive=True))
-    what = "1 process" if count == 1 else f"{count} processes"
-    return f"Interrupted: stopping {what}; what was measured is kept. A second Ctrl-C ends them at once."
+    processes = "1 process" if count == 1 else f"{count} processes"
+    return f"Interrupted: stopping {processes}; what was measured is kept. A second Ctrl-C ends them at once."

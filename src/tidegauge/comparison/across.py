@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.comparison.blocks import Block, Matched, blocks, match, only_in, paired_systems
+from tidegauge.comparison.blocks import Block, Matched, match_blocks, only_in, paired_systems, sort_into_blocks
 from tidegauge.comparison.differences import (
     LETTERS,
     NOT_THERE,
     Difference,
     DisclosedRun,
     Unrecorded,
-    differences,
+    differences_of_runs,
     host_differences,
     settings_digest,
-    unrecorded,
+    unrecorded_facts,
 )
 from tidegauge.comparison.within import Ratio, by_question, ratios_of, rest_on_doubt
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words
-from tidegauge.numbers import count, listed, of_all, plural
-from tidegauge.published.across import together
-from tidegauge.published.examine import Choice, examine, report
-from tidegauge.published.observe import Measured
+from tidegauge.numbers import count, join_with_and, of_all, plural
+from tidegauge.published.across import runs_together
+from tidegauge.published.examine import Choice, examine, report_named
+from tidegauge.published.observe import ExaminedRun
 from tidegauge.published.verdict import PublishedOutcome
-from tidegauge.statistics.figures import FIGURES, Shown, compared, figures_found
+from tidegauge.statistics.figures import FIGURES, Shown, figures_compared, figures_found
 from tidegauge.statistics.intervals import NOISE_THRESHOLD
 from tidegauge.store.read import StoredRun
 
@@ -66,7 +66,7 @@ class Pair:
 
     @property
     def forms(self) -> tuple[str, str]:
-        """In which the system and its baseline give their durability level, of systems that have several."""
+        """The forms in which the system and its baseline give their durability level, of systems that have several."""
         first, second = self.results[:1], self.baseline_results[:1]
         return "".join(result.spec.form for result in first), "".join(result.spec.form for result in second)
 
@@ -104,11 +104,11 @@ def compare_runs(
     unmatched: list[str] = []
     for letter, run in others:
         letters = (base_letter, letter)
-        matched, alone = match(blocks(base.results), blocks(run.results), letters)
+        matched, alone = match_blocks(sort_into_blocks(base.results), sort_into_blocks(run.results), letters)
         for matching in matched:
-            pairs += [_pair(matching, names, letters, noise) for names in matching.systems]
-        pairs += _found(base, run, letters, noise)
-        unmatched += [*alone, *_found_alone(base, run, letters), *_undecided(base, run, letters)]
+            pairs += [_pair_of_systems(matching, names, letters, noise) for names in matching.systems]
+        pairs += _pairs_of_findings(base, run, letters, noise)
+        unmatched += [*alone, *_findings_alone(base, run, letters), *_questions_undecided(base, run, letters)]
     if not pairs:
         why = "; ".join(unmatched) or "neither has a figure that is compared"
         raise UserError(
@@ -120,14 +120,15 @@ def compare_runs(
         raise UnequalRunsError(unequal)
     return RunComparison(
         runs=runs,
-        differences=tuple(differences(disclosed)),
-        unrecorded=tuple(unrecorded(disclosed)),
+        differences=tuple(differences_of_runs(disclosed)),
+        unrecorded=tuple(unrecorded_facts(disclosed)),
         pairs=tuple(pairs),
         unmatched=tuple(dict.fromkeys(unmatched)),
         unreadable=tuple(f"{letter}: {trial.problem}" for letter, run in runs for trial in run.trials if trial.problem),
         noise=noise,
         settings_digests=tuple(
-            {system: settings_digest(found) for system, found in sorted(each.disclosed.items())} for each in disclosed
+            {system: settings_digest(of_system) for system, of_system in sorted(each.disclosed.items())}
+            for each in disclosed
         ),
         unequal=unequal,
     )
@@ -141,25 +142,28 @@ def _unequal_themselves(runs: Sequence[tuple[str, StoredRun]]) -> list[str]:
     ]
 
 
-def _pair(matched: Matched, names: tuple[str, str], letters: tuple[str, str], noise: float) -> Pair:
+def _pair_of_systems(matched: Matched, names: tuple[str, str], letters: tuple[str, str], noise: float) -> Pair:
     base, other = matched.base.of(names[0]), matched.other.of(names[1])
     usable = matched.base.usable(names[0]), matched.other.usable(names[1])
     doubtful = any(result.validity is Validity.DOUBTFUL for side in usable for result in side)
-    shown = (_shown(matched.base.label(names[0]), letters[0]), _shown(matched.other.label(names[1]), letters[1]))
-    figures = compared(Shown.ACROSS, closed_loop=matched.base.closed_loop)
+    shown = (
+        _system_in_run(matched.base.label(names[0]), letters[0]),
+        _system_in_run(matched.other.label(names[1]), letters[1]),
+    )
+    figures = figures_compared(Shown.ACROSS, closed_loop=matched.base.closed_loop)
     sides = (shown[1], usable[1]), (shown[0], usable[0])
     ratios = ratios_of(matched.base.experiment, figures, *sides, doubtful=doubtful, paired=False, noise=noise)
     compared_sides = (letters[1], names[1], letters[0], names[0], other, base)
-    remarks = tuple(_remarks(matched, base, other, letters))
-    where, unequal = _where(matched.base), _unequal(base, other, shown)
+    remarks = tuple(_remarks_on_pair(matched, base, other, letters))
+    where, unequal = _place_of_block(matched.base), _unequal_levels(base, other, shown)
     return Pair(matched.base.experiment, where, *compared_sides, tuple(ratios), remarks, unequal)
 
 
-def _shown(system: str, letter: str) -> str:
+def _system_in_run(system: str, letter: str) -> str:
     return f"{system} ({letter})"
 
 
-def _where(block: Block) -> str:
+def _place_of_block(block: Block) -> str:
     result = block.results[0]
     rate, point = result.offered_msgs_per_s, point_words(result.spec.point)
     unscheduled = "closed loop" if block.loads else "reading alone"
@@ -167,34 +171,34 @@ def _where(block: Block) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _remarks(
+def _remarks_on_pair(
     matched: Matched, base: Sequence[MeasuredResult], other: Sequence[MeasuredResult], letters: tuple[str, str]
 ) -> list[str]:
     """What keeps the two from being the same question, and what a reader must know of either side."""
     first, second = matched.base.results[0], matched.other.results[0]
-    found = []
-    for what, ours, theirs in (
+    remarks = []
+    for subject, ours, theirs in (
         ("offered rate", first.offered_msgs_per_s, second.offered_msgs_per_s),
         ("measured time", first.spec.measure_s, second.spec.measure_s),
         ("nodes", first.spec.nodes, second.spec.nodes),
     ):
         if ours != theirs and ours is not None and theirs is not None:
-            found.append(f"{what} differs: {ours:,.6g} in {letters[0]}, {theirs:,.6g} in {letters[1]}")
+            remarks.append(f"{subject} differs: {ours:,.6g} in {letters[0]}, {theirs:,.6g} in {letters[1]}")
     if first.spec.workload.neutral() != second.spec.workload.neutral():
-        found.append("the workload differs (see what differs of the campaigns)")
+        remarks.append("the workload differs (see what differs of the campaigns)")
     for letter, results in zip(letters, (base, other), strict=True):
         lost = sum(result.lost for result in results)
         invalid = sum(result.validity is Validity.INVALID for result in results)
         unknown = sum(FIGURES["lost"].of(result) is None for result in results if isinstance(result, LoadResult))
-        found += [f"{lost:,} acknowledged messages were lost in {letter}"] if lost else []
+        remarks += [f"{lost:,} acknowledged messages were lost in {letter}"] if lost else []
         if unknown:
-            found.append(f"whether messages were lost in {letter} is not known of {plural(unknown, 'trial')}")
+            remarks.append(f"whether messages were lost in {letter} is not known of {plural(unknown, 'trial')}")
         which, are = of_all(invalid, len(results), "trial"), "is" if invalid == 1 else "are"
-        found += [f"{which} of {letter} {are} INVALID and left out"] if invalid else []
-    return found
+        remarks += [f"{which} of {letter} {are} INVALID and left out"] if invalid else []
+    return remarks
 
 
-def _unequal(base: Sequence[TrialResult], other: Sequence[TrialResult], shown: tuple[str, str]) -> str:
+def _unequal_levels(base: Sequence[TrialResult], other: Sequence[TrialResult], shown: tuple[str, str]) -> str:
     """ "" or how the levels that were found differ. One that is not known is not known to be equal."""
     levels = [
         sorted({result.level.level for result in side}, key=lambda level: level or 0) or [None]
@@ -203,82 +207,87 @@ def _unequal(base: Sequence[TrialResult], other: Sequence[TrialResult], shown: t
     if levels[0] == levels[1] and len(levels[0]) == 1 and levels[0][0] is not None:
         return ""
     words = [
-        f"{name} at {' and '.join('an unknown level' if level is None else f'level {level}' for level in found)}"
-        for name, found in zip(shown, levels, strict=True)
+        f"{name} at {' and '.join('an unknown level' if level is None else f'level {level}' for level in of_side)}"
+        for name, of_side in zip(shown, levels, strict=True)
     ]
     return ", ".join(words)
 
 
-def _found(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: float) -> list[Pair]:
+def _pairs_of_findings(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: float) -> list[Pair]:
     """Figures that experiments found, by experiment, point and system."""
     pairs = []
     by_others = by_question(other.findings)
     for (experiment, point), ours in by_question(base.findings).items():
         theirs = by_others.get((experiment, point), [])
-        systems, _, _ = paired_systems(_systems(ours), _systems(theirs))
+        systems, _, _ = paired_systems(_systems_of(ours), _systems_of(theirs))
         for names in systems:
-            shown = (_shown(names[0], letters[0]), _shown(names[1], letters[1]))
+            shown = (_system_in_run(names[0], letters[0]), _system_in_run(names[1], letters[1]))
             sides = [
-                [finding for finding in own if finding.system == name and finding.decided]
-                for own, name in zip((ours, theirs), names, strict=True)
+                [finding for finding in findings if finding.system == name and finding.decided]
+                for findings, name in zip((ours, theirs), names, strict=True)
             ]
-            doubtful = any(rest_on_doubt(own, run.results) for own, run in zip(sides, (base, other), strict=True))
+            doubtful = any(
+                rest_on_doubt(findings, run.results) for findings, run in zip(sides, (base, other), strict=True)
+            )
             below, above = zip(shown, sides, strict=True)
             figures = figures_found(Shown.ACROSS)
             ratios = ratios_of(experiment, figures, above, below, doubtful=doubtful, paired=False, noise=noise)
-            made_of = _of(base, experiment, names[0], point), _of(other, experiment, names[1], point)
+            made_of = (
+                _trials_of_finding(base, experiment, names[0], point),
+                _trials_of_finding(other, experiment, names[1], point),
+            )
             if ratios:
                 compared_sides = (letters[1], names[1], letters[0], names[0], made_of[1], made_of[0])
-                unequal = _unequal(*made_of, shown)
+                unequal = _unequal_levels(*made_of, shown)
                 pairs.append(Pair(experiment, point, *compared_sides, tuple(ratios), (), unequal))
     return pairs
 
 
-def _found_alone(base: StoredRun, other: StoredRun, letters: tuple[str, str]) -> list[str]:
-    """What was found at a point, or of a system, that the other run has nothing of; for tables `match` finds it."""
-    specs = [block.results[0].spec for run in (base, other) for block in blocks(run.results)]
+def _findings_alone(base: StoredRun, other: StoredRun, letters: tuple[str, str]) -> list[str]:
+    """What was found at a point, or of a system, that the other run has nothing of; for tables `match_blocks` does."""
+    specs = [block.results[0].spec for run in (base, other) for block in sort_into_blocks(run.results)]
     in_tables = {(spec.experiment, point_words(spec.point)) for spec in specs}
     ours, theirs = by_question(base.findings), by_question(other.findings)
     alone = []
-    for letter, own, there in ((letters[0], ours, theirs), (letters[1], theirs, ours)):
-        for place in (place for place in own if place not in in_tables):
-            words = " at ".join(part for part in place if part)
-            if place in there:
-                _, left, _ = paired_systems(_systems(own[place]), _systems(there[place]))
-                alone += [only_in(letter, f"{system} in {words}") for system in left]
+    for letter, first, second in ((letters[0], ours, theirs), (letters[1], theirs, ours)):
+        for place in (place for place in first if place not in in_tables):
+            place_words = " at ".join(part for part in place if part)
+            if place in second:
+                _, systems_left, _ = paired_systems(_systems_of(first[place]), _systems_of(second[place]))
+                alone += [only_in(letter, f"{system} in {place_words}") for system in systems_left]
             else:
-                alone.append(only_in(letter, words))
+                alone.append(only_in(letter, place_words))
     return alone
 
 
-def _undecided(base: StoredRun, other: StoredRun, letters: tuple[str, str]) -> list[str]:
+def _questions_undecided(base: StoredRun, other: StoredRun, letters: tuple[str, str]) -> list[str]:
     """What both runs asked and one of them, or neither, could answer."""
     by_others = by_question(other.findings)
-    words = []
+    sentences = []
     for (experiment, point), asked in by_question(base.findings).items():
         asked_too = by_others.get((experiment, point), [])
         where = " at ".join(part for part in (experiment, point) if part)
-        for names in paired_systems(_systems(asked), _systems(asked_too))[0]:
+        for names in paired_systems(_systems_of(asked), _systems_of(asked_too))[0]:
             missing = [
                 letter
                 for letter, findings, name in zip(letters, (asked, asked_too), names, strict=True)
                 if not any(finding.decided for finding in findings if finding.system == name)
             ]
-            words += [f"{names[0]} in {where}: not decided in {listed(missing)}"] if missing else []
-    return words
+            sentences += [f"{names[0]} in {where}: not decided in {join_with_and(missing)}"] if missing else []
+    return sentences
 
 
-def _systems(findings: Sequence[Finding]) -> set[str]:
+def _systems_of(findings: Sequence[Finding]) -> set[str]:
     return {finding.system for finding in findings}
 
 
-def _of(run: StoredRun, experiment: str, system: str, point: str) -> tuple[TrialResult, ...]:
+def _trials_of_finding(run: StoredRun, experiment: str, system: str, point: str) -> tuple[TrialResult, ...]:
     """The trials that a finding was made of."""
-    wanted = (experiment, system, point)
+    question = (experiment, system, point)
     return tuple(
         result
         for result in run.results
-        if (result.spec.experiment, result.spec.system, point_words(result.spec.point)) == wanted
+        if (result.spec.experiment, result.spec.system, point_words(result.spec.point)) == question
     )
 
 
@@ -290,31 +299,31 @@ Another host name makes a verdict DOUBTFUL instead: containers on one machine ha
 
 
 def examined_together(
-    choices: Sequence[Choice], runs: Sequence[StoredRun], measured: Sequence[Measured]
+    choices: Sequence[Choice], runs: Sequence[StoredRun], measured: Sequence[ExaminedRun]
 ) -> PublishedOutcome:
     """The verdicts from the figures of several runs, whose `measured` is what claims see of each.
 
     Raises `UserError` for runs of different reports, scales, or kinds of machine.
     """
-    _alike("reports", runs, [choice.report for choice in choices])
-    _alike("scales", runs, [choice.scale for choice in choices])
-    doubts = _doubts(runs)
+    _refuse_different("reports", runs, [choice.report for choice in choices])
+    _refuse_different("scales", runs, [choice.scale for choice in choices])
+    doubts = _doubts_around_runs(runs)
     claims = tuple(dict.fromkeys(claim for choice in choices for claim in choice.claims))
     differs = tuple(dict.fromkeys(sentence for choice in choices for sentence in choice.differs))
     choice = replace(choices[0], claims=claims, differs=differs)
-    whole = together(dict(zip(LETTERS, measured, strict=False)))
-    return replace(examine(report(choice.report), choice, whole), doubts=doubts)
+    whole = runs_together(dict(zip(LETTERS, measured, strict=False)))
+    return replace(examine(report_named(choice.report), choice, whole), doubts=doubts)
 
 
-def _alike(what: str, runs: Sequence[StoredRun], values: Sequence[str]) -> None:
+def _refuse_different(subject: str, runs: Sequence[StoredRun], values: Sequence[str]) -> None:
     if len(set(values)) > 1:
         each = "; ".join(f"{run.path.name}: {value}" for run, value in zip(runs, values, strict=True))
-        raise UserError(f"The runs examine different {what}: {each}.", f"Name runs of one of the {what}.")
+        raise UserError(f"The runs examine different {subject}: {each}.", f"Name runs of one of the {subject}.")
 
 
-def _doubts(runs: Sequence[StoredRun]) -> tuple[str, ...]:
+def _doubts_around_runs(runs: Sequence[StoredRun]) -> tuple[str, ...]:
     """What is not the same around the runs, in sentences. Raises `UserError` for machines of different kinds."""
-    found = []
+    doubts = []
     unknown = [letter for letter, run in zip(LETTERS, runs, strict=False) if not run.environment.get("host")]
     for difference in host_differences(runs):
         differs = len({*difference.values} - {NOT_THERE}) > 1
@@ -326,12 +335,12 @@ def _doubts(runs: Sequence[StoredRun]) -> tuple[str, ...]:
             )
         # What is not known of a host that was not recorded differs from nothing.
         if differs or not unknown:
-            found.append(f"the host differs: {difference.words}")
+            doubts.append(f"the host differs: {difference.words}")
     if unknown:
-        found.append(f"the host is not recorded in {', '.join(unknown)}")
+        doubts.append(f"the host is not recorded in {', '.join(unknown)}")
     silent = [letter for letter, run in zip(LETTERS, runs, strict=False) if not run.meaning]
     if silent:
-        found.append(f"memory and settings of the servers are not recorded in {', '.join(silent)}")
+        doubts.append(f"memory and settings of the servers are not recorded in {', '.join(silent)}")
     if any(spec.attached for run in runs for spec in run.planned):
-        found.append("clusters that others run were attached: whether their hosts were the same is not known here")
-    return tuple(found)
+        doubts.append("clusters that others run were attached: whether their hosts were the same is not known here")
+    return tuple(doubts)

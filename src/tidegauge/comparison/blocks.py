@@ -34,16 +34,16 @@ class Block:
 
     @property
     def loads(self) -> tuple[LoadResult, ...]:
-        """Those that sent: all of them, or none where consumers read alone."""
+        """Results that sent: all of them, or none where consumers read alone."""
         return tuple(result for result in self.results if isinstance(result, LoadResult))
 
     def loads_of(self, system: str) -> tuple[LoadResult, ...]:
-        """The same of one system."""
+        """Results of one system that sent."""
         return tuple(load for load in self.loads if load.spec.system == system)
 
     @property
     def point(self) -> Mapping[str, str]:
-        """Of the sweep; empty without one."""
+        """The point of the sweep, by axis; empty without a sweep."""
         return self.results[0].spec.point
 
     @property
@@ -60,20 +60,21 @@ class Block:
         return tuple(result for result in self.results if result.spec.system == system)
 
     def usable(self, system: str) -> tuple[MeasuredResult, ...]:
-        """Its trials whose figures may be used."""
+        """Trials of one system whose figures may be used."""
         return tuple(result for result in self.of(system) if result.validity is not Validity.INVALID)
 
 
-def blocks(results: Sequence[TrialResult]) -> list[Block]:
+def sort_into_blocks(results: Sequence[TrialResult]) -> list[Block]:
     """Results sorted into tables, in the order they were first measured; exploratory ones are their finding's."""
     measured = [result for result in results if isinstance(result, MeasuredResult) and not result.spec.exploratory]
     alike = grouped(
-        (_terms(result.spec, result.spec.rate_rule, result.offered_msgs_per_s), result) for result in measured
+        (_terms_of_comparison(result.spec, result.spec.rate_rule, result.offered_msgs_per_s), result)
+        for result in measured
     )
     return [Block(group[0].spec.experiment, tuple(group)) for group in alike.values()]
 
 
-def _terms(spec: TrialSpec, rule: str, msgs_per_s: float | None) -> Hashable:
+def _terms_of_comparison(spec: TrialSpec, rule: str, msgs_per_s: float | None) -> Hashable:
     """What must be the same of trials that are compared. A system's own client settings need not be."""
     workload, point = repr(spec.workload.neutral()), point_words(spec.point)
     return spec.experiment, rule, point, msgs_per_s, spec.measure_s, workload, spec.nodes, spec.faults
@@ -91,33 +92,37 @@ class Matched:
     systems: tuple[tuple[str, str], ...]
 
 
-def match(base: Sequence[Block], other: Sequence[Block], letters: tuple[str, str]) -> tuple[list[Matched], list[str]]:
+def match_blocks(
+    base: Sequence[Block], other: Sequence[Block], letters: tuple[str, str]
+) -> tuple[list[Matched], list[str]]:
     """Tables and systems that belong together, in the first run's order, and what only one run has, in words."""
-    pairs, lonely_base, lonely_other = _paired(list(base), list(other), (_identity, _kind, _experiment))
+    pairs, lonely_base, lonely_other = _pair_by_keys(
+        list(base), list(other), (_key_of_terms, _key_of_rate_kind, _key_of_experiment)
+    )
     order = {id(table): place for place, table in enumerate(base)}
     pairs.sort(key=lambda pair: order[id(pair[0])])
-    found, alone = [], []
+    matched, alone = [], []
     for first, second in pairs:
         systems, left_base, left_other = paired_systems(first.systems, second.systems)
-        found.append(Matched(first, second, tuple(sorted(systems))))
+        matched.append(Matched(first, second, tuple(sorted(systems))))
         alone += [only_in(letters[0], f"{name} in {first.experiment}") for name in left_base]
         alone += [only_in(letters[1], f"{name} in {second.experiment}") for name in left_other]
-    alone += [only_in(letters[0], _shown(table)) for table in lonely_base]
-    alone += [only_in(letters[1], _shown(table)) for table in lonely_other]
-    return found, alone
+    alone += [only_in(letters[0], _block_in_words(table)) for table in lonely_base]
+    alone += [only_in(letters[1], _block_in_words(table)) for table in lonely_other]
+    return matched, alone
 
 
-def only_in(letter: str, what: str) -> str:
+def only_in(letter: str, subject: str) -> str:
     """What one run has alone."""
-    return f"only in {letter}: {what}"
+    return f"only in {letter}: {subject}"
 
 
 def paired_systems(base: Iterable[str], other: Iterable[str]) -> tuple[list[tuple[str, str]], list[str], list[str]]:
     """Systems that belong together, and those of either side that are left."""
-    return _paired(sorted({*base}), sorted({*other}), (str, family), most=1)
+    return _pair_by_keys(sorted({*base}), sorted({*other}), (str, family), most=1)
 
 
-def _paired(
+def _pair_by_keys(
     base: list[T], other: list[T], keys: Sequence[Callable[[T], Hashable]], most: float = math.inf
 ) -> tuple[list[tuple[T, T]], list[T], list[T]]:
     """Pairs by each key in turn, looser and looser: those that either side has equally many of, in order.
@@ -136,14 +141,14 @@ def _paired(
     return pairs, base, other
 
 
-def _identity(table: Block) -> Hashable:
+def _key_of_terms(table: Block) -> Hashable:
     result = table.results[0]
     # A rate that is a share of what was found differs a little from run to run, and is the same question.
     rule = _share_rule(table)
-    return _terms(result.spec, rule, None if rule else result.offered_msgs_per_s)
+    return _terms_of_comparison(result.spec, rule, None if rule else result.offered_msgs_per_s)
 
 
-def _kind(table: Block) -> Hashable:
+def _key_of_rate_kind(table: Block) -> Hashable:
     return table.experiment, _share_rule(table), point_words(table.point)
 
 
@@ -153,11 +158,11 @@ def _share_rule(table: Block) -> str:
     return rule if "%" in rule else ""
 
 
-def _experiment(table: Block) -> Hashable:
+def _key_of_experiment(table: Block) -> Hashable:
     return table.experiment, point_words(table.point)
 
 
-def _shown(table: Block) -> str:
+def _block_in_words(table: Block) -> str:
     msgs_per_s = table.results[0].offered_msgs_per_s
     rate = "" if msgs_per_s is None else f" at {count(msgs_per_s)} msg/s"
     point = point_words(table.point)

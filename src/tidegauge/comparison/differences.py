@@ -69,14 +69,14 @@ class DisclosedRun:
     disclosed: Mapping[str, Disclosed]
 
 
-def differences(runs: Sequence[DisclosedRun]) -> list[Difference]:
+def differences_of_runs(runs: Sequence[DisclosedRun]) -> list[Difference]:
     """Everything that differs: hosts and what else ran on them first, then software, settings and campaigns."""
     return [
         *host_differences([disclosed.run for disclosed in runs]),
-        *_differing("host", [{"other programs": others_words(disclosed.run)} for disclosed in runs]),
-        *_differing("software", [_software(run) for run in runs]),
-        *_differing("settings", [_settings(run) for run in runs]),
-        *_differing("campaign", [_campaign(disclosed.run) for disclosed in runs]),
+        *_differences_of_kind("host", [{"other programs": others_words(disclosed.run)} for disclosed in runs]),
+        *_differences_of_kind("software", [_software_versions(run) for run in runs]),
+        *_differences_of_kind("settings", [_settings_in_force(run) for run in runs]),
+        *_differences_of_kind("campaign", [_campaign_values(disclosed.run) for disclosed in runs]),
     ]
 
 
@@ -92,8 +92,11 @@ class Unrecorded:
     letters: tuple[str, ...]
 
 
-def unrecorded(runs: Sequence[DisclosedRun]) -> list[Unrecorded]:
-    """Of all that `differences` looks at. What one run has alone is a difference as well."""
+def unrecorded_facts(runs: Sequence[DisclosedRun]) -> list[Unrecorded]:
+    """What some run did not record of all that `differences_of_runs` looks at.
+
+    What one run has alone is a difference as well.
+    """
     looked_at: tuple[tuple[str, str, Callable[[DisclosedRun], bool]], ...] = (
         ("host", "what it is", lambda each: bool(each.run.facts("host"))),
         ("host", "what else ran on it", lambda each: others_words(each.run) != NOT_RECORDED),
@@ -102,8 +105,10 @@ def unrecorded(runs: Sequence[DisclosedRun]) -> list[Unrecorded]:
         ("campaign", "its text", lambda each: bool(each.run.campaign_text)),
     )
     missing = (
-        Unrecorded(kind, what, tuple(letter for letter, each in zip(LETTERS, runs, strict=False) if not known(each)))
-        for kind, what, known in looked_at
+        Unrecorded(
+            kind, what, tuple(letter for letter, each in zip(LETTERS, runs, strict=False) if not is_recorded(each))
+        )
+        for kind, what, is_recorded in looked_at
     )
     return [gap for gap in missing if gap.letters]
 
@@ -118,8 +123,8 @@ def others_words(run: StoredRun) -> str:
     ]
     if not shares:
         return NOT_RECORDED
-    what = sorted({disturbance.what.value for result in run.measured for disturbance in result.disturbances})
-    disturbed = f"; disturbed: {', '.join(what)}" if what else ""
+    kinds = sorted({disturbance.what.value for result in run.measured for disturbance in result.disturbances})
+    disturbed = f"; disturbed: {', '.join(kinds)}" if kinds else ""
     unseen = sum(all(account.disturbing is None for account in result.accounts) for result in run.measured)
     disturbed += f"; not recorded in {plural(unseen, 'trial')}" if unseen else ""
     if max(shares) < OTHERS_SHARE_MIN:
@@ -133,7 +138,7 @@ def others_words(run: StoredRun) -> str:
 
 def host_differences(runs: Sequence[StoredRun]) -> list[Difference]:
     """What differs of the hosts alone."""
-    return _differing("host", [_host(run) for run in runs])
+    return _differences_of_kind("host", [_host_facts(run) for run in runs])
 
 
 def settings_digest(disclosed: Disclosed) -> str:
@@ -142,22 +147,22 @@ def settings_digest(disclosed: Disclosed) -> str:
     return hashlib.sha256(repr(sorted(plain.items())).encode()).hexdigest()[:12]
 
 
-def _differing(kind: str, sides: Sequence[Mapping[str, str]]) -> list[Difference]:
+def _differences_of_kind(kind: str, sides: Sequence[Mapping[str, str]]) -> list[Difference]:
     return [Difference(kind, what, values) for what, values in differing(sides, NOT_THERE)]
 
 
-def _host(run: StoredRun) -> dict[str, str]:
+def _host_facts(run: StoredRun) -> dict[str, str]:
     facts = run.facts("host")
-    found = {name.replace("_", " ").removesuffix(" bytes"): _fact(name, facts.get(name)) for name in _HOST}
+    by_name = {name.replace("_", " ").removesuffix(" bytes"): _fact_in_words(name, facts.get(name)) for name in _HOST}
     disks = facts.get("disks")
     parts = [disk for disk in disks.values() if isinstance(disk, Mapping)] if isinstance(disks, Mapping) else []
     for name in ("file_system", "mount_options", "write_cache", "scheduler"):
         kinds = sorted({str(disk[name]) for disk in parts if disk.get(name)})
-        found[f"disk {name.replace('_', ' ')}"] = ", ".join(kinds) or NOT_THERE
-    return found
+        by_name[f"disk {name.replace('_', ' ')}"] = ", ".join(kinds) or NOT_THERE
+    return by_name
 
 
-def _fact(name: str, value: Any) -> str:
+def _fact_in_words(name: str, value: Any) -> str:
     if value in (None, "", {}):
         return NOT_THERE
     if isinstance(value, Mapping):
@@ -167,57 +172,57 @@ def _fact(name: str, value: Any) -> str:
     return str(value)
 
 
-def _software(disclosed: DisclosedRun) -> dict[str, str]:
+def _software_versions(disclosed: DisclosedRun) -> dict[str, str]:
     run = disclosed.run
     tool = run.facts("tidegauge")
     commit = f"{str(tool.get('git_commit', ''))[:12]}{' (modified)' if tool.get('git_modified') else ''}"
-    found = {
+    versions = {
         "Tidegauge": " ".join(part for part in (run.tidegauge_version, commit) if part),
         "Python": str(run.facts("python").get("version", NOT_THERE)),
     }
     systems = sorted({result.spec.system for result in run.results})
     for name, labels in grouped((family(system), system) for system in systems).items():
-        found[name] = ", ".join(labels)
-        known = [disclosed.disclosed[label] for label in labels if label in disclosed.disclosed]
-        for what, values in (
-            ("files", [files.digest[:12] for files in known]),
-            ("servers' Java", [files.server_java for files in known]),
-            ("clients' Java", [files.client_java for files in known]),
+        versions[name] = ", ".join(labels)
+        details = [disclosed.disclosed[label] for label in labels if label in disclosed.disclosed]
+        for subject, values in (
+            ("files", [files.digest[:12] for files in details]),
+            ("servers' Java", [files.server_java for files in details]),
+            ("clients' Java", [files.client_java for files in details]),
         ):
-            found[f"{name}, {what}"] = ", ".join(sorted(set(filter(None, values)))) or NOT_THERE
-    return found
+            versions[f"{name}, {subject}"] = ", ".join(sorted(set(filter(None, values)))) or NOT_THERE
+    return versions
 
 
-def _settings(run: DisclosedRun) -> dict[str, str]:
+def _settings_in_force(run: DisclosedRun) -> dict[str, str]:
     """Settings in force, and the JVM flags of servers. By name without its version, so that versions compare."""
-    found: dict[str, str] = {}
-    for name, own in grouped((family(label), label) for label in sorted(run.disclosed)).items():
-        for label in own:
-            shown = name if len(own) == 1 else label
+    in_force: dict[str, str] = {}
+    for name, labels in grouped((family(label), label) for label in sorted(run.disclosed)).items():
+        for label in labels:
+            title = name if len(labels) == 1 else label
             disclosed = run.disclosed[label]
             for (kind, scope, setting), value in normal_settings(disclosed.settings).items():
-                found[f"{shown}, {kind}{f', {scope}' if scope else ''}: {setting}"] = value
-            found[f"{shown}, JVM flags"] = " ".join(map(without_places, disclosed.jvm_flags)) or NOT_THERE
-    return found
+                in_force[f"{title}, {kind}{f', {scope}' if scope else ''}: {setting}"] = value
+            in_force[f"{title}, JVM flags"] = " ".join(map(without_places, disclosed.jvm_flags)) or NOT_THERE
+    return in_force
 
 
-def _campaign(run: StoredRun) -> dict[str, str]:
+def _campaign_values(run: StoredRun) -> dict[str, str]:
     """The campaign's keys with their values, and what the command line put in their place."""
     text = run.campaign_text
-    found = {}
+    by_key = {}
     try:
         content = YAML(typ="safe", pure=True).load(io.StringIO(text)) if text else {}
         values = flatten(content, _yaml_parts) if isinstance(content, Mapping) else [("text", text)]
-        found = {key: str(value) for key, value in values}
+        by_key = {key: str(value) for key, value in values}
     except (YAMLError, ValueError):
-        found = {"text": text}
+        by_key = {"text": text}
     overrides = run.facts("campaign").get("overrides")
     for key, value in overrides.items() if isinstance(overrides, Mapping) else ():
-        found = {
-            name: old for name, old in found.items() if name != key and not name.startswith((f"{key}.", f"{key}["))
+        by_key = {
+            name: old for name, old in by_key.items() if name != key and not name.startswith((f"{key}.", f"{key}["))
         }
-        found[f"{key} (command line)"] = str(value)
-    return found
+        by_key[f"{key} (command line)"] = str(value)
+    return by_key
 
 
 def _yaml_parts(value: Any) -> Parts | None:

@@ -11,7 +11,7 @@ from tidegauge.durability import levels_equal
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, Validity, point_words
 from tidegauge.plain import grouped
-from tidegauge.statistics.figures import Figure, FindingFigure, Shown, compared, figures_found
+from tidegauge.statistics.figures import Figure, FindingFigure, Shown, figures_compared, figures_found
 from tidegauge.statistics.intervals import NOISE_THRESHOLD, Comparison, by_block, compare_paired, compare_unpaired
 
 
@@ -51,7 +51,7 @@ Side = tuple[str, Sequence[Any]]
 """A name, and the results or the findings, whichever the figures are of."""
 
 
-def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
+def block_ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
     """Each further system against the first; none where a side has no usable figure.
 
     None where levels differ either, unless `across_levels`: the user has explicitly asked to compare these.
@@ -59,15 +59,15 @@ def ratios(block: Block, across_levels: bool = False) -> list[Ratio]:
     if not (across_levels or levels_equal(block.results)) or len(block.systems) < 2:
         return []
     baseline, *others = block.systems
-    found = []
+    all_ratios = []
     for system in others:
         sides = [(name, block.usable(name)) for name in (system, baseline)]
         doubtful = any(result.validity is Validity.DOUBTFUL for _, used in sides for result in used)
-        figures = compared(Shown.WITHIN, closed_loop=block.closed_loop)
+        figures = figures_compared(Shown.WITHIN, closed_loop=block.closed_loop)
         forms = block.of(system)[0].spec.form, block.of(baseline)[0].spec.form
-        made = ratios_of(block.experiment, figures, *sides, doubtful=doubtful)
-        found += [replace(ratio, point=block.point, forms=forms) for ratio in made]
-    return found
+        of_system = ratios_of(block.experiment, figures, *sides, doubtful=doubtful)
+        all_ratios += [replace(ratio, point=block.point, forms=forms) for ratio in of_system]
+    return all_ratios
 
 
 def by_question(findings: Sequence[Finding]) -> dict[tuple[str, str], list[Finding]]:
@@ -78,14 +78,14 @@ def by_question(findings: Sequence[Finding]) -> dict[tuple[str, str], list[Findi
 def finding_ratios(
     findings: Sequence[Finding], results: Sequence[TrialResult], across_levels: bool = False
 ) -> list[Ratio]:
-    """What experiments found, each further system against the first; none where levels differ (see `ratios`).
+    """What experiments found, each further system against the first; none where levels differ (see `block_ratios`).
 
     Args:
         results: of the same run; those on which a finding rests decide whether it is DOUBTFUL.
     """
     if not (across_levels or levels_equal(results)):
         return []
-    found = []
+    all_ratios = []
     for (experiment, at), at_point in by_question(findings).items():
         decided = grouped((finding.system, finding) for finding in at_point if finding.decided)
         baseline, *others = sorted(decided) or [""]
@@ -93,14 +93,14 @@ def finding_ratios(
             for system in others:
                 sides = [(name, decided[name]) for name in (system, baseline)]
                 doubtful = rest_on_doubt([*decided[system], *decided[baseline]], results)
-                forms = _form(system, at, results), _form(baseline, at, results)
-                made = ratios_of(experiment, [figure], *sides, doubtful=doubtful)
-                found += [replace(ratio, point=at_point[0].point, forms=forms) for ratio in made]
-    return found
+                forms = _form_at_point(system, at, results), _form_at_point(baseline, at, results)
+                of_system = ratios_of(experiment, [figure], *sides, doubtful=doubtful)
+                all_ratios += [replace(ratio, point=at_point[0].point, forms=forms) for ratio in of_system]
+    return all_ratios
 
 
-def _form(system: str, at: str, results: Sequence[TrialResult]) -> str:
-    """In which a system gives its level at a point in words."""
+def _form_at_point(system: str, at: str, results: Sequence[TrialResult]) -> str:
+    """The form in which a system gives its level at a point, which is given in words; "" if it has none."""
     specs = [result.spec for result in results if result.spec.system == system]
     return next((spec.form for spec in specs if point_words(spec.point) == at), "")
 
@@ -121,13 +121,13 @@ def ratios_of(
     paired: bool = True,
     noise: float = NOISE_THRESHOLD,
 ) -> list[Ratio]:
-    """Of each figure of `above` over that of `below`; none of a figure that a side has not.
+    """The ratio of each figure of `above` over that of `below`; none of a figure that a side has not.
 
     Paired where the two have blocks in common; else, when INVALID trials left none, each side for itself. Not `paired`:
     blocks of two runs were measured at different times, whatever their numbers.
     """
     (system, ours), (baseline, theirs) = above, below
-    found = []
+    all_ratios = []
     for figure in figures:
         values, base = by_block(ours, figure.of), by_block(theirs, figure.of)
         better = figure.higher_is_better
@@ -137,5 +137,5 @@ def ratios_of(
             comparison = compare_unpaired([*values.values()], [*base.values()], better, noise, step)
         if comparison is not None:
             named = (experiment, figure.name, figure.title, figure.unit, system, baseline)
-            found.append(Ratio(*named, tuple(values.values()), tuple(base.values()), doubtful, comparison))
-    return found
+            all_ratios.append(Ratio(*named, tuple(values.values()), tuple(base.values()), doubtful, comparison))
+    return all_ratios

@@ -21,7 +21,7 @@ from tidegauge.config.units import (
     parse_share,
     parse_size_bytes,
 )
-from tidegauge.errors import nearest
+from tidegauge.errors import did_you_mean
 
 _Number = TypeVar("_Number", int, float)
 
@@ -39,7 +39,7 @@ class Fields(BaseModel):
     )
 
 
-def between(low: str, high: str, parse: Callable[[str], _Number]) -> Callable[[_Number], _Number]:
+def quantity_between(low: str, high: str, parse: Callable[[str], _Number]) -> Callable[[_Number], _Number]:
     """A check that a quantity lies between two, which are given as text so that messages fit."""
     least, most = parse(low), parse(high)
 
@@ -52,21 +52,21 @@ def between(low: str, high: str, parse: Callable[[str], _Number]) -> Callable[[_
 
 
 def duration_between(low: str, high: str) -> AfterValidator:
-    """That check of a duration in seconds."""
-    return AfterValidator(between(low, high, parse_duration_s))
+    """A check that a duration in seconds lies between two."""
+    return AfterValidator(quantity_between(low, high, parse_duration_s))
 
 
 def size_between(low: str, high: str) -> AfterValidator:
-    """The same of a size in bytes."""
-    return AfterValidator(between(low, high, parse_size_bytes))
+    """A check that a size in bytes lies between two."""
+    return AfterValidator(quantity_between(low, high, parse_size_bytes))
 
 
 def share_between(low: str, high: str) -> AfterValidator:
-    """The same of a share."""
-    return AfterValidator(between(low, high, parse_share))
+    """A check that a share lies between two."""
+    return AfterValidator(quantity_between(low, high, parse_share))
 
 
-def matching(pattern: str, complaint: str) -> AfterValidator:
+def text_matching(pattern: str, complaint: str) -> AfterValidator:
     """A check that all of a text matches a pattern."""
 
     def check(text: str) -> str:
@@ -82,14 +82,14 @@ def one_of(allowed: Sequence[str], kind: type[str] = str) -> BeforeValidator:
 
     def parse(value: Any) -> str:
         if value not in allowed:
-            raise ValueError(f"must be one of {', '.join(allowed)}{nearest(str(value), list(allowed))}")
+            raise ValueError(f"must be one of {', '.join(allowed)}{did_you_mean(str(value), list(allowed))}")
         return kind(value)
 
     return BeforeValidator(parse)
 
 
 def member_of(kind: type[StrEnum], without: frozenset[str] = frozenset()) -> BeforeValidator:
-    """The same of an enumeration's members; `without` are those that a file may not ask for."""
+    """A parser of an enumeration's members; `without` are those that a file may not ask for."""
     return one_of([member.value for member in kind if member.value not in without], kind)
 
 

@@ -24,8 +24,8 @@ from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from tidegauge.config.fields import Fields
-from tidegauge.errors import UserError, nearest
-from tidegauge.places import check, expanded
+from tidegauge.errors import UserError, did_you_mean
+from tidegauge.places import check_path, expand_path
 
 KeyPath = tuple[str | int, ...]
 
@@ -70,7 +70,7 @@ class Origin:
 
     @property
     def where(self) -> str:
-        """For a message."""
+        """The place as messages name it: an option, or a file and its line."""
         return self.option or f"{self.path}:{self.line}"
 
 
@@ -112,20 +112,20 @@ class Source:
 
     def file_of(self, key_path: KeyPath) -> Path:
         """The file in which the value at a key stands."""
-        origin = self._origin(key_path)
+        origin = self._origin_of(key_path)
         return origin[1].path if origin else self.path
 
     def place_of(self, key_path: KeyPath, name: str) -> Path | None:
         """The absolute path that a name at a key means, beside the file in which it stands; None after a complaint."""
         try:
-            path = (self.file_of(key_path).parent / expanded(name)).resolve()
-            check(path)
+            path = (self.file_of(key_path).parent / expand_path(name)).resolve()
+            check_path(path)
         except UserError as error:
             self.complain(key_path, error.message.rstrip("."))
             return None
         return path
 
-    def _origin(self, key_path: KeyPath) -> tuple[int, Origin] | None:
+    def _origin_of(self, key_path: KeyPath) -> tuple[int, Origin] | None:
         """Where the value comes from if it was put in, and how many parts of the key that is known of."""
         ends = range(len(key_path), 0, -1)
         return next(((end, self.placed[key_path[:end]]) for end in ends if key_path[:end] in self.placed), None)
@@ -138,7 +138,7 @@ class Source:
     def complain(self, key_path: KeyPath, text: str) -> None:
         """Note a problem at a key."""
         shown = show_path(key_path)
-        placed = self._origin(key_path)
+        placed = self._origin_of(key_path)
         if placed is not None:
             end, origin = placed
             where, line = origin.where, origin.line
@@ -150,7 +150,7 @@ class Source:
 
 
 def show_path(key_path: KeyPath) -> str:
-    """("experiments", 1, "rate") as "experiments[1].rate"."""
+    """A key path as text: ("experiments", 1, "rate") is "experiments[1].rate"."""
     text = ""
     for part in key_path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -167,7 +167,7 @@ def read_source(
     """
     text = _read_text(path, what, example) if text is None else text
     hint = f"Write it as 'key: value' lines; {example}."
-    root = _composed(path, text)
+    root = _compose_root(path, text)
     if root is None:
         raise UserError(f"{path}:1: the {what} file is empty.", hint)
     if not isinstance(root, MappingNode):
@@ -191,7 +191,7 @@ class _Bounded(Composer):
         self._nodes = self._depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """As the library does, which has no bounds, and only warns of an anchor that is given twice."""
+        """Compose a node as the library does, which has no bounds and only warns of an anchor that is given twice."""
         event = self.parser.peek_event()
         self._nodes += 1
         self._depth += 1
@@ -210,7 +210,7 @@ def _too_much(depth: int) -> str:
     return f"it holds more than {_NODES_MAX:,} keys and values"
 
 
-def _composed(path: Path, text: str) -> Node | None:
+def _compose_root(path: Path, text: str) -> Node | None:
     """The file's nodes; None of an empty file. Raises `UserError`.
 
     What a message quotes is left out: a password that begins with '*' or '!' is an alias or a tag to YAML.
@@ -241,8 +241,8 @@ def raise_problems(sources: Sequence[Source], what: str, keys_in: str = "docs/re
     Args:
         keys_in: the document that lists the keys of such files.
     """
-    found = [p for source in sources for p in sorted(source.problems, key=lambda p: p.line)]
-    problems = list(dict.fromkeys(found))
+    sorted_problems = [p for source in sources for p in sorted(source.problems, key=lambda p: p.line)]
+    problems = list(dict.fromkeys(sorted_problems))
     if not problems:
         return
     hint = f"Fix the {what} and start again; {keys_in} lists every key."
@@ -269,15 +269,15 @@ class _Builder:
             line = key_node.start_mark.line + 1
             key = key_node.value if isinstance(key_node.value, str) else ""
             if not key or _UNFIT.search(key):
-                self._note(line, at, f"a key must be plain text{', without control characters' if key else ''}")
+                self._note_problem(line, at, f"a key must be plain text{', without control characters' if key else ''}")
                 continue
-            here = (*at, key)
+            key_path = (*at, key)
             if key in data:
-                first = self._source.lines[here]
-                self._note(line, here, f"the key '{key}' is given twice (first on line {first}); keep one")
+                first = self._source.lines[key_path]
+                self._note_problem(line, key_path, f"the key '{key}' is given twice (first on line {first}); keep one")
                 continue
-            self._source.lines[here] = line
-            data[key] = self.value(value_node, here, depth + 1)
+            self._source.lines[key_path] = line
+            data[key] = self.value(value_node, key_path, depth + 1)
         return data
 
     def value(self, node: Node, at: KeyPath, depth: int) -> Any:
@@ -303,22 +303,22 @@ class _Builder:
         except Exception:
             # The library's constructors raise whatever they stumble over: IndexError for `!!int ""`, KeyError for
             # `!!bool x`. The value is not repeated: a password that begins with '!' is a tag to YAML.
-            self._note(
+            self._note_problem(
                 node.start_mark.line + 1, at, "can't be read as a value (text that begins with '!' needs quotes)"
             )
             return None
-        if problem := _unfit(value):
-            self._note(node.start_mark.line + 1, at, problem)
+        if problem := _problem_of_value(value):
+            self._note_problem(node.start_mark.line + 1, at, problem)
             return None
         return value
 
-    def _note(self, line: int, at: KeyPath, text: str) -> None:
+    def _note_problem(self, line: int, at: KeyPath, text: str) -> None:
         shown = show_path(at)
         where = f"{self._source.path}:{line}"
         self._source.problems.append(Problem(where, line, f"{shown}: {text}" if shown else text))
 
 
-def _unfit(value: Any) -> str:
+def _problem_of_value(value: Any) -> str:
     """Why nothing can be made of a single value; "" if something can."""
     if isinstance(value, str) and _UNFIT.search(value):
         return "must have no control characters and no halves of characters"
@@ -392,16 +392,18 @@ def validate(model: type[_Model], data: Any, source: Source, at: KeyPath, otherw
     except ValidationError as error:
         for detail in error.errors(include_url=False)[: _PROBLEMS_MAX + 1]:
             where = tuple(part for part in detail["loc"] if isinstance(part, str | int))
-            source.complain((*at, *where), _describe(detail, _model_around(model, detail["loc"][:-1])))
+            source.complain((*at, *where), _complaint_about(detail, _model_around(model, detail["loc"][:-1])))
         return None
 
 
 def _model_around(model: type[Fields], path: Sequence[str | int]) -> type[Fields]:
-    """Of a model the one whose mapping is at a path below it: the keys that may stand there are its keys."""
+    """The model whose mapping is at a path below another model: the keys that may stand there are its keys."""
     for part in path:
-        named = next((field for name, field in model.model_fields.items() if part in (field.alias or name, name)), None)
+        field_named = next(
+            (field for name, field in model.model_fields.items() if part in (field.alias or name, name)), None
+        )
         # What is no key of the model is a place in a list, or a name that a mapping of such models has.
-        nested = next(_models_in(named.annotation), None) if named is not None else None
+        nested = next(_models_in(field_named.annotation), None) if field_named is not None else None
         model = nested or model
     return model
 
@@ -430,22 +432,22 @@ _CALLED_ELSEWHERE = {
 def unknown_key(key: str, allowed: list[str]) -> str:
     """The complaint about a key that doesn't exist."""
     other = _CALLED_ELSEWHERE.get(key.lower(), "")
-    meant = f" (did you mean '{other}'?)" if other in allowed else nearest(key, allowed)
+    meant = f" (did you mean '{other}'?)" if other in allowed else did_you_mean(key, allowed)
     return f"unknown key '{key}'{meant}; allowed: {', '.join(allowed)}"
 
 
-def unknown_name(what: str, name: str, known: Sequence[str]) -> str:
+def unknown_name(what: str, name: str, known_names: Sequence[str]) -> str:
     """The complaint about the name of something that doesn't exist."""
-    return f"unknown {what} '{name}'{nearest(name, list(known))}; known: {', '.join(known)}"
+    return f"unknown {what} '{name}'{did_you_mean(name, list(known_names))}; known: {', '.join(known_names)}"
 
 
-def _describe(detail: ErrorDetails, model: type[Fields]) -> str:
+def _complaint_about(detail: ErrorDetails, model: type[Fields]) -> str:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == "extra_forbidden":
         return unknown_key(str(detail["loc"][-1]), keys_of(model))
     if kind == "missing":
         return "this key is missing"
-    value = _show(detail["input"])
+    value = _value_in_words(detail["input"])
     if kind == "value_error":
         return f"{value}: {context['error']}"
     if kind in _LIMITS:
@@ -454,7 +456,7 @@ def _describe(detail: ErrorDetails, model: type[Fields]) -> str:
     return f"{value}: {_WANTED.get(kind, detail['msg'])}"
 
 
-def _show(value: object) -> str:
+def _value_in_words(value: object) -> str:
     if value is None:
         return "empty"
     if isinstance(value, dict):

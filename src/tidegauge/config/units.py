@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tidegauge.errors import nearest
+from tidegauge.errors import did_you_mean
 from tidegauge.model.workload import RECORDS_MAX, RatePhase, RateSchedule
 
 _DURATION_UNITS_S = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -72,7 +72,7 @@ class Backlog:
     text: str = ""
 
     def messages(self, message_bytes: int, server_memory_bytes: int | None) -> int:
-        """In messages, at least one. ValueError if it is a share of a memory that is not known."""
+        """The backlog in messages, at least one. `ValueError` if it is a share of a memory that is not known."""
         if self.msgs is not None:
             return self.msgs
         size_bytes = self.size_bytes
@@ -97,9 +97,9 @@ def parse_backlog(value: object) -> Backlog:
         if not 0 < fraction <= 100:
             raise ValueError("must be a share above 0% and at most 10000% of server memory")
         return Backlog(share_of_server_memory=fraction, text=text)
-    if counted := _MESSAGES.fullmatch(text.lower()):
-        return Backlog(msgs=max(1, round(_parse_absolute(counted.group(1), complaint))), text=text)
-    size_bytes = _quantity(text, _SIZE_UNITS_BYTES, complaint)
+    if count_match := _MESSAGES.fullmatch(text.lower()):
+        return Backlog(msgs=max(1, round(_parse_absolute(count_match.group(1), complaint))), text=text)
+    size_bytes = _parse_quantity(text, _SIZE_UNITS_BYTES, complaint)
     if text[-1].isdigit() or size_bytes != int(size_bytes):
         raise ValueError(complaint)
     if size_bytes <= 0:
@@ -109,14 +109,14 @@ def parse_backlog(value: object) -> Backlog:
 
 def parse_duration_s(value: object) -> float:
     """Seconds from "30s", "500ms", "5m", "2h", "2d". A bare number is refused: its unit would be a guess."""
-    return _quantity(value, _DURATION_UNITS_S, f"must be {DURATION_HELP}", any_case=False)
+    return _parse_quantity(value, _DURATION_UNITS_S, f"must be {DURATION_HELP}", any_case=False)
 
 
 def parse_size_bytes(value: object) -> int:
     """Bytes from "1KiB", "100B", "1.5MiB" or a whole number of bytes."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    size_bytes = _quantity(value, _SIZE_UNITS_BYTES, f"must be {SIZE_HELP}")
+    size_bytes = _parse_quantity(value, _SIZE_UNITS_BYTES, f"must be {SIZE_HELP}")
     if size_bytes != int(size_bytes):
         raise ValueError("must be a whole number of bytes")
     return int(size_bytes)
@@ -149,7 +149,7 @@ def parse_share(value: object) -> float:
 
 
 def round_to_two_digits(rate: float) -> float:
-    """Two significant digits, so that a rate derived from a noisy peak reads as what it is: a chosen round figure."""
+    """Round to two significant digits, so that a rate derived from a noisy peak is seen to be a chosen figure."""
     if rate <= 0:
         return rate
     step: float = 10.0 ** (math.floor(math.log10(rate)) - 1)
@@ -160,14 +160,14 @@ def _parse_absolute(value: object, complaint: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         msgs_per_s = float(value)
     else:
-        msgs_per_s = _quantity(value, _RATE_FACTORS, complaint)
+        msgs_per_s = _parse_quantity(value, _RATE_FACTORS, complaint)
     if not math.isfinite(msgs_per_s) or msgs_per_s <= 0:
         raise ValueError("must be above 0")
     return msgs_per_s
 
 
-def _quantity(value: object, units: Mapping[str, float], complaint: str, any_case: bool = True) -> float:
-    """A number with one of these units."""
+def _parse_quantity(value: object, units: Mapping[str, float], complaint: str, any_case: bool = True) -> float:
+    """Parse a number with one of these units. Raises `ValueError` with the complaint."""
     match = _QUANTITY.fullmatch(value.strip()) if isinstance(value, str) else None
     factor = units.get(match[2].lower() if any_case else match[2]) if match else None
     if match is None or factor is None:
@@ -221,7 +221,7 @@ class ScheduleRule:
 
     @property
     def length_s(self) -> float:
-        """Of all spans once."""
+        """The length of all spans together, once."""
         return sum(span.length_s for span in self.spans)
 
     @property
@@ -252,49 +252,49 @@ def parse_rate_or_schedule(value: object) -> Rate | ScheduleRule:
         return value
     if not isinstance(value, Mapping):
         return parse_rate(value)
-    for mark, form in (("steps", _steps), ("to", _ramp_alone), ("burst", _burst)):
+    for mark, form in (("steps", _parse_steps), ("to", _parse_ramp_schedule), ("burst", _parse_burst)):
         if mark in value:
             return form(value)
     raise ValueError(f"must be {SCHEDULE_HELP}")
 
 
-def _steps(value: Mapping[Any, Any]) -> ScheduleRule:
+def _parse_steps(value: Mapping[Any, Any]) -> ScheduleRule:
     _check_keys(value, "steps")
     steps = value["steps"]
     if not isinstance(steps, list) or not steps:
         raise ValueError("'steps' must be a list of '{rate: 10k, for: 30s}' or '{from: 10k, to: 50k, over: 60s}'")
-    spans = tuple(_step(step, number) for number, step in enumerate(steps, 1))
+    spans = tuple(_parse_span_of_step(step, number) for number, step in enumerate(steps, 1))
     records = sum(span.records for span in spans)
     if records > RECORDS_MAX:
         raise ValueError(f"'steps': {records} records of latency (a ramp has {RAMP_RECORDS}); at most {RECORDS_MAX}")
     return ScheduleRule(spans)
 
 
-def _step(value: object, number: int) -> RateSpan:
+def _parse_span_of_step(value: object, number: int) -> RateSpan:
     try:
         if isinstance(value, Mapping) and "to" in value:
-            return _ramp(value)
+            return _parse_ramp(value)
         if not isinstance(value, Mapping):
             raise ValueError("must be '{rate: 10k, for: 30s}' or '{from: 10k, to: 50k, over: 60s}'")
         _check_keys(value, "step")
         rate = parse_rate(value["rate"])
-        return RateSpan(rate, rate, _seconds(value, "for"))
+        return RateSpan(rate, rate, _parse_seconds(value, "for"))
     except ValueError as error:
         raise ValueError(f"step {number}: {error}") from error
 
 
-def _ramp(value: Mapping[Any, Any]) -> RateSpan:
+def _parse_ramp(value: Mapping[Any, Any]) -> RateSpan:
     _check_keys(value, "ramp")
-    return RateSpan(parse_rate(value["from"]), parse_rate(value["to"]), _seconds(value, "over"), RAMP_RECORDS)
+    return RateSpan(parse_rate(value["from"]), parse_rate(value["to"]), _parse_seconds(value, "over"), RAMP_RECORDS)
 
 
-def _ramp_alone(value: Mapping[Any, Any]) -> ScheduleRule:
-    return ScheduleRule((_ramp(value),))
+def _parse_ramp_schedule(value: Mapping[Any, Any]) -> ScheduleRule:
+    return ScheduleRule((_parse_ramp(value),))
 
 
-def _burst(value: Mapping[Any, Any]) -> ScheduleRule:
+def _parse_burst(value: Mapping[Any, Any]) -> ScheduleRule:
     _check_keys(value, "burst")
-    every_s, burst_s = _seconds(value, "every"), _seconds(value, "for")
+    every_s, burst_s = _parse_seconds(value, "every"), _parse_seconds(value, "for")
     if burst_s >= every_s:
         raise ValueError("'for', the length of a burst, must be shorter than 'every'")
     base, burst = parse_rate(value["base"]), parse_rate(value["burst"])
@@ -305,13 +305,13 @@ def _check_keys(value: Mapping[Any, Any], form: str) -> None:
     keys = list(_FORMS[form])
     for key in value:
         if key not in keys:
-            raise ValueError(f"unknown key '{key}'{nearest(str(key), keys)}; allowed: {', '.join(keys)}")
+            raise ValueError(f"unknown key '{key}'{did_you_mean(str(key), keys)}; allowed: {', '.join(keys)}")
     missing = [key for key in keys if key not in value]
     if missing:
         raise ValueError(f"the key '{missing[0]}' is missing; needed: {', '.join(keys)}")
 
 
-def _seconds(value: Mapping[Any, Any], key: str) -> float:
+def _parse_seconds(value: Mapping[Any, Any], key: str) -> float:
     try:
         length_s = parse_duration_s(value[key])
     except ValueError as error:

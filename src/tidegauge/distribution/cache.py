@@ -135,15 +135,15 @@ def read_manifest(directory: Path) -> dict[str, Any] | None:
     return manifest if usable and isinstance(manifest.get("files"), dict) else None
 
 
-def differences(recorded: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+def damage_of_directory(recorded: Mapping[str, str], actual: Mapping[str, str]) -> list[str]:
     """What is wrong with a directory, one phrase a file; empty if it is exactly as recorded."""
-    wrong = [f"{name} is missing" for name in recorded if name not in found]
-    wrong += [f"{name} was added" for name in found if name not in recorded]
-    wrong += [f"{name} is damaged" for name in recorded if name in found and found[name] != recorded[name]]
-    return sorted(wrong)
+    problems = [f"{name} is missing" for name in recorded if name not in actual]
+    problems += [f"{name} was added" for name in actual if name not in recorded]
+    problems += [f"{name} is damaged" for name in recorded if name in actual and actual[name] != recorded[name]]
+    return sorted(problems)
 
 
-def check(entry: Path, recipe: str, otherwise: str) -> list[str]:
+def damage_of_entry(entry: Path, recipe: str, otherwise: str) -> list[str]:
     """What is wrong with a cache entry, one phrase each; empty if it is whole.
 
     Args:
@@ -155,34 +155,34 @@ def check(entry: Path, recipe: str, otherwise: str) -> list[str]:
         return ["there is no readable manifest"]
     if recorded.get("recipe") != recipe:
         return [otherwise]
-    return differences(_own(recorded["files"], entry), sums_of(entry))
+    return damage_of_directory(_without_links_out(recorded["files"], entry), sums_of(entry))
 
 
-def _own(files: Mapping[str, str], entry: Path) -> dict[str, str]:
-    """Without links to a host's own files, which earlier versions recorded."""
+def _without_links_out(files: Mapping[str, str], entry: Path) -> dict[str, str]:
+    """The recorded files without links to a host's own files, which earlier versions recorded."""
     return {name: recorded for name, recorded in files.items() if not _leads_out(entry / name, entry)}
 
 
 def digest_and_source(entry: Path) -> tuple[str, str]:
-    """Of the files of an entry that is whole."""
+    """The digest of the files of an entry that is whole, and their source."""
     recorded = read_manifest(entry) or {}
-    return digest_of(_own(recorded["files"], entry)), str(recorded["source"])
+    return digest_of(_without_links_out(recorded["files"], entry)), str(recorded["source"])
 
 
-def whole(
+def ensure_entry(
     entry: Path, name: str, recipe: str, otherwise: str, make: Callable[[], None], *, report: Report
 ) -> tuple[str, str]:
-    """See that an entry is there and as `check` wants it, else `make` it. The digest of its files and their source.
+    """See that an entry is there and whole (`damage_of_entry`), else `make` it. Returns its digest and source.
 
     Raises `UserError` as `make` does, with what is wrong with the entry that was there.
     """
     with locked(entry.parent, entry.name, report):
-        wrong = check(entry, recipe, otherwise)
-        if wrong and not entry.exists():
+        problems = damage_of_entry(entry, recipe, otherwise)
+        if problems and not entry.exists():
             make()
-        elif wrong:
-            more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-            damage = f"The cached files of {name} are not usable ({wrong[0]}{more})"
+        elif problems:
+            more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
+            damage = f"The cached files of {name} are not usable ({problems[0]}{more})"
             report(f"{damage}: fetching them again.")
             try:
                 make()

@@ -27,7 +27,7 @@ class ClassField:
     constant: str | None
 
 
-class _Reader:
+class _ClassFileReader:
     def __init__(self, content: bytes) -> None:
         self._content = content
         self._at = 0
@@ -44,20 +44,20 @@ class _Reader:
 
 def fields_of(content: bytes) -> list[ClassField]:
     """The fields of one class file. Raises `ValueError` if it is none."""
-    reader = _Reader(content)
+    reader = _ClassFileReader(content)
     try:
         if reader.number("I") != MAGIC:
             raise ValueError("no class file")
         reader.take(4)
-        texts, strings = _constants(reader)
+        texts, strings = _read_constant_pool(reader)
         reader.take(6)
         reader.take(2 * reader.number("H"))
-        return [_field(reader, texts, strings) for _ in range(reader.number("H"))]
+        return [_read_field(reader, texts, strings) for _ in range(reader.number("H"))]
     except (struct.error, KeyError) as error:
         raise ValueError("a damaged class file") from error
 
 
-def _constants(reader: _Reader) -> tuple[dict[int, str], dict[int, int]]:
+def _read_constant_pool(reader: _ClassFileReader) -> tuple[dict[int, str], dict[int, int]]:
     """Texts by their place in the pool, and at which place the text of each string constant is."""
     texts: dict[int, str] = {}
     strings: dict[int, int] = {}
@@ -74,7 +74,7 @@ def _constants(reader: _Reader) -> tuple[dict[int, str], dict[int, int]]:
     return texts, strings
 
 
-def _field(reader: _Reader, texts: Mapping[int, str], strings: Mapping[int, int]) -> ClassField:
+def _read_field(reader: _ClassFileReader, texts: Mapping[int, str], strings: Mapping[int, int]) -> ClassField:
     access, name = reader.number("H"), texts[reader.number("H")]
     reader.take(2)
     constant = None

@@ -73,9 +73,9 @@ class Recipe:
 
 def pom_text(recipe: Recipe) -> str:
     """A project file whose runtime dependencies are the recipe's jars."""
-    managed = "".join(_dependency(c, scope="import") for c in recipe.managed_by)
-    excluded = "".join(_exclusion(pattern) for pattern in recipe.exclusions)
-    wanted = "".join(_dependency(c, exclusions=excluded) for c in (recipe.root, *recipe.extra))
+    managed = "".join(_dependency_element(c, scope="import") for c in recipe.managed_by)
+    excluded = "".join(_exclusion_element(pattern) for pattern in recipe.exclusions)
+    dependencies = "".join(_dependency_element(c, exclusions=excluded) for c in (recipe.root, *recipe.extra))
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<project xmlns="http://maven.apache.org/POM/4.0.0">\n'
@@ -83,12 +83,12 @@ def pom_text(recipe: Recipe) -> str:
         f" <groupId>tidegauge</groupId><artifactId>{escape(recipe.name)}</artifactId><version>1</version>\n"
         " <packaging>pom</packaging>\n"
         f" <dependencyManagement><dependencies>{managed}</dependencies></dependencyManagement>\n"
-        f" <dependencies>{wanted}</dependencies>\n"
+        f" <dependencies>{dependencies}</dependencies>\n"
         "</project>\n"
     )
 
 
-def _dependency(coordinate: Coordinate, scope: str = "", exclusions: str = "") -> str:
+def _dependency_element(coordinate: Coordinate, scope: str = "", exclusions: str = "") -> str:
     tags = {
         "groupId": escape(coordinate.group),
         "artifactId": escape(coordinate.artifact),
@@ -100,7 +100,7 @@ def _dependency(coordinate: Coordinate, scope: str = "", exclusions: str = "") -
     return f"\n  <dependency>{''.join(f'<{tag}>{text}</{tag}>' for tag, text in tags.items() if text)}</dependency>"
 
 
-def _exclusion(pattern: str) -> str:
+def _exclusion_element(pattern: str) -> str:
     group, _, artifact = pattern.partition(":")
     return f"<exclusion><groupId>{escape(group)}</groupId><artifactId>{escape(artifact)}</artifactId></exclusion>"
 

@@ -17,27 +17,27 @@ GROUP = "tidegauge.systems"
 
 
 @cache
-def extensions() -> dict[str, EntryPoint]:
-    """By the name of their system. Raises `UserError` if two bring the same."""
-    found: dict[str, EntryPoint] = {}
+def installed_extensions() -> dict[str, EntryPoint]:
+    """The entry points of installed packages, by the name of their system. Raises `UserError` if two bring the same."""
+    points_by_system: dict[str, EntryPoint] = {}
     for point in entry_points(group=GROUP):
-        other = found.setdefault(point.name, point)
+        other = points_by_system.setdefault(point.name, point)
         if other != point:
             raise UserError(
-                f"The system '{point.name}' is brought by two packages: {origin(other)} and {origin(point)}.",
+                f"The system '{point.name}' is brought by two packages: {package_of(other)} and {package_of(point)}.",
                 "Uninstall one of them.",
             )
-    return found
+    return points_by_system
 
 
-def origin(point: EntryPoint) -> str:
+def package_of(point: EntryPoint) -> str:
     """The distribution that brings it, for messages: "toylog 1.0"."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
 
 
 def driver_directory(driver: str) -> Path | None:
     """Where an installed package has the jars of this driver; None if none brings it."""
-    point = extensions().get(driver)
+    point = installed_extensions().get(driver)
     spec = find_spec(point.module) if point else None
     folders = [Path(place) / "worker" for place in (spec.submodule_search_locations or ())] if spec else []
     return next((folder for folder in folders if folder.is_dir()), None)

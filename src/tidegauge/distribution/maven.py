@@ -72,14 +72,14 @@ def _fetch_maven(home: Path, report: Report) -> None:
     with making(home, f"Apache Maven {MAVEN.version}") as part:
         archive = part / "maven.tar.gz"
         fetch_artifact(MAVEN, archive, report, sha512=MAVEN_SHA512)
-        unpack(archive, part)
+        unpack_archive(archive, part)
         archive.unlink()
         for path in (part / home.name).iterdir():
             path.rename(part / path.name)
         (part / home.name).rmdir()
 
 
-def unpack(archive: Path, target: Path) -> None:
+def unpack_archive(archive: Path, target: Path) -> None:
     """Unpack a tar archive's files into a directory; programs stay executable.
 
     Raises `UserError` if it holds anything but files and folders below `target`. (`tarfile` can refuse such itself
@@ -114,10 +114,12 @@ def maven_version(program: Path) -> tuple[int, ...] | None:
     try:
         java = find_java("Apache Maven", JAVA_MIN)
         environment = {**os.environ, "JAVA_HOME": str(java.home)}
-        done = subprocess.run([program, "-v"], env=environment, capture_output=True, text=True, timeout=60, check=True)
+        completed = subprocess.run(
+            [program, "-v"], env=environment, capture_output=True, text=True, timeout=60, check=True
+        )
     except (OSError, subprocess.SubprocessError, UserError):
         return None
-    return parse_maven_version(done.stdout)
+    return parse_maven_version(completed.stdout)
 
 
 def run_maven(arguments: Sequence[str], directory: Path, report: Report, subject: str) -> MavenRun:
@@ -141,7 +143,7 @@ def run_maven(arguments: Sequence[str], directory: Path, report: Report, subject
         errors="replace",
     )
     try:
-        output = _follow(process, report, subject)
+        output = _follow_output(process, report, subject)
         return MavenRun(process.wait() == 0, output)
     finally:
         if process.poll() is None:
@@ -149,7 +151,7 @@ def run_maven(arguments: Sequence[str], directory: Path, report: Report, subject
             process.wait()
 
 
-def _follow(process: subprocess.Popen[str], report: Report, subject: str) -> str:
+def _follow_output(process: subprocess.Popen[str], report: Report, subject: str) -> str:
     """The end of what Maven says; reports downloads meanwhile."""
     tail: deque[str] = deque(maxlen=TAIL_LINES)
     files, noted_s = 0, time.monotonic()
@@ -175,12 +177,12 @@ def jvm_options(java: JavaRuntime) -> str:
     authorities does not know the machine's.
     """
     options = os.environ.get("JDK_JAVA_OPTIONS", "")
-    given = options + os.environ.get("MAVEN_OPTS", "")
+    given_options = options + os.environ.get("MAVEN_OPTS", "")
     tools = make_directory(cache_directory() / "tools")
     for name, value in (("user.home", Path.home()), ("jansi.tmpdir", tools)):
-        if name not in given:
+        if name not in given_options:
             options += f' "-D{name}={value}"'
-    if java.bundled and "trustStore" not in given:
+    if java.bundled and "trustStore" not in given_options:
         store = write_trust_store(tools)
         if store:
             options += f' "-Djavax.net.ssl.trustStore={store}" -Djavax.net.ssl.trustStorePassword={PASSWORD}'

@@ -77,7 +77,7 @@ def _jar_names(folder: Path) -> list[str]:
     return [path.name for path in folder.glob("*.jar")]
 
 
-class Cause(StrEnum):
+class ProvisionProblem(StrEnum):
     """What went wrong."""
 
     NO_SUCH_VERSION = "no such version"
@@ -92,7 +92,7 @@ class Cause(StrEnum):
 class Failure:
     """A cause and the thing concerned: the missing artifact, the address, or Maven's own words."""
 
-    cause: Cause
+    cause: ProvisionProblem
     detail: str
 
 
@@ -116,41 +116,43 @@ UNREACHABLE = re.compile(
 )
 
 
-def explain(output: str, recipe: Recipe) -> Failure:
+def explain_failure(output: str, recipe: Recipe) -> Failure:
     """The cause of a failed resolution."""
     errors = "\n".join(line for line in output.splitlines() if "[ERROR]" in line or "[FATAL]" in line) or output
     if "No space left on device" in output:
-        return Failure(Cause.DISK_FULL, "")
+        return Failure(ProvisionProblem.DISK_FULL, "")
     if "Checksum validation failed" in errors:
-        return Failure(Cause.CHECKSUM, _first(r"Could not transfer artifact (\S+)", errors))
+        return Failure(ProvisionProblem.CHECKSUM, _first_match(r"Could not transfer artifact (\S+)", errors))
     central_down = re.search(rf"from/to {OURS} .*?: (.*)", errors)
     if central_down and UNREACHABLE.search(central_down.group(1)):
-        return Failure(Cause.UNREACHABLE, central_down.group(1)[:200])
+        return Failure(ProvisionProblem.UNREACHABLE, central_down.group(1)[:200])
     for pattern in MISSING:
         match = pattern.search(errors)
         if match:
             missing = match.group(1)
-            own = missing.startswith(f"{recipe.root.group}:{recipe.root.artifact}:")
-            return Failure(Cause.NO_SUCH_VERSION if own else Cause.INCOMPLETE, missing)
+            is_root = missing.startswith(f"{recipe.root.group}:{recipe.root.artifact}:")
+            return Failure(ProvisionProblem.NO_SUCH_VERSION if is_root else ProvisionProblem.INCOMPLETE, missing)
     unreachable = UNREACHABLE.search(errors)
     if unreachable:
-        return Failure(Cause.UNREACHABLE, unreachable.group(0))
-    return Failure(Cause.OTHER, _first(r"\[ERROR\]\s*(.+)", errors)[:400])
+        return Failure(ProvisionProblem.UNREACHABLE, unreachable.group(0))
+    return Failure(ProvisionProblem.OTHER, _first_match(r"\[ERROR\]\s*(.+)", errors)[:400])
 
 
-def unreached(output: str) -> str:
+def explain_unreached(output: str) -> str:
     """What a build could not fetch from where, and why, in words; "" if it failed of something else."""
     transfers = re.findall(r"Could not transfer artifact (\S+) from/to \S+ \((\S+?)\): (.*)", output)
     failed = [transfer for transfer in transfers if UNREACHABLE.search(transfer[2])]
     if not failed:
         return ""
     # Maven repeats itself; the last time it adds the cause.
-    artifact, repository, why = failed[-1]
-    why = re.sub(r" and 'parent\.relativePath'.*? @ line \d+, column \d+| -> \[Help \d+\]$", "", why)
-    return f"{artifact} could not be fetched from {without_credentials(repository)} ({without_credentials(why)[:200]})"
+    artifact, repository, reason = failed[-1]
+    reason = re.sub(r" and 'parent\.relativePath'.*? @ line \d+, column \d+| -> \[Help \d+\]$", "", reason)
+    return (
+        f"{artifact} could not be fetched from {without_credentials(repository)} ({without_credentials(reason)[:200]})"
+    )
 
 
-def _first(pattern: str, text: str) -> str:
+def _first_match(pattern: str, text: str) -> str:
     match = re.search(pattern, text)
     return match.group(1) if match else ""
 
@@ -168,7 +170,7 @@ def provision(recipe: Recipe, report: Report) -> Distribution:
     java = find_java(name, recipe.java_min, recipe.java_max)
     entry = cache_directory() / "distributions" / entry_name(recipe)
     otherwise = "they were chosen by another version of Tidegauge"
-    digest, source = cache.whole(
+    digest, source = cache.ensure_entry(
         entry, name, recipe_digest(recipe), otherwise, lambda: _make_entry(recipe, entry, report), report=report
     )
     return Distribution(
@@ -182,7 +184,7 @@ def provision(recipe: Recipe, report: Report) -> Distribution:
     )
 
 
-def fetched(recipe: Recipe) -> Path | None:
+def fetched_jars(recipe: Recipe) -> Path | None:
     """The directory of a recipe's jars; None if they are not in the cache."""
     jars = cache_directory() / "distributions" / entry_name(recipe) / JARS
     return jars if jars.is_dir() else None
@@ -207,33 +209,33 @@ def entry_name(recipe: Recipe) -> str:
 
 def _make_entry(recipe: Recipe, entry: Path, report: Report) -> None:
     with cache.making(entry, f"{recipe.system} {recipe.version}") as part:
-        source = _fetch(recipe, part, report)
+        source = _fetch_jars(recipe, part, report)
         cache.write_manifest(part, recipe_digest(recipe), source)
 
 
-def _fetch(recipe: Recipe, part: Path, report: Report) -> str:
+def _fetch_jars(recipe: Recipe, part: Path, report: Report) -> str:
     """Fill `part` with jars; returns where they are from, in words."""
-    work = _emptied(part.parent / f"{part.name}.work")
+    work = _make_empty_directory(part.parent / f"{part.name}.work")
     try:
-        if _in_local_repository(recipe) and _resolve(recipe, work, part, report, offline=True).succeeded:
+        if _in_local_repository(recipe) and _copy_jars(recipe, work, part, report, offline=True).succeeded:
             return "maven central (local repository)"
         _refuse_unknown_version(recipe)
-        what = f"{recipe.system} {recipe.version} from {shown_repository()} (once; it is kept in {part.parent})"
-        report(Progress(f"Fetching {what}."))
-        run = _resolve(recipe, work, part, report, offline=False)
+        subject = f"{recipe.system} {recipe.version} from {shown_repository()} (once; it is kept in {part.parent})"
+        report(Progress(f"Fetching {subject}."))
+        run = _copy_jars(recipe, work, part, report, offline=False)
         if run.succeeded:
             return "maven central" if not os.environ.get("MAVEN_REPO") else shown_repository()
-        failure = explain(run.output, recipe)
-        if failure.cause is Cause.INCOMPLETE and recipe.archive is not None:
+        failure = explain_failure(run.output, recipe)
+        if failure.cause is ProvisionProblem.INCOMPLETE and recipe.archive is not None:
             return _fetch_archive(recipe, part, failure, report)
         raise failure_error(recipe, failure)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _resolve(recipe: Recipe, work: Path, part: Path, report: Report, offline: bool) -> MavenRun:
+def _copy_jars(recipe: Recipe, work: Path, part: Path, report: Report, offline: bool) -> MavenRun:
     """Let Maven copy the jars; a run that brings none has failed."""
-    jars = _emptied(part / JARS)
+    jars = _make_empty_directory(part / JARS)
     (work / "pom.xml").write_text(pom_text(recipe))
     arguments = [
         *(["--offline"] if offline else []),
@@ -247,7 +249,7 @@ def _resolve(recipe: Recipe, work: Path, part: Path, report: Report, offline: bo
     return run
 
 
-def _emptied(directory: Path) -> Path:
+def _make_empty_directory(directory: Path) -> Path:
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()
     return directory
@@ -265,7 +267,7 @@ def _refuse_unknown_version(recipe: Recipe) -> None:
     try:
         fetch_text(f"{repository_url()}/{recipe.root.pom.path}")
     except AbsentError as error:
-        raise failure_error(recipe, Failure(Cause.NO_SUCH_VERSION, str(recipe.root))) from error
+        raise failure_error(recipe, Failure(ProvisionProblem.NO_SUCH_VERSION, str(recipe.root))) from error
     except UnreachableError:
         return  # Maven may know a way that we don't; if not, it says so.
 
@@ -279,7 +281,7 @@ def _fetch_archive(recipe: Recipe, part: Path, failure: Failure, report: Report)
         fetch_artifact(recipe.archive, file, report)
     except AbsentError as error:
         raise failure_error(recipe, failure) from error
-    jars = _emptied(part / JARS)
+    jars = _make_empty_directory(part / JARS)
     with tarfile.open(file) as tar:
         for member in tar:
             path = Path(member.name)
@@ -294,34 +296,38 @@ def _fetch_archive(recipe: Recipe, part: Path, failure: Failure, report: Report)
 
 def failure_error(recipe: Recipe, failure: Failure) -> UserError:
     """The message for a version that could not be fetched."""
-    what = f"{recipe.system} {recipe.version}"
+    subject = f"{recipe.system} {recipe.version}"
     tested = f"Tested: {', '.join(recipe.verified)}."
     match failure.cause:
-        case Cause.NO_SUCH_VERSION:
-            near = nearest_versions(recipe.version, _existing(recipe))
+        case ProvisionProblem.NO_SUCH_VERSION:
+            near = nearest_versions(recipe.version, _existing_versions(recipe))
             hint = f"Nearest that do: {', '.join(near)}. {tested}" if near else tested
-            return UserError(f"{what} does not exist on {shown_repository()}.", hint)
-        case Cause.INCOMPLETE:
-            near = [v for v in nearest_versions(recipe.version, _existing(recipe), 5) if v != recipe.version]
+            return UserError(f"{subject} does not exist on {shown_repository()}.", hint)
+        case ProvisionProblem.INCOMPLETE:
+            near = [v for v in nearest_versions(recipe.version, _existing_versions(recipe), 5) if v != recipe.version]
             hint = f"Use another version. {tested} Nearest others: {', '.join(near)}."
-            return UserError(f"{what} is incomplete on {shown_repository()}: {failure.detail} is missing there.", hint)
-        case Cause.UNREACHABLE:
             return UserError(
-                f"{what} is not in the cache, and {shown_repository()} can't be reached ({failure.detail}).",
+                f"{subject} is incomplete on {shown_repository()}: {failure.detail} is missing there.", hint
+            )
+        case ProvisionProblem.UNREACHABLE:
+            return UserError(
+                f"{subject} is not in the cache, and {shown_repository()} can't be reached ({failure.detail}).",
                 "Connect to the network once, name a repository that can be reached in MAVEN_REPO, or give a local "
                 f"directory: {recipe.system}@/path/to/{recipe.system}.",
             )
-        case Cause.CHECKSUM:
+        case ProvisionProblem.CHECKSUM:
             detail = f"{failure.detail} arrived damaged (checksum)"
-            return UserError(f"{what}: {detail}.", "Run the command again; if it stays so, the repository is at fault.")
-        case Cause.DISK_FULL:
+            return UserError(
+                f"{subject}: {detail}.", "Run the command again; if it stays so, the repository is at fault."
+            )
+        case ProvisionProblem.DISK_FULL:
             hint = "Free space, or name another place in TIDEGAUGE_CACHE."
-            return UserError(f"{what} could not be fetched: the disk of {cache_directory()} or ~/.m2 is full.", hint)
-        case Cause.OTHER:
-            return UserError(f"{what} could not be resolved by Maven: {failure.detail}", tested)
+            return UserError(f"{subject} could not be fetched: the disk of {cache_directory()} or ~/.m2 is full.", hint)
+        case ProvisionProblem.OTHER:
+            return UserError(f"{subject} could not be resolved by Maven: {failure.detail}", tested)
 
 
-def _existing(recipe: Recipe) -> list[str]:
+def _existing_versions(recipe: Recipe) -> list[str]:
     """Versions on the repository; those we tested if it can't be asked."""
     try:
         return parse_metadata(fetch_text(f"{repository_url()}/{recipe.root.folder}/maven-metadata.xml"))

@@ -59,11 +59,11 @@ def tool_parcel(directory: Path) -> Parcel:
 
 def file_parcel(file: Path) -> Parcel:
     """A single file, kept by what is in it. Raises `OSError`."""
-    found = cache.sha256_of(file)
-    return Parcel(file, f"{_FILES}/{found}", cache.digest_of({_CONTENT: found}), file.name)
+    digest = cache.sha256_of(file)
+    return Parcel(file, f"{_FILES}/{digest}", cache.digest_of({_CONTENT: digest}), file.name)
 
 
-def kept(parcel: Parcel) -> Path:
+def path_on_hosts(parcel: Parcel) -> Path:
     """Where hosts have the file of a `file_parcel`."""
     return cache.cache_directory() / parcel.place / _CONTENT
 
@@ -95,14 +95,14 @@ class Inbox:
         with cache.locked(entry.parent, entry.name, lambda _text: None), cache.making(entry, place) as part:
             with contextlib.suppress(tarfile.TarError), tarfile.open(fileobj=self._arrived) as archive:
                 for member in archive:
-                    _unpack(archive, member, _inside(part, member.name))
+                    _unpack_member(archive, member, _path_inside(part, member.name))
             if cache.digest_of(cache.sums_of(part)) != digest:
                 raise UserError(f"{place} arrived damaged.", "Run the same command again.")
         self._arrived.seek(0)
         self._arrived.truncate()
 
 
-def _inside(directory: Path, name: str) -> Path:
+def _path_inside(directory: Path, name: str) -> Path:
     """Where a member belongs. Raises `UserError` if that is outside of the directory, also by links that came before.
 
     What came is compared with its digest only when all of it has been unpacked.
@@ -116,8 +116,8 @@ def _inside(directory: Path, name: str) -> Path:
     return path
 
 
-def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
-    """As it was: Debian's packages have links to absolute paths, which `tarfile` refuses from Python 3.14 on."""
+def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
+    """Unpack a member as it was: Debian's packages have absolute links, which `tarfile` refuses from Python 3.14 on."""
     if member.isdir():
         path.mkdir(exist_ok=True)
     elif member.issym():
@@ -154,8 +154,8 @@ class _Pieces(io.RawIOBase):
         del self._waiting[:size]
 
 
-def send(parcel: Parcel, take: Callable[[bytes], None]) -> None:
-    """Hand it on piece by piece. Raises `OSError`, and what `take` raises."""
+def send_parcel(parcel: Parcel, take: Callable[[bytes], None]) -> None:
+    """Hand on a parcel piece by piece. Raises `OSError`, and what `take` raises."""
     pieces = _Pieces(take)
     with tarfile.open(fileobj=pieces, mode="w|") as archive:
         archive.add(parcel.path, arcname="." if parcel.path.is_dir() else _CONTENT, filter=_without_owner)

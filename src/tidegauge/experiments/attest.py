@@ -16,8 +16,8 @@ from pydantic import AfterValidator, Field
 
 from tidegauge.attestation.judging import Judged, judge_scenarios
 from tidegauge.attestation.record import attestation_of
-from tidegauge.attestation.scenario import impossible, plan_cycles
-from tidegauge.attestation.words import cells, sentences
+from tidegauge.attestation.scenario import plan_cycles, why_impossible
+from tidegauge.attestation.words import attest_cells, attest_sentences
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, Size, duration_between, member_of, size_between
 from tidegauge.durability import level_named
 from tidegauge.errors import UserError
@@ -25,12 +25,12 @@ from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.attest import (
     AttestOutcome,
     AttestPlan,
+    AttestVerdict,
     Cycle,
     FileSystem,
     Means,
     Scenario,
-    Verdict,
-    label,
+    cut_label,
     not_modelled,
 )
 from tidegauge.model.finding import Finding
@@ -76,7 +76,7 @@ class AttestOptions(Fields):
     allow_by_level: bool = False
 
 
-def _plan(options: AttestOptions, base: TrialSpec) -> tuple[AttestSpec, ...]:
+def _plan_trials(options: AttestOptions, base: TrialSpec) -> tuple[AttestSpec, ...]:
     """The trial with the cuts, and its positive control where the level is none itself."""
     if base.attached:
         raise UserError(
@@ -84,7 +84,7 @@ def _plan(options: AttestOptions, base: TrialSpec) -> tuple[AttestSpec, ...]:
             "Let Tidegauge start the servers: leave out 'attach'.",
         )
     for scenario in options.scenarios:
-        if problem := impossible(scenario, base.nodes):
+        if problem := why_impossible(scenario, base.nodes):
             raise UserError(f"attest: scenarios: {problem}.", "Set 'nodes: 3', or choose other scenarios.")
     subscriptions = replace(base.workload, subscriptions=SUBSCRIPTIONS)
     base = replace(base, workload=subscriptions, exploratory=True)
@@ -94,17 +94,17 @@ def _plan(options: AttestOptions, base: TrialSpec) -> tuple[AttestSpec, ...]:
     if not synced and Scenario.ALL not in options.scenarios:
         # Its own cuts of all nodes are the positive control: without local sync these must lose something.
         cycles += plan_cycles([Scenario.ALL], base.nodes, CONTROL_CUTS, seed, first=len(cycles))[1:]
-    trials = [_trial(options, base, f"{base.trial_id}-cuts", cycles)]
+    trials = [_trial_with_cycles(options, base, f"{base.trial_id}-cuts", cycles)]
     if synced:
         weaker = replace(base, choice=LevelChoice(base.choice.level + 1))
         # Without a cut, the level itself is looked at: its control needs cuts only.
         controls = plan_cycles([Scenario.ALL], base.nodes, CONTROL_CUTS_MAX, seed + 1, first=0)[1:]
         # Trials are read back by name: what is attested comes first.
-        trials.append(_trial(options, weaker, f"{base.trial_id}-positive-control", controls, control=True))
+        trials.append(_trial_with_cycles(options, weaker, f"{base.trial_id}-positive-control", controls, control=True))
     return tuple(trials)
 
 
-def _trial(
+def _trial_with_cycles(
     options: AttestOptions, base: TrialSpec, trial_id: str, cycles: tuple[Cycle, ...], control: bool = False
 ) -> AttestSpec:
     plan = AttestPlan(cycles, options.means, options.file_system, options.disk_size, options.serve_max, control)
@@ -113,15 +113,15 @@ def _trial(
     return AttestSpec(**base.shared, msgs_per_s=options.rate, attest=plan)
 
 
-def _run(options: AttestOptions, trials: tuple[AttestSpec, ...], lab: Lab[AttestSpec, AttestResult]) -> None:
+def _run_trials(options: AttestOptions, trials: tuple[AttestSpec, ...], lab: Lab[AttestSpec, AttestResult]) -> None:
     results = [lab.measure(trial) for trial in trials]
     spec, subject = results[0].spec, results[0].attest
     control = results[1].attest if len(results) > 1 else None
     judged = judge_scenarios(spec.choice.level, spec.nodes, options.scenarios, subject, control)
-    lab.found(_finding(options, spec, judged, subject, control))
+    lab.found(_attest_finding(options, spec, judged, subject, control))
 
 
-def _finding(
+def _attest_finding(
     options: AttestOptions,
     spec: AttestSpec,
     judged: Sequence[Judged],
@@ -133,12 +133,12 @@ def _finding(
         "not_modelled": not_modelled(options.means, options.file_system),
         "means": options.means,
         "file_system": options.file_system,
-        "label": label(options.means, options.file_system),
+        "label": cut_label(options.means, options.file_system),
         "scenarios": attested,
         "positive_control": control or subject,
     }
     refuted = any(
-        result.breaks_promise if options.allow_by_level else result.judgement.verdict is Verdict.REFUTED
+        result.breaks_promise if options.allow_by_level else result.judgement.verdict is AttestVerdict.REFUTED
         for result in judged
     )
     return Finding(
@@ -146,9 +146,9 @@ def _finding(
         experiment=NAME,
         system=spec.system,
         block=spec.block,
-        decided=all(result.judgement.verdict is not Verdict.INCONCLUSIVE for result in judged),
-        summary=sentences(spec.choice, options.means, options.file_system, judged),
-        rows=tuple(cells(spec.choice, result) for result in judged),
+        decided=all(result.judgement.verdict is not AttestVerdict.INCONCLUSIVE for result in judged),
+        summary=attest_sentences(spec.choice, options.means, options.file_system, judged),
+        rows=tuple(attest_cells(spec.choice, result) for result in judged),
         details=details,
         refuted=refuted,
         attestations=tuple(attested),
@@ -159,6 +159,6 @@ EXPERIMENT = Experiment(
     name=NAME,
     summary="power cuts under load: is what was acknowledged still there?",
     options=AttestOptions,
-    plan=_plan,
-    run=_run,
+    plan=_plan_trials,
+    run=_run_trials,
 )

@@ -14,25 +14,25 @@ from tidegauge.model.trial import CatchUp, LoadSpec, TrialSpec
 from tidegauge.model.workload import PHASES, LateReaders
 
 
-def _plan(options: ChaseOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
+def _plan_trials(options: ChaseOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     return (options.trial(base, base.workload.subscriptions),)
 
 
-def _answer(found: CatchUp, late: LateReaders) -> tuple[Sequence[str], dict[str, Cell]]:
+def _answer_of_catch_up(catch_up: CatchUp, late: LateReaders) -> tuple[Sequence[str], dict[str, Cell]]:
     row: dict[str, Cell] = {
-        "backlog, msgs": found.backlog_msgs,
-        "drain, msg/s": found.drain_msgs_per_s,
-        "MB/s": found.drain_bytes_per_s / 1e6,
-        "peak read, msg/s": found.peak_read_msgs_per_s,
-        "chase, s": found.chase_s,
-        **{f"p99 {name}, ms": found.phase(name).response.p99_ms for name in PHASES},
+        "backlog, msgs": catch_up.backlog_msgs,
+        "drain, msg/s": catch_up.drain_msgs_per_s,
+        "MB/s": catch_up.drain_bytes_per_s / 1e6,
+        "peak read, msg/s": catch_up.peak_read_msgs_per_s,
+        "chase, s": catch_up.chase_s,
+        **{f"p99 {name}, ms": catch_up.phase(name).response.p99_ms for name in PHASES},
     }
-    return [chase_sentence(found, late.drained_share), publish_sentence(found)], row
+    return [chase_sentence(catch_up, late.drained_share), publish_sentence(catch_up)], row
 
 
 EXPERIMENT = chase_experiment(
     name="catch-up",
     summary="how fast a backlog is read while producers go on, and the publish latency at that time",
-    plan=_plan,
-    answer=_answer,
+    plan=_plan_trials,
+    answer=_answer_of_catch_up,
 )

@@ -24,7 +24,7 @@ from tidegauge.config.fields import (
 from tidegauge.experiments.latency import rate_objection, resolve_rate
 from tidegauge.experiments.procedure import Experiment, Lab, ShortTrialOptions
 from tidegauge.model.finding import Cell, Finding
-from tidegauge.model.trial import CatchUp, Latency, LoadResult, LoadSpec, Servers, TrialSpec, Validity
+from tidegauge.model.trial import CatchUp, Latency, LoadResult, LoadSpec, ServerReuse, TrialSpec, Validity
 from tidegauge.model.workload import FROM_DEVICE_SHARE_MIN, PHASES, DeviceReads, LateReaders, ServerLimits
 from tidegauge.numbers import rounded, size
 from tidegauge.statistics.figures import FINDING_FIGURES
@@ -53,28 +53,28 @@ def reads_sentence(reads: DeviceReads) -> str:
     )
 
 
-def chase_sentence(found: CatchUp, drained_share: float) -> str:
+def chase_sentence(chase: CatchUp, drained_share: float) -> str:
     """How long the late readers took for this share of a backlog, and how fast; or that they never got there."""
-    backlog = f"a backlog of {found.backlog_msgs:,} messages ({size(found.backlog_bytes, 3)})"
+    backlog = f"a backlog of {chase.backlog_msgs:,} messages ({size(chase.backlog_bytes, 3)})"
     part = "" if drained_share >= _AS_GOOD_AS_ALL else f"{drained_share:.0%} of "
-    if found.chase_s is None:
+    if chase.chase_s is None:
         return (
-            f"never drained{f' by {drained_share:.0%}' if part else ''} in {rounded(found.watched_s)} s: of {backlog} "
-            f"{found.left_msgs:,} are left, {_slope(found)}"
+            f"never drained{f' by {drained_share:.0%}' if part else ''} in {rounded(chase.watched_s)} s: of {backlog} "
+            f"{chase.left_msgs:,} are left, {_slope_words(chase)}"
         )
-    if found.chase_s == 0:
+    if chase.chase_s == 0:
         return f"{backlog} is no more than readers that keep up have before them: there was nothing to catch up with"
     return (
-        f"{part}{backlog} was gone {rounded(found.chase_s)} s after its readers began, shrinking by "
-        f"{found.drain_msgs_per_s:,.0f} msg/s ({rounded(found.drain_bytes_per_s / 1e6)} MB/s); at most "
-        f"{found.peak_read_msgs_per_s:,.0f} msg/s were read"
+        f"{part}{backlog} was gone {rounded(chase.chase_s)} s after its readers began, shrinking by "
+        f"{chase.drain_msgs_per_s:,.0f} msg/s ({rounded(chase.drain_bytes_per_s / 1e6)} MB/s); at most "
+        f"{chase.peak_read_msgs_per_s:,.0f} msg/s were read"
     )
 
 
-def _slope(found: CatchUp) -> str:
-    slope = found.slope
-    if slope is None and found.drain_msgs_per_s:
-        return f"{'growing' if found.drain_msgs_per_s < 0 else 'shrinking'} by {abs(found.drain_msgs_per_s):,.0f} msg/s"
+def _slope_words(chase: CatchUp) -> str:
+    slope = chase.slope
+    if slope is None and chase.drain_msgs_per_s:
+        return f"{'growing' if chase.drain_msgs_per_s < 0 else 'shrinking'} by {abs(chase.drain_msgs_per_s):,.0f} msg/s"
     if slope is None or slope.low_per_s == slope.high_per_s == 0:
         return "as many as before"
     doing = "growing" if slope.per_s > 0 else "shrinking"
@@ -84,29 +84,29 @@ def _slope(found: CatchUp) -> str:
     return f"{doing} by {abs(slope.per_s):,.0f} msg/s (95%: {low:,.0f} to {high:,.0f})"
 
 
-def phases_sentence(what: str, found: CatchUp, latencies: Sequence[Latency | None]) -> str:
+def phases_sentence(subject: str, chase: CatchUp, latencies: Sequence[Latency | None]) -> str:
     """A latency before, during and after; the p50 where samples do not suffice for the p99. "" with nothing at all."""
-    seen = [(name, latency) for name, latency in zip(PHASES, latencies, strict=True) if found.phase(name).seconds > 0]
-    known = [(name, latency) for name, latency in seen if latency is not None and latency.p50_ms is not None]
-    if not known:
+    seen = [(name, latency) for name, latency in zip(PHASES, latencies, strict=True) if chase.phase(name).seconds > 0]
+    with_p50 = [(name, latency) for name, latency in seen if latency is not None and latency.p50_ms is not None]
+    if not with_p50:
         return ""
-    percentile = "p99" if all(latency.p99_ms is not None for _, latency in known) else "p50"
+    percentile = "p99" if all(latency.p99_ms is not None for _, latency in with_p50) else "p50"
     values = [
         f"{rounded((latency.p99_ms if percentile == 'p99' else latency.p50_ms) or 0.0)} ms {name}"
-        for name, latency in known
+        for name, latency in with_p50
     ]
-    return f"{what} {percentile}: {', '.join(values)}"
+    return f"{subject} {percentile}: {', '.join(values)}"
 
 
-def publish_sentence(found: CatchUp) -> str:
+def publish_sentence(chase: CatchUp) -> str:
     """The publish response in each phase."""
-    return phases_sentence("publish response", found, [found.phase(name).response for name in PHASES])
+    return phases_sentence("publish response", chase, [chase.phase(name).response for name in PHASES])
 
 
-def tailing_sentence(found: CatchUp) -> str:
+def tailing_sentence(chase: CatchUp) -> str:
     """The end-to-end latency of those that read from the start in each phase; "" without any. They may fall behind."""
-    tailing = [found.phase(name).tailing_end_to_end for name in PHASES]
-    return phases_sentence("end-to-end of readers from the start", found, tailing)
+    tailing = [chase.phase(name).tailing_end_to_end for name in PHASES]
+    return phases_sentence("end-to-end of readers from the start", chase, tailing)
 
 
 class Disk(StrEnum):
@@ -142,11 +142,11 @@ class ChaseOptions(ShortTrialOptions):
             ),
             limits=None if limits == ServerLimits() else limits,
             # What runs already can't be limited any more.
-            servers=base.servers if limits == ServerLimits() else Servers.FRESH,
+            servers=base.servers if limits == ServerLimits() else ServerReuse.FRESH,
         )
 
 
-def _objection(options: ChaseOptions, earlier: Sequence[str]) -> str:
+def _objection_to_options(options: ChaseOptions, earlier: Sequence[str]) -> str:
     """ "" or what these options need and don't have."""
     if options.backlog.share_of_server_memory is not None and options.server_memory is None:
         return (
@@ -155,32 +155,34 @@ def _objection(options: ChaseOptions, earlier: Sequence[str]) -> str:
     return rate_objection(options.rate, earlier)
 
 
-def _finding(result: LoadResult, found: CatchUp, sentences: Sequence[str], row: dict[str, Cell]) -> Finding:
+def _chase_finding(result: LoadResult, chase: CatchUp, sentences: Sequence[str], row: dict[str, Cell]) -> Finding:
     """What a trial found. That a backlog never drains is an answer; only an INVALID trial gives none."""
     invalid = result.validity is Validity.INVALID
     if invalid:
         sentences = [f"INVALID, and no answer of the system: {result.reasons[0]}"]
-    share = found.reads.share
+    share = chase.reads.share
     return Finding(
         finding_id=result.spec.trial_id,
         experiment=result.spec.experiment,
         system=result.spec.system,
         block=result.spec.block,
         decided=not invalid,
-        summary=(*filter(None, sentences), reads_sentence(found.reads), *found.limits),
-        rows=({**row, "from device": None if share is None else f"{share:.0%}", "state": _state(result, found)},),
-        figures={} if invalid else _figures(result),
+        summary=(*filter(None, sentences), reads_sentence(chase.reads), *chase.limits),
+        rows=(
+            {**row, "from device": None if share is None else f"{share:.0%}", "state": _drained_state(result, chase)},
+        ),
+        figures={} if invalid else _finding_figures(result),
         details={
             "trial_id": result.spec.trial_id,
             "offered_msgs_per_s": result.offered_msgs_per_s,
-            "backlog_msgs": found.backlog_msgs,
-            "backlog_bytes": found.backlog_bytes,
-            "drained": found.chase_s is not None,
-            "chase_s": found.chase_s,
-            "drain_msgs_per_s": found.drain_msgs_per_s,
-            "drain_bytes_per_s": found.drain_bytes_per_s,
-            "peak_read_msgs_per_s": found.peak_read_msgs_per_s,
-            "left_msgs": found.left_msgs,
+            "backlog_msgs": chase.backlog_msgs,
+            "backlog_bytes": chase.backlog_bytes,
+            "drained": chase.chase_s is not None,
+            "chase_s": chase.chase_s,
+            "drain_msgs_per_s": chase.drain_msgs_per_s,
+            "drain_bytes_per_s": chase.drain_bytes_per_s,
+            "peak_read_msgs_per_s": chase.peak_read_msgs_per_s,
+            "left_msgs": chase.left_msgs,
             "device_read_share": share,
             "phases": {
                 phase.phase: {
@@ -192,23 +194,23 @@ def _finding(result: LoadResult, found: CatchUp, sentences: Sequence[str], row: 
                     "tailing_end_to_end_p99_ms": phase.tailing_end_to_end and phase.tailing_end_to_end.p99_ms,
                     "late_msgs_per_s": phase.late_msgs_per_s,
                 }
-                for phase in found.phases
+                for phase in chase.phases
             },
             "validity": result.validity.value,
         },
     )
 
 
-def _figures(result: LoadResult) -> dict[str, float]:
+def _finding_figures(result: LoadResult) -> dict[str, float]:
     """What thresholds and comparisons may name; a figure that there is none of is left out."""
     figures = {name: figure.of_trial(result) for name, figure in FINDING_FIGURES.items() if figure.of_trial}
     return {name: value for name, value in figures.items() if value is not None}
 
 
-def _state(result: LoadResult, found: CatchUp) -> str:
+def _drained_state(result: LoadResult, chase: CatchUp) -> str:
     if result.validity is Validity.INVALID:
         return "INVALID"
-    return "drained" if found.chase_s is not None else "NEVER DRAINED"
+    return "drained" if chase.chase_s is not None else "NEVER DRAINED"
 
 
 def chase_experiment(
@@ -223,9 +225,9 @@ def chase_experiment(
         for trial in trials:
             rate = resolve_rate(options.rate, trial.system, lab.results, lab.findings)
             result = lab.measure(replace(trial, msgs_per_s=rate))
-            found = result.catch_up
-            if found is None or trial.late is None:
+            chase = result.catch_up
+            if chase is None or trial.late is None:
                 raise ValueError(f"{trial.trial_id} was asked for late readers and reports none")
-            lab.found(_finding(result, found, *answer(found, trial.late)))
+            lab.found(_chase_finding(result, chase, *answer(chase, trial.late)))
 
-    return Experiment(name, summary, ChaseOptions, plan, run, _objection)
+    return Experiment(name, summary, ChaseOptions, plan, run, _objection_to_options)

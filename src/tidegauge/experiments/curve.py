@@ -12,9 +12,9 @@ from tidegauge.config.fields import AbsoluteRate, Share
 from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, ServersChoice, ShortTrialOptions
 from tidegauge.model.finding import Cell, CurvePoint, Finding, curve_details
-from tidegauge.model.trial import LoadResult, LoadSpec, Servers, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, ServerReuse, TrialSpec, Validity
 from tidegauge.numbers import count
-from tidegauge.search.goals import Goal, Outcome, judge
+from tidegauge.search.goals import Goal, PassFail, judge_goal
 from tidegauge.statistics.figures import FIGURES
 
 NAME = "curve"
@@ -33,22 +33,22 @@ class CurveOptions(ShortTrialOptions):
 
     full_rate: AbsoluteRate | None = None
     shares: Annotated[list[Share], Field(min_length=1, max_length=50), AfterValidator(_check_shares)] = _SHARES
-    servers: ServersChoice = Servers.SHARED
+    servers: ServersChoice = ServerReuse.SHARED
 
 
-def _plan(options: CurveOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
-    of = "sustainable" if options.full_rate is None else f"{options.full_rate:g} msg/s"
+def _plan_trials(options: CurveOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
+    full_rate_words = "sustainable" if options.full_rate is None else f"{options.full_rate:g} msg/s"
     return tuple(
         options.load(
             replace(base, trial_id=f"{base.trial_id}-s{number + 1:02d}", servers=options.servers, exploratory=True),
             None if options.full_rate is None else options.full_rate * share,
-            f"{share:.0%} of {of}",
+            f"{share:.0%} of {full_rate_words}",
         )
         for number, share in enumerate(options.shares)
     )
 
 
-def _run(options: CurveOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None:
+def _run_trials(options: CurveOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None:
     full = options.full_rate or first_sustainable(lab.findings).get(planned[0].system)
     if full is None:
         raise PreconditionError(
@@ -59,26 +59,26 @@ def _run(options: CurveOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None
     try:
         for number, (share, spec) in enumerate(zip(options.shares, planned, strict=True)):
             results.append(lab.measure(replace(spec, msgs_per_s=full * share)))
-            lab.decided(f"{share:.0%} of {count(full)} msg/s: {_state(results[-1])}.", planned[number + 1 :])
+            lab.decided(f"{share:.0%} of {count(full)} msg/s: {_state_of_load(results[-1])}.", planned[number + 1 :])
     finally:
         if results:
             step_id = planned[0].trial_id.rsplit("-s", 1)[0]
-            lab.found(_finding(step_id, full, options.shares, results, len(planned)))
+            lab.found(_curve_finding(step_id, full, options.shares, results, len(planned)))
 
 
-def _state(result: LoadResult) -> str:
+def _state_of_load(result: LoadResult) -> str:
     """ "sustained", or what was not."""
     if result.validity is Validity.INVALID:
         return "INVALID"
-    verdict = judge(_SUSTAINED, result)
-    return "sustained" if verdict.outcome is Outcome.PASS else f"not sustained ({verdict.kind})"
+    verdict = judge_goal(_SUSTAINED, result)
+    return "sustained" if verdict.outcome is PassFail.PASS else f"not sustained ({verdict.kind})"
 
 
-def _finding(
+def _curve_finding(
     step_id: str, full: float, shares: Sequence[float], results: Sequence[LoadResult], planned: int
 ) -> Finding:
     spec = results[0].spec
-    points = [_point(share, result) for share, result in zip(shares, results, strict=False)]
+    points = [_point_of_load(share, result) for share, result in zip(shares, results, strict=False)]
     invalid = [result.spec.trial_id for result in results if result.validity is Validity.INVALID]
     loads = "1 load" if len(results) == 1 else f"{len(results)} loads"
     summary = (
@@ -95,12 +95,12 @@ def _finding(
         block=spec.block,
         decided=len(invalid) < len(results) and len(results) == planned,
         summary=(summary,),
-        rows=tuple(map(_row, points)),
+        rows=tuple(map(_row_of_point, points)),
         details=curve_details(full, points),
     )
 
 
-def _row(point: CurvePoint) -> dict[str, Cell]:
+def _row_of_point(point: CurvePoint) -> dict[str, Cell]:
     return {
         "load": f"{point.share:.0%}",
         "offered msg/s": point.offered_msgs_per_s,
@@ -112,7 +112,7 @@ def _row(point: CurvePoint) -> dict[str, Cell]:
     }
 
 
-def _point(share: float, result: LoadResult) -> CurvePoint:
+def _point_of_load(share: float, result: LoadResult) -> CurvePoint:
     return CurvePoint(
         share=share,
         trial_id=result.spec.trial_id,
@@ -121,12 +121,12 @@ def _point(share: float, result: LoadResult) -> CurvePoint:
         response_p50_ms=result.response.p50_ms,
         response_p99_ms=result.response.p99_ms,
         end_to_end_p99_ms=FIGURES["end_to_end_ms_p99"].of(result),
-        state=_state(result),
+        state=_state_of_load(result),
         validity=result.validity.value,
     )
 
 
-def _objection(options: CurveOptions, earlier: Sequence[str]) -> str:
+def _objection_to_options(options: CurveOptions, earlier: Sequence[str]) -> str:
     if options.full_rate is None and "max-throughput" not in earlier:
         return "needs a max-throughput experiment listed before this one; add 'max-throughput', or give 'full-rate'"
     return ""
@@ -136,7 +136,7 @@ EXPERIMENT = Experiment(
     name=NAME,
     summary="latency against load, from a tenth of the sustainable rate to more than it",
     options=CurveOptions,
-    plan=_plan,
-    run=_run,
-    objection=_objection,
+    plan=_plan_trials,
+    run=_run_trials,
+    objection=_objection_to_options,
 )

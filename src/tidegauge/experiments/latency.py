@@ -28,28 +28,35 @@ class LatencyOptions(TrialOptions):
     rate: RateOrSchedule
 
 
-def _plan(options: LatencyOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
+def _plan_trials(options: LatencyOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     rate = options.rate
     if isinstance(rate, Rate):
         return (options.load(base, rate.msgs_per_s, str(rate)),)
     trial = options.load(base, None, str(rate))
     if all(phase.msgs_per_s is not None for phase in rate.rates):
-        trial = _following(trial, rate, lambda phase: phase.msgs_per_s or 0.0)
+        trial = _with_schedule(trial, rate, lambda phase: phase.msgs_per_s or 0.0)
     return (trial if rate.burst else replace(trial, measure_s=rate.length_s),)
 
 
-def _following(trial: LoadSpec, rule: ScheduleRule, msgs_per_s: Callable[[Rate], float]) -> LoadSpec:
+def _with_schedule(trial: LoadSpec, rule: ScheduleRule, msgs_per_s: Callable[[Rate], float]) -> LoadSpec:
     """The trial under a schedule, whose first rate is that of the warm-up."""
     schedule = rule.resolved(msgs_per_s)
     return replace(trial, schedule=schedule, msgs_per_s=schedule.first_msgs_per_s)
 
 
-def _run(options: LatencyOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
+def _run_trials(options: LatencyOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
     for trial in trials:
         resolved = partial(resolve_rate, system=trial.system, so_far=lab.results, findings=lab.findings)
         if isinstance(options.rate, ScheduleRule):
-            planned, kept = _following(trial, options.rate, resolved), _kept(trial.rate_rule, lab.results)
-            lab.measure(replace(planned, schedule=kept.schedule, msgs_per_s=kept.msgs_per_s) if kept else planned)
+            planned, first_load = (
+                _with_schedule(trial, options.rate, resolved),
+                _first_load_by_rule(trial.rate_rule, lab.results),
+            )
+            lab.measure(
+                replace(planned, schedule=first_load.schedule, msgs_per_s=first_load.msgs_per_s)
+                if first_load
+                else planned
+            )
         else:
             lab.measure(replace(trial, msgs_per_s=resolved(options.rate)))
 
@@ -62,17 +69,17 @@ def resolve_rate(rate: Rate, system: str, so_far: Sequence[TrialResult], finding
     """
     if rate.msgs_per_s is not None:
         return rate.msgs_per_s
-    share, what, found = _share_of(rate, so_far, findings)
-    if system not in found:
+    share, figure_words, rates = _share_of(rate, so_far, findings)
+    if system not in rates:
         raise PreconditionError(
-            f"{system} has no measured {what} in this run, so '{rate}' has no meaning for it.",
-            f"See why its {what} was not found, or give the rate in messages a second.",
+            f"{system} has no measured {figure_words} in this run, so '{rate}' has no meaning for it.",
+            f"See why its {figure_words} was not found, or give the rate in messages a second.",
         )
-    kept = _kept(str(rate), so_far)
-    return (kept and kept.msgs_per_s) or round_to_two_digits(min(found.values()) * share)
+    first_load = _first_load_by_rule(str(rate), so_far)
+    return (first_load and first_load.msgs_per_s) or round_to_two_digits(min(rates.values()) * share)
 
 
-def _kept(rule: str, so_far: Sequence[TrialResult]) -> LoadSpec | None:
+def _first_load_by_rule(rule: str, so_far: Sequence[TrialResult]) -> LoadSpec | None:
     """The first load of the run by this rule, whose rates hold for all others."""
     loads = (result.spec for result in so_far if isinstance(result.spec, LoadSpec))
     return next((load for load in loads if load.rate_rule == rule and load.msgs_per_s), None)
@@ -99,7 +106,7 @@ def rate_objection(rate: Rate, earlier: Sequence[str]) -> str:
     return f"'{rate}' needs a {needed} experiment listed before this one; add '{needed}', or give a rate like 20k"
 
 
-def _objection(options: LatencyOptions, earlier: Sequence[str]) -> str:
+def _objection_to_options(options: LatencyOptions, earlier: Sequence[str]) -> str:
     rule = options.rate
     if isinstance(rule, ScheduleRule):
         if not rule.burst and "measure" in options.model_fields_set:
@@ -116,7 +123,7 @@ EXPERIMENT = Experiment(
     name="latency",
     summary="publish and end-to-end latency at a rate or a schedule of rates, the same for all systems (open loop)",
     options=LatencyOptions,
-    plan=_plan,
-    run=_run,
-    objection=_objection,
+    plan=_plan_trials,
+    run=_run_trials,
+    objection=_objection_to_options,
 )

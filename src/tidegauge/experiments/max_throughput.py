@@ -19,10 +19,10 @@ from tidegauge.errors import TidegaugeError
 from tidegauge.experiments.peak import first_peaks, rate_stands
 from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, ShortTrialOptions
 from tidegauge.model.finding import Above, Cell, Finding, GoalFound, search_details
-from tidegauge.model.trial import LoadResult, LoadSpec, Servers, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, ServerReuse, TrialSpec, Validity
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import count
-from tidegauge.search.goals import Goal, GoalOutcome, Limit, bracket, sentence
+from tidegauge.search.goals import Goal, GoalOutcome, Limit, bracket_words, goal_sentence
 from tidegauge.statistics.figures import SUSTAINABLE
 
 if TYPE_CHECKING:
@@ -77,10 +77,10 @@ class MaxThroughputOptions(ShortTrialOptions):
     )
     width: Annotated[Share, share_between("0.5%", "50%")] = 0.05
     trials_max: Annotated[int, Field(ge=3, le=100)] = 15
-    servers: ServersChoice = Servers.SHARED
+    servers: ServersChoice = ServerReuse.SHARED
 
     @model_validator(mode="after")
-    def _sound(self) -> MaxThroughputOptions:
+    def _check_options(self) -> MaxThroughputOptions:
         if self.min_rate is not None and self.max_rate is not None and self.min_rate >= self.max_rate:
             raise ValueError("min-rate must be below max-rate")
         names = [goal.name for goal in self.goals]
@@ -91,20 +91,22 @@ class MaxThroughputOptions(ShortTrialOptions):
         return self
 
 
-def _plan(options: MaxThroughputOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
+def _plan_trials(options: MaxThroughputOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     step = options.load(replace(base, exploratory=True), None, "searched")
     searched = min(options.trials_max, _EXPECTED + 4 * (len(options.goals) - 1))
-    trials = [_named(replace(step, servers=options.servers), base.trial_id, number + 1) for number in range(searched)]
+    trials = [
+        _numbered_trial(replace(step, servers=options.servers), base.trial_id, number + 1) for number in range(searched)
+    ]
     for number in range(len(options.goals)):
         # Fresh servers run cold code first, and what they owe from that time must be worked off before the window.
         warmup_s_max = _COLD * step.warmup_s_max
         confirmation = replace(step, measure_s=options.confirm, warmup_s_max=warmup_s_max, rate_rule="confirmation")
-        trials.append(_named(confirmation, base.trial_id, searched + number + 1, "-confirm"))
+        trials.append(_numbered_trial(confirmation, base.trial_id, searched + number + 1, "-confirm"))
     return tuple(trials)
 
 
-def _named(spec: LoadSpec, step_id: str, number: int, what: str = "") -> LoadSpec:
-    return replace(spec, trial_id=f"{step_id}-s{number:02d}{what}")
+def _numbered_trial(spec: LoadSpec, step_id: str, number: int, suffix: str = "") -> LoadSpec:
+    return replace(spec, trial_id=f"{step_id}-s{number:02d}{suffix}")
 
 
 class _Trials:
@@ -119,28 +121,30 @@ class _Trials:
     def closed_loop(self) -> LoadResult:
         """As fast as it goes, to learn where to search."""
         workload = replace(self._search.workload, arrival=Arrival.CLOSED_LOOP)
-        return self._measure(replace(self._search, workload=workload, rate_rule="as fast as it goes"), None)
+        return self._measure_next(replace(self._search, workload=workload, rate_rule="as fast as it goes"), None)
 
     def search(self, rate: float) -> LoadResult:
-        """One trial of the search."""
-        return self._measure(self._search, rate)
+        """Makes one trial of the search."""
+        return self._measure_next(self._search, rate)
 
     def confirm(self, rate: float) -> LoadResult:
-        """A confirmation."""
-        return self._measure(self._confirm, rate, "-confirm")
+        """Makes a confirmation."""
+        return self._measure_next(self._confirm, rate, "-confirm")
 
     def announce(self, text: str, searches: int, confirmations: int) -> None:
         """Announce a decision, with the trials expected yet."""
-        left = [(self._search, "")] * searches + [(self._confirm, "-confirm")] * confirmations
-        numbered = enumerate(left, self.number + 1)
-        self._lab.decided(text, [_named(spec, self.step_id, number, what) for number, (spec, what) in numbered])
+        expected = [(self._search, "")] * searches + [(self._confirm, "-confirm")] * confirmations
+        numbered = enumerate(expected, self.number + 1)
+        self._lab.decided(
+            text, [_numbered_trial(spec, self.step_id, number, suffix) for number, (spec, suffix) in numbered]
+        )
 
-    def _measure(self, spec: LoadSpec, rate: float | None, what: str = "") -> LoadResult:
+    def _measure_next(self, spec: LoadSpec, rate: float | None, suffix: str = "") -> LoadResult:
         self.number += 1
-        return self._lab.measure(replace(_named(spec, self.step_id, self.number, what), msgs_per_s=rate))
+        return self._lab.measure(replace(_numbered_trial(spec, self.step_id, self.number, suffix), msgs_per_s=rate))
 
 
-def _run(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None:
+def _run_trials(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None:
     # Loaded when a search begins: MLRsearch takes seconds to load, and a plan does without it.
     from tidegauge.search.sustained import Callbacks, SustainedSearch
 
@@ -148,22 +152,24 @@ def _run(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], lab: Lab)
     goals = [goal.goal() for goal in options.goals]
     search: SustainedSearch | None = None
     try:
-        space, problem = _space(options, planned[0].system, trials, lab)
+        space, problem = _space_to_search(options, planned[0].system, trials, lab)
         if space is None:
-            lab.found(_finding(trials, planned[0], [GoalOutcome(goal, problem=problem) for goal in goals]))
+            lab.found(_search_finding(trials, planned[0], [GoalOutcome(goal, problem=problem) for goal in goals]))
             return
-        fresh = planned[-1].servers is Servers.FRESH and not planned[-1].attached
+        fresh = planned[-1].servers is ServerReuse.FRESH and not planned[-1].attached
         callbacks = Callbacks(trials.search, trials.confirm, trials.announce, fresh)
         search = SustainedSearch(goals, space, options.trials_max * len(goals), callbacks, trials.number)
         outcomes = search.run()
     except BaseException as error:
         # What is known stays known, whatever ended the search.
         problem = _ended_by(error, planned[0].system)
-        known = search.unfinished(problem) if search else [GoalOutcome(goal, problem=problem) for goal in goals]
+        outcomes_so_far = (
+            search.unfinished(problem) if search else [GoalOutcome(goal, problem=problem) for goal in goals]
+        )
         with contextlib.suppress(TidegaugeError):
-            lab.found(_finding(trials, planned[0], known))
+            lab.found(_search_finding(trials, planned[0], outcomes_so_far))
         raise
-    lab.found(_finding(trials, planned[0], outcomes))
+    lab.found(_search_finding(trials, planned[0], outcomes))
 
 
 def _ended_by(error: BaseException, system: str) -> str:
@@ -173,7 +179,7 @@ def _ended_by(error: BaseException, system: str) -> str:
     return f"{type(error).__name__}: {error}" if isinstance(error, Exception) else "interrupted"
 
 
-def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab) -> tuple[Space | None, str]:
+def _space_to_search(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab) -> tuple[Space | None, str]:
     """Where to search; None, and why, where that can't be known."""
     from tidegauge.search.sustained import Space
 
@@ -201,7 +207,7 @@ def _space(options: MaxThroughputOptions, system: str, trials: _Trials, lab: Lab
     return Space(low, high, (begin[0], begin[1]), options.width, max_given=options.max_rate is not None), ""
 
 
-def _finding(trials: _Trials, spec: LoadSpec, outcomes: Sequence[GoalOutcome]) -> Finding:
+def _search_finding(trials: _Trials, spec: LoadSpec, outcomes: Sequence[GoalOutcome]) -> Finding:
     rate = outcomes[0].sustainable_msgs_per_s
     return Finding(
         finding_id=trials.step_id,
@@ -209,28 +215,28 @@ def _finding(trials: _Trials, spec: LoadSpec, outcomes: Sequence[GoalOutcome]) -
         system=spec.system,
         block=spec.block,
         decided=all(outcome.decided for outcome in outcomes),
-        summary=tuple(sentence(outcome, trials.number) for outcome in outcomes),
-        rows=tuple(_row(outcome) for outcome in outcomes),
-        details=search_details(trials.number, [_found(outcome) for outcome in outcomes]),
+        summary=tuple(goal_sentence(outcome, trials.number) for outcome in outcomes),
+        rows=tuple(_row_of_goal(outcome) for outcome in outcomes),
+        details=search_details(trials.number, [_goal_found(outcome) for outcome in outcomes]),
         # The first goal's rate stands for the search, as it does for experiments that build on it.
         figures={} if rate is None else {SUSTAINABLE: rate},
     )
 
 
-def _row(outcome: GoalOutcome) -> dict[str, Cell]:
+def _row_of_goal(outcome: GoalOutcome) -> dict[str, Cell]:
     confirmed = outcome.confirmation
     usable = confirmed is not None and confirmed.validity is not Validity.INVALID
     return {
         "goal": outcome.goal.name,
         "msg/s": outcome.sustainable_msgs_per_s,
-        "bracket, msg/s": bracket(outcome.lower, outcome.upper),
+        "bracket, msg/s": bracket_words(outcome.lower, outcome.upper),
         "limited by": outcome.above.kind if outcome.above and outcome.decided else None,
         "response p99, ms": confirmed.response.p99_ms if confirmed and usable else None,
         "verdict": "decided" if outcome.decided else "NOT DECIDED",
     }
 
 
-def _found(outcome: GoalOutcome) -> GoalFound:
+def _goal_found(outcome: GoalOutcome) -> GoalFound:
     above, confirmed = outcome.above, outcome.confirmation
     return GoalFound(
         goal=outcome.goal.name,
@@ -264,6 +270,6 @@ EXPERIMENT = Experiment(
     name=NAME,
     summary="the highest rate that is sustained, by search and confirmation (RFC 9971), within limits of latency",
     options=MaxThroughputOptions,
-    plan=_plan,
-    run=_run,
+    plan=_plan_trials,
+    run=_run_trials,
 )

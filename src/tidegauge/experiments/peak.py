@@ -17,7 +17,7 @@ from tidegauge.model.workload import Arrival
 from tidegauge.statistics.classify import BUSY_CONSUMER
 
 
-def _plan(options: TrialOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
+def _plan_trials(options: TrialOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     closed_loop = replace(base, workload=replace(base.workload, arrival=Arrival.CLOSED_LOOP))
     return (options.load(closed_loop, None, "as fast as it goes"),)
 
@@ -43,6 +43,6 @@ EXPERIMENT = Experiment(
     name="peak",
     summary="throughput with producers that never wait for a schedule (closed loop); not a sustainable rate",
     options=TrialOptions,
-    plan=_plan,
+    plan=_plan_trials,
     run=measure_each,
 )

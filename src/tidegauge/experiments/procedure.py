@@ -19,7 +19,7 @@ import tidegauge.experiments as package
 from tidegauge.config.fields import DrainMax, Fields, MeasureTime, WarmUpMax, WarmUpMin, member_of
 from tidegauge.errors import RunFailedError
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import LoadResult, LoadSpec, Servers, Spec, TrialResult, TrialSpec
+from tidegauge.model.trial import LoadResult, LoadSpec, ServerReuse, Spec, TrialResult, TrialSpec
 
 Options = TypeVar("Options", bound=Fields)
 Result = TypeVar("Result", bound=TrialResult)
@@ -126,7 +126,7 @@ PARTITION_S = 0.01
 
 def seconds_expected(trial: TrialSpec) -> float:
     """An estimate for one trial: warm-ups tend to end soon after their minimum."""
-    start_s = SHARED_START_S if trial.servers is Servers.SHARED else START_S + NODE_START_S * (trial.nodes - 1)
+    start_s = SHARED_START_S if trial.servers is ServerReuse.SHARED else START_S + NODE_START_S * (trial.nodes - 1)
     load = trial.workload
     topics_s = 0.0 if load.existing_topics else PARTITION_S * load.topics * load.partitions
     return start_s + topics_s + trial.measure_s + (_around_s(trial) if isinstance(trial, LoadSpec) else 0.0) + END_S
@@ -156,19 +156,19 @@ def _around_s(trial: LoadSpec) -> float:
     return warmup_s + max(trial.measure_s, building_s) + min(trial.late.chase_s_max, building_s)
 
 
-ServersChoice = Annotated[Servers, member_of(Servers)]
+ServersChoice = Annotated[ServerReuse, member_of(ServerReuse)]
 """`fresh` or `shared`."""
 
 
 @cache
 def experiments() -> dict[str, Experiment[Any, Any, Any]]:
     """All experiments by name, sorted. Two of one name are a programming error."""
-    found: dict[str, Experiment[Any, Any, Any]] = {}
+    by_name: dict[str, Experiment[Any, Any, Any]] = {}
     for info in pkgutil.iter_modules(package.__path__):
         module = importlib.import_module(f"{package.__name__}.{info.name}")
         experiment = getattr(module, "EXPERIMENT", None)
         if isinstance(experiment, Experiment):
-            if experiment.name in found:
+            if experiment.name in by_name:
                 raise ValueError(f"two experiments are called '{experiment.name}'")
-            found[experiment.name] = experiment
-    return dict(sorted(found.items()))
+            by_name[experiment.name] = experiment
+    return dict(sorted(by_name.items()))

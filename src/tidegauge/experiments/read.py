@@ -23,7 +23,7 @@ class ReadOptions(Fields):
     idle: Annotated[Duration, duration_between("1s", "1h")] = 5.0
 
 
-def _plan(options: ReadOptions, base: TrialSpec) -> tuple[ReadSpec, ...]:
+def _plan_trials(options: ReadOptions, base: TrialSpec) -> tuple[ReadSpec, ...]:
     workload = replace(base.workload, arrival=Arrival.CLOSED_LOOP)
     base = replace(base, workload=workload, measure_s=options.measure, rate_rule="as fast as it goes")
     return (ReadSpec(**base.shared, drain_s_max=options.idle),)
@@ -33,6 +33,6 @@ EXPERIMENT = Experiment(
     name="read",
     summary="how fast consumers read topics that others fill (with 'producers: 0' and 'existing-topics')",
     options=ReadOptions,
-    plan=_plan,
+    plan=_plan_trials,
     run=measure_each,
 )

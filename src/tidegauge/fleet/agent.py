@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.attestation.data_files import find_copies
-from tidegauge.durability import Watch
+from tidegauge.durability import WatchedSyncs
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
 from tidegauge.fleet import children, link, registry
 from tidegauge.fleet.agent_rig import AgentRig
@@ -36,7 +36,7 @@ from tidegauge.hosts.clock import slew_ppm
 from tidegauge.hosts.fsync import calm_disk
 from tidegauge.hosts.memory import drop_page_cache, write_back
 from tidegauge.hosts.procfs import Stat
-from tidegauge.hosts.storage import existing, free_space, make_own_directory, read_end
+from tidegauge.hosts.storage import free_space, make_own_directory, nearest_existing, read_end
 from tidegauge.hosts.syscalls import SyncWatch, watch_syncs
 from tidegauge.hosts.tracefs import NoTraceError
 
@@ -48,7 +48,7 @@ POLL_S = 0.03
 
 
 @dataclass
-class Ending:
+class ProcessEnding:
     """One process being ended. Call `step` until it returns True; `done` is called by the agent then.
 
     Attributes:
@@ -58,7 +58,7 @@ class Ending:
 
     child: Child
     force_at_s: float
-    done: Callable[[Ending], None]
+    done: Callable[[ProcessEnding], None]
     stuck: Sequence[Stat] = ()
     _asked_main: bool = False
     _asked_rest: bool = False
@@ -76,13 +76,13 @@ class Ending:
         elif not self._asked_main:
             self._asked_main = True
             procfs.send_signal(self.child.identity, signal.SIGTERM)
-            _wake(members)
+            _continue_members(members)
         elif self.child.exit_code is not None and not self._asked_rest:
             self._asked_rest = True
             self.force_at_s = min(self.force_at_s, now_s + ORPHANS_GRACE_S)
             for stat in members:
                 procfs.send_signal(stat.identity, signal.SIGTERM)
-            _wake(members)
+            _continue_members(members)
         return False
 
     def hurry(self, force_at_s: float) -> None:
@@ -90,7 +90,7 @@ class Ending:
         self.force_at_s = min(self.force_at_s, force_at_s)
 
 
-def _wake(members: list[Stat]) -> None:
+def _continue_members(members: list[Stat]) -> None:
     """A stopped process takes SIGTERM only once it continues.
 
     Whether it looked stopped does not matter: it may have been signalled to stop just before, and stop only now.
@@ -105,7 +105,7 @@ _USUAL, _USUAL_DIRECTORY = 0o666, 0o777
 """What the umask leaves of it."""
 
 
-def write(path: Path, text: str, mode: int | None) -> None:
+def write_file(path: Path, text: str, mode: int | None) -> None:
     """See `Host.write`."""
     try:
         make_own_directory(path.parent)
@@ -131,17 +131,19 @@ def make_directories(paths: Sequence[Path], mode: int | None) -> None:
             raise StartFailedError(f"{path} can't be created: {error.strerror}.", _HINT) from error
 
 
-def _found_copies(directories: Sequence[Path], trial_id: int, wanted: Sequence[Sequence[int]]) -> list[list[object]]:
-    found = find_copies(directories, trial_id, {(producer, sequence) for producer, sequence in wanted})
-    return [[*key, str(copy.file), copy.offset] for key, copies in found.items() for copy in copies]
+def _find_copies_as_rows(
+    directories: Sequence[Path], trial_id: int, wanted: Sequence[Sequence[int]]
+) -> list[list[object]]:
+    copies_by_message = find_copies(directories, trial_id, {(producer, sequence) for producer, sequence in wanted})
+    return [[*key, str(copy.file), copy.offset] for key, copies in copies_by_message.items() for copy in copies]
 
 
-def _paths(names: Sequence[str]) -> list[Path]:
+def _paths_of_names(names: Sequence[str]) -> list[Path]:
     return [Path(name) for name in names]
 
 
-def _plain(place: str) -> Path:
-    """As this host's kernel names it: without links, of which another host may have others."""
+def _path_as_kernel_names_it(place: str) -> Path:
+    """The path as this host's kernel names it: without links, of which another host may have others."""
     path = Path(place)
     return path.parent.resolve() / path.name
 
@@ -149,11 +151,11 @@ def _plain(place: str) -> Path:
 _READ_AS: dict[str, Callable[[Any], object]] = {
     "spec": link.spec_from_json,
     "path": Path,
-    "paths": _paths,
+    "paths": _paths_of_names,
     "directory": Path,
-    "directories": _paths,
-    "place": _plain,
-    "places": lambda places: [_plain(place) for place in places],
+    "directories": _paths_of_names,
+    "place": _path_as_kernel_names_it,
+    "places": lambda places: [_path_as_kernel_names_it(place) for place in places],
 }
 """What JSON has no form for, by the argument's name."""
 
@@ -165,19 +167,22 @@ class SyncRecording:
         self._children = children
         self._watch: SyncWatch | None = None
         self._end = contextlib.ExitStack()
-        self.calls: dict[str, Callable[..., Any]] = {"begin_syncs": self._begin, "end_syncs": self._finish}
+        self.calls: dict[str, Callable[..., Any]] = {
+            "begin_syncs": self._begin_recording,
+            "end_syncs": self._finish_recording,
+        }
 
     def end(self) -> None:
         """Watch no more: the tracer removes what it made in the kernel, which it can't once it is killed."""
         self._watch = None
         self._end.close()
 
-    def _begin(self, names: Sequence[str]) -> None:
+    def _begin_recording(self, names: Sequence[str]) -> None:
         self.end()
         pids = {name: self._children.status(name).pid for name in names}
         self._watch = self._end.enter_context(watch_syncs(pids))
 
-    def _finish(self) -> Watch:
+    def _finish_recording(self) -> WatchedSyncs:
         watch, self._watch = self._watch, None
         if watch is None:
             raise NoTraceError("nobody watches")
@@ -201,7 +206,7 @@ class Agent:
         self._syncs = SyncRecording(self._children)
         self._lease_s = lease_s
         self._lease_ends_s = time.monotonic() + lease_s
-        self._endings: list[Ending] = []
+        self._endings: list[ProcessEnding] = []
         self._closing = False
         self._close_request: int | None = None
         self._sweeping = False
@@ -211,9 +216,9 @@ class Agent:
         self._clocks: ClockSocket | None = None
         self._calls: dict[str, Callable[..., Any]] = {
             "hello": os.getpid,
-            "start": self._start,
+            "start": self._start_process,
             "status": self._children.status,
-            "signal": self._signal,
+            "signal": self._signal_process,
             "free_ports": self._ledger.take_ports,
             "hold_ports": self._ledger.hold_ports,
             "release_ports": self._ledger.release_ports,
@@ -227,17 +232,20 @@ class Agent:
             "clock_listen": self._listen_to_clocks,
             "clock_burst": self._clock_burst,
             "remove_directory": remove_directory,
-            "write": write,
+            "write": write_file,
             "make_directories": make_directories,
             "read_end": read_end,
             "write_back": write_back,
             "calm_disk": calm_disk,
-            "find_copies": _found_copies,
-            "drop_page_cache": lambda directories: drop_page_cache([existing(path) for path in directories]),
+            "find_copies": _find_copies_as_rows,
+            "drop_page_cache": lambda directories: drop_page_cache([nearest_existing(path) for path in directories]),
             **self._syncs.calls,
             **self._rig.calls,
         }
-        self._later_calls: dict[str, Callable[..., None]] = {"stop": self._stop, "shutdown": self._shutdown}
+        self._later_calls: dict[str, Callable[..., None]] = {
+            "stop": self._stop_process,
+            "shutdown": self._begin_shutdown,
+        }
         """Given the request's number as well, and answered when they are done."""
 
     def run(self) -> None:
@@ -245,19 +253,19 @@ class Agent:
         wakeups, signalled = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(signalled)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, lambda *_: self._abandon())
+        signal.signal(signal.SIGTERM, lambda *_: self._end_everything_quickly())
         for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(ignored, signal.SIG_IGN)
-        self._selector.register(self._controller, selectors.EVENT_READ, self._transfer)
+        self._selector.register(self._controller, selectors.EVENT_READ, self._transfer_messages)
         self._selector.register(wakeups, selectors.EVENT_READ, lambda: os.read(wakeups, link.READ_BYTES))
-        while not (self._closing and not self._endings and self._swept()):
+        while not (self._closing and not self._endings and self._sweep_strays()):
             for key, _events in self._selector.select(self._sleep_s()):
                 key.data()
             self._children.reap()
             if not self._closing:
                 self._sampler.look_if_due()
             if time.monotonic() >= self._lease_ends_s:
-                self._abandon()
+                self._end_everything_quickly()
             if self._closing:
                 # Nobody can be ended on a disk that hangs. Here, not where the end is announced: that may be a signal.
                 self._rig.lift_once()
@@ -273,21 +281,21 @@ class Agent:
 
     # Messages
 
-    def _transfer(self) -> None:
+    def _transfer_messages(self) -> None:
         """Take what has come, and go on with what is to be sent."""
         while (data := self._controller.read()) is not None:
             if not data:
                 self._selector.unregister(self._controller)
-                self._abandon()
+                self._end_everything_quickly()
                 return
             *lines, self._input = (self._input + data).split(b"\n")
             for line in lines:
-                self._handle(link.from_line(line))
+                self._handle_request(link.from_line(line))
                 # Whoever asks lives. Not before: while something takes long, the next request waits unread.
                 self._lease_ends_s = max(self._lease_ends_s, time.monotonic() + self._lease_s)
-        self._flush()
+        self._flush_output()
 
-    def _handle(self, message: link.Message) -> None:
+    def _handle_request(self, message: link.Message) -> None:
         call, request = message.pop("call"), int(message.pop("id"))
         try:
             if self._closing:
@@ -299,15 +307,15 @@ class Agent:
             result = self._calls[call](**arguments)
         except (TidegaugeError, OSError) as error:
             reported = error if isinstance(error, TidegaugeError) else _as_failure(call, error)
-            self._send({"id": request, "error": link.error_to_json(reported)})
+            self._send_message({"id": request, "error": link.error_to_json(reported)})
             return
-        self._send({"id": request, "result": result})
+        self._send_message({"id": request, "result": result})
 
-    def _send(self, message: link.Message) -> None:
+    def _send_message(self, message: link.Message) -> None:
         self._output += link.to_line(message)
-        self._flush()
+        self._flush_output()
 
-    def _flush(self) -> None:
+    def _flush_output(self) -> None:
         """Write what fits; the rest when the controller reads again, so that a stopped one can't block us."""
         try:
             while self._output and (taken := self._controller.write(self._output)):
@@ -320,12 +328,12 @@ class Agent:
         """Wait for what the controller sends, and for room if something is to be sent."""
         if self._controller in self._selector.get_map():
             writing = selectors.EVENT_WRITE if self._output else 0
-            self._selector.modify(self._controller, selectors.EVENT_READ | writing, self._transfer)
+            self._selector.modify(self._controller, selectors.EVENT_READ | writing, self._transfer_messages)
 
     # Calls
 
-    def _start(self, spec: ProcessSpec) -> ProcessStatus:
-        child = self._children.start(spec, self._group(spec), self._rig.namespace_of(spec.network_node))
+    def _start_process(self, spec: ProcessSpec) -> ProcessStatus:
+        child = self._children.start(spec, self._make_memory_group(spec), self._rig.namespace_of(spec.network_node))
         try:
             self._ledger.add_process(spec.name, child.identity)
         except StartFailedError:
@@ -334,7 +342,7 @@ class Agent:
             raise
         return self._children.status(spec.name)
 
-    def _group(self, spec: ProcessSpec) -> Path | None:
+    def _make_memory_group(self, spec: ProcessSpec) -> Path | None:
         """A cgroup with the process's limit, removed with the agent's directories; None without a limit."""
         if spec.memory_bytes_max is None:
             return None
@@ -358,27 +366,29 @@ class Agent:
         asked = [(address, port) for address, port in peers]
         return {"exchanges": self._clocks.burst(asked), "slew_ppm": slew_ppm()}
 
-    def _signal(self, name: str, signal_number: int) -> None:
+    def _signal_process(self, name: str, signal_number: int) -> None:
         child = self._children.named(name)
         if child.exit_code is None:
             os.kill(child.identity.pid, signal_number)
             return
         raise RunFailedError(f"{name} has ended already.", log_path=Path(child.spec.log_path))
 
-    def _stop(self, request: int, name: str) -> None:
+    def _stop_process(self, request: int, name: str) -> None:
         child = self._children.named(name)
 
-        def done(ending: Ending) -> None:
+        def answer_request(ending: ProcessEnding) -> None:
             if ending.stuck:
-                self._send({"id": request, "error": link.error_to_json(children.outlives(name, ending.stuck))})
+                self._send_message(
+                    {"id": request, "error": link.error_to_json(children.outlives_sigkill_error(name, ending.stuck))}
+                )
             else:
-                self._send({"id": request, "result": self._children.status(name)})
+                self._send_message({"id": request, "result": self._children.status(name)})
 
-        self._endings.append(Ending(child, time.monotonic() + child.spec.stop_grace_s, done))
+        self._endings.append(ProcessEnding(child, time.monotonic() + child.spec.stop_grace_s, answer_request))
 
-    def _shutdown(self, request: int) -> None:
+    def _begin_shutdown(self, request: int) -> None:
         self._close_request = request
-        self._close(None)
+        self._end_everything(None)
 
     # The end
 
@@ -392,23 +402,23 @@ class Agent:
                 self._endings.remove(ending)
                 ending.done(ending)
 
-    def _abandon(self) -> None:
+    def _end_everything_quickly(self) -> None:
         """The controller is gone, or asked us to hurry."""
         self._lease_ends_s = float("inf")
-        self._close(ABANDONED_GRACE_S)
+        self._end_everything(ABANDONED_GRACE_S)
 
-    def _close(self, grace_s_max: float | None) -> None:
+    def _end_everything(self, grace_s_max: float | None) -> None:
         """End everything; `grace_s_max` also shortens what is being ended already."""
         now_s = time.monotonic()
         if not self._closing:
             self._closing = True
             for child in self._children.by_name.values():
-                self._endings.append(Ending(child, now_s + child.spec.stop_grace_s, lambda _ending: None))
+                self._endings.append(ProcessEnding(child, now_s + child.spec.stop_grace_s, lambda _ending: None))
         if grace_s_max is not None:
             for ending in self._endings:
                 ending.hurry(now_s + grace_s_max)
 
-    def _swept(self) -> bool:
+    def _sweep_strays(self) -> bool:
         """Kill descendants that belong to no process; True when none is left."""
         strays = self._children.members()[""]
         for stat in strays:
@@ -422,12 +432,12 @@ class Agent:
         notes = [*self._rig.remove_all(), *(failure for failure in failures if failure)]
         self._ledger.close(forget=not notes)
         if self._close_request is not None:
-            self._send({"id": self._close_request, "result": notes})
+            self._send_message({"id": self._close_request, "result": notes})
 
 
 def _as_failure(call: str, error: OSError) -> RunFailedError:
-    words = str(error) if error.errno else error.strerror or str(error)
-    return RunFailedError(f"{call} failed: {words.rstrip('.')}.")
+    reason = str(error) if error.errno else error.strerror or str(error)
+    return RunFailedError(f"{call} failed: {reason.rstrip('.')}.")
 
 
 def main(arguments: list[str]) -> None:
@@ -435,9 +445,9 @@ def main(arguments: list[str]) -> None:
     lease_s, agent_id, *address = arguments
     if address:
         # What it takes is an extra of the package.
-        from tidegauge.fleet.listening import waited_for
+        from tidegauge.fleet.listening import wait_for_controller
 
-        controller = waited_for(address[0], agent_id, float(lease_s))
+        controller = wait_for_controller(address[0], agent_id, float(lease_s))
     else:
         controller = link.Link(socket.socket(fileno=sys.stdin.fileno()))
     children.become_subreaper()

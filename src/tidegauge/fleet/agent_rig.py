@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tidegauge.errors import RunFailedError, nearest
+from tidegauge.errors import RunFailedError, did_you_mean
 from tidegauge.fleet import reap, registry
 from tidegauge.fleet.api import CLIENTS, Ability, CutReport
 from tidegauge.fleet.children import Children, die_with_parent
@@ -38,7 +38,7 @@ class AgentNetwork:
 
     def make(self, nodes: Sequence[str]) -> dict[str, str]:
         """See `Rig.make_network`."""
-        _require(network.refusal(), "No network can be made")
+        _raise_if_refused(network.refusal(), "No network can be made")
         if self._ports:
             raise RunFailedError("There is a network already: remove it before making another.")
         if len(set(nodes)) < len(nodes) or CLIENTS in nodes or not nodes:
@@ -64,41 +64,41 @@ class AgentNetwork:
 
     def namespace_of(self, node: str) -> Path | None:
         """Where a node's processes are to run; None for the host's own network ("")."""
-        return network.NAMED / self._port(node).namespace if node else None
+        return network.NAMED / self._port_of_node(node).namespace if node else None
 
     def partition(self, sources: Iterable[str], targets: Iterable[str], both_ways: bool) -> None:
         """See `Rig.partition`."""
         faults = self._faults.parted(sources, targets, both_ways)
         for name in {name for link in faults.cut_links for name in link} - {CLIENTS}:
-            self._port(name)
-        self._filter(faults)
+            self._port_of_node(name)
+        self._apply_faults(faults)
 
     def heal(self) -> None:
         """See `Rig.heal`."""
         if self._faults.cut_links:
-            self._filter(self._faults.healed())
+            self._apply_faults(self._faults.healed())
 
     def lose_packets(self, node: str, share: float) -> None:
         """See `Rig.lose_packets`."""
-        self._port(node)
+        self._port_of_node(node)
         if not 0 <= share <= 1:
             raise RunFailedError(f"The share of packets that {node} loses can't be {share:g}: 0 to 1.")
-        self._filter(self._faults.losing(node, share))
+        self._apply_faults(self._faults.losing(node, share))
 
     def lose_arrivals(self, shares: Mapping[str, float], spared_ports: str) -> None:
         """See `AgentRigCalls.lose_arrivals`."""
         if not shares and not self._loses_arrivals:
             return
-        _require(network.refusal("nft"), "No packets can be dropped")
+        _raise_if_refused(network.refusal("nft"), "No packets can be dropped")
         self._ledger.hold_network(self._identifier)
         self._loses_arrivals = True
-        network.drop(network.arrival_rules(self._identifier, shares, spared_ports))
+        network.apply_rules(network.arrival_rules(self._identifier, shares, spared_ports))
         self._loses_arrivals = bool(shares)
 
     def limit_rate(self, node: str, bytes_per_s: int | None) -> None:
         """See `Rig.limit_rate`."""
-        port = self._port(node)
-        _require(network.refusal("tc"), "No rate can be limited")
+        port = self._port_of_node(node)
+        _raise_if_refused(network.refusal("tc"), "No rate can be limited")
         if bytes_per_s is not None and bytes_per_s < 1:
             raise RunFailedError(f"The rate of {node} can't be limited to {bytes_per_s} bytes a second: 1 or more.")
         self._limited.add(node)
@@ -108,29 +108,31 @@ class AgentNetwork:
         """Undo every fault of the network."""
         self.lose_arrivals({}, "")
         if self._faults != LinkFaults():
-            self._filter(LinkFaults())
+            self._apply_faults(LinkFaults())
         for node in sorted(self._limited):
             network.limit_rate(self._ports[node], None)
         self._limited.clear()
 
-    def _filter(self, faults: LinkFaults) -> None:
-        _require(network.refusal("nft"), "No packets can be dropped")
+    def _apply_faults(self, faults: LinkFaults) -> None:
+        _raise_if_refused(network.refusal("nft"), "No packets can be dropped")
         ports = {**self._ports, CLIENTS: Port("", "", self._clients_address)}
-        network.drop(network.rules(self._identifier, ports, faults))
+        network.apply_rules(network.fault_rules(self._identifier, ports, faults))
         self._faults = faults
 
-    def _port(self, node: str) -> Port:
+    def _port_of_node(self, node: str) -> Port:
         if node not in self._ports:
-            known = sorted(self._ports)
+            names_of_nodes = sorted(self._ports)
             raise RunFailedError(
-                f"{node} is no node of the network{nearest(node, known)}." if known else "There is no network."
+                f"{node} is no node of the network{did_you_mean(node, names_of_nodes)}."
+                if names_of_nodes
+                else "There is no network."
             )
         return self._ports[node]
 
 
-def _require(refusal: str, what: str) -> None:
+def _raise_if_refused(refusal: str, failure: str) -> None:
     if refusal:
-        raise RunFailedError(f"{what}: {refusal}.")
+        raise RunFailedError(f"{failure}: {refusal}.")
 
 
 class AgentDisks:
@@ -145,7 +147,7 @@ class AgentDisks:
 
     def make(self, place: Path, size_bytes: int, file_system: FileSystem) -> None:
         """See `Rig.make_disk`."""
-        _require(fuse_disk.disk_refusal(file_system), f"No {file_system} disk can be made at {place}")
+        _raise_if_refused(fuse_disk.disk_refusal(file_system), f"No {file_system} disk can be made at {place}")
         image = reap.image_of(place)
         if image.exists() or (place.exists() and (not place.is_dir() or any(place.iterdir()))):
             raise RunFailedError(f"No disk can be made at {place}: something is there.")
@@ -158,8 +160,8 @@ class AgentDisks:
                 loop_disk.mount_disk(place, image, size_bytes, file_system)
                 self._file_systems[place] = file_system
         except OSError as error:
-            self._forget(place)
-            raise RunFailedError(f"No {file_system} disk can be made at {place}: {_words(error)}.") from error
+            self._remove_and_forget(place)
+            raise RunFailedError(f"No {file_system} disk can be made at {place}: {_error_words(error)}.") from error
 
     def _make_fuse(self, place: Path, directory: Path, size_bytes: int) -> None:
         free_bytes = shutil.disk_usage(place).free
@@ -174,11 +176,13 @@ class AgentDisks:
         if place not in self._file_systems and place not in self._fuse:
             return
         try:
-            self._forget(place)
+            self._remove_and_forget(place)
         except OSError as error:
-            raise RunFailedError(f"The disk {place} can't be removed: {_words(error)}{_used_by(place)}.") from error
+            raise RunFailedError(
+                f"The disk {place} can't be removed: {_error_words(error)}{_used_by(place)}."
+            ) from error
 
-    def _forget(self, place: Path) -> None:
+    def _remove_and_forget(self, place: Path) -> None:
         if place in self._fuse:
             # What is in memory needn't be written into what is removed.
             self._fuse[place].cut_off()
@@ -191,13 +195,13 @@ class AgentDisks:
     def throttle(self, place: Path, bytes_per_s: int | None, ops_per_s: int | None) -> None:
         """See `Rig.throttle_disk`."""
         with self._device(place) as descriptor:
-            _require(cgroups.disk_refusal(), f"The disk {place} can't be slowed down")
+            _raise_if_refused(cgroups.disk_refusal(), f"The disk {place} can't be slowed down")
             for value, unit in ((bytes_per_s, "bytes"), (ops_per_s, "operations")):
                 if value is not None and value < 1:
                     raise RunFailedError(
                         f"The disk {place} can't be slowed down to {value} {unit} a second: 1 or more."
                     )
-            cgroups.limit_disk(_number(descriptor), bytes_per_s, ops_per_s)
+            cgroups.limit_disk(_device_number_of(descriptor), bytes_per_s, ops_per_s)
         self._limits[place] = (bytes_per_s, ops_per_s)
 
     def hang(self, place: Path) -> None:
@@ -213,16 +217,16 @@ class AgentDisks:
     def lift(self) -> None:
         """Let all disks go on, and be as fast as they are. Never raises."""
         for place in self._file_systems:
-            reap.lift(place)
+            reap.lift_disk_faults(place)
         self._limits.clear()
 
     def cut(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
         """See `Rig.cut_power`."""
         chosen = list(dict.fromkeys(places))
         with contextlib.ExitStack() as stack:
-            descriptors = {place: stack.enter_context(self._opened(place)) for place in chosen}
+            descriptors = {place: stack.enter_context(self._open_root(place)) for place in chosen}
             # Not later: a file system that is cut off does not report it.
-            numbers = {place: _number(descriptor) for place, descriptor in descriptors.items()}
+            numbers = {place: _device_number_of(descriptor) for place, descriptor in descriptors.items()}
             self._check_users(processes, descriptors)
             asked_ns = time.monotonic_ns()
             stopped = self._trees.stop(processes)
@@ -246,7 +250,7 @@ class AgentDisks:
         killed_ns = time.monotonic_ns()
         checks: list[DiskCheck] = []
         for place in chosen:
-            checks += self._mounted_again(place, numbers[place])
+            checks += self._mount_again(place, numbers[place])
             if place in self._limits:
                 cgroups.limit_disk(numbers[place], *self._limits[place])
         return CutReport(asked_ns, frozen_ns, cut_ns, killed_ns, time.monotonic_ns(), stopped, tuple(checks))
@@ -257,8 +261,8 @@ class AgentDisks:
         else:
             loop_disk.cut_off(descriptor)
 
-    def _mounted_again(self, place: Path, number: str) -> list[DiskCheck]:
-        """What its file system's check said, where there is one to check."""
+    def _mount_again(self, place: Path, number: str) -> list[DiskCheck]:
+        """Mount a disk again after a power cut; what its file system's check said, where there is one to check."""
         try:
             if place in self._fuse:
                 self._fuse[place].mount_again()
@@ -266,21 +270,21 @@ class AgentDisks:
             return [loop_disk.mount_again(place, number, self._file_systems[place])]
         except OSError as error:
             raise RunFailedError(
-                f"The disk {place} can't be mounted again after the power cut: {_words(error)}{_used_by(place)}."
+                f"The disk {place} can't be mounted again after the power cut: {_error_words(error)}{_used_by(place)}."
             ) from error
 
     def _check_users(self, processes: Sequence[str], descriptors: dict[Path, int]) -> None:
-        """Who is not stopped may be promised in the very moment of the cut what is then lost."""
+        """Raise `RunFailedError` if a process that goes on uses a disk: what it is promised in the cut may be lost."""
         for place, descriptor in descriptors.items():
-            if others := self._strangers(processes, os.fstat(descriptor).st_dev):
-                who = f"{_named(others)} has files open there and would not be stopped"
+            if others := self._other_users_of_device(processes, os.fstat(descriptor).st_dev):
+                obstacle = f"{_names_with_pids(others)} has files open there and would not be stopped"
                 raise RunFailedError(
-                    f"The power of {place} can't be cut: {who}.",
+                    f"The power of {place} can't be cut: {obstacle}.",
                     "Name every process of the node, or end those that are none.",
                 )
 
     def _check_written(self, places: Sequence[Path]) -> None:
-        """What a daemon itself has spoilt must not be taken for lost."""
+        """Raise `RunFailedError` if a daemon itself has spoilt a file, which must not be taken for lost."""
         for place in places:
             wrong = self._fuse[place].wrongly_written() if place in self._fuse else []
             if wrong:
@@ -290,52 +294,52 @@ class AgentDisks:
                     "Use a disk of its own (`--file-system ext4`), which needs root.",
                 )
 
-    def _strangers(self, processes: Sequence[str], device: int) -> dict[int, str]:
+    def _other_users_of_device(self, processes: Sequence[str], device: int) -> dict[int, str]:
         """Who uses a file system and is none of these processes, nor ourselves, nor gone by now."""
-        named = self._pids(processes) | {os.getpid()}
+        expected_pids = self._pids_of_processes(processes) | {os.getpid()}
         using = procfs.users_of(device)
         # Servers that are just starting fork all the time: a child that is new since we looked is theirs, too.
-        named |= self._pids(processes)
-        strange = {pid: procfs.read_stat(pid) for pid in using if pid not in named}
+        expected_pids |= self._pids_of_processes(processes)
+        strange = {pid: procfs.read_stat(pid) for pid in using if pid not in expected_pids}
         return {pid: using[pid] for pid, stat in strange.items() if stat is not None and not stat.ended}
 
-    def _pids(self, processes: Sequence[str]) -> set[int]:
+    def _pids_of_processes(self, processes: Sequence[str]) -> set[int]:
         return {stat.pid for stat in self._trees.members(processes)}
 
-    def _opened(self, place: Path) -> contextlib.AbstractContextManager[int]:
+    def _open_root(self, place: Path) -> contextlib.AbstractContextManager[int]:
         """A descriptor of a disk's root directory."""
         return self._fuse[place].opened() if place in self._fuse else self._device(place)
 
     @contextlib.contextmanager
     def _device(self, place: Path) -> Iterator[int]:
-        """The same of one that can be slowed down and hang."""
+        """A descriptor of the root directory of a disk that can be slowed down and hang, unlike those of libfuse."""
         if place in self._fuse:
             raise RunFailedError(f"{place} is a disk of libfuse: it can neither be slowed down nor hang.")
         if place not in self._file_systems:
             raise RunFailedError(f"{place} is no disk that was made here.")
-        with loop_disk.opened(place, reap.image_of(place)) as descriptor:
+        with loop_disk.open_disk_root(place, reap.image_of(place)) as descriptor:
             yield descriptor
 
 
-def _number(descriptor: int) -> str:
+def _device_number_of(descriptor: int) -> str:
     return loop_disk.device_number(os.fstat(descriptor).st_dev)
 
 
-def _words(error: OSError) -> str:
+def _error_words(error: OSError) -> str:
     return (error.strerror or str(error)).rstrip(".")
 
 
 def _used_by(place: Path) -> str:
     """Who still uses a disk, as a phrase to append, or ""."""
     try:
-        found = procfs.users_of(place.stat().st_dev)
+        users = procfs.users_of(place.stat().st_dev)
     except OSError:
         return ""
-    return f"; in use by {_named(found)}" if place.is_mount() and found else ""
+    return f"; in use by {_names_with_pids(users)}" if place.is_mount() and users else ""
 
 
-def _named(processes: Mapping[int, str]) -> str:
-    """Processes by number, with their names."""
+def _names_with_pids(processes: Mapping[int, str]) -> str:
+    """The names of processes with their numbers, for a message."""
     return ", ".join(f"{name} (process {pid})" for pid, name in sorted(processes.items()))
 
 
@@ -349,7 +353,7 @@ class AgentRig:
         self._network = AgentNetwork(children.agent_id, ledger)
         self._lifted = False
         self.calls: dict[str, Callable[..., Any]] = {
-            "refusals": refusals,
+            "refusals": refusals_of_this_host,
             "make_disk": self._disks.make,
             "remove_disk": self._disks.remove,
             "cut_power": self._disks.cut,
@@ -391,7 +395,7 @@ class AgentRig:
         self._network.lift()
 
 
-def refusals() -> dict[Ability, str]:
+def refusals_of_this_host() -> dict[Ability, str]:
     """See `Rig.refusals`."""
     ext4, xfs = loop_disk.refusal("ext4"), loop_disk.refusal("xfs")
     no_disk = ext4 if ext4 and xfs else ""

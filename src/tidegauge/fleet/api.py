@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from tidegauge.attestation.data_files import Copy, Message
-from tidegauge.durability import Watch
+from tidegauge.durability import WatchedSyncs
 from tidegauge.hosts.fsync import Calm
 from tidegauge.model.host import DiskCheck, FileSystem, FleetHost, FreeSpace
 from tidegauge.model.use import Sample
@@ -238,7 +238,7 @@ class Host(Protocol):
         """Give back ports that nobody listens on any more. Those that were never given are no error."""
 
     def track_directory(self, path: Path) -> None:
-        """A directory to remove when the lease ends without us having removed it (crash clean-up)."""
+        """Have a directory removed when the lease ends without us having removed it (crash clean-up)."""
 
     def remove_directory(self, path: Path) -> None:
         """Remove a tracked directory with all it holds, as far as that goes. Never raises."""
@@ -273,7 +273,7 @@ class Host(Protocol):
     ) -> Mapping[Message, tuple[Copy, ...]]:
         """See `attestation.data_files.find_copies`. It may take minutes."""
 
-    def watch_syncs(self, processes: Sequence[str]) -> AbstractContextManager[Callable[[], Watch]]:
+    def watch_syncs(self, processes: Sequence[str]) -> AbstractContextManager[Callable[[], WatchedSyncs]]:
         """Record in this block what processes that this host started make durable. Root only. One at a time.
 
         The block is given what ends the recording and returns what was seen; once only. Raises `NoTraceError` with the

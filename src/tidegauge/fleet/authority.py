@@ -31,9 +31,9 @@ class Authority:
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = _name("tidegauge run")
+        self._name = _x509_name_of("tidegauge run")
         constraint = x509.BasicConstraints(ca=True, path_length=0)
-        self.certificate_pem = self._certificate(self._name, self._key.public_key(), constraint)
+        self.certificate_pem = self._certify_key(self._name, self._key.public_key(), constraint)
 
     def sign(self, request_pem: str, address: str) -> str:
         """A certificate for the agent at an IPv4 address that made this request. Raises `ValueError` if it is none."""
@@ -42,11 +42,11 @@ class Authority:
             raise ValueError("the request was not made by who holds its key")
         names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.IPv4Address(address))])
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
-        return self._certificate(_name(address), request.public_key(), usage, names)
+        return self._certify_key(_x509_name_of(address), request.public_key(), usage, names)
 
     def controller_context(self) -> ssl.SSLContext:
-        """For the controller's connections to agents: checks their certificate and address, and shows its own."""
-        context = _context(ssl.PROTOCOL_TLS_CLIENT, *self.controller_keys(), self.certificate_pem)
+        """The TLS context of connections to agents: it checks their certificate and address, and shows its own."""
+        context = _tls_context(ssl.PROTOCOL_TLS_CLIENT, *self.controller_keys(), self.certificate_pem)
         context.check_hostname = True
         return context
 
@@ -54,16 +54,16 @@ class Authority:
         """A new key of the controller's, and its certificate, PEM."""
         key = ec.generate_private_key(ec.SECP256R1())
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
-        return _key_text(key), self._certificate(_name("controller"), key.public_key(), usage)
+        return _key_text(key), self._certify_key(_x509_name_of("controller"), key.public_key(), usage)
 
-    def _certificate(
+    def _certify_key(
         self,
         subject: x509.Name,
         key: CertificatePublicKeyTypes,
         restriction: x509.ExtensionType,
         names: x509.SubjectAlternativeName | None = None,
     ) -> str:
-        """What the authority says of a key: what it may be used for, and the addresses that it is of."""
+        """Certify a key: what it may be used for, and the addresses that it is of. Returns the certificate, PEM."""
         now = datetime.now(UTC)
         builder = (
             x509.CertificateBuilder()
@@ -83,27 +83,27 @@ class Authority:
 def make_request() -> tuple[str, str]:
     """A host's new key, and the request for a certificate for it, both PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
-    request = x509.CertificateSigningRequestBuilder().subject_name(_name("agent")).sign(key, hashes.SHA256())
+    request = x509.CertificateSigningRequestBuilder().subject_name(_x509_name_of("agent")).sign(key, hashes.SHA256())
     return _key_text(key), request.public_bytes(Encoding.PEM).decode()
 
 
 def agent_context(key_pem: str, certificate_pem: str, authority_pem: str) -> ssl.SSLContext:
-    """For an agent, which takes nobody but the run's controller. Raises `ssl.SSLError` for what does not fit."""
-    return _context(ssl.PROTOCOL_TLS_SERVER, key_pem, certificate_pem, authority_pem)
+    """An agent's TLS context, which lets in only the run's controller. Raises `ssl.SSLError` for what does not fit."""
+    return _tls_context(ssl.PROTOCOL_TLS_SERVER, key_pem, certificate_pem, authority_pem)
 
 
-def _context(protocol: ssl._SSLMethod, key_pem: str, certificate_pem: str, authority_pem: str) -> ssl.SSLContext:
+def _tls_context(protocol: ssl._SSLMethod, key_pem: str, certificate_pem: str, authority_pem: str) -> ssl.SSLContext:
     context = ssl.SSLContext(protocol)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(cadata=authority_pem)
-    with _in_memory(key_pem + certificate_pem) as path:
+    with _file_in_memory(key_pem + certificate_pem) as path:
         context.load_cert_chain(path)
     return context
 
 
 @contextlib.contextmanager
-def _in_memory(text: str) -> Iterator[str]:
+def _file_in_memory(text: str) -> Iterator[str]:
     """A file that is on no disk, since `ssl` reads keys from files alone."""
     number = os.memfd_create("key")
     try:
@@ -113,7 +113,7 @@ def _in_memory(text: str) -> Iterator[str]:
         os.close(number)
 
 
-def _name(common: str) -> x509.Name:
+def _x509_name_of(common: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 

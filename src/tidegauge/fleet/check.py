@@ -17,10 +17,18 @@ from tidegauge.fleet.api import Launcher, Remote
 from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.probes import Prober
 from tidegauge.fleet.ray_node import PROBE_PORT
-from tidegauge.model.host import SERVER_ROLE, DiskState, FleetCheck, FleetHost, HostLink, HostState, Link
+from tidegauge.model.host import SERVER_ROLE, DiskState, FleetCheck, FleetHost, HostLink, HostState, NetworkPath
 from tidegauge.numbers import plural
 from tidegauge.plain import grouped
-from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offset, Pair, closed, offset_at, suspects
+from tidegauge.statistics.clocks import (
+    ClockContradictionError,
+    Exchange,
+    Offset,
+    Pair,
+    offset_at,
+    suspect_hosts,
+    tightest_bounds,
+)
 
 _EXCHANGES = 40
 _TRANSFER_S = 0.3
@@ -38,7 +46,7 @@ _Key = TypeVar("_Key")
 Report = Callable[[str], None]
 
 
-def check(launcher: Launcher, wanted: FleetFile, report: Report, java_major_min: int = 0) -> FleetCheck:
+def check_fleet(launcher: Launcher, fleet_file: FleetFile, report: Report, java_major_min: int = 0) -> FleetCheck:
     """Look at every host and pair. What a host can't do is a problem in the result; nothing is raised for it.
 
     `java_major_min`: older JDKs don't count.
@@ -46,10 +54,10 @@ def check(launcher: Launcher, wanted: FleetFile, report: Report, java_major_min:
     begun_s = time.monotonic()
     hosts = tuple(launcher.hosts())
     problems = [f"{host.address} can't be used: {host.problem}. {_JOIN_AGAIN}" for host in hosts if host.problem]
-    problems += missing(hosts, wanted.hosts_of_role)
-    problems += outside(hosts, wanted.network)
+    problems += missing_hosts(hosts, fleet_file.hosts_of_role)
+    problems += hosts_outside_network(hosts, fleet_file.network)
     living = [host for host in hosts if not host.problem]
-    with _probing(launcher, living, problems) as fleet:
+    with _probers_on_hosts(launcher, living, problems) as fleet:
         report(f"asking {plural(len(living), 'host')} ...")
         states: dict[str, HostState] = fleet.on_each(living, "state", lambda _: (java_major_min,), _START_S_MAX)
         problems += disagreements(states)
@@ -58,15 +66,15 @@ def check(launcher: Launcher, wanted: FleetFile, report: Report, java_major_min:
         report("trying every port of the fleet's from each host to each ...")
         problems += fleet.closed_ports(reachable)
         report("exchanging messages for clocks and round trips ...")
-        exchanged, offsets = fleet.exchanges(reachable, wanted.drift_ppm)
+        exchanged, offsets = fleet.exchanges(reachable, fleet_file.drift_ppm)
         report(f"sending from each host to each for {_TRANSFER_S:g} s ...")
         rates = fleet.transfers(reachable)
         servers = [host for host in ready if host.role == SERVER_ROLE]
         report(f"trying the disks of {plural(len(servers), 'server')} at the same time ...")
         disks: dict[str, DiskState] = fleet.on_each(servers, "disk")
         problems += [f"{address}: {disk.problem}" for address, disk in disks.items() if disk.problem]
-    bounds, doubts = judged_clocks(offsets, wanted.clock_s_max / 2 * 1e9)
-    links = tuple(_link(pair, exchanged, rates, bounds) for pair in sorted(rates))
+    bounds, doubts = judged_clocks(offsets, fleet_file.clock_s_max / 2 * 1e9)
+    links = tuple(_link_of_pair(pair, exchanged, rates, bounds) for pair in sorted(rates))
     return FleetCheck(hosts, states, disks, links, (*problems, *doubts), time.monotonic() - begun_s)
 
 
@@ -79,9 +87,9 @@ def link_ceilings(launcher: Launcher, hosts: Sequence[FleetHost], own_address: s
     server; `RunFailedError` if the links can't be measured.
     """
     problems: list[str] = []
-    beside = [host for host in launcher.hosts() if host.address == own_address and host not in hosts]
-    with _probing(launcher, [*hosts, *beside], problems) as fleet:
-        closed = fleet.closed_ports([host.address for host in (*hosts, *beside)])
+    controller_hosts = [host for host in launcher.hosts() if host.address == own_address and host not in hosts]
+    with _probers_on_hosts(launcher, [*hosts, *controller_hosts], problems) as fleet:
+        closed = fleet.closed_ports([host.address for host in (*hosts, *controller_hosts)])
         if closed:
             raise UserError(closed[0], _LET_THROUGH)
         fleet.on_each(hosts, "listen", lambda host: (host.address, PROBE_PORT), _START_S_MAX)
@@ -97,25 +105,25 @@ def link_ceilings(launcher: Launcher, hosts: Sequence[FleetHost], own_address: s
     }
 
 
-def missing(hosts: Iterable[FleetHost], wanted: Mapping[str, int]) -> list[str]:
+def missing_hosts(hosts: Iterable[FleetHost], needed_by_role: Mapping[str, int]) -> list[str]:
     """Which roles have fewer hosts than they need."""
     hosts = list(hosts)
-    there = Counter(host.role for host in hosts if not host.problem)
+    usable = Counter(host.role for host in hosts if not host.problem)
     return [
-        f"The fleet has {plural(there[role], 'host')} of role {role}{left_out(hosts, role)}, and needs {count}: "
-        f"tidegauge fleet join ADDRESS --role {role} on {plural(count - there[role], 'more host')}."
-        for role, count in wanted.items()
-        if there[role] < count
+        f"The fleet has {plural(usable[role], 'host')} of role {role}{left_out(hosts, role)}, and needs {count}: "
+        f"tidegauge fleet join ADDRESS --role {role} on {plural(count - usable[role], 'more host')}."
+        for role, count in needed_by_role.items()
+        if usable[role] < count
     ]
 
 
 def left_out(hosts: Iterable[FleetHost], role: str) -> str:
     """ " (10.77.0.6 is left out: it is lost)": why not all hosts of a role count; "" if they do."""
-    said = [f"{host.address} is left out: {host.problem}" for host in hosts if host.role == role and host.problem]
-    return f" ({'; '.join(said)})" if said else ""
+    reasons = [f"{host.address} is left out: {host.problem}" for host in hosts if host.role == role and host.problem]
+    return f" ({'; '.join(reasons)})" if reasons else ""
 
 
-def outside(hosts: Iterable[FleetHost], network: IPv4Network | None) -> list[str]:
+def hosts_outside_network(hosts: Iterable[FleetHost], network: IPv4Network | None) -> list[str]:
     """Which hosts joined with an address that is not in the fleet's network."""
     return [
         f"{host.address} is not in the fleet's network {network}: tidegauge fleet down there, then join with --address."
@@ -126,24 +134,28 @@ def outside(hosts: Iterable[FleetHost], network: IPv4Network | None) -> list[str
 
 def disagreements(states: Mapping[str, HostState]) -> list[str]:
     """Versions that are not the same everywhere, and hosts without Java."""
-    found = []
+    problems = []
     for name in sorted({name for state in states.values() for name in state.versions}):
         by_version = grouped((state.versions.get(name, "none"), address) for address, state in states.items())
         if len(by_version) > 1:
-            said = "; ".join(f"{version} on {', '.join(where)}" for version, where in sorted(by_version.items()))
-            found.append(f"Versions of {name} differ: {said}. Install the same everywhere.")
-    without = [address for address, state in states.items() if not state.java]
-    if without:
-        found.append(f"No Java that load generators can use on {', '.join(without)}: install a JDK or JRE there.")
-    return found
+            versions_in_words = "; ".join(
+                f"{version} on {', '.join(where)}" for version, where in sorted(by_version.items())
+            )
+            problems.append(f"Versions of {name} differ: {versions_in_words}. Install the same everywhere.")
+    hosts_without_java = [address for address, state in states.items() if not state.java]
+    if hosts_without_java:
+        problems.append(
+            f"No Java that load generators can use on {', '.join(hosts_without_java)}: install a JDK or JRE there."
+        )
+    return problems
 
 
 def judged_clocks(offsets: Mapping[Pair, Offset], half_width_ns_max: float) -> tuple[dict[Pair, Offset], list[str]]:
     """The tightest bounds over all ways through the fleet, and what is wrong with the clocks."""
     try:
-        bounds = closed(offsets)
+        bounds = tightest_bounds(offsets)
     except ClockContradictionError:
-        blamed = suspects(offsets)
+        blamed = suspect_hosts(offsets)
         who = f"one of {', '.join(blamed)}" if blamed else "more than one host's"
         return {}, [f"Clocks contradict each other: {who} was set or slewed during the check. Stop what does that."]
     wide = {pair: offset.half_width_ns for pair, offset in bounds.items() if offset.half_width_ns > half_width_ns_max}
@@ -156,19 +168,19 @@ def judged_clocks(offsets: Mapping[Pair, Offset], half_width_ns_max: float) -> t
     ]
 
 
-def rounds(hosts: Sequence[str]) -> list[list[Pair]]:
+def rounds_of_pairs(hosts: Sequence[str]) -> list[list[Pair]]:
     """Every pair once, in rounds in which no host is in two pairs (the circle method of round-robin tournaments)."""
     ring: list[str | None] = [*hosts] if len(hosts) % 2 == 0 else [*hosts, None]
-    found = []
+    pairs_by_round = []
     for _ in range(len(ring) - 1):
         pairs = [(ring[at], ring[-1 - at]) for at in range(len(ring) // 2)]
-        found.append([(first, other) for first, other in pairs if first is not None and other is not None])
+        pairs_by_round.append([(first, other) for first, other in pairs if first is not None and other is not None])
         ring = [ring[0], ring[-1], *ring[1:-1]]
-    return found
+    return pairs_by_round
 
 
 @contextlib.contextmanager
-def _probing(launcher: Launcher, hosts: Sequence[FleetHost], problems: list[str]) -> Iterator[_Fleet]:
+def _probers_on_hosts(launcher: Launcher, hosts: Sequence[FleetHost], problems: list[str]) -> Iterator[_Fleet]:
     """A prober on each host; all end with the block. What fails is added to `problems`."""
     remotes: dict[str, Remote] = {}
     try:
@@ -196,43 +208,45 @@ class _Fleet:
         arguments: Callable[[FleetHost], tuple[Any, ...]] = lambda _: (),
         timeout_s: float = _CALL_S_MAX,
     ) -> dict[str, Any]:
-        """A method on each host at the same time: its results by address."""
+        """Call a method on each host at the same time; its results by address."""
         calls = {host.address: partial(self._remotes[host.address].call, method, *arguments(host)) for host in hosts}
-        return self._together(calls, timeout_s)
+        return self._call_together(calls, timeout_s)
 
     def closed_ports(self, addresses: Sequence[str]) -> list[str]:
         """Which ports of each host another one does not reach, in a sentence for each two."""
-        opened = self._together(
+        opened = self._call_together(
             {address: partial(self._remotes[address].call, "open_ports", address) for address in addresses},
             _START_S_MAX,
         )
-        said = []
-        for pairs in rounds([address for address in addresses if address in opened]):
+        sentences = []
+        for pairs in rounds_of_pairs([address for address in addresses if address in opened]):
             for way in (pairs, [(other, first) for first, other in pairs]):
                 calls = {
                     (first, other): partial(self._remotes[first].call, "unreached", other, *opened[other])
                     for first, other in way
                 }
-                for (first, other), ports in self._together(calls, _PORTS_S_MAX).items():
+                for (first, other), ports in self._call_together(calls, _PORTS_S_MAX).items():
                     if ports.tcp or ports.udp:
-                        said.append(f"{other} can't be reached from {first} at ports {ports}: a firewall is between.")
-        self._together(
+                        sentences.append(
+                            f"{other} can't be reached from {first} at ports {ports}: a firewall is between."
+                        )
+        self._call_together(
             {address: partial(self._remotes[address].call, "close_ports") for address in opened}, _CALL_S_MAX
         )
-        return said
+        return sentences
 
     def exchanges(
         self, hosts: Sequence[str], drift_ppm: float
     ) -> tuple[dict[Pair, list[Exchange]], dict[Pair, Offset]]:
         """Each pair's exchanges, and its offset's bounds at the end of all."""
-        found: dict[Pair, list[Exchange]] = {}
+        exchanges_by_pair: dict[Pair, list[Exchange]] = {}
         begun_s: dict[Pair, float] = {}
-        for pairs in rounds(hosts):
+        for pairs in rounds_of_pairs(hosts):
             begun_s |= dict.fromkeys(pairs, time.monotonic())
-            found |= self._between(pairs, "exchange", _EXCHANGES)
+            exchanges_by_pair |= self._call_between_pairs(pairs, "exchange", _EXCHANGES)
         ended_s = time.monotonic()
         offsets = {}
-        for pair, exchanges in found.items():
+        for pair, exchanges in exchanges_by_pair.items():
             # How long ago it was at the end is known by this host's clock alone, and too long rather than too short.
             end_ns = exchanges[0].asked_ns + (ended_s - begun_s[pair]) * 1e9
             try:
@@ -241,50 +255,50 @@ class _Fleet:
                 self._problems.append(
                     f"The clocks of {pair[0]} and {pair[1]} were set or slewed during the check: {error}."
                 )
-        return found, offsets
+        return exchanges_by_pair, offsets
 
     def transfers(self, hosts: Sequence[str], connections: int = 1) -> dict[Pair, float]:
         """Bytes a second of each pair in both directions, one after the other, over so many connections each."""
-        found: dict[Pair, float] = {}
-        for pairs in rounds(hosts):
+        rates: dict[Pair, float] = {}
+        for pairs in rounds_of_pairs(hosts):
             for way in (pairs, [(other, first) for first, other in pairs]):
-                found |= self._between(way, "send", _TRANSFER_S, connections)
-        return found
+                rates |= self._call_between_pairs(way, "send", _TRANSFER_S, connections)
+        return rates
 
-    def _between(self, pairs: Iterable[Pair], method: str, *arguments: object) -> dict[Pair, Any]:
-        """A method on the first host of each pair, which speaks to the second."""
+    def _call_between_pairs(self, pairs: Iterable[Pair], method: str, *arguments: object) -> dict[Pair, Any]:
+        """Call a method on the first host of each pair, which speaks to the second; its results by pair."""
         calls = {
             (first, other): partial(self._remotes[first].call, method, other, PROBE_PORT, *arguments)
             for first, other in pairs
         }
-        return self._together(calls, _CALL_S_MAX)
+        return self._call_together(calls, _CALL_S_MAX)
 
-    def _together(self, calls: Mapping[_Key, Callable[..., Any]], timeout_s: float) -> dict[_Key, Any]:
+    def _call_together(self, calls: Mapping[_Key, Callable[..., Any]], timeout_s: float) -> dict[_Key, Any]:
         waiting = {key: self._pool.submit(call, timeout_s=timeout_s) for key, call in calls.items()}
-        found = {}
+        results = {}
         for key, answer in waiting.items():
             try:
-                found[key] = answer.result()
+                results[key] = answer.result()
             except TidegaugeError as error:
                 self._problems.append(f"{error} {error.hint}".strip())
             except OSError as error:
-                self._problems.append(f"{_place(key)}: {error.strerror or error}.")
-        return found
+                self._problems.append(f"{_place_of_call(key)}: {error.strerror or error}.")
+        return results
 
 
-def _place(key: object) -> str:
-    """Of a call: its host, or from which to which."""
+def _place_of_call(key: object) -> str:
+    """Where a call goes, in words: to which host, or from which to which."""
     return " to ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
-def _link(
+def _link_of_pair(
     pair: Pair, exchanged: Mapping[Pair, Sequence[Exchange]], rates: Mapping[Pair, float], bounds: Mapping[Pair, Offset]
-) -> Link:
+) -> NetworkPath:
     exchanges = exchanged.get(pair) or exchanged.get((pair[1], pair[0])) or ()
     # An exchange bounds an offset to within its round trip.
     trips_us = [2 * exchange.offset().half_width_ns / 1e3 for exchange in exchanges] or [float("nan")]
     bound = bounds.get(pair)
-    return Link(
+    return NetworkPath(
         *pair,
         round_trip_us_min=min(trips_us),
         round_trip_us_p50=median(trips_us),

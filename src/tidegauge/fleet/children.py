@@ -31,7 +31,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def _prctl(option: int, value: int) -> None:
-    commands.call("prctl", option, ctypes.c_ulong(value), 0, 0, 0)
+    commands.call_libc("prctl", option, ctypes.c_ulong(value), 0, 0, 0)
 
 
 def become_subreaper() -> None:
@@ -69,9 +69,9 @@ class Child:
     """CPU of the process or its orphans after they ended; children that it waited for are in its own figures."""
 
 
-def outlives(names: str, left: Iterable[Stat]) -> RunFailedError:
+def outlives_sigkill_error(names: str, survivors: Iterable[Stat]) -> RunFailedError:
     """The error where not even SIGKILL ended what these names stand for."""
-    stuck = ", ".join(f"{stat.pid} (state {stat.state})" for stat in left)
+    stuck = ", ".join(f"{stat.pid} (state {stat.state})" for stat in survivors)
     return RunFailedError(
         f"{names} can't be ended: process {stuck} outlives SIGKILL.",
         "It hangs in the kernel, most likely on a disk that does not answer.",
@@ -92,13 +92,13 @@ class Children:
 
     def start(self, spec: ProcessSpec, group: Path | None = None, namespace: Path | None = None) -> Child:
         """Start a process, in a cgroup and a network namespace if they are given. Raises `StartFailedError`."""
-        held = self.by_name.get(spec.name)
-        if held is not None and (held.exit_code is None or self.members()[spec.name]):
+        predecessor = self.by_name.get(spec.name)
+        if predecessor is not None and (predecessor.exit_code is None or self.members()[spec.name]):
             raise StartFailedError(f"{spec.name} runs already.", "Stop it before starting it again.")
-        child = _spawn(spec, f"{self.agent_id}/{spec.name}", group, namespace)
-        if held is not None:
+        child = _spawn_process(spec, f"{self.agent_id}/{spec.name}", group, namespace)
+        if predecessor is not None:
             # What a process of this name has used before its restart still counts.
-            child.reaped_ticks = held.reaped_ticks
+            child.reaped_ticks = predecessor.reaped_ticks
         self.by_name[spec.name] = child
         self._others.discard(child.identity.pid)
         return child
@@ -115,27 +115,27 @@ class Children:
         `all_looked_at`: else a process whose number another had within `OTHERS_S` may be missing, which costs a
         fraction: a host has many more processes than are ours.
         """
-        trees = self._trees(all_looked_at=all_looked_at)
+        trees = self._trees_by_owner(all_looked_at=all_looked_at)
         return {name: [stat for stat in tree if not stat.ended] for name, tree in trees.items()}
 
-    def _trees(self, *, all_looked_at: bool) -> dict[str, list[Stat]]:
-        """Processes by owner as `members`, and zombies with them."""
+    def _trees_by_owner(self, *, all_looked_at: bool) -> dict[str, list[Stat]]:
+        """All processes by owner, zombies included. `all_looked_at`: see `members`."""
         below: dict[int, list[Stat]] = {}
         if all_looked_at or time.monotonic() - self._others_forgotten_s > OTHERS_S:
             self._others, self._perhaps_others, self._others_forgotten_s = set(), set(), time.monotonic()
-        there = procfs.pids()
-        for stat in procfs.stats_of(pid for pid in there if pid not in self._others):
+        all_pids = procfs.pids()
+        for stat in procfs.stats_of(pid for pid in all_pids if pid not in self._others):
             below.setdefault(stat.parent, []).append(stat)
-        found: dict[str, list[Stat]] = {name: [] for name in ("", *self.by_name)}
+        by_owner: dict[str, list[Stat]] = {name: [] for name in ("", *self.by_name)}
         for root in below.get(os.getpid(), []):
-            owner = self._owner(root)
+            owner = self._owner_of(root)
             tree = [root]
             for stat in tree:
                 tree.extend(below.get(stat.pid, []))
-            found[owner].extend(tree)
-        none_of_ours = set(there).difference(stat.pid for tree in found.values() for stat in tree)
+            by_owner[owner].extend(tree)
+        none_of_ours = set(all_pids).difference(stat.pid for tree in by_owner.values() for stat in tree)
         self._others, self._perhaps_others = none_of_ours & self._perhaps_others, none_of_ours
-        return found
+        return by_owner
 
     def status(self, name: str) -> ProcessStatus:
         """State of a process; CPU and memory of it and all that descends from it. Raises `RunFailedError`.
@@ -144,7 +144,7 @@ class Children:
         its own, lost its parent, and ended before it was ever looked at.
         """
         child = self.named(name)
-        tree = self._trees(all_looked_at=False)[name]
+        tree = self._trees_by_owner(all_looked_at=False)[name]
         # A zombie's time counts here until it is reaped, and in `reaped_ticks` from then on.
         ticks = child.reaped_ticks + sum(stat.cpu_ticks for stat in tree)
         members = [stat for stat in tree if not stat.ended]
@@ -165,10 +165,10 @@ class Children:
                 stat = procfs.read_stat(ended.si_pid)
                 _, wait_status = os.waitpid(ended.si_pid, 0)
                 if stat is not None:
-                    self._ended(stat, os.waitstatus_to_exitcode(wait_status))
+                    self._record_end(stat, os.waitstatus_to_exitcode(wait_status))
 
-    def _ended(self, stat: Stat, exit_code: int) -> None:
-        owner = self.by_name.get(self._owner(stat))
+    def _record_end(self, stat: Stat, exit_code: int) -> None:
+        owner = self.by_name.get(self._owner_of(stat))
         self._orphan_owner.pop(stat.identity, None)
         if owner is None:
             return
@@ -177,14 +177,14 @@ class Children:
             owner.exit_code = exit_code
             owner.popen.returncode = exit_code
 
-    def _owner(self, root: Stat) -> str:
-        """Whose a child of the agent is. Found once while it lives: a zombie has no environment to read."""
+    def _owner_of(self, root: Stat) -> str:
+        """The name of a child's owner, "" unknown. Found once while it lives: a zombie has no environment to read."""
         for name, child in reversed(self.by_name.items()):
             if root.session == child.identity.pid:
                 return name
-        known = self._orphan_owner.get(root.identity)
-        if known is not None:
-            return known
+        owner_found_before = self._orphan_owner.get(root.identity)
+        if owner_found_before is not None:
+            return owner_found_before
         agent_id, _, name = procfs.marker_of(root.pid).partition("/")
         if agent_id != self.agent_id or name not in self.by_name:
             return ""
@@ -192,7 +192,7 @@ class Children:
         return name
 
 
-def _spawn(spec: ProcessSpec, marker: str, group: Path | None, namespace: Path | None) -> Child:
+def _spawn_process(spec: ProcessSpec, marker: str, group: Path | None, namespace: Path | None) -> Child:
     """Run `spec` in a session of its own. Raises `StartFailedError`."""
     if not Path(spec.cwd).is_dir():
         raise StartFailedError(f"{spec.name} can't be started: its working directory {spec.cwd} does not exist.")
@@ -220,7 +220,7 @@ def _spawn(spec: ProcessSpec, marker: str, group: Path | None, namespace: Path |
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=lambda: _prepare(agent_pid, spec.timer_slack_ns, group, namespace),  # noqa: PLW1509
+                preexec_fn=lambda: _prepare_child(agent_pid, spec.timer_slack_ns, group, namespace),  # noqa: PLW1509
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             cause = getattr(error, "strerror", None) or str(error)
@@ -236,7 +236,7 @@ _FILES_MAX = 1 << 20
 
 
 def _allow_files() -> None:
-    """As many open files as may be: Java raises its own limit, others (RabbitMQ) would stay at a login's 1,024."""
+    """Allow as many open files as may be: Java raises its limit, others (RabbitMQ) would stay at a login's 1,024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _FILES_MAX if hard == resource.RLIM_INFINITY else min(hard, _FILES_MAX)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -244,13 +244,13 @@ def _allow_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def _prepare(agent_pid: int, timer_slack_ns: int | None, group: Path | None, namespace: Path | None) -> None:
-    """In the new process, before exec: nothing of a killed agent may run on; signals as a process expects them."""
+def _prepare_child(agent_pid: int, timer_slack_ns: int | None, group: Path | None, namespace: Path | None) -> None:
+    """Set up the new process before exec: it ends with the agent, and signals do to it what a process expects."""
     die_with_parent(agent_pid)
     if group is not None:
-        cgroups.join(group)  # Before anything is read, which would count for others.
+        cgroups.join_group(group)  # Before anything is read, which would count for others.
     if namespace is not None:
-        network.enter(namespace)
+        network.enter_namespace(namespace)
     if timer_slack_ns is not None:
         # Of this thread; inherited by those that it starts, and kept across exec.
         _prctl(_PR_SET_TIMERSLACK, timer_slack_ns)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.attestation.data_files import Copy, Message
-from tidegauge.durability import Watch
+from tidegauge.durability import WatchedSyncs
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.fleet.api import Ability, CutReport, ProcessSpec, ProcessStatus, ServersSeen
 from tidegauge.fleet.link import Link, error_from_json, from_line, to_line
@@ -155,7 +155,9 @@ class AgentHost:
         self._closing = threading.Event()
         self._grace_s_max = 0.0
         threading.Thread(target=self._read_replies, name="agent-replies", daemon=True).start()
-        threading.Thread(target=self._renew, args=(lease_s, unheard_s_max), name="agent-lease", daemon=True).start()
+        threading.Thread(
+            target=self._renew_lease, args=(lease_s, unheard_s_max), name="agent-lease", daemon=True
+        ).start()
 
     def start(self, spec: ProcessSpec) -> ProcessStatus:
         """See `Host.start`."""
@@ -215,8 +217,8 @@ class AgentHost:
 
     def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
         """See `Host.free_space`."""
-        found = self._call("free_space", places=places)
-        return [FreeSpace(**{**space, "place": place}) for place, space in zip(places, found, strict=True)]
+        spaces = self._call("free_space", places=places)
+        return [FreeSpace(**{**space, "place": place}) for place, space in zip(places, spaces, strict=True)]
 
     def calm_disk(self, directory: Path) -> Calm:
         """See `Host.calm_disk`."""
@@ -226,23 +228,23 @@ class AgentHost:
         self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
     ) -> Mapping[Message, tuple[Copy, ...]]:
         """See `Host.find_copies`."""
-        found: dict[Message, tuple[Copy, ...]] = {}
+        copies_by_message: dict[Message, tuple[Copy, ...]] = {}
         for producer, sequence, file, offset in self._call_at_leisure(
             "find_copies", timeout_s=_SEARCH_S_MAX, directories=directories, trial_id=trial_id, wanted=sorted(wanted)
         ):
             message = (int(producer), int(sequence))
-            found[message] = (*found.get(message, ()), Copy(Path(file), int(offset)))
-        return found
+            copies_by_message[message] = (*copies_by_message.get(message, ()), Copy(Path(file), int(offset)))
+        return copies_by_message
 
     @contextlib.contextmanager
-    def watch_syncs(self, processes: Sequence[str]) -> Iterator[Callable[[], Watch]]:
+    def watch_syncs(self, processes: Sequence[str]) -> Iterator[Callable[[], WatchedSyncs]]:
         """See `Host.watch_syncs`."""
         finished = False
 
-        def finish() -> Watch:
+        def finish() -> WatchedSyncs:
             nonlocal finished
             finished = True
-            return typed(Watch, self._call_at_leisure("end_syncs"))
+            return typed(WatchedSyncs, self._call_at_leisure("end_syncs"))
 
         try:
             self._call_at_leisure("begin_syncs", names=processes)
@@ -280,8 +282,8 @@ class AgentHost:
 
         Asks these addresses and ports for their time.
         """
-        found = self._call("clock_burst", timeout_s=_BURST_S_MAX, peers=peers)
-        return [stamps and Exchange(*stamps) for stamps in found["exchanges"]], float(found["slew_ppm"])
+        answer = self._call("clock_burst", timeout_s=_BURST_S_MAX, peers=peers)
+        return [stamps and Exchange(*stamps) for stamps in answer["exchanges"]], float(answer["slew_ppm"])
 
     def lost(self) -> None:
         """Called once when nothing comes from the agent any more, for whatever reason."""
@@ -332,7 +334,7 @@ class AgentHost:
             with self._waiting_lock:
                 self._waiting.pop(number, None)
 
-    def _renew(self, lease_s: float, unheard_s_max: float) -> None:
+    def _renew_lease(self, lease_s: float, unheard_s_max: float) -> None:
         """Renew the lease, as any call does, and see that the agent lives: its kernel answers for one that is stopped.
 
         What takes long renews the lease when it is done.
@@ -354,7 +356,7 @@ class AgentHost:
         while data := self._link.receive():
             *lines, begun = (begun + data).split(b"\n")
             for line in lines:
-                self._answer(from_line(line))
+                self._deliver_reply(from_line(line))
         self.lost()
         with self._waiting_lock:
             self._is_gone = True
@@ -362,7 +364,7 @@ class AgentHost:
         for answer in waiting:
             answer.set_exception(self.gone())
 
-    def _answer(self, message: Mapping[str, Any]) -> None:
+    def _deliver_reply(self, message: Mapping[str, Any]) -> None:
         with self._waiting_lock:
             answer = self._waiting.pop(int(message["id"]), None)
         if answer is None:

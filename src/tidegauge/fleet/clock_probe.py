@@ -39,7 +39,7 @@ Peer = tuple[str, int]
 
 
 class ClockSocket:
-    """Nothing waits but a burst, for some milliseconds for each host."""
+    """Asks other hosts for their time and answers them. Only a burst waits, for some milliseconds for each host."""
 
     def __init__(self, address: str, ports: Iterable[int], secret: bytes) -> None:
         """Listen on the first port that is free. Raises `StartFailedError` if none is."""
@@ -64,12 +64,12 @@ class ClockSocket:
         raise StartFailedError(f"{address} has no free UDP port for clocks: {last.strerror}.")
 
     def fileno(self) -> int:
-        """To wait for packets."""
+        """The descriptor to wait for packets by."""
         return self._socket.fileno()
 
     def take(self) -> None:
         """Answer all questions that have come, and note late answers."""
-        while self._taken():
+        while self._take_packet():
             pass
 
     def burst(self, peers: Sequence[Peer], count: int = EXCHANGES) -> list[Stamps | None]:
@@ -82,7 +82,7 @@ class ClockSocket:
         for peer in peers:
             late = 0
             for _ in range(count):
-                late += not self._ask(peer)
+                late += not self._ask_peer(peer)
                 if late == _LATE_MAX:
                     break
         return [self._tightest.pop(peer, None) for peer in peers]
@@ -91,10 +91,10 @@ class ClockSocket:
         """Listen no more."""
         self._socket.close()
 
-    def _ask(self, peer: Peer) -> bool:
-        """Whether the answer came at once."""
+    def _ask_peer(self, peer: Peer) -> bool:
+        """Ask a peer for its time; whether the answer came at once."""
         number = secrets.randbits(_NUMBER_BITS)
-        packet = self._sealed(_QUESTION.pack(number), self._own, peer)
+        packet = self._seal_packet(_QUESTION.pack(number), self._own, peer)
         asked_ns = time.monotonic_ns()
         self._asked[number] = (peer, asked_ns)
         try:
@@ -107,7 +107,7 @@ class ClockSocket:
             self.take()
         return number not in self._asked
 
-    def _taken(self) -> bool:
+    def _take_packet(self) -> bool:
         """Take in one packet; False if none has come."""
         try:
             packet, sender = self._socket.recvfrom(_ANSWER.size + _MAC_BYTES + 1)
@@ -115,32 +115,32 @@ class ClockSocket:
             return False
         now_ns = time.monotonic_ns()
         body = packet[:-_MAC_BYTES]
-        if not hmac.compare_digest(packet, self._sealed(body, sender, self._own)):
+        if not hmac.compare_digest(packet, self._seal_packet(body, sender, self._own)):
             return True
         if len(body) == _QUESTION.size:
             (number,) = _QUESTION.unpack(body)
             answer = _ANSWER.pack(number, now_ns, time.monotonic_ns())
             with contextlib.suppress(OSError):  # It asks again.
-                self._socket.sendto(self._sealed(answer, self._own, sender), sender)
+                self._socket.sendto(self._seal_packet(answer, self._own, sender), sender)
         elif len(body) == _ANSWER.size:
-            self._answered(sender, *_ANSWER.unpack(body), returned_ns=now_ns)
+            self._note_answer(sender, *_ANSWER.unpack(body), returned_ns=now_ns)
         return True
 
-    def _sealed(self, body: bytes, sender: Peer, receiver: Peer) -> bytes:
-        """A packet that is from nobody else, for nobody else."""
+    def _seal_packet(self, body: bytes, sender: Peer, receiver: Peer) -> bytes:
+        """The packet of a body, with a code that proves who sent it, and to whom."""
         way = b"".join(socket.inet_aton(address) + port.to_bytes(2, "big") for address, port in (sender, receiver))
         return body + hashlib.blake2b(way + body, key=self._secret, digest_size=_MAC_BYTES).digest()
 
-    def _answered(self, sender: Peer, number: int, received_ns: int, answered_ns: int, *, returned_ns: int) -> None:
+    def _note_answer(self, sender: Peer, number: int, received_ns: int, answered_ns: int, *, returned_ns: int) -> None:
         if number not in self._asked or self._asked[number][0] != sender:
             return
         peer, asked_ns = self._asked.pop(number)
         stamps = (asked_ns, received_ns, answered_ns, returned_ns)
-        known = self._tightest.get(peer)
-        if known is None or _width(stamps) < _width(known):
+        tightest = self._tightest.get(peer)
+        if tightest is None or _interval_width_ns(stamps) < _interval_width_ns(tightest):
             self._tightest[peer] = stamps
 
 
-def _width(stamps: Stamps) -> int:
+def _interval_width_ns(stamps: Stamps) -> int:
     asked_ns, received_ns, answered_ns, returned_ns = stamps
     return (returned_ns - asked_ns) - (answered_ns - received_ns)

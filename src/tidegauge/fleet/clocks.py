@@ -20,7 +20,15 @@ from operator import attrgetter
 from tidegauge.errors import GeneratorFailedError, RunFailedError
 from tidegauge.fleet.client import AgentHost
 from tidegauge.fleet.clock_probe import SECRET_BYTES
-from tidegauge.statistics.clocks import ClockContradictionError, Exchange, Offset, Pair, closed, offset_at, suspects
+from tidegauge.statistics.clocks import (
+    ClockContradictionError,
+    Exchange,
+    Offset,
+    Pair,
+    offset_at,
+    suspect_hosts,
+    tightest_bounds,
+)
 
 EVERY_S = 0.5
 _LOOK_NS = 0.25e9
@@ -43,7 +51,7 @@ class ClockError(GeneratorFailedError):
     """Clocks are not what they were assumed to be, or not known: what was measured across them is void."""
 
 
-def _near(offsets: Sequence[Offset], time_ns: float) -> Sequence[Offset]:
+def _offsets_near(offsets: Sequence[Offset], time_ns: float) -> Sequence[Offset]:
     """What exchanges of one pair, in their order, proved near one of the asker's instants."""
     for near_s in _NEAR_S:
         near_ns = near_s * 1e9
@@ -72,14 +80,19 @@ class FleetClocks:
     """
 
     def __init__(
-        self, own: AgentHost, own_address: str, hosts: Sequence[tuple[AgentHost, str]], drift_ppm: float, ports: range
+        self,
+        own_host: AgentHost,
+        own_address: str,
+        hosts: Sequence[tuple[AgentHost, str]],
+        drift_ppm: float,
+        ports: range,
     ) -> None:
         """Begin to ask. Raises `RunFailedError` if an agent can't, `ClockError` if a host does not answer."""
         secret = secrets.token_hex(SECRET_BYTES)
         # A controller only asks.
-        own.clock_listen(own_address, [0], secret)
+        own_host.clock_listen(own_address, [0], secret)
         self.names = [HERE, *(address for _, address in hosts)]
-        self._agents = [own, *(agent for agent, _ in hosts)]
+        self._agents = [own_host, *(agent for agent, _ in hosts)]
         ports_there = [agent.clock_listen(address, ports, secret) for agent, address in hosts]
         self._answer_at = [("", 0), *zip([address for _, address in hosts], ports_there, strict=True)]
         self._drift_ppm = drift_ppm
@@ -102,10 +115,10 @@ class FleetClocks:
             if not measured:
                 self._pool.shutdown()
                 raise ClockError(
-                    f"The clock of {pair[1]} can't be asked from {_host(pair[0])}.",
+                    f"The clock of {pair[1]} can't be asked from {_name_of(pair[0])}.",
                     f"Let UDP through between load hosts, ports {ports[0]} to {ports[-1]}; fleet join printed them.",
                 )
-        self._thread = threading.Thread(target=self._follow, name="clocks", daemon=True)
+        self._thread = threading.Thread(target=self._follow_clocks, name="clocks", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
@@ -116,16 +129,16 @@ class FleetClocks:
 
     def ahead_ns(self) -> list[int]:
         """By how much each host's clock is ahead of this one's now: the middle of its bounds. Raises `ClockError`."""
-        bounds = self._at(time.monotonic_ns())
+        bounds = self._bounds_at(time.monotonic_ns())
         return [round((bounds[HERE, name].low_ns + bounds[HERE, name].high_ns) / 2) for name in self.names[1:]]
 
     def widths_s(self) -> dict[Pair, float]:
         """How far apart the bounds of each two are now. Raises `ClockError`."""
-        found = self._at(time.monotonic_ns())
-        return {pair: (offset.high_ns - offset.low_ns) / 1e9 for pair, offset in found.items()}
+        bounds_by_pair = self._bounds_at(time.monotonic_ns())
+        return {pair: (offset.high_ns - offset.low_ns) / 1e9 for pair, offset in bounds_by_pair.items()}
 
     def bounds(self, from_ns: int, until_ns: int) -> Mapping[Pair, Offset]:
-        """Of each two, by the names of `names`, what the second's clock minus the first's was in all of a span.
+        """Bounds of the second's clock minus the first's in all of a span, for each two of `names`.
 
         The span is of this host's clock. Raises `ClockError` if clocks contradict each other, with whose it is, or if
         they were not asked in all of it.
@@ -141,7 +154,7 @@ class FleetClocks:
         if bad := next((span for span in spans if span.problem), None):
             raise ClockError(bad.problem, bad.hint)
         looks = (first_ns + step_ns * number for number in range(max(0, int((until_ns - first_ns) / step_ns) + 2)))
-        found = [*(span.bounds for span in spans), *map(self._at, looks)]
+        bounds_of_looks = [*(span.bounds for span in spans), *map(self._bounds_at, looks)]
         return {
             pair: Offset(
                 bound.low_ns - self._between_ns(pair, from_ns),
@@ -149,7 +162,7 @@ class FleetClocks:
                 from_ns,
                 until_ns,
             )
-            for pair, bound in _all_of(found).items()
+            for pair, bound in _all_of(bounds_of_looks).items()
         }
 
     def _between_ns(self, pair: Pair, from_ns: float) -> float:
@@ -161,50 +174,52 @@ class FleetClocks:
         since_ns = from_ns - _NEAR_S[-1] * 1e9
         return self._drift_ppm + sum(_most_since(self._slews[name], since_ns) for name in pair)
 
-    def _at(self, time_ns: float) -> dict[Pair, Offset]:
+    def _bounds_at(self, time_ns: float) -> dict[Pair, Offset]:
         with self._lock:
-            known = {name: self._known((HERE, name), time_ns, time_ns) for name in self.names[1:]}
-            ahead_ns = {name: (offset.low_ns + offset.high_ns) / 2 for name, offset in known.items()}
+            offsets_here = {name: self._offset_of_pair((HERE, name), time_ns, time_ns) for name in self.names[1:]}
+            ahead_ns = {name: (offset.low_ns + offset.high_ns) / 2 for name, offset in offsets_here.items()}
             # What a host proved of another one is dated by its own clock.
             direct = {
-                pair: known[pair[1]] if pair[0] == HERE else self._known(pair, time_ns + ahead_ns[pair[0]], time_ns)
+                pair: offsets_here[pair[1]]
+                if pair[0] == HERE
+                else self._offset_of_pair(pair, time_ns + ahead_ns[pair[0]], time_ns)
                 for pair in self._measured
             }
         try:
-            return closed(direct)
+            return tightest_bounds(direct)
         except ClockContradictionError as error:
-            bad = suspects(direct)
-            whose = f"that of {' or '.join(map(_host, bad))} is wrong" if bad else "more than one is wrong"
+            bad = suspect_hosts(direct)
+            fault = f"that of {' or '.join(map(_name_of, bad))} is wrong" if bad else "more than one is wrong"
             raise ClockError(
-                f"The clocks of the load hosts contradict each other: {whose}. One was set, or runs too fast or slow.",
+                f"The clocks of the load hosts contradict each other: {fault}. One was set, or runs too fast or slow.",
                 "Look at what keeps time there (chronyc tracking); 'drift-ppm' of the fleet file is what a clock may "
                 "be off by.",
             ) from error
 
-    def _known(self, pair: Pair, asker_ns: float, here_ns: float) -> Offset:
+    def _offset_of_pair(self, pair: Pair, asker_ns: float, here_ns: float) -> Offset:
         """What exchanges of a pair say of an instant, given by the asker's clock and by this host's."""
         first, other = pair
-        near = _near(self._measured[pair], asker_ns)
+        near = _offsets_near(self._measured[pair], asker_ns)
         if not near:
             raise ClockError(
-                f"{_host(other)} did not answer for {_NEAR_S[-1]:g} s when {_host(first)} asked for its time.",
+                f"{_name_of(other)} did not answer for {_NEAR_S[-1]:g} s when {_name_of(first)} asked for its time.",
                 "Its agent, or the network, was too busy.",
             )
         try:
             return offset_at(asker_ns, near, self._ppm(pair, here_ns))
         except ClockContradictionError as error:
             raise ClockError(
-                f"The clock of {_host(other)} or of {_host(first)} was set, or runs too fast or slow: {error}.",
+                f"The clock of {_name_of(other)} or of {_name_of(first)} was set, or runs too fast or slow: {error}.",
                 "Look at what keeps time there (chronyc tracking).",
             ) from error
 
-    def _follow(self) -> None:
+    def _follow_clocks(self) -> None:
         while not self._ended.wait(EVERY_S):
             self._round()
 
     def _round(self) -> None:
         """Each host asks those after it; the last one, nobody: of it only how its clock is kept matters."""
-        asked = [(number, self._pool.submit(self._burst, number)) for number in range(len(self._agents))]
+        asked = [(number, self._pool.submit(self._burst_of_agent, number)) for number in range(len(self._agents))]
         for number, burst in asked:
             try:
                 exchanges, slew_ppm = burst.result()
@@ -212,7 +227,7 @@ class FleetClocks:
                 continue  # It is lost, which the trial itself meets; or late, which shows in the bounds.
             with self._lock:
                 if slew_ppm:
-                    _add(self._slews[self.names[number]], time.monotonic_ns(), slew_ppm)
+                    _add_slew(self._slews[self.names[number]], time.monotonic_ns(), slew_ppm)
                 for other, exchange in zip(self.names[number + 1 :], exchanges, strict=True):
                     if exchange is not None:
                         measured = self._measured[self.names[number], other]
@@ -220,15 +235,15 @@ class FleetClocks:
                         # By the asker's clock, which they are in order of; what is being condensed needs those near.
                         old_ns = measured[-1].from_ns - _KEPT_NS - 2 * self._span_ns
                         del measured[: bisect_left(measured, old_ns, key=attrgetter("from_ns"))]
-        self._condense()
+        self._condense_old_exchanges()
 
-    def _condense(self) -> None:
+    def _condense_old_exchanges(self) -> None:
         """Put what is proved of instants of long ago into spans, and forget the exchanges that proved it."""
         kept_ns = time.monotonic_ns() - _KEPT_NS
         while self._next_look_ns < kept_ns:
             look_ns = self._next_look_ns
             try:
-                new = _Span(look_ns, look_ns, self._at(look_ns))
+                new = _Span(look_ns, look_ns, self._bounds_at(look_ns))
             except ClockError as error:
                 new = _Span(look_ns, look_ns, {}, error.message, error.hint)
             with self._lock:
@@ -240,12 +255,12 @@ class FleetClocks:
                     last.until_ns, last.bounds = look_ns, _all_of([last.bounds, new.bounds])
                 self._next_look_ns += self._look_ns
 
-    def _burst(self, number: int) -> tuple[Sequence[Exchange | None], float]:
+    def _burst_of_agent(self, number: int) -> tuple[Sequence[Exchange | None], float]:
         return self._agents[number].clock_burst(self._answer_at[number + 1 :])
 
 
-def _add(slews: list[tuple[float, float]], at_ns: float, ppm: float) -> None:
-    """Of those from an instant on only the most is ever asked for."""
+def _add_slew(slews: list[tuple[float, float]], at_ns: float, ppm: float) -> None:
+    """Add a slew, without earlier ones that it reaches: only the most from an instant on is ever asked for."""
     while slews and slews[-1][1] <= ppm:
         slews.pop()
     slews.append((at_ns, ppm))
@@ -256,10 +271,10 @@ def _most_since(slews: Sequence[tuple[float, float]], since_ns: float) -> float:
     return slews[first][1] if first < len(slews) else 0.0
 
 
-def _all_of(found: Iterable[Mapping[Pair, Offset]]) -> dict[Pair, Offset]:
-    """Of each two, what was true in all of these."""
+def _all_of(bounds_of_looks: Iterable[Mapping[Pair, Offset]]) -> dict[Pair, Offset]:
+    """Bounds of each two clocks' offset that hold in all of these looks or spans."""
     most: dict[Pair, Offset] = {}
-    for bounds in found:
+    for bounds in bounds_of_looks:
         for pair, bound in bounds.items():
             so_far = most.get(pair, bound)
             most[pair] = Offset(
@@ -268,5 +283,5 @@ def _all_of(found: Iterable[Mapping[Pair, Offset]]) -> dict[Pair, Offset]:
     return most
 
 
-def _host(name: str) -> str:
+def _name_of(name: str) -> str:
     return "this host" if name == HERE else name

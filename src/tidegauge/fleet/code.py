@@ -23,7 +23,7 @@ def code_version() -> str:
 
 
 def digest_of(directory: Path) -> str:
-    """Of the names and contents of all files in a directory but those that are made of others."""
+    """The digest of the names and contents of all files in a directory but those that are made of others."""
     whole = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         name = path.relative_to(directory)
@@ -33,7 +33,7 @@ def digest_of(directory: Path) -> str:
     return whole.hexdigest()[:_DIGEST_CHARS]
 
 
-def refusal(version: str) -> str:
+def version_refusal(version: str) -> str:
     """Why a host that says to have this version can't be used from here; "" if it can. "" as version: it says none."""
     expected = code_version()
     if version == expected:

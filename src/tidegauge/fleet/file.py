@@ -70,14 +70,14 @@ def head_address(value: str) -> str:
     return value
 
 
-def _head(value: Any) -> str:
+def _parse_head(value: Any) -> str:
     try:
         return "" if value == "auto" else head_address(str(value))
     except ValueError as error:
         raise ValueError(f"{error}; or auto") from None
 
 
-def _network(value: Any) -> ipaddress.IPv4Network:
+def _parse_network(value: Any) -> ipaddress.IPv4Network:
     try:
         return ipaddress.IPv4Network(str(value))
     except ValueError:
@@ -102,9 +102,9 @@ class _ClockFields(Fields):
 
 class _FleetFields(Fields):
     launcher: Literal["ray"]
-    address: Annotated[str, BeforeValidator(_head)] = ""
+    address: Annotated[str, BeforeValidator(_parse_head)] = ""
     roles: dict[str, _RoleFields] = Field(default_factory=dict)
-    network: Annotated[ipaddress.IPv4Network | None, BeforeValidator(_network)] = None
+    network: Annotated[ipaddress.IPv4Network | None, BeforeValidator(_parse_network)] = None
     clock: _ClockFields = _ClockFields()
 
 
@@ -116,12 +116,12 @@ def read_fleet_file(path: Path) -> FleetFile:
         by_label: dict[str, str] = {}
         for name, role in fields.roles.items():
             first = by_label.setdefault(role.label.role, name)
-            for key, count, whose in (
+            for key, count, label_needed in (
                 ("workers-per-host", role.workers_per_host, LOAD_ROLE),
                 ("nodes-per-host", role.nodes_per_host, SERVER_ROLE),
             ):
-                if count != 1 and role.label.role != whose:
-                    source.complain(("roles", name, key), f"is for hosts with the label '{whose}', not others")
+                if count != 1 and role.label.role != label_needed:
+                    source.complain(("roles", name, key), f"is for hosts with the label '{label_needed}', not others")
             if first != name:
                 source.complain(
                     ("roles", name, "label", "role"), f"'{role.label.role}' is the label of '{first}' already"

@@ -36,7 +36,7 @@ def to_line(message: Mapping[str, Any]) -> bytes:
 
 
 def _as_json(value: object) -> object:
-    """What JSON has no form for. Paths are made absolute: the other end has another working directory."""
+    """Turn what JSON has no form for into what it has. Paths are made absolute: the other end works elsewhere."""
     if isinstance(value, Path):
         return str(value.absolute())
     if is_dataclass(value) and not isinstance(value, type):
@@ -112,7 +112,7 @@ class Link:
             return b""
 
     def write(self, data: bytes) -> int:
-        """How much of it was taken. Raises `OSError` if the other end is gone."""
+        """Write what can be written at once; how many bytes that were. Raises `OSError` if the other end is gone."""
         try:
             with self._use:
                 return self._connection.send(data)
@@ -127,7 +127,7 @@ class Link:
             while data:
                 taken = self.write(data)
                 data = data[taken:]
-                if not taken and not self._ready(select.POLLOUT, _STALLED_S_MAX):
+                if not taken and not self._wait_until_ready(select.POLLOUT, _STALLED_S_MAX):
                     raise TimeoutError(f"nothing was taken for {_STALLED_S_MAX:g} s")
 
     def receive(self) -> bytes:
@@ -137,16 +137,16 @@ class Link:
             data = self.read()
             if data is not None:
                 return data
-            self._ready(select.POLLIN, _WAIT_S)
+            self._wait_until_ready(select.POLLIN, _WAIT_S)
         return b""
 
     def close(self) -> None:
-        """The other end sees it. The descriptor stays until this object goes: another thread may wait for it."""
+        """Close. The other end sees it; the descriptor stays until this object goes: another thread may wait for it."""
         self._closed = True
         with contextlib.suppress(OSError), self._use:
             self._connection.shutdown(socket.SHUT_RDWR)
 
-    def _ready(self, event: int, seconds: float) -> bool:
+    def _wait_until_ready(self, event: int, seconds: float) -> bool:
         """Wait for the descriptor. Not by select(2), which knows none above 1023: there may be as many hosts."""
         waiting = select.poll()
         waiting.register(self, event)

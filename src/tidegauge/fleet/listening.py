@@ -46,13 +46,13 @@ class Listening:
 
 
 class AgentStarter:
-    """On the agent's host, for one agent. What an earlier one left there is removed first."""
+    """Starts one agent, on its host. What an earlier one left there is removed first."""
 
     def __init__(self) -> None:
         self._key_pem, self._request_pem = make_request()
 
     def request(self) -> str:
-        """What the controller is to make a certificate of."""
+        """The request of which the controller is to make a certificate, PEM."""
         clean_leftovers()
         return self._request_pem
 
@@ -72,13 +72,13 @@ class AgentStarter:
         return Listening(int(started.stdout), interface_of(address), str(registry.log_path(agent_id)))
 
 
-def waited_for(address: str, agent_id: str, wait_s: float) -> Link:
+def wait_for_controller(address: str, agent_id: str, wait_s: float) -> Link:
     """In the agent: listen, leave the starter, and take the first connection of the run's controller.
 
     Ends the process where nobody who may connects in time.
     """
     context = agent_context(*json.loads(sys.stdin.buffer.read()))
-    server = _listen(address)
+    server = _listen_at_free_port(address)
     sys.stdout.write(f"{server.getsockname()[1]}\n")
     sys.stdout.flush()
     if agent_pid := os.fork():
@@ -118,7 +118,7 @@ class Entrance:
 
     def __exit__(self, *_: object) -> None:
         for connection in list(self._begun_s):
-            self._forget(connection)
+            self._forget_arrival(connection)
             connection.close()
         self._arrivals.close()
 
@@ -127,13 +127,13 @@ class Entrance:
         while (left_s := until_s - time.monotonic()) > 0:
             for key, _ in self._arrivals.select(min(left_s, _LOOK_S)):
                 if key.fileobj is self._server:
-                    self._accept()
+                    self._accept_arrival()
                 elif isinstance(key.fileobj, ssl.SSLSocket) and self._is_admitted(key.fileobj):
                     return key.fileobj
             self._end_silent()
         return None
 
-    def _accept(self) -> None:
+    def _accept_arrival(self) -> None:
         try:
             connection, _ = self._server.accept()
             _set_up(connection)
@@ -156,24 +156,24 @@ class Entrance:
             self._arrivals.modify(connection, selectors.EVENT_WRITE)
             return False
         except OSError as error:
-            self._refuse(connection, str(error))
+            self._refuse_arrival(connection, str(error))
             return False
-        self._forget(connection)
+        self._forget_arrival(connection)
         return True
 
     def _end_silent(self) -> None:
-        """The oldest, where there are so many that nobody else would find a place."""
-        now_s, many = time.monotonic(), len(self._begun_s) - _ARRIVALS_MAX
+        """End handshakes that take too long, and the oldest where so many go on that nobody else would find a place."""
+        now_s, too_many = time.monotonic(), len(self._begun_s) - _ARRIVALS_MAX
         for number, (connection, begun_s) in enumerate(list(self._begun_s.items())):
-            if number < many or now_s - begun_s > _HANDSHAKE_S_MAX:
-                self._refuse(connection, "no handshake in time")
+            if number < too_many or now_s - begun_s > _HANDSHAKE_S_MAX:
+                self._refuse_arrival(connection, "no handshake in time")
 
-    def _refuse(self, connection: ssl.SSLSocket, why: str) -> None:
+    def _refuse_arrival(self, connection: ssl.SSLSocket, why: str) -> None:
         sys.stderr.write(f"not let in: {why}\n")
-        self._forget(connection)
+        self._forget_arrival(connection)
         connection.close()
 
-    def _forget(self, connection: ssl.SSLSocket) -> None:
+    def _forget_arrival(self, connection: ssl.SSLSocket) -> None:
         del self._begun_s[connection]
         self._arrivals.unregister(connection)
 
@@ -186,8 +186,8 @@ def interface_of(address: str) -> str:
     raise StartFailedError(f"No network interface here has the address {address}.")
 
 
-def _listen(address: str) -> socket.socket:
-    """At the first free port of those that a firewall lets through. Raises `OSError`."""
+def _listen_at_free_port(address: str) -> socket.socket:
+    """A socket that listens at the first free port of those that a firewall lets through. Raises `OSError`."""
     for port in AGENT_PORTS:
         try:
             return socket.create_server((address, port), backlog=_ARRIVALS_MAX)
@@ -196,8 +196,8 @@ def _listen(address: str) -> socket.socket:
     raise last
 
 
-def connected(address: str, port: int, context: ssl.SSLContext, timeout_s: float) -> Link:
-    """In the controller: the link to an agent. Raises `OSError`."""
+def link_to_agent(address: str, port: int, context: ssl.SSLContext, timeout_s: float) -> Link:
+    """The controller's link to an agent that listens. Raises `OSError`."""
     connection = socket.create_connection((address, port), timeout=timeout_s)
     try:
         _set_up(connection)

@@ -27,13 +27,13 @@ class LocalHost(AgentHost):
         """Start an agent. Raises `StartFailedError` if it can't be."""
         agent_id = registry.new_agent_id()
         with registry.open_log(agent_id) as log:
-            own, agents = socket.socketpair()
+            controller_end, agent_end = socket.socketpair()
             launch = launch_of(agent_id, lease_s)
-            with agents:
+            with agent_end:
                 process: subprocess.Popen[bytes] = subprocess.Popen(
-                    **launch, stdin=agents.fileno(), stdout=subprocess.DEVNULL, stderr=log
+                    **launch, stdin=agent_end.fileno(), stdout=subprocess.DEVNULL, stderr=log
                 )
-        host = LocalHost(agent_id, process, Link(own), lease_s)
+        host = LocalHost(agent_id, process, Link(controller_end), lease_s)
         try:
             host._call("hello", timeout_s=60.0)
         except BaseException as error:
@@ -73,7 +73,7 @@ class LocalHost(AgentHost):
         return notes
 
     def gone(self) -> RunFailedError:
-        """The error that says so, with the last line of the agent's log if it left one."""
+        """The error that says that the agent is gone, with the last line of its log if it left one."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5.0)
         code = self._process.returncode

@@ -69,7 +69,7 @@ class OpenPorts:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, _FILES_MIN)), hard))
         self._udp: dict[int, socket.socket] = {}
-        self.tcp = [port for port in OWN_PORTS if port % 2 and self._listens(address, port)]
+        self.tcp = [port for port in OWN_PORTS if port % 2 and self._try_to_listen(address, port)]
         for port in AGENT_PORTS:
             answering = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             try:
@@ -82,13 +82,15 @@ class OpenPorts:
         self.udp = [*self._udp]
         self._answered: set[bytes] = set()
         self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._answer, name="ports", daemon=True)
+        self._thread = threading.Thread(target=self._answer_questions, name="ports", daemon=True)
         self._thread.start()
 
     def unreached(self, address: str, tcp: Collection[int], udp: Sequence[int]) -> Unreached:
         """What can't be reached at another host, which listens on these."""
-        silent, refused = _tried(address, [*RAYS_PORTS, *OWN_PORTS])
-        return Unreached(tuple(sorted({*silent, *(refused & set(tcp))})), tuple(self._unanswered(address, udp)))
+        silent, refused = _try_tcp_ports(address, [*RAYS_PORTS, *OWN_PORTS])
+        return Unreached(
+            tuple(sorted({*silent, *(refused & set(tcp))})), tuple(self._ports_without_answer(address, udp))
+        )
 
     def close(self) -> None:
         """Listen no more."""
@@ -96,14 +98,14 @@ class OpenPorts:
         self._thread.join()
         self._files.close()
 
-    def _listens(self, address: str, port: int) -> bool:
+    def _try_to_listen(self, address: str, port: int) -> bool:
         try:
             self._files.enter_context(socket.create_server((address, port), backlog=1024))
         except OSError:
             return False
         return True
 
-    def _unanswered(self, address: str, ports: Sequence[int]) -> list[int]:
+    def _ports_without_answer(self, address: str, ports: Sequence[int]) -> list[int]:
         tokens = {port: secrets.token_bytes(_TOKEN_BYTES) for port in ports}
         for _ in range(_ASKS if self._udp else 0):
             waiting = [port for port in ports if tokens[port] not in self._answered]
@@ -119,7 +121,7 @@ class OpenPorts:
                 time.sleep(_ASK_S / 50)
         return [port for port in ports if self._udp and tokens[port] not in self._answered]
 
-    def _answer(self) -> None:
+    def _answer_questions(self) -> None:
         with selectors.DefaultSelector() as arriving:
             for way in self._udp.values():
                 arriving.register(way, selectors.EVENT_READ, way)
@@ -133,19 +135,19 @@ class OpenPorts:
                             key.data.sendto(_ANSWER + packet[1:], sender)
 
 
-def _tried(address: str, ports: Sequence[int]) -> tuple[set[int], set[int]]:
-    """Of an address's TCP ports those that give no answer, and those that refuse a connection."""
+def _try_tcp_ports(address: str, ports: Sequence[int]) -> tuple[set[int], set[int]]:
+    """Which TCP ports of an address give no answer, and which refuse a connection."""
     codes: dict[int, int] = {}
     at_once = _AT_ONCE if resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= _FILES_MIN else _AT_ONCE_OF_FEW
     for begin in range(0, len(ports), at_once):
-        codes |= _codes(address, ports[begin : begin + at_once])
+        codes |= _connect_codes(address, ports[begin : begin + at_once])
     return (
         {port for port, code in codes.items() if code not in (0, errno.ECONNREFUSED)},
         {port for port, code in codes.items() if code == errno.ECONNREFUSED},
     )
 
 
-def _codes(address: str, ports: Sequence[int]) -> dict[int, int]:
+def _connect_codes(address: str, ports: Sequence[int]) -> dict[int, int]:
     """What became of a connection to each: 0, or an error of connect(2)."""
     codes = dict.fromkeys(ports, errno.ETIMEDOUT)
     with contextlib.ExitStack() as files:

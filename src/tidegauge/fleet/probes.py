@@ -24,7 +24,7 @@ from tidegauge.fleet.ports import OpenPorts, Unreached
 from tidegauge.hosts.ceilings_measure import BRIEF, measure
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
-from tidegauge.hosts.storage import existing, state_directory
+from tidegauge.hosts.storage import nearest_existing, state_directory
 from tidegauge.model.host import DiskState, HostState
 from tidegauge.statistics.clocks import Exchange
 
@@ -41,7 +41,7 @@ _TCP_NOTSENT_LOWAT = 25
 
 
 class Prober:
-    """On one host, for one check. Methods may be called at the same time."""
+    """Does one host's part of one check. Methods may be called at the same time."""
 
     def __init__(self) -> None:
         self._listener: socket.socket | None = None
@@ -58,7 +58,7 @@ class Prober:
             hostname=facts.hostname,
             cpus=facts.cpus,
             memory_bytes=facts.memory_bytes,
-            free_disk_bytes=shutil.disk_usage(existing(state_directory())).free,
+            free_disk_bytes=shutil.disk_usage(nearest_existing(state_directory())).free,
             java=java,
             clock_source=clock.source,
             clock_kept=clock.synchronised,
@@ -74,7 +74,7 @@ class Prober:
                 f"{address} can't listen on port {port}: {os.strerror(error.errno or 0)}.",
                 "Another check may run; else free that port.",
             ) from error
-        threading.Thread(target=_accept, args=(listener,), name="probe", daemon=True).start()
+        threading.Thread(target=_accept_connections, args=(listener,), name="probe", daemon=True).start()
 
     def open_ports(self, address: str) -> tuple[list[int], list[int]]:
         """Listen on ports of the fleet's, until `close_ports`: on which of TCP and of UDP."""
@@ -88,21 +88,21 @@ class Prober:
         return self._ports.unreached(address, tcp, udp)
 
     def close_ports(self) -> None:
-        """Listen on those no more."""
+        """Listen no more on what `open_ports` opened."""
         if self._ports is not None:
             self._ports.close()
             self._ports = None
 
     def exchange(self, address: str, port: int, count: int) -> list[Exchange]:
         """Ask another host's clock so many times. Raises `RunFailedError` if it can't be reached."""
-        found = []
-        with _connected(address, port, _CLOCKS) as way:
+        exchanges = []
+        with _connect_to(address, port, _CLOCKS) as way:
             for _ in range(count):
                 asked_ns = time.monotonic_ns()
                 way.sendall(b"?")
-                received_ns, answered_ns = _TIMES.unpack(_read(way, _TIMES.size))
-                found.append(Exchange(asked_ns, received_ns, answered_ns, time.monotonic_ns()))
-        return found
+                received_ns, answered_ns = _TIMES.unpack(_read_exactly(way, _TIMES.size))
+                exchanges.append(Exchange(asked_ns, received_ns, answered_ns, time.monotonic_ns()))
+        return exchanges
 
     def send(self, address: str, port: int, seconds: float, connections: int = 1) -> float:
         """Bytes a second that arrive there, over so many connections.
@@ -110,9 +110,9 @@ class Prober:
         Raises `RunFailedError` if it can't be reached.
         """
         with contextlib.ExitStack() as closing, ThreadPoolExecutor(connections) as pool:
-            ways = [closing.enter_context(_connected(address, port, _BYTES)) for _ in range(connections)]
+            ways = [closing.enter_context(_connect_to(address, port, _BYTES)) for _ in range(connections)]
             begun_s = time.perf_counter()
-            arrived = sum(pool.map(lambda way: _sent(way, begun_s + seconds), ways))
+            arrived = sum(pool.map(lambda way: _send_until(way, begun_s + seconds), ways))
             # Until all of it was there: what a slow way still holds when the time is up takes as long as the rest.
             return arrived / (time.perf_counter() - begun_s)
 
@@ -120,11 +120,11 @@ class Prober:
         """What the disk of the state directory does, in some 4 s. What can't be measured says why."""
         try:
             state_directory().mkdir(parents=True, exist_ok=True)
-            found = measure([state_directory()], BRIEF, lambda _: None, lambda *_: None, loopback=False).disks[0]
+            ceiling = measure([state_directory()], BRIEF, lambda _: None, lambda *_: None, loopback=False).disks[0]
         except (TidegaugeError, OSError) as error:
             return DiskState(None, None, None, str(error))
-        sync = next(sync for sync in found.syncs if sync.files == 1)
-        return DiskState(found.write_bytes_per_s, sync.per_s, sync.p99_ms)
+        sync = next(sync for sync in ceiling.syncs if sync.files == 1)
+        return DiskState(ceiling.write_bytes_per_s, sync.per_s, sync.p99_ms)
 
     def stop(self) -> None:
         """Listen no more."""
@@ -136,28 +136,28 @@ class Prober:
             self._listener.close()
 
 
-def _sent(way: socket.socket, until_s: float) -> int:
-    """Send until then; how many bytes have arrived."""
+def _send_until(way: socket.socket, until_s: float) -> int:
+    """Send until an instant (`time.perf_counter`); how many bytes have arrived."""
     way.setsockopt(socket.IPPROTO_TCP, _TCP_NOTSENT_LOWAT, _HELD_BYTES_MAX)
     while time.perf_counter() < until_s:
         way.sendall(_CHUNK)
     way.shutdown(socket.SHUT_WR)
-    (arrived,) = _COUNT.unpack(_read(way, _COUNT.size))
+    (arrived,) = _COUNT.unpack(_read_exactly(way, _COUNT.size))
     return int(arrived)
 
 
-def _accept(listener: socket.socket) -> None:
+def _accept_connections(listener: socket.socket) -> None:
     with contextlib.suppress(OSError):
         while True:
             way, _ = listener.accept()
-            threading.Thread(target=_serve, args=(way,), name="probe-way", daemon=True).start()
+            threading.Thread(target=_serve_connection, args=(way,), name="probe-way", daemon=True).start()
 
 
-def _serve(way: socket.socket) -> None:
+def _serve_connection(way: socket.socket) -> None:
     with contextlib.suppress(OSError, RunFailedError), way:
         way.settimeout(_SILENCE_S_MAX)
         way.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if _read(way, 1) == _CLOCKS:
+        if _read_exactly(way, 1) == _CLOCKS:
             while way.recv(1):
                 received_ns = time.monotonic_ns()
                 way.sendall(_TIMES.pack(received_ns, time.monotonic_ns()))
@@ -168,7 +168,7 @@ def _serve(way: socket.socket) -> None:
             way.sendall(_COUNT.pack(arrived))
 
 
-def _connected(address: str, port: int, kind: bytes) -> socket.socket:
+def _connect_to(address: str, port: int, kind: bytes) -> socket.socket:
     try:
         way = socket.create_connection((address, port), timeout=_SILENCE_S_MAX)
     except OSError as error:
@@ -181,7 +181,7 @@ def _connected(address: str, port: int, kind: bytes) -> socket.socket:
     return way
 
 
-def _read(way: socket.socket, size: int) -> bytes:
+def _read_exactly(way: socket.socket, size: int) -> bytes:
     data = b""
     while len(data) < size:
         part = way.recv(size - len(data))

@@ -53,24 +53,24 @@ class CgroupWatch:
 
     def of(self, pid: int) -> tuple[CpuQuota | None, MemoryLeft | None]:
         """CPU quota, and what the memory limit leaves, of a process; None where there is no such limit."""
-        groups = self._groups(pid)
-        return _quota(groups), left_in(groups)
+        groups = self._groups_of_process(pid)
+        return _tightest_quota(groups), left_in(groups)
 
     def write_limits(self, pids: Iterable[int]) -> dict[str, WriteLimit]:
         """What these processes may write at most, by the device's "major:minor"; only devices with a limit."""
         lowest: dict[tuple[str, str], int] = {}
-        for group in (group for pid in pids for group in self._groups(pid)):
-            for device, what, most in _write_limits(group):
-                lowest[device, what] = min(most, lowest.get((device, what), most))
+        for group in (group for pid in pids for group in self._groups_of_process(pid)):
+            for device, kind, most in _write_limits(group):
+                lowest[device, kind] = min(most, lowest.get((device, kind), most))
         return {device: WriteLimit(lowest.get((device, "bps")), lowest.get((device, "iops"))) for device, _ in lowest}
 
-    def same(self, one: int, other: int) -> bool:
+    def same(self, first: int, other: int) -> bool:
         """Whether two processes or threads are in the same cgroups."""
-        return procfs.short_file(f"{self._root}/proc/{one}/cgroup") == procfs.short_file(
+        return procfs.short_file(f"{self._root}/proc/{first}/cgroup") == procfs.short_file(
             f"{self._root}/proc/{other}/cgroup"
         )
 
-    def _groups(self, pid: int) -> tuple[Hierarchy, ...]:
+    def _groups_of_process(self, pid: int) -> tuple[Hierarchy, ...]:
         try:
             text = (self._root / f"proc/{pid}/cgroup").read_text()
             if text not in self._found:
@@ -83,30 +83,30 @@ class CgroupWatch:
         return self._found[text]
 
 
-def _quota(groups: tuple[Hierarchy, ...]) -> CpuQuota | None:
-    found = [quota for group in groups for quota in cpu_quotas(group)]
-    if not found:
+def _tightest_quota(groups: tuple[Hierarchy, ...]) -> CpuQuota | None:
+    quotas = [quota for group in groups for quota in cpu_quotas(group)]
+    if not quotas:
         return None
-    cpus, level = min(found)
+    cpus, level = min(quotas)
     return CpuQuota(cpus, _throttled_s(level), str(level))
 
 
 def _throttled_s(level: Path) -> float:
-    """v1 reports ns, v2 us."""
-    found = dict(line.split(" ", 1) for line in text_of(level / "cpu.stat").splitlines() if " " in line)
-    return int(found.get("throttled_time", 0)) / 1e9 + int(found.get("throttled_usec", 0)) / 1e6
+    """How long a cgroup's quota has held it back so far, s: v1 reports ns, v2 us."""
+    counters = dict(line.split(" ", 1) for line in text_of(level / "cpu.stat").splitlines() if " " in line)
+    return int(counters.get("throttled_time", 0)) / 1e9 + int(counters.get("throttled_usec", 0)) / 1e6
 
 
 def _write_limits(group: Hierarchy) -> Iterator[tuple[str, str, int]]:
-    """At all levels: a device, what of it is limited ("bps" or "iops"), and the most a second."""
+    """The limits at all levels: a device, what of it is limited ("bps" or "iops"), and the most a second."""
     if group.version == 1 and "blkio" not in group.controllers:
         return
     for level in group.levels:
         if group.version == 1:
-            for what in ("bps", "iops"):
-                for line in text_of(level / f"blkio.throttle.write_{what}_device").splitlines():
+            for kind in ("bps", "iops"):
+                for line in text_of(level / f"blkio.throttle.write_{kind}_device").splitlines():
                     device, most = line.split()
-                    yield device, what, int(most)
+                    yield device, kind, int(most)
         else:
             for line in text_of(level / "io.max").splitlines():
                 device, *limits = line.split()
@@ -128,7 +128,10 @@ class Pauses:
 
 
 def parse_pauses(text: bytes) -> Pauses:
-    """Of whole lines: "[1.234s][gc] GC(5) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 1.234ms". Pure."""
+    """The pauses in whole lines of a collector's log. Pure.
+
+    A line: "[1.234s][gc] GC(5) Pause Young (Normal) (G1 Evacuation Pause) 24M->4M(256M) 1.234ms".
+    """
     pauses_s = [float(match) / 1e3 for match in _PAUSE.findall(text)]
     return Pauses(sum(pauses_s), max(pauses_s, default=0.0))
 
@@ -143,7 +146,7 @@ class GcLog:
         self._begun = b""
 
     def new_pauses(self) -> Pauses | None:
-        """Those that were logged since the last call; None while there is no log."""
+        """The pauses that were logged since the last call; None while there is no log."""
         try:
             with self._path.open("rb") as file:
                 status = os.fstat(file.fileno())
@@ -184,7 +187,7 @@ class ProcessWatch:
         self._seen: dict[Identity, _Seen] = {}
 
     def forget(self, alive: Sequence[Identity]) -> None:
-        """Drop what is known of all others."""
+        """Forget all processes but these."""
         self._seen = {leader: seen for leader, seen in self._seen.items() if leader in alive}
 
     def use(self, name: str, leader: Identity, members: Sequence[Stat], gc_log_path: str = "") -> ProcessUse | None:
@@ -192,8 +195,8 @@ class ProcessWatch:
         first = leader not in self._seen
         seen = self._seen.setdefault(leader, _Seen(gc_log=GcLog(Path(gc_log_path)) if gc_log_path else None))
         cpu_ticks = _cpu_ticks(seen, members)
-        read_bytes, written_bytes = _io(seen, members)
-        busiest, waiting, waited_ns, switches = _threads(seen, members)
+        read_bytes, written_bytes = _bytes_moved(seen, members)
+        busiest, waiting, waited_ns, switches = _use_of_threads(seen, members)
         quota, memory = self._cgroups.of(leader.pid)
         throttled_s = _throttled_since(seen, quota)
         pauses = seen.gc_log.new_pauses() if seen.gc_log else None
@@ -221,7 +224,7 @@ class ProcessWatch:
         )
 
     def _with_quota(self, thread: ThreadUse, leader: Identity) -> ThreadUse:
-        """With the quota of a cgroup that holds the thread alone (`threaded` of v2, `tasks` of v1), if there is one."""
+        """Add the quota of a cgroup that holds the thread alone (`threaded` of v2, `tasks` of v1), if there is one."""
         if thread.wait_s < _WAIT_S_ASKED or self._cgroups.same(thread.thread, leader.pid):
             return thread
         quota, _ = self._cgroups.of(thread.thread)
@@ -236,7 +239,7 @@ def _cpu_ticks(seen: _Seen, members: Sequence[Stat]) -> int:
 
 
 def _throttled_since(seen: _Seen, quota: CpuQuota | None) -> float | None:
-    """None without a quota; 0 at the first look after it came."""
+    """How long the quota held back since the last look, s; None without one, 0 at the first look after it came."""
     before, seen.throttled_s = seen.throttled_s, quota.throttled_s if quota else None
     if quota is None:
         return None
@@ -251,7 +254,7 @@ def _cpus_allowed(pid: int, quota_cpus: float | None) -> float:
     return allowed if quota_cpus is None else min(allowed, quota_cpus)
 
 
-def _io(seen: _Seen, members: Sequence[Stat]) -> tuple[int | None, int | None]:
+def _bytes_moved(seen: _Seen, members: Sequence[Stat]) -> tuple[int | None, int | None]:
     """Bytes read from and written to devices since the last look; None where no process's may be read."""
     now = {stat.identity: moved for stat in members if (moved := procfs.io_bytes(stat.pid)) is not None}
     before, seen.io_bytes = seen.io_bytes, now
@@ -270,7 +273,7 @@ def parse_schedstat(text: bytes) -> tuple[int, int, int] | None:
 _Threads: TypeAlias = tuple[ThreadUse, ...]
 
 
-def _threads(seen: _Seen, members: Sequence[Stat]) -> tuple[_Threads, _Threads, int | None, int | None]:
+def _use_of_threads(seen: _Seen, members: Sequence[Stat]) -> tuple[_Threads, _Threads, int | None, int | None]:
     """Threads that ran and that waited for a CPU most, what all waited for one (ns), and their context switches."""
     now: dict[tuple[int, int], tuple[int, int, int]] = {}
     for stat in members:
@@ -279,16 +282,16 @@ def _threads(seen: _Seen, members: Sequence[Stat]) -> tuple[_Threads, _Threads, 
                 times = parse_schedstat(procfs.short_file(f"/proc/{stat.pid}/task/{entry}/schedstat"))
                 if times is not None:
                     now[stat.pid, int(entry)] = times
-    used = {thread: _since(seen.threads.get(thread), counters) for thread, counters in now.items()}
+    used = {thread: _counters_since(seen.threads.get(thread), counters) for thread, counters in now.items()}
     seen.threads = now
     if not now:
         return (), (), None, None
-    busiest, waiting = (_most(used, counter) for counter in (0, 1))
+    busiest, waiting = (_threads_with_most(used, counter) for counter in (0, 1))
     waited_ns, switches = (sum(counters[counter] for counters in used.values()) for counter in (1, 2))
     return busiest, waiting, waited_ns, switches
 
 
-def _most(used: Mapping[tuple[int, int], tuple[int, int, int]], counter: int) -> _Threads:
+def _threads_with_most(used: Mapping[tuple[int, int], tuple[int, int, int]], counter: int) -> _Threads:
     """The threads that have most of a counter of theirs: 0 = ran, 1 = waited."""
     most = sorted(used.items(), key=lambda item: -item[1][counter])[:BUSIEST_MAX]
     return tuple(
@@ -298,8 +301,8 @@ def _most(used: Mapping[tuple[int, int], tuple[int, int, int]], counter: int) ->
     )
 
 
-def _since(before: tuple[int, int, int] | None, now: tuple[int, int, int]) -> tuple[int, int, int]:
-    """A number that was used again belongs to a new thread, whose counters are smaller."""
+def _counters_since(before: tuple[int, int, int] | None, now: tuple[int, int, int]) -> tuple[int, int, int]:
+    """How much a thread's counters grew. A number used again is of a new thread, whose counters are smaller."""
     if before is None or now[0] < before[0]:
         return now
     return now[0] - before[0], max(0, now[1] - before[1]), max(0, now[2] - before[2])

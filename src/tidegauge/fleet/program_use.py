@@ -57,7 +57,7 @@ class _Known:
 
 
 @dataclass
-class _Sum:
+class _ProgramSum:
     """What processes of one name and cgroup used."""
 
     processes: int = 0
@@ -114,14 +114,16 @@ class ProgramWatch:
         self._looks += 1
         self._unreadable = False
         now = set(self._proc.pids())
-        waited_for = self._gone(now)
+        waited_for = self._pop_ended_ticks(now)
         ours = {*of_trial, *control}
         ticks_of = dict.fromkeys(("kernel", "trial", "control"), 0)
-        sums: defaultdict[tuple[str, str], _Sum] = defaultdict(_Sum)
+        sums: defaultdict[tuple[str, str], _ProgramSum] = defaultdict(_ProgramSum)
         for pid in now:
-            known = self._known.get(pid)
-            skipped = known is not None and known.idle and pid not in waited_for and (pid + self._looks) % IDLE_LOOKS
-            ticks, moved = (0, None) if skipped else self._ticks(pid, waited_for[pid], pid in ours)
+            last_seen = self._known.get(pid)
+            skipped = (
+                last_seen is not None and last_seen.idle and pid not in waited_for and (pid + self._looks) % IDLE_LOOKS
+            )
+            ticks, moved = (0, None) if skipped else self._use_of_process(pid, waited_for[pid], pid in ours)
             if pid not in self._known:
                 continue
             stat = self._known[pid].stat
@@ -130,14 +132,14 @@ class ProgramWatch:
             elif pid in ours:
                 ticks_of["control" if pid in control else "trial"] += ticks
             else:
-                found = sums[stat.name, self._cgroup_of(stat)]
-                found.processes += 1
-                found.cpu_ticks += ticks
-                found.resident_pages += stat.resident_pages
-                found.moved += [moved] if moved is not None else []
-        return self._accounts(ticks_of, sums) if self._looks > 1 else None
+                program_sum = sums[stat.name, self._cgroup_of(stat)]
+                program_sum.processes += 1
+                program_sum.cpu_ticks += ticks
+                program_sum.resident_pages += stat.resident_pages
+                program_sum.moved += [moved] if moved is not None else []
+        return self._make_accounts(ticks_of, sums) if self._looks > 1 else None
 
-    def _gone(self, now: Collection[int]) -> defaultdict[int, int]:
+    def _pop_ended_ticks(self, now: Collection[int]) -> defaultdict[int, int]:
         """What was counted of processes that have ended, by the ancestor that lives: it has their time once waited for.
 
         Whole trees end at once, as when a script ends that ran a build.
@@ -153,7 +155,7 @@ class ProgramWatch:
             waited_for[ancestor] += process.stat.cpu_ticks
         return waited_for
 
-    def _ticks(self, pid: int, waited_for: int, of_trial: bool) -> tuple[int, tuple[int, int] | None]:
+    def _use_of_process(self, pid: int, waited_for: int, of_trial: bool) -> tuple[int, tuple[int, int] | None]:
         """CPU of a process since it was looked at last, and bytes that it moved; what it waited for was counted."""
         stat = self._proc.stat(pid)
         before = self._known.pop(pid, None)
@@ -170,8 +172,8 @@ class ProgramWatch:
         self._unreadable |= asked and moved is None
         if not asked or moved is None:
             return ticks, None
-        was = before.moved if before is not None and before.moved is not None else (0, 0)
-        return ticks, (max(0, moved[0] - was[0]), max(0, moved[1] - was[1]))
+        moved_before = before.moved if before is not None and before.moved is not None else (0, 0)
+        return ticks, (max(0, moved[0] - moved_before[0]), max(0, moved[1] - moved_before[1]))
 
     def _cgroup_of(self, stat: Stat) -> str:
         if stat.identity not in self._cgroups:
@@ -181,44 +183,44 @@ class ProgramWatch:
             self._cgroups[stat.identity] = "" if name == self._own_cgroup else name
         return self._cgroups[stat.identity]
 
-    def _accounts(self, ticks_of: Mapping[str, int], sums: Mapping[tuple[str, str], _Sum]) -> Accounts:
-        programs = [_program(name, cgroup, found) for (name, cgroup), found in sums.items()]
-        readable = [moved for found in sums.values() for moved in found.moved]
+    def _make_accounts(self, ticks_of: Mapping[str, int], sums: Mapping[tuple[str, str], _ProgramSum]) -> Accounts:
+        programs = [_make_program_use(name, cgroup, program_sum) for (name, cgroup), program_sum in sums.items()]
+        readable = [moved for program_sum in sums.values() for moved in program_sum.moved]
         unknown = self._unreadable and not readable
         return Accounts(
             kernel_cpu_s=ticks_of["kernel"] / procfs.TICKS_PER_S,
             trial_cpu_s=(ticks_of["trial"] + ticks_of["control"]) / procfs.TICKS_PER_S,
             control_cpu_s=ticks_of["control"] / procfs.TICKS_PER_S,
-            others_cpu_s=sum(found.cpu_ticks for found in sums.values()) / procfs.TICKS_PER_S,
+            others_cpu_s=sum(program_sum.cpu_ticks for program_sum in sums.values()) / procfs.TICKS_PER_S,
             others_read_bytes=None if unknown else sum(read for read, _ in readable),
             others_written_bytes=None if unknown else sum(written for _, written in readable),
             others_resident_bytes=sum(program.resident_bytes for program in programs),
-            programs=worst(programs),
+            programs=worst_programs(programs),
         )
 
 
-def _program(name: str, cgroup: str, found: _Sum) -> ProgramUse:
+def _make_program_use(name: str, cgroup: str, program_sum: _ProgramSum) -> ProgramUse:
     return ProgramUse(
         name=name,
         cgroup=cgroup,
-        processes=found.processes,
-        cpu_s=found.cpu_ticks / procfs.TICKS_PER_S,
-        read_bytes=sum(read for read, _ in found.moved) if found.moved else None,
-        written_bytes=sum(written for _, written in found.moved) if found.moved else None,
-        resident_bytes=found.resident_pages * procfs.PAGE_BYTES,
+        processes=program_sum.processes,
+        cpu_s=program_sum.cpu_ticks / procfs.TICKS_PER_S,
+        read_bytes=sum(read for read, _ in program_sum.moved) if program_sum.moved else None,
+        written_bytes=sum(written for _, written in program_sum.moved) if program_sum.moved else None,
+        resident_bytes=program_sum.resident_pages * procfs.PAGE_BYTES,
     )
 
 
-def worst(programs: Iterable[ProgramUse]) -> tuple[ProgramUse, ...]:
-    """Those that used most CPU, moved most bytes or hold most memory, by CPU; none that did next to nothing. Pure."""
-    known = list(programs)
+def worst_programs(programs: Iterable[ProgramUse]) -> tuple[ProgramUse, ...]:
+    """Programs that used most CPU, moved most bytes or hold most memory, by CPU; none that did almost nothing. Pure."""
+    all_programs = list(programs)
     measures: tuple[tuple[Callable[[ProgramUse], float], float, int], ...] = (
         (lambda program: program.cpu_s, CPU_S_MIN, BY_CPU_MAX),
         (lambda program: (program.read_bytes or 0) + (program.written_bytes or 0), BYTES_MIN, BY_BYTES_MAX),
         (lambda program: program.resident_bytes, RESIDENT_BYTES_MIN, BY_MEMORY_MAX),
     )
-    kept: dict[int, ProgramUse] = {}
+    chosen_by_id: dict[int, ProgramUse] = {}
     for measure, least, count in measures:
-        most = sorted(known, key=measure, reverse=True)[:count]
-        kept |= {id(program): program for program in most if measure(program) >= least}
-    return tuple(sorted(kept.values(), key=lambda program: -program.cpu_s))
+        most = sorted(all_programs, key=measure, reverse=True)[:count]
+        chosen_by_id |= {id(program): program for program in most if measure(program) >= least}
+    return tuple(sorted(chosen_by_id.values(), key=lambda program: -program.cpu_s))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tidegauge.errors import RunFailedError, TidegaugeError
-from tidegauge.fleet.code import refusal
+from tidegauge.fleet.code import version_refusal
 from tidegauge.fleet.ray_node import JOINED_LABEL, NODE_PORT, ROLE_LABEL, VERSION_LABEL
 from tidegauge.model.host import FleetHost
 
@@ -56,7 +56,7 @@ class RayLauncher:
             "down on all hosts, then tidegauge fleet head and join.",
         )
         try:
-            _watched(
+            _run_watching_parts(
                 lambda: ray.init(
                     address=address,
                     namespace=_NAMESPACE,
@@ -66,23 +66,25 @@ class RayLauncher:
                 self._control,
             )
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-            raise RunFailedError(f"Ray at {address} gives no access: {_lines(error)[0]}", _CONNECT_HINT) from error
+            raise RunFailedError(
+                f"Ray at {address} gives no access: {_lines_of_error(error)[0]}", _CONNECT_HINT
+            ) from error
 
     def hosts(self) -> Sequence[FleetHost]:
         """See `Launcher.hosts`."""
         newest: dict[str, tuple[bool, int]] = {}
-        found: dict[str, FleetHost] = {}
-        for node in _watched(self._ray.nodes, self._control):
+        hosts_by_address: dict[str, FleetHost] = {}
+        for node in _run_watching_parts(self._ray.nodes, self._control):
             address, labels = str(node["NodeManagerAddress"]), node.get("Labels") or {}
             # A host that joined again is a new node of Ray's. The old one stays in its list, for a while as alive.
             rank = (bool(node["Alive"]), int(labels.get(JOINED_LABEL, 0)))
             if address not in newest or rank > newest[address]:
                 newest[address] = rank
-                refused = refusal(str(labels.get(VERSION_LABEL, "")))
-                found[address] = FleetHost(
+                refused = version_refusal(str(labels.get(VERSION_LABEL, "")))
+                hosts_by_address[address] = FleetHost(
                     address, str(labels.get(ROLE_LABEL, "")), str(node["NodeID"]), rank[0], refused
                 )
-        return sorted(found.values(), key=lambda host: host.address)
+        return sorted(hosts_by_address.values(), key=lambda host: host.address)
 
     def start(self, host: FleetHost, kind: Callable[[], object]) -> RayRemote:
         """See `Launcher.start`."""
@@ -96,7 +98,7 @@ class RayLauncher:
             self._control,
             _Part(f"{host.address}:{NODE_PORT}", f"{host.address} is lost: Ray there gives no answer any more.", _LOST),
         )
-        return RayRemote(self._ray, _watched(actor.remote, self._control), host, parts)
+        return RayRemote(self._ray, _run_watching_parts(actor.remote, self._control), host, parts)
 
     def close(self) -> None:
         """See `Launcher.close`."""
@@ -126,14 +128,14 @@ class _Part:
         return True
 
 
-def _watched(work: Callable[[], Result], *parts: _Part) -> Result:
+def _run_watching_parts(work: Callable[[], Result], *parts: _Part) -> Result:
     """What `work` returns or raises, which Ray would have wait without an end, or for a minute, for what is gone.
 
     Raises `RunFailedError` if one of the parts that it depends on goes silent meanwhile.
     """
     done: Future[Result] = Future()
     # No pool: this process would wait for its threads when it ends.
-    threading.Thread(target=_fulfil, args=(done, work), daemon=True).start()
+    threading.Thread(target=_fulfil_future, args=(done, work), daemon=True).start()
     heard_s = dict.fromkeys(parts, time.monotonic())
     while not wait([done], _LOOK_S).done:
         for part in parts:
@@ -144,7 +146,7 @@ def _watched(work: Callable[[], Result], *parts: _Part) -> Result:
     return done.result()
 
 
-def _fulfil(done: Future[Result], work: Callable[[], Result]) -> None:
+def _fulfil_future(done: Future[Result], work: Callable[[], Result]) -> None:
     try:
         done.set_result(work())
     except BaseException as error:
@@ -163,9 +165,11 @@ class RayRemote:
     def call(self, method: str, *arguments: object, timeout_s: float) -> Any:
         """See `Remote.call`."""
         errors = self._ray.exceptions
-        asked = getattr(self._actor, method)
+        remote_method = getattr(self._actor, method)
         try:
-            return _watched(lambda: self._ray.get(asked.remote(*arguments), timeout=timeout_s), *self._parts)
+            return _run_watching_parts(
+                lambda: self._ray.get(remote_method.remote(*arguments), timeout=timeout_s), *self._parts
+            )
         except errors.GetTimeoutError as error:
             raise RunFailedError(
                 f"{self._host.address} gave no answer to '{method}' within {timeout_s:g} s.",
@@ -174,7 +178,7 @@ class RayRemote:
         except errors.RayTaskError as error:
             if isinstance(error.cause, TidegaugeError | OSError):
                 raise error.cause from error
-            raise RunFailedError(f"{self._host.address} failed in '{method}': {_lines(error)[-1]}") from error
+            raise RunFailedError(f"{self._host.address} failed in '{method}': {_lines_of_error(error)[-1]}") from error
         except errors.RayError as error:
             raise RunFailedError(
                 f"{self._host.address} is lost: Ray can't reach it or what was started there ('{method}').",
@@ -185,9 +189,9 @@ class RayRemote:
         """See `Remote.end`."""
         with contextlib.suppress(Exception):
             # It waits for a control service that is gone while that has not said yet that the actor is there.
-            _watched(lambda: self._ray.kill(self._actor), *self._parts[:1])
+            _run_watching_parts(lambda: self._ray.kill(self._actor), *self._parts[:1])
 
 
-def _lines(error: BaseException) -> list[str]:
-    """What it says; its name if that is nothing."""
+def _lines_of_error(error: BaseException) -> list[str]:
+    """The lines of what an error says; the name of its class if that is nothing."""
     return str(error).strip().splitlines() or [type(error).__name__]

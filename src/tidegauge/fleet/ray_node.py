@@ -82,8 +82,8 @@ _TOKEN_CHARS = 64
 
 
 @dataclass(frozen=True)
-class Node:
-    """What runs here.
+class RayNode:
+    """The node of Ray's that runs here.
 
     Attributes:
         head: the head's "host:port".
@@ -116,7 +116,7 @@ class Node:
     @property
     def log(self) -> Path:
         """What `ray start` printed, and what its processes did."""
-        return _home() / "ray.log"
+        return _fleet_directory() / "ray.log"
 
 
 def firewall(head: bool) -> list[str]:
@@ -133,7 +133,7 @@ def firewall(head: bool) -> list[str]:
 
 def token_path() -> Path:
     """Where this host keeps the fleet's token."""
-    return _home() / "token"
+    return _fleet_directory() / "token"
 
 
 def make_token() -> Path:
@@ -174,21 +174,21 @@ _TLS_FILES = {"RAY_TLS_SERVER_CERT": "tls.crt", "RAY_TLS_SERVER_KEY": "tls.key",
 
 
 def check_tls(directory: Path) -> str:
-    """A directory with a host's certificate (`tls.crt`, for its address), its key (`tls.key`) and the authority's.
+    """Check a directory for a host's certificate (`tls.crt`, for its address), key (`tls.key`) and the authority's.
 
     Returns its path. Raises `UserError` if one is missing or others may read the key.
     """
     for name in _TLS_FILES.values():
         if not os.access(directory / name, os.R_OK):
-            wanted = ", ".join(_TLS_FILES.values())
-            raise UserError(f"--tls {directory}: {name} can't be read there.", f"It needs {wanted}, in PEM.")
+            file_names = ", ".join(_TLS_FILES.values())
+            raise UserError(f"--tls {directory}: {name} can't be read there.", f"It needs {file_names}, in PEM.")
     key = directory / "tls.key"
     if key.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise UserError(f"--tls {directory}: others on this host may read {key.name}.", f"chmod 600 {key}")
     return str(directory.absolute())
 
 
-def environment(node: Node) -> dict[str, str]:
+def ray_environment(node: RayNode) -> dict[str, str]:
     """Ray's settings, for its node here and for who speaks to it."""
     return {
         "RAY_AUTH_MODE": "token",
@@ -207,8 +207,8 @@ def environment(node: Node) -> dict[str, str]:
     }
 
 
-def arguments(node: Node, autoscaling: Path | None = None) -> list[str]:
-    """Of the program `ray`: start in the foreground. `autoscaling`: see `start`."""
+def ray_arguments(node: RayNode, autoscaling: Path | None = None) -> list[str]:
+    """Arguments by which the program `ray` starts in the foreground. `autoscaling`: see `start`."""
     low, high = _PROCESS_PORTS
     place = (
         ["--head", f"--port={HEAD_PORT}", "--include-dashboard=false", *_port_options(_PORTS_OF_HEAD)]
@@ -263,19 +263,19 @@ def own_address(towards: str = "") -> str:
                     "Name the head as `tidegauge fleet head` printed it: 10.77.0.1:6379",
                 ) from error
             return str(way.getsockname()[0])
-    found = own_addresses()
-    if len(found) == 1:
-        return found[0]
+    addresses = own_addresses()
+    if len(addresses) == 1:
+        return addresses[0]
     raise UserError(
-        f"This host has {len(found)} addresses{': ' if found else ''}{', '.join(found)}.",
+        f"This host has {len(addresses)} addresses{': ' if addresses else ''}{', '.join(addresses)}.",
         "Name the one in the fleet's network: --address 10.77.0.1",
     )
 
 
-def running() -> Node | None:
+def running_node() -> RayNode | None:
     """The node that was started here, if it still runs."""
-    node = _recorded()
-    return node if node is not None and _processes(node) else None
+    node = _recorded_node()
+    return node if node is not None and _processes_of_node(node) else None
 
 
 def start(
@@ -286,7 +286,7 @@ def start(
     *,
     tls: Path | None = None,
     autoscaling: Path | None = None,
-) -> Node:
+) -> RayNode:
     """Start Ray here and wait until it runs.
 
     Args:
@@ -298,34 +298,34 @@ def start(
         UserError: one runs already, or the token can't be used.
         StartFailedError: with Ray's reason.
     """
-    existing = running()
+    existing = running_node()
     if existing is not None:
         raise UserError(
             f"This host is in a fleet already: its head is {existing.head}.", "tidegauge fleet down ends that."
         )
     end()
-    program = _program()
+    program = _ray_program()
     certificates = check_tls(tls) if tls is not None else ""
     # Not before it is clear that nothing runs here, which would speak with another token from then on.
     take_token(token) if token is not None else make_token()
     # A short path: Ray's sockets lie in it, and the kernel allows 107 characters.
     directory = tempfile.mkdtemp(prefix="tidegauge-ray-", dir=_SHORT)
-    node = Node(address, head, role, secrets.token_hex(8), directory, tls=certificates)
+    node = RayNode(address, head, role, secrets.token_hex(8), directory, tls=certificates)
     try:
-        _keep(node)
+        _keep_record(node)
         node = replace(node, open_because=network.keep_to(node.guard, address, _GUARDED_PORTS, _PRIVATE_PORTS))
         with node.log.open("wb") as log:
             process = subprocess.Popen(
-                [str(program), *arguments(node, autoscaling)],
+                [str(program), *ray_arguments(node, autoscaling)],
                 cwd="/",
-                env={**os.environ, **environment(node), _MARKER: node.mark},
+                env={**os.environ, **ray_environment(node), _MARKER: node.mark},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
         node = replace(node, session=process.pid)
-        _keep(node)
+        _keep_record(node)
         _await_started(node, process)
     except BaseException:
         end()
@@ -335,30 +335,30 @@ def start(
 
 def end() -> list[str]:
     """End what runs here and remove Ray's files; the token stays. Returns what was left, one sentence each."""
-    node = _recorded()
+    node = _recorded_node()
     if node is None:
         return []
-    left = []
-    processes = _processes(node)
+    leftovers = []
+    processes = _processes_of_node(node)
     for number in (signal.SIGTERM, signal.SIGKILL):
         for process in processes:
             with contextlib.suppress(psutil.Error):
                 process.send_signal(number)
         psutil.wait_procs(processes, timeout=_END_S_MAX)
         # What was started meanwhile, too.
-        processes = _processes(node)
-    left += [f"Process {process.pid} of Ray does not end." for process in processes]
+        processes = _processes_of_node(node)
+    leftovers += [f"Process {process.pid} of Ray does not end." for process in processes]
     try:
         network.keep_no_more(node.guard)
     except OSError as error:
-        left.append(f"The rules {node.guard} of nft can't be removed: {error.strerror}.")
+        leftovers.append(f"The rules {node.guard} of nft can't be removed: {error.strerror}.")
     shutil.rmtree(node.directory, ignore_errors=True)
-    if not left:
+    if not leftovers:
         _record_path().unlink(missing_ok=True)
-    return left
+    return leftovers
 
 
-def _await_started(node: Node, process: subprocess.Popen[bytes]) -> None:
+def _await_started(node: RayNode, process: subprocess.Popen[bytes]) -> None:
     deadline_s = time.monotonic() + START_S_MAX
     while time.monotonic() < deadline_s:
         printed = node.log.read_text(errors="replace")
@@ -374,32 +374,32 @@ def _await_started(node: Node, process: subprocess.Popen[bytes]) -> None:
     raise StartFailedError(f"Ray did not start within {START_S_MAX:g} s.", _start_hint(node), node.log)
 
 
-def _start_hint(node: Node) -> str:
+def _start_hint(node: RayNode) -> str:
     if node.is_head:
         return f"Another program may have one of the ports {', '.join(firewall(head=True))}."
     return f"Check that the head runs at {node.head}, that no firewall is between, and that the token is the head's."
 
 
-def _program() -> Path:
-    found = Path(sys.executable).with_name("ray")
-    if not found.exists():
+def _ray_program() -> Path:
+    path = Path(sys.executable).with_name("ray")
+    if not path.exists():
         raise UserError(
             "Fleets need Ray, which is not installed here.",
             "pip install 'tidegauge[fleet]', or `make fleet` in a checkout, on every host of the fleet.",
         )
-    return found
+    return path
 
 
-def _processes(node: Node) -> list[psutil.Process]:
-    found = []
+def _processes_of_node(node: RayNode) -> list[psutil.Process]:
+    processes = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
             if process.status() != psutil.STATUS_ZOMBIE and _is_of(node, process):
-                found.append(process)
-    return found
+                processes.append(process)
+    return processes
 
 
-def _is_of(node: Node, process: psutil.Process) -> bool:
+def _is_of(node: RayNode, process: psutil.Process) -> bool:
     if process.environ().get(_MARKER) == node.mark:
         return True
     # Those to which Ray gives a title lose their environment by that. A session's number may be another's by now.
@@ -407,28 +407,28 @@ def _is_of(node: Node, process: psutil.Process) -> bool:
     return os.getsid(process.pid) == node.session and "".join(process.cmdline()[:1]).startswith(_TITLE)
 
 
-def _home() -> Path:
+def _fleet_directory() -> Path:
     return state_directory() / "fleet"
 
 
 def _record_path() -> Path:
-    return _home() / "node.json"
+    return _fleet_directory() / "node.json"
 
 
-def _keep(node: Node) -> None:
+def _keep_record(node: RayNode) -> None:
     replace_file(_record_path(), json.dumps(asdict(node)).encode())
 
 
-def _recorded() -> Node | None:
+def _recorded_node() -> RayNode | None:
     try:
-        return Node(**json.loads(_record_path().read_bytes()))
+        return RayNode(**json.loads(_record_path().read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
 
 
 def _keep_token(text: str) -> None:
     try:
-        _home().mkdir(parents=True, exist_ok=True)
+        _fleet_directory().mkdir(parents=True, exist_ok=True)
         handle = os.open(token_path(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123
             os.fchmod(handle, 0o600)

@@ -25,7 +25,7 @@ def image_of(place: Path) -> Path:
     return place.with_name(f"{place.name}.img")
 
 
-def lift(place: Path) -> None:
+def lift_disk_faults(place: Path) -> None:
     """Let a disk be as fast as it is, and thaw it. Never raises: `remove_disk` reports what could not be done.
 
     Its limits belong to the device number, which others may get: so they go while it is known to be ours.
@@ -39,14 +39,14 @@ def lift(place: Path) -> None:
 
 def remove_disk(place: Path) -> bool:
     """Remove a disk, whole or in part, with its image and directory; whether there was any. Raises `OSError`."""
-    reason = registry.refusal(place)
+    reason = registry.tracking_refusal(place)
     if reason:
         raise OSError(0, reason)
     image = image_of(place)
     # Unlike `Path.exists`, not stopped by the EIO that a file system gives after a power cut.
     if not os.path.lexists(place) and not image.exists():
         return False
-    lift(place)
+    lift_disk_faults(place)
     loop_disk.release(place)
     # A loop device that was not mounted yet.
     loop_disk.release(image)
@@ -99,7 +99,7 @@ def clean_leftovers() -> list[str]:
         return [f"The state directory {state_directory()} can't be used: {error.strerror}."]
     for agent_id in agents:
         with contextlib.suppress(OSError):
-            notes += _clean(agent_id)
+            notes += _clean_up_after(agent_id)
     with contextlib.suppress(OSError):
         _remove_lone_files()
     with contextlib.suppress(OSError):
@@ -114,7 +114,7 @@ def await_agents(run: str, seconds_max: float) -> bool:
     The agent of a command that was killed is still ending what it had started.
     """
     deadline_s = time.monotonic() + seconds_max
-    while any(_lives(record) for record in _records_of(run)):
+    while any(_is_agent_alive(record) for record in _records_of(run)):
         if time.monotonic() > deadline_s:
             return False
         time.sleep(_AGENT_POLL_S)
@@ -129,7 +129,7 @@ def _records_of(run: str) -> list[Record]:
     return []
 
 
-def _lives(record: Record) -> bool:
+def _is_agent_alive(record: Record) -> bool:
     try:
         lock = try_lock(registry.locked_record(record.agent_id).lock_path)
     except OSError:
@@ -150,25 +150,25 @@ def _remove_lone_files() -> None:
 
 def _remove_old_results() -> list[str]:
     """What load generators left for a run that nobody resumed."""
-    found = sorted(results_directory().glob("*.results*"))
-    old = [path for path in found if time.time() - path.stat().st_mtime > RESULTS_AGE_S]
+    result_files = sorted(results_directory().glob("*.results*"))
+    old = [path for path in result_files if time.time() - path.stat().st_mtime > RESULTS_AGE_S]
     for path in old:
         path.unlink(missing_ok=True)
     days = RESULTS_AGE_S // 86_400
-    who = plural(len(old), "load generator")
-    return [f"Removed figures of {who}, left {days:.0f} days ago or earlier."] if old else []
+    load_generators = plural(len(old), "load generator")
+    return [f"Removed figures of {load_generators}, left {days:.0f} days ago or earlier."] if old else []
 
 
-def _clean(agent_id: str) -> list[str]:
-    left = registry.locked_record(agent_id)
-    lock = left.take_left()
+def _clean_up_after(agent_id: str) -> list[str]:
+    record_files = registry.locked_record(agent_id)
+    lock = record_files.take_left()
     if lock is None:
         return []
     try:
-        record = registry.read(left.path) or registry.unknown(agent_id)
+        record = registry.read_record(record_files.path) or registry.substitute_record(agent_id)
         notes, complete = _clean_locked(record)
         if complete:
-            registry.remove(agent_id)
+            registry.forget_agent(agent_id)
         return notes
     finally:
         os.close(lock)
@@ -180,7 +180,7 @@ def _clean_locked(record: Record) -> tuple[list[str], bool]:
     if registry.same_processes(record):
         for place in record.disks:
             # Nothing dies while its disk hangs.
-            lift(Path(place))
+            lift_disk_faults(Path(place))
         killed, stuck = _kill_all(record)
         if killed:
             notes.append(f"Ended processes left by an earlier run: {', '.join(killed)}.")
@@ -191,7 +191,7 @@ def _clean_locked(record: Record) -> tuple[list[str], bool]:
         # Another container's processes can't be seen from here, so they can't be ended either: leave the record to it.
         return [], False
     removed, failures = remove_everything([Path(name) for name in reversed(record.disks)], record.network)
-    notes += [f"Removed {what}, left by an earlier run." for what in removed]
+    notes += [f"Removed {thing}, left by an earlier run." for thing in removed]
     notes += [f"Could not remove what an earlier run left: {failure}." for failure in failures]
     complete = not failures
     for name in record.directories:
@@ -210,18 +210,18 @@ def _kill_all(record: Record) -> tuple[list[str], list[str]]:
     killed: dict[Identity, str] = {}
     deadline_s = time.monotonic() + _KILL_WAIT_S
     while True:
-        left = leftovers(record, procfs.all_stats())
-        if not left:
+        survivors = leftover_processes(record, procfs.all_stats())
+        if not survivors:
             return list(killed.values()), []
         if time.monotonic() > deadline_s:
-            return list(killed.values()), [f"{name} (process {stat.pid})" for stat, name in left]
-        for stat, name in left:
+            return list(killed.values()), [f"{name} (process {stat.pid})" for stat, name in survivors]
+        for stat, name in survivors:
             if procfs.send_signal(stat.identity, signal.SIGKILL):
                 killed.setdefault(stat.identity, f"{name} (process {stat.pid})")
         time.sleep(_POLL_S)
 
 
-def leftovers(record: Record, stats: Iterable[Stat]) -> list[tuple[Stat, str]]:
+def leftover_processes(record: Record, stats: Iterable[Stat]) -> list[tuple[Stat, str]]:
     """Which of these processes a dead agent left, each with the name of the process it belongs to.
 
     A process is the agent's if it is recorded, is in the session of a recorded one (whose number can't have been given
@@ -234,11 +234,11 @@ def leftovers(record: Record, stats: Iterable[Stat]) -> list[tuple[Stat, str]]:
         for process in record.processes
         if by_pid.get(process.identity.pid) is None or by_pid[process.identity.pid].identity == process.identity
     }
-    found: list[tuple[Stat, str]] = []
+    processes_with_names: list[tuple[Stat, str]] = []
     for stat in live:
         owner, _, name = procfs.marker_of(stat.pid).partition("/")
         if owner == record.agent_id:
-            found.append((stat, name))
+            processes_with_names.append((stat, name))
         elif stat.session in sessions and not owner:
-            found.append((stat, sessions[stat.session]))
-    return found
+            processes_with_names.append((stat, sessions[stat.session]))
+    return processes_with_names

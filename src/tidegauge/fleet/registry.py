@@ -25,7 +25,7 @@ from tidegauge.hosts.storage import check_owner, state_directory, text_of
 from tidegauge.regular import read_regular
 
 
-def refusal(path: Path) -> str:
+def tracking_refusal(path: Path) -> str:
     """Why a directory must not be tracked, "" if it may: never the root, a home, or anything above one."""
     if not path.is_absolute():
         return "not an absolute path"
@@ -37,7 +37,7 @@ def refusal(path: Path) -> str:
 
 def remove_directory(path: Path) -> str:
     """Remove a tracked directory with all it holds. Returns why it could not, or "" (also when it was gone already)."""
-    reason = refusal(path)
+    reason = tracking_refusal(path)
     if reason:
         return f"{path}: {reason}"
     if path.is_symlink():
@@ -77,11 +77,11 @@ def find_free_ports(count: int, taken: Collection[int], among: range | None = No
     low, high = (int(part) for part in _RANGE_FILE.read_text(encoding="ascii").split())
     candidates = list(among or port_candidates(low, high))
     random.SystemRandom().shuffle(candidates)
-    found = list(islice((port for port in candidates if port not in taken and _can_bind(port)), count))
-    if len(found) < count:
+    free_ports = list(islice((port for port in candidates if port not in taken and _can_bind(port)), count))
+    if len(free_ports) < count:
         where = f" from {among[0]} to {among[-1]}" if among else ""
-        raise StartFailedError(f"Only {len(found)} of {count} TCP ports{where} are free on 127.0.0.1.")
-    return found
+        raise StartFailedError(f"Only {len(free_ports)} of {count} TCP ports{where} are free on 127.0.0.1.")
+    return free_ports
 
 
 def _can_bind(port: int, address: str = "127.0.0.1") -> bool:
@@ -139,12 +139,12 @@ def new_agent_id() -> str:
 
 
 def locked_record(agent_id: str) -> LockedRecord:
-    """The record's files."""
+    """The files of an agent's record."""
     return LockedRecord(agents_directory(), agent_id)
 
 
 def log_path(agent_id: str) -> Path:
-    """What the agent itself has to say (empty unless it meets an error)."""
+    """The file of what the agent itself has to say (empty unless it meets an error)."""
     return agents_directory() / f"{agent_id}.log"
 
 
@@ -165,21 +165,21 @@ def last_words(agent_id: str) -> str:
     return lines[-1] if lines else ""
 
 
-def write(record: Record) -> None:
+def write_record(record: Record) -> None:
     """Replace the record on disk, all or nothing. Raises `OSError`."""
     locked_record(record.agent_id).write(SCHEMA, asdict(record))
 
 
-def read(path: Path) -> Record | None:
+def read_record(path: Path) -> Record | None:
     """The record in a file; None if there is none or it is damaged. Raises `UserError` as `check_owner` does."""
     check_owner(path)
     try:
-        return _record(json.loads(read_regular(path, RECORD_BYTES_MAX)))
+        return _record_from_json(json.loads(read_regular(path, RECORD_BYTES_MAX)))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _record(data: dict[str, Any]) -> Record:
+def _record_from_json(data: dict[str, Any]) -> Record:
     return Record(
         agent_id=str(data["agent_id"]),
         agent=Identity(**data["agent"]),
@@ -194,18 +194,18 @@ def _record(data: dict[str, Any]) -> Record:
     )
 
 
-def unknown(agent_id: str) -> Record:
+def substitute_record(agent_id: str) -> Record:
     """Stands for a damaged record (the machine lost power, say): what the agent left is found by its marker alone."""
     return Record(agent_id, Identity(0, 0), procfs.boot_id(), procfs.pid_namespace())
 
 
 def all_records() -> list[Record]:
     """Every readable record."""
-    found = (read(path) for path in sorted(agents_directory().glob("*.json")))
-    return [record for record in found if record is not None]
+    records = (read_record(path) for path in sorted(agents_directory().glob("*.json")))
+    return [record for record in records if record is not None]
 
 
-def remove(agent_id: str) -> None:
+def forget_agent(agent_id: str) -> None:
     """Forget an agent: record, log and lock. Raises `OSError`."""
     log_path(agent_id).unlink(missing_ok=True)
     locked_record(agent_id).remove()
@@ -231,7 +231,7 @@ class Ledger:
         if lock is None or stat is None:
             raise OSError(f"the agent {agent_id} exists already")
         record = Record(agent_id, stat.identity, procfs.boot_id(), procfs.pid_namespace())
-        write(record)
+        write_record(record)
         return Ledger(record, lock)
 
     @property
@@ -252,30 +252,30 @@ class Ledger:
     def add_process(self, name: str, identity: Identity) -> None:
         """Record a process that was just started. Raises `StartFailedError` if the record can't be written."""
         others = tuple(process for process in self._record.processes if process.name != name)
-        self._change(processes=(*others, ProcessRecord(name, identity)))
+        self._change_record(processes=(*others, ProcessRecord(name, identity)))
 
     def track(self, path: Path) -> None:
         """Record a directory to remove at the end. Raises `RunFailedError` if that would be dangerous."""
-        reason = refusal(path)
+        reason = tracking_refusal(path)
         if reason:
             raise RunFailedError(f"{path} can't be tracked for removal: {reason}.")
         if str(path) not in self._record.directories:
-            self._change(directories=(*self._record.directories, str(path)))
+            self._change_record(directories=(*self._record.directories, str(path)))
 
     def hold_disk(self, place: Path) -> None:
         """Record a disk before it is made. Raises `RunFailedError` where its directory must not be removed later."""
-        reason = refusal(place)
+        reason = tracking_refusal(place)
         if reason:
             raise RunFailedError(f"No disk can be made at {place}: {reason}.")
-        self._change(disks=(*self._record.disks, str(place)))
+        self._change_record(disks=(*self._record.disks, str(place)))
 
     def drop_disk(self, place: Path) -> None:
-        """A disk was removed. Raises `StartFailedError` if the record can't be written."""
-        self._change(disks=tuple(disk for disk in self._record.disks if disk != str(place)))
+        """Record that a disk was removed. Raises `StartFailedError` if the record can't be written."""
+        self._change_record(disks=tuple(disk for disk in self._record.disks if disk != str(place)))
 
     def hold_network(self, identifier: str) -> None:
         """Record a network before it is made; "" once it is removed. Raises `StartFailedError`."""
-        self._change(network=identifier)
+        self._change_record(network=identifier)
 
     def take_ports(self, count: int, among: Sequence[int] = ()) -> list[int]:
         """Free ports that no live agent was given, none twice. Raises `StartFailedError`.
@@ -286,7 +286,7 @@ class Ledger:
         # One agent at a time from looking to recording, or two could find the same port free.
         with locked(agents_directory() / "ports.lock"):
             ports = find_free_ports(count, self._taken_ports(), allowed)
-            self._change(ports=(*self._record.ports, *ports))
+            self._change_record(ports=(*self._record.ports, *ports))
         return ports
 
     def hold_ports(self, ports: Sequence[int]) -> list[int]:
@@ -294,30 +294,30 @@ class Ledger:
         with locked(agents_directory() / "ports.lock"):
             taken = self._taken_ports()
             held = [port for port in ports if port not in taken and _can_bind(port, "")]
-            self._change(ports=(*self._record.ports, *held))
+            self._change_record(ports=(*self._record.ports, *held))
         return [port for port in ports if port not in held]
 
     def release_ports(self, ports: Iterable[int]) -> None:
-        """Others may have these ports again. Raises `StartFailedError` if the record can't be written."""
+        """Let others have these ports again. Raises `StartFailedError` if the record can't be written."""
         released = set(ports)
-        left = tuple(port for port in self._record.ports if port not in released)
-        if left != self._record.ports:
-            self._change(ports=left)
+        remaining = tuple(port for port in self._record.ports if port not in released)
+        if remaining != self._record.ports:
+            self._change_record(ports=remaining)
 
     def close(self, forget: bool = True) -> None:
         """Nothing is held any more: forget the record. Else keep it, so that the next start tries what is left."""
         if forget:
-            remove(self._record.agent_id)
+            forget_agent(self._record.agent_id)
         os.close(self._lock)
 
     def _taken_ports(self) -> set[int]:
-        """What live agents were given, this one among them."""
+        """The ports that live agents were given, this one among them."""
         return set(self._record.ports).union(*(record.ports for record in all_records()))
 
-    def _change(self, **changes: Any) -> None:
+    def _change_record(self, **changes: Any) -> None:
         record = replace(self._record, **changes)
         try:
-            write(record)
+            write_record(record)
         except OSError as error:
             raise StartFailedError(
                 f"The state directory {agents_directory()} can't be written ({error.strerror}).",

@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegauge.attestation.data_files import Copy, Message
-from tidegauge.durability import SyncCall, Watch
+from tidegauge.durability import SyncCall, WatchedSyncs
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import Host, Launcher, ProcessSpec, ProcessStatus, ServersSeen
 from tidegauge.fleet.authority import Authority
 from tidegauge.fleet.client import LEASE_S, AgentHost
 from tidegauge.fleet.link import Link
-from tidegauge.fleet.listening import AgentStarter, Listening, connected
+from tidegauge.fleet.listening import AgentStarter, Listening, link_to_agent
 from tidegauge.fleet.ray_node import SERVER_PORTS
 from tidegauge.fleet.rigs import Result, RigHost, RigOfHosts, at_once
-from tidegauge.hosts.fsync import Calm, slowest
+from tidegauge.hosts.fsync import Calm, slowest_disk
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.host import FleetHost, FreeSpace
 from tidegauge.model.use import OtherHostUse, Sample, of_host
@@ -86,9 +86,9 @@ class RemoteHost(AgentHost):
     def gone(self) -> RunFailedError:
         """See `AgentHost.gone`."""
         if self._is_silent:
-            left = f" What it started may still run there: {', '.join(self._started)}." if self._started else ""
+            leftovers = f" What it started may still run there: {', '.join(self._started)}." if self._started else ""
             return RunFailedError(
-                f"The host {self.name} is lost: its agent does not answer any more.{left}",
+                f"The host {self.name} is lost: its agent does not answer any more.{leftovers}",
                 f"Check that host and its network. An agent that was stopped ends all that it started when it goes on, "
                 f"and is ended with it {self._lease_s:.0f} s after it was stopped.",
             )
@@ -125,7 +125,7 @@ def agents_on(
     opened: list[RemoteHost] = []
     with ThreadPoolExecutor(max(1, len(hosts))) as pool:
         try:
-            starting = [pool.submit(_open, host, launcher, authority, lease_s, say) for host in hosts]
+            starting = [pool.submit(_start_agent, host, launcher, authority, lease_s, say) for host in hosts]
             for agent in starting:
                 # All are waited for, so that none is left behind because another one failed.
                 with contextlib.suppress(RunFailedError):
@@ -139,7 +139,7 @@ def agents_on(
                     say(note)
 
 
-def _open(
+def _start_agent(
     host: FleetHost, launcher: Launcher, authority: Authority, lease_s: float, say: Callable[[str], None]
 ) -> RemoteHost:
     starter = launcher.start(host, AgentStarter)
@@ -149,7 +149,7 @@ def _open(
         listening = starter.call(
             "start", certificate, authority.certificate_pem, lease_s, host.address, timeout_s=_START_S_MAX
         )
-        link = connected(host.address, listening.port, authority.controller_context(), _CONNECT_S_MAX)
+        link = link_to_agent(host.address, listening.port, authority.controller_context(), _CONNECT_S_MAX)
     except OSError as error:
         raise StartFailedError(
             f"The agent on {host.address} can't be reached: {error}.",
@@ -185,7 +185,7 @@ class ManyHosts:
 
     def __init__(
         self,
-        own: AgentHost,
+        own_host: AgentHost,
         own_address: str,
         servers: Mapping[str, RemoteHost],
         loads: Mapping[str, RemoteHost],
@@ -198,14 +198,14 @@ class ManyHosts:
 
         `load_clocks_off_ns`: by how much instants that load generators name may be wrong by this host's clock.
         """
-        self.name = own.name
+        self.name = own_host.name
         self.rig = RigOfHosts(
             {link: RigHost(host.host.address, host.rig) for link, host in servers.items()},
-            [RigHost(own_address, own.rig), *(RigHost(host.host.address, host.rig) for host in loads.values())],
+            [RigHost(own_address, own_host.rig), *(RigHost(host.host.address, host.rig) for host in loads.values())],
             lambda process: self._started(process).link,
             spared_ports,
         )
-        self._own = own
+        self._own = own_host
         self._directory = directory
         self._load_clocks_off_ns = load_clocks_off_ns
         self._by_link = {**servers, **loads}
@@ -219,7 +219,7 @@ class ManyHosts:
         """Logs whose ends were."""
         self._looking = threading.Lock()
 
-    def _with(self, path: Path) -> list[Host]:
+    def _hosts_with(self, path: Path) -> list[Host]:
         """The hosts that have a path."""
         return [*([self._own] if path.is_relative_to(self._directory) else []), *self._servers]
 
@@ -287,24 +287,24 @@ class ManyHosts:
 
     def track_directory(self, path: Path) -> None:
         """See `Host.track_directory`."""
-        for host in self._with(path):
+        for host in self._hosts_with(path):
             host.track_directory(path)
 
     def remove_directory(self, path: Path) -> None:
         """See `Host.remove_directory`."""
-        for host in self._with(path):
+        for host in self._hosts_with(path):
             host.remove_directory(path)
 
     def write(self, path: Path, text: str, mode: int | None = None) -> Path:
         """See `Host.write`."""
-        for host in self._with(path):
+        for host in self._hosts_with(path):
             host.write(path, text, mode)
         return path
 
     def make_directories(self, *paths: Path, mode: int | None = None) -> None:
         """See `Host.make_directories`."""
-        if own := [path for path in paths if path.is_relative_to(self._directory)]:
-            self._own.make_directories(*own, mode=mode)
+        if local_paths := [path for path in paths if path.is_relative_to(self._directory)]:
+            self._own.make_directories(*local_paths, mode=mode)
         for host in self._servers:
             host.make_directories(*paths, mode=mode)
 
@@ -327,25 +327,27 @@ class ManyHosts:
 
     def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
         """See `Host.free_space`: of all hosts of servers."""
-        found = [(host, _on(host, lambda host: host.free_space(places))) for host in self._servers]
-        return [replace(space, host=host.host.address) for host, spaces in found for space in spaces]
+        spaces_of_hosts = [(host, _ask_host(host, lambda host: host.free_space(places))) for host in self._servers]
+        return [replace(space, host=host.host.address) for host, spaces in spaces_of_hosts for space in spaces]
 
     def calm_disk(self, directory: Path) -> Calm:
         """See `Host.calm_disk`: on all hosts of servers at once, of the one whose disk holds back the others."""
-        return slowest(at_once(lambda host: _on(host, lambda host: host.calm_disk(directory)), self._servers))
+        return slowest_disk(
+            at_once(lambda host: _ask_host(host, lambda host: host.calm_disk(directory)), self._servers)
+        )
 
     def find_copies(
         self, directories: Sequence[Path], trial_id: int, wanted: Collection[Message]
     ) -> Mapping[Message, tuple[Copy, ...]]:
         """See `Host.find_copies`: on all hosts of servers at once."""
-        found: dict[Message, tuple[Copy, ...]] = {}
+        copies_by_message: dict[Message, tuple[Copy, ...]] = {}
         for copies in at_once(lambda host: host.find_copies(directories, trial_id, wanted), self._servers):
             for message, places in copies.items():
-                found[message] = (*found.get(message, ()), *places)
-        return found
+                copies_by_message[message] = (*copies_by_message.get(message, ()), *places)
+        return copies_by_message
 
     @contextlib.contextmanager
-    def watch_syncs(self, processes: Sequence[str]) -> Iterator[Callable[[], Watch]]:
+    def watch_syncs(self, processes: Sequence[str]) -> Iterator[Callable[[], WatchedSyncs]]:
         """See `Host.watch_syncs`: calls with the least time that they can have lasted by this host's clock.
 
         A call that may have lain between two of this host's instants does so then.
@@ -357,7 +359,9 @@ class ManyHosts:
             ]
             yield lambda: self._seen_on_all(seen)
 
-    def _seen_on_all(self, seen: Sequence[tuple[RemoteHost, tuple[int, int], Callable[[], Watch]]]) -> Watch:
+    def _seen_on_all(
+        self, seen: Sequence[tuple[RemoteHost, tuple[int, int], Callable[[], WatchedSyncs]]]
+    ) -> WatchedSyncs:
         """What was seen on hosts, each with the bounds of its clock when that began and what ends it."""
         shortest: list[SyncCall] = []
         longest: list[SyncCall] = []
@@ -371,10 +375,10 @@ class ManyHosts:
             # Between the two, clocks have drifted evenly.
             ended = _ahead_ns(host)
             low_ns, high_ns = min(begun[0], ended[0]) - off_ns, max(begun[1], ended[1]) + off_ns
-            shortest += [_moved(call, low_ns, high_ns) for call in watch.calls]
-            longest += [_moved(call, high_ns, low_ns) for call in watch.calls]
+            shortest += [_shift_call(call, low_ns, high_ns) for call in watch.calls]
+            longest += [_shift_call(call, high_ns, low_ns) for call in watch.calls]
             lost += watch.lost
-        return Watch(tuple(shortest), lost, tuple(longest))
+        return WatchedSyncs(tuple(shortest), lost, tuple(longest))
 
     def agent_cpu_s(self) -> float:
         """See `Host.agent_cpu_s`: of the agent on this host, which load generators share their CPUs with."""
@@ -388,26 +392,26 @@ class ManyHosts:
     def samples(self, after: int) -> list[Sample]:
         """See `Host.samples`. Whatever came from the other hosts since is in the last one."""
         with self._looking:
-            found = self._own.samples(after)
-            news = {host: self._news(host, seen) for host, seen in self._samples_seen.items()}
-            if not found:
-                return found
-            last = found[-1]
+            own_samples = self._own.samples(after)
+            news = {host: self._new_samples(host, seen) for host, seen in self._samples_seen.items()}
+            if not own_samples:
+                return own_samples
+            last = own_samples[-1]
             for host, samples in news.items():
                 self._samples_seen[host] = max([self._samples_seen[host], *(sample.number for sample in samples)])
                 last = _with_others(last, host.name, samples)
-            return [*found[:-1], last]
+            return [*own_samples[:-1], last]
 
-    def _news(self, host: RemoteHost, seen: int) -> list[Sample]:
-        found = host.samples(max(0, seen))
+    def _new_samples(self, host: RemoteHost, seen: int) -> list[Sample]:
+        samples = host.samples(max(0, seen))
         if seen < 0:
             # What was kept from before is no part of this.
-            self._samples_seen[host] = max([0, *(sample.number for sample in found)])
+            self._samples_seen[host] = max([0, *(sample.number for sample in samples)])
             return []
-        return found
+        return samples
 
 
-def _on(host: RemoteHost, work: Callable[[RemoteHost], Result]) -> Result:
+def _ask_host(host: RemoteHost, work: Callable[[RemoteHost], Result]) -> Result:
     """What a host says; its disks have the same paths as everybody's, so what it raises says whose they are."""
     try:
         return work(host)
@@ -428,8 +432,8 @@ def _ahead_ns(host: AgentHost) -> tuple[int, int]:
     return min(bounds, key=lambda bound: bound[1] - bound[0])
 
 
-def _moved(call: SyncCall, begin_ns: int, end_ns: int) -> SyncCall:
-    """With its begin and its end put on a clock that is behind by so much."""
+def _shift_call(call: SyncCall, begin_ns: int, end_ns: int) -> SyncCall:
+    """Put a call's begin and end on a clock that is behind by so much."""
     return replace(call, entered_mono_ns=call.entered_mono_ns - begin_ns, left_mono_ns=call.left_mono_ns - end_ns)
 
 

@@ -70,15 +70,15 @@ class RigOfHosts:
 
     def refusals(self) -> Mapping[Ability, str]:
         """See `Rig.refusals`: what some host can't do, with its address."""
-        found: dict[Ability, str] = {}
+        reasons: dict[Ability, str] = {}
         with_nodes = [host for link, host in self._servers.items() if link != KEEPER_ROLE]
-        for host in dict.fromkeys([*with_nodes, *self._each(), *self._clients]):
+        for host in dict.fromkeys([*with_nodes, *self._server_hosts(), *self._clients]):
             for ability, reason in host.rig.refusals().items():
                 drops = ability in ("partition", "packet_loss")
                 # Hosts are a network already. Who has no node needs no disk.
                 if drops or (ability != "network" and host in with_nodes):
-                    found.setdefault(ability, f"{host.address}: {reason}")
-        return {**found, **refusals_of_any_fleet()}
+                    reasons.setdefault(ability, f"{host.address}: {reason}")
+        return {**reasons, **refusals_of_any_fleet()}
 
     # Disks
 
@@ -104,7 +104,7 @@ class RigOfHosts:
             for host in self._hosts_of_disk(place):
                 by_host.setdefault(host, ([], []))[1].append(place)
 
-        def cut(host: RigHost) -> CutReport:
+        def cut_on_host(host: RigHost) -> CutReport:
             report = host.rig.cut_power(*by_host[host])
             later_ns = time.monotonic_ns() - report.mounted_ns
             return replace(
@@ -118,7 +118,7 @@ class RigOfHosts:
         with self._going_on_otherwise(processes):
             self.pause(processes)
             frozen_ns = time.monotonic_ns()
-            reports = at_once(cut, by_host)
+            reports = at_once(cut_on_host, by_host)
         return CutReport(
             asked_ns=asked_ns,
             frozen_ns=frozen_ns,
@@ -180,15 +180,15 @@ class RigOfHosts:
 
     def partition(self, sources: Collection[str], targets: Collection[str], both_ways: bool = True) -> None:
         """See `Rig.partition`. What shares a host is not parted."""
-        self._drop(self._faults.parted(sources, targets, both_ways))
+        self._drop_arrivals(self._faults.parted(sources, targets, both_ways))
 
     def heal(self) -> None:
         """See `Rig.heal`."""
-        self._drop(self._faults.healed())
+        self._drop_arrivals(self._faults.healed())
 
     def lose_packets(self, node: str, share: float) -> None:
         """See `Rig.lose_packets`."""
-        self._drop(self._faults.losing(node, share))
+        self._drop_arrivals(self._faults.losing(node, share))
 
     def limit_rate(self, node: str, bytes_per_s: int | None) -> None:
         """Raises `RunFailedError`, but for lifting it: it was never limited."""
@@ -198,37 +198,37 @@ class RigOfHosts:
     def lift_all(self) -> None:
         """See `Rig.lift_all`."""
         self._faults = LinkFaults()
-        at_once(lambda host: host.rig.lift_all(), [*self._each(), *self._clients])
+        at_once(lambda host: host.rig.lift_all(), [*self._server_hosts(), *self._clients])
 
-    def _drop(self, faults: LinkFaults) -> None:
+    def _drop_arrivals(self, faults: LinkFaults) -> None:
         """Let every host drop what of this arrives there."""
         with self._lock:
-            before, wanted = self._arrivals(self._faults), self._arrivals(faults)
+            before, after = self._lost_arrivals(self._faults), self._lost_arrivals(faults)
             # Remembered first: where only some hosts can, what they do is lifted by what is remembered.
             self._faults = faults
-            changed = [host for host in {*before, *wanted} if before.get(host) != wanted.get(host)]
-            at_once(lambda host: host.rig.lose_arrivals(wanted.get(host, {}), self._spared_ports), changed)
+            changed = [host for host in {*before, *after} if before.get(host) != after.get(host)]
+            at_once(lambda host: host.rig.lose_arrivals(after.get(host, {}), self._spared_ports), changed)
 
-    def _arrivals(self, faults: LinkFaults) -> dict[RigHost, dict[str, float]]:
+    def _lost_arrivals(self, faults: LinkFaults) -> dict[RigHost, dict[str, float]]:
         """What share of what comes from which address each host is to drop."""
-        kept: dict[RigHost, dict[str, float]] = {}
+        kept_shares: dict[RigHost, dict[str, float]] = {}
 
-        def lose(source: Sequence[RigHost], target: Sequence[RigHost], share: float) -> None:
+        def lose_between(source: Sequence[RigHost], target: Sequence[RigHost], share: float) -> None:
             for sender, receiver in product(source, target):
                 if sender != receiver:
-                    shares = kept.setdefault(receiver, {})
+                    shares = kept_shares.setdefault(receiver, {})
                     shares[sender.address] = shares.get(sender.address, 1.0) * (1 - share)
 
         for source, target in faults.cut_links:
-            lose(self._hosts_of(source), self._hosts_of(target), 1.0)
+            lose_between(self._hosts_of(source), self._hosts_of(target), 1.0)
         for node, share in faults.lost_shares.items():
             # Several nodes, or what belongs to none, may be on one of them.
-            for other in [*self._each(), *self._clients]:
-                lose((self._servers[node],), (other,), share)
-                lose((other,), (self._servers[node],), share)
-        return {host: {address: 1 - share for address, share in shares.items()} for host, shares in kept.items()}
+            for other in [*self._server_hosts(), *self._clients]:
+                lose_between((self._servers[node],), (other,), share)
+                lose_between((other,), (self._servers[node],), share)
+        return {host: {address: 1 - share for address, share in shares.items()} for host, shares in kept_shares.items()}
 
-    def _each(self) -> list[RigHost]:
+    def _server_hosts(self) -> list[RigHost]:
         return list(dict.fromkeys(self._servers.values()))
 
     def _hosts_of(self, node: str) -> Sequence[RigHost]:

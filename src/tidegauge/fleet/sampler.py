@@ -58,13 +58,13 @@ def parse_stat(text: str) -> dict[str, Any]:
 
 def parse_diskstats(text: str) -> list[DeviceUse]:
     """/proc/diskstats: devices that ever did anything. Flushes are reported since Linux 5.5."""
-    found = []
+    devices = []
     for line in text.splitlines():
         major, minor, name, *fields = line.split()
         numbers = [int(field) for field in fields] + [0] * 17
         if not any(numbers):
             continue
-        found.append(
+        devices.append(
             DeviceUse(
                 number=f"{major}:{minor}",
                 name=name,
@@ -78,7 +78,7 @@ def parse_diskstats(text: str) -> list[DeviceUse]:
                 flush_s=numbers[16] / 1e3,
             )
         )
-    return found
+    return devices
 
 
 def parse_traffic(text: str) -> dict[str, Any]:
@@ -100,19 +100,19 @@ def parse_traffic(text: str) -> dict[str, Any]:
 def parse_tcp(text: str) -> dict[str, Any]:
     """/proc/net/snmp, by the fields of `HostUse`."""
     lines = [line.split() for line in text.splitlines() if line.startswith("Tcp:")]
-    found = dict(zip(*lines, strict=False)) if len(lines) == 2 else {}
-    return {"tcp_segments": int(found.get("OutSegs", 0)), "tcp_retransmits": int(found.get("RetransSegs", 0))}
+    counters = dict(zip(*lines, strict=False)) if len(lines) == 2 else {}
+    return {"tcp_segments": int(counters.get("OutSegs", 0)), "tcp_retransmits": int(counters.get("RetransSegs", 0))}
 
 
 def parse_pressure(text: str) -> Mapping[str, float]:
     """/proc/pressure/*: seconds of stall by "some" and "full"."""
-    found = {}
+    stalled_s = {}
     for line in text.splitlines():
         kind, _, rest = line.partition(" ")
         total = rest.rpartition("total=")[2]
         if total.isdigit():
-            found[kind] = int(total) / 1e6
-    return found
+            stalled_s[kind] = int(total) / 1e6
+    return stalled_s
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def look_at(root: Path = Path("/")) -> Look:
     """The host now. `root`: where /proc is (for tests)."""
     mono_ns, proc = time.monotonic_ns(), root / "proc"
     memory = meminfo(root)
-    stalls = {what: parse_pressure(text_of(proc / "pressure" / what)) for what in ("cpu", "memory", "io")}
+    stalls = {resource: parse_pressure(text_of(proc / "pressure" / resource)) for resource in ("cpu", "memory", "io")}
     host = HostUse(
         **parse_stat(text_of(proc / "stat")),
         **parse_traffic(text_of(proc / "net/dev")),
@@ -145,7 +145,7 @@ def look_at(root: Path = Path("/")) -> Look:
     return Look(mono_ns, host, {device.number: device for device in parse_diskstats(text_of(proc / "diskstats"))})
 
 
-def accounted(host: HostUse, accounts: Accounts | None) -> HostUse:
+def host_with_accounts(host: HostUse, accounts: Accounts | None) -> HostUse:
     """A host's use with who it was; what is busy beyond all that was seen is nobody's. Pure."""
     if accounts is None:
         return host
@@ -213,7 +213,7 @@ class Sampler:
         self._last: Look | None = None
 
     def samples(self, after: int) -> list[Sample]:
-        """Those later than number `after` that are still kept, oldest first. The first call begins the looking."""
+        """Samples later than number `after` that are still kept, oldest first. The first call begins the looking."""
         now_s = time.monotonic()
         self._asked_s = now_s
         if self.next_s == float("inf"):
@@ -227,13 +227,13 @@ class Sampler:
         if not clients:
             return ServersSeen.ALL
         members = self._children.members()
-        found = local_peers({stat.pid for name in clients for stat in members.get(name, ())})
+        peers = local_peers({stat.pid for name in clients for stat in members.get(name, ())})
         ours = {stat.pid for tree in members.values() for stat in tree} | {os.getpid(), os.getppid()}
-        stats = [stat for stat in stats_of(found.pids - ours) if not stat.ended]
+        stats = [stat for stat in stats_of(peers.pids - ours) if not stat.ended]
         self._attached = {f"{stat.name} ({stat.pid})": stat.identity for stat in stats}
-        if found.hidden:
+        if peers.hidden:
             return ServersSeen.HIDDEN
-        return ServersSeen.ELSEWHERE if found.elsewhere else ServersSeen.ALL
+        return ServersSeen.ELSEWHERE if peers.elsewhere else ServersSeen.ALL
 
     def look_if_due(self) -> None:
         """Look if it is time."""
@@ -246,16 +246,16 @@ class Sampler:
             self._programs.forget()
             self._attached = {}
             return
-        self._look()
+        self._take_sample()
         # Late looks are not made up for: their spans say how long they are.
         self.next_s = max(self.next_s + PERIOD_S, now_s + PERIOD_S / 2)
 
-    def _look(self) -> None:
+    def _take_sample(self) -> None:
         begun_s = time.thread_time()
         now = look_at()
         living = {name: child for name, child in self._children.by_name.items() if child.exit_code is None}
         members = self._children.members(all_looked_at=False)
-        processes = self._processes(living, members)
+        processes = self._process_uses(living, members)
         ours = {stat.pid for tree in members.values() for stat in tree}
         ours |= {identity.pid for identity in self._attached.values()}
         accounts = self._programs.look(ours, control=(os.getpid(), os.getppid()))
@@ -269,7 +269,7 @@ class Sampler:
                 number=self._number,
                 from_mono_ns=last.mono_ns,
                 until_mono_ns=now.mono_ns,
-                host=accounted(used_between(last.host, now.host), accounts),
+                host=host_with_accounts(used_between(last.host, now.host), accounts),
                 processes=processes,
                 devices=tuple(
                     device_use(last.devices.get(number), device, limits.get(number, WriteLimit()))
@@ -280,14 +280,16 @@ class Sampler:
             )
         )
 
-    def _processes(self, living: Mapping[str, Child], members: Mapping[str, Sequence[Stat]]) -> tuple[ProcessUse, ...]:
+    def _process_uses(
+        self, living: Mapping[str, Child], members: Mapping[str, Sequence[Stat]]
+    ) -> tuple[ProcessUse, ...]:
         self._watch.forget([*(child.identity for child in living.values()), *self._attached.values()])
-        found = [
+        uses = [
             self._watch.use(name, child.identity, members[name], child.spec.gc_log_path)
             for name, child in living.items()
             if members[name]
         ]
         for name, identity in self._attached.items():
             stats = [stat for stat in stats_of([identity.pid]) if stat.identity == identity]
-            found += [self._watch.use(name, identity, stats)] if stats else []
-        return tuple(use for use in found if use is not None)
+            uses += [self._watch.use(name, identity, stats)] if stats else []
+        return tuple(use for use in uses if use is not None)

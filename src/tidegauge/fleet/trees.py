@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.children import Children, outlives
+from tidegauge.fleet.children import Children, outlives_sigkill_error
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Identity, Stat
 from tidegauge.hosts.storage import text_of
@@ -36,18 +36,18 @@ def stop_all(members: Callable[[], list[Stat]], seconds_max: float) -> list[Iden
     """
     asked: dict[Identity, None] = {}
     deadline_s = time.monotonic() + seconds_max
-    stood = False
+    all_stopped = False
     while True:
-        found = [stat.identity for stat in members()]
-        new = [identity for identity in found if identity not in asked]
+        identities = [stat.identity for stat in members()]
+        new = [identity for identity in identities if identity not in asked]
         for identity in new:
             asked[identity] = None
             procfs.send_signal(identity, signal.SIGSTOP)
-        running = next((why for identity in found if (why := not_stopped(identity.pid))), "")
+        running = next((why for identity in identities if (why := not_stopped(identity.pid))), "")
         # One that had not stopped yet when we looked for processes may have started another.
-        if stood and not new and not running:
-            return found
-        stood = not running
+        if all_stopped and not new and not running:
+            return identities
+        all_stopped = not running
         if time.monotonic() > deadline_s:
             go_on(asked)
             raise NotStoppedError(running or "new processes are started all the time")
@@ -71,26 +71,26 @@ def not_stopped(pid: int) -> str:
     for thread, state in live.items():
         if state not in "TD":
             return f"thread {thread} of process {pid} is in state {state}"
-    if not live or "T" in live.values() or (len(states) == 1 and _stop_pending(pid)):
+    if not live or "T" in live.values() or (len(states) == 1 and _is_stop_pending(pid)):
         return ""
     return f"all threads of process {pid} wait for a disk"
 
 
 def thread_states(pid: int) -> dict[int, str]:
     """Each thread's state letter (proc_pid_stat(5)); empty for a process that is gone."""
-    found: dict[int, str] = {}
+    states: dict[int, str] = {}
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
             text = (task / "stat").read_text(errors="replace")
-            found[int(task.name)] = text.rpartition(") ")[2][0]
+            states[int(task.name)] = text.rpartition(") ")[2][0]
     except (FileNotFoundError, ProcessLookupError):
         # A thread that ended while we looked: look again, unless the process itself is gone.
         stat = procfs.read_stat(pid)
         return {pid: "Z"} if stat is None or stat.ended else {pid: "R"}
-    return found
+    return states
 
 
-def _stop_pending(pid: int) -> bool:
+def _is_stop_pending(pid: int) -> bool:
     """Whether SIGSTOP is pending."""
     status = text_of(Path(f"/proc/{pid}/status"))
     pending = (int(mask, 16) for mask in re.findall(r"^S(?:ig|hd)Pnd:\s*([0-9a-f]+)$", status, re.MULTILINE))
@@ -114,8 +114,8 @@ class Trees:
         """Everything of these names that runs."""
         for name in names:
             self._children.named(name)
-        found = self._children.members()
-        return [stat for name in dict.fromkeys(names) for stat in found[name]]
+        by_owner = self._children.members()
+        return [stat for name in dict.fromkeys(names) for stat in by_owner[name]]
 
     def stop(self, names: Sequence[str]) -> int:
         """Stop these, and return how many processes they are once every thread is seen stopped.
@@ -144,12 +144,12 @@ class Trees:
         while True:
             # Orphans of what dies become the agent's own children, which nobody else waits for.
             self._children.reap()
-            left = self.members(names)
-            if not left and all(self._children.named(name).exit_code is not None for name in names):
+            survivors = self.members(names)
+            if not survivors and all(self._children.named(name).exit_code is not None for name in names):
                 self._paused.difference_update(names)
                 return
             if time.monotonic() > deadline_s:
-                raise outlives(", ".join(names), left)
-            for stat in left:
+                raise outlives_sigkill_error(", ".join(names), survivors)
+            for stat in survivors:
                 procfs.send_signal(stat.identity, signal.SIGKILL)
             time.sleep(_POLL_S)

@@ -18,38 +18,38 @@ _LOOK_S = 1.0
 _STOPPED = ("T", "t")
 
 
-def command(agent_pid: int, ended: int, agent_id: str, stopped_s_max: float) -> list[str]:
-    """Arguments of the process. `ended`: a descriptor of the agent's process, see pidfd_open(2)."""
-    line = ["-P", "-m", "tidegauge.fleet.watchdog", str(agent_pid), str(ended), agent_id, str(stopped_s_max)]
+def watchdog_command(agent_pid: int, agent_pidfd: int, agent_id: str, stopped_s_max: float) -> list[str]:
+    """Arguments of the process. `agent_pidfd`: a descriptor of the agent's process, see pidfd_open(2)."""
+    line = ["-P", "-m", "tidegauge.fleet.watchdog", str(agent_pid), str(agent_pidfd), agent_id, str(stopped_s_max)]
     return [sys.executable, *line]
 
 
 def start(agent_pid: int, agent_id: str, stopped_s_max: float, environment: Mapping[str, str]) -> None:
     """Watch over an agent from a process that is in nobody's session. It ends with the agent."""
-    ended = os.pidfd_open(agent_pid)
+    agent_pidfd = os.pidfd_open(agent_pid)
     subprocess.Popen(
-        command(agent_pid, ended, agent_id, stopped_s_max),
+        watchdog_command(agent_pid, agent_pidfd, agent_id, stopped_s_max),
         env=environment,
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        pass_fds=(ended,),
+        pass_fds=(agent_pidfd,),
         start_new_session=True,
     )
-    os.close(ended)
+    os.close(agent_pidfd)
 
 
-def watch(agent_pid: int, ended: int, stopped_s_max: float) -> None:
+def watch_agent(agent_pid: int, agent_pidfd: int, stopped_s_max: float) -> None:
     """Return when the agent has ended. One that is stopped for longer is killed."""
     waiting = select.poll()
-    waiting.register(ended, select.POLLIN)
+    waiting.register(agent_pidfd, select.POLLIN)
     going_s = time.monotonic()
     while not waiting.poll(_LOOK_S * 1e3):
         if state_of(agent_pid) not in _STOPPED:
             going_s = time.monotonic()
         elif time.monotonic() - going_s > stopped_s_max:
-            signal.pidfd_send_signal(ended, signal.SIGKILL)
+            signal.pidfd_send_signal(agent_pidfd, signal.SIGKILL)
 
 
 def state_of(pid: int) -> str:
@@ -62,8 +62,8 @@ def state_of(pid: int) -> str:
 
 def main(arguments: list[str]) -> None:
     """Entry point: AGENT_PID DESCRIPTOR AGENT_ID STOPPED_S_MAX."""
-    pid, ended, agent_id, stopped_s_max = arguments
-    watch(int(pid), int(ended), float(stopped_s_max))
+    pid, agent_pidfd, agent_id, stopped_s_max = arguments
+    watch_agent(int(pid), int(agent_pidfd), float(stopped_s_max))
     # Only now: it holds little memory while it waits.
     from tidegauge.fleet import registry
     from tidegauge.fleet.reap import clean_leftovers

@@ -58,7 +58,7 @@ class Probe:
     remedy: str
 
     def tried(self) -> Ability:
-        """What came out. Never raises."""
+        """Try it; the ability that came out. Never raises."""
         try:
             reason = self.refusal()
         except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -66,20 +66,20 @@ class Probe:
         return Ability(self.name, not reason, reason, self.used_for, self.without, self.remedy)
 
 
-def abilities(of_systems: Iterable[Probe] = ()) -> tuple[Ability, ...]:
+def try_abilities(of_systems: Iterable[Probe] = ()) -> tuple[Ability, ...]:
     """Try everything, also what single systems need. Takes a second or so, leaves nothing behind, never raises."""
     return tuple(probe.tried() for probe in (*_PROBES, *of_systems))
 
 
-def _root() -> str:
+def _root_refusal() -> str:
     return "" if os.geteuid() == 0 else f"this is user {os.geteuid()}"
 
 
-def _page_cache() -> str:
+def _page_cache_refusal() -> str:
     return "" if os.access("/proc/sys/vm/drop_caches", os.W_OK) and os.geteuid() == 0 else "needs root"
 
 
-def _sync_witness() -> str:
+def _sync_witness_refusal() -> str:
     try:
         with watch_syncs({"self": os.getpid()}) as watch:
             watch.finish()
@@ -88,8 +88,8 @@ def _sync_witness() -> str:
     return ""
 
 
-def _network_namespace() -> str:
-    """Tried, since a container may forbid it though the rights seem to be there."""
+def _namespace_refusal() -> str:
+    """Why no network namespace can be made. It is tried: a container may forbid it though the rights are there."""
     refused = network.refusal()
     if refused:
         return refused
@@ -97,25 +97,29 @@ def _network_namespace() -> str:
     return "" if done.returncode == 0 else " ".join(done.stderr.split())[:120] or "unshare --net fails"
 
 
-def _pressure() -> str:
+def _pressure_refusal() -> str:
     return "" if Path("/proc/pressure/io").exists() else "the kernel reports none (CONFIG_PSI, or psi=1 at boot)"
 
 
 _RUN_AS_ROOT = "Run Tidegauge as root on a machine made for measuring."
 _PROBES = (
     Probe(
-        "root", _root, "everything marked 'needs root' below", "what needs it is refused with the reason", _RUN_AS_ROOT
+        "root",
+        _root_refusal,
+        "everything marked 'needs root' below",
+        "what needs it is refused with the reason",
+        _RUN_AS_ROOT,
     ),
     Probe(
         "empty page cache",
-        _page_cache,
+        _page_cache_refusal,
         "every trial begins with nothing cached of what earlier ones wrote",
         "trials run; reads may come from memory, and the run says so",
         _RUN_AS_ROOT,
     ),
     Probe(
         "sync witness",
-        _sync_witness,
+        _sync_witness_refusal,
         "watching what servers sync before they acknowledge (kernel tracepoints)",
         "a durability level rests on settings alone, and the run says so",
         "Root, outside a container, on a kernel with CONFIG_FTRACE_SYSCALLS.",
@@ -171,7 +175,7 @@ _PROBES = (
     ),
     Probe(
         "network namespaces",
-        _network_namespace,
+        _namespace_refusal,
         "nodes with networks of their own on one machine",
         "faults of the network are refused",
         "Root with CAP_SYS_ADMIN and CAP_NET_ADMIN, and iproute2.",
@@ -192,7 +196,7 @@ _PROBES = (
     ),
     Probe(
         "pressure figures",
-        _pressure,
+        _pressure_refusal,
         "seeing when processes wait for CPU, memory or disk (PSI)",
         "that part of the telemetry is missing",
         "Boot with psi=1.",
@@ -249,51 +253,51 @@ def advise(host: HostFacts, clock: ClockQuality, handles: Handles, swappiness: s
         handles: that a process may have.
         swappiness: as the kernel has it, "60"; "" = unknown.
     """
-    found = [
-        _governor(host),
-        _swap(host, swappiness),
-        _huge_pages(host),
-        _clock_source(clock),
-        _clock_error(clock),
-        _limits(host.cgroup_limits),
-        _files(handles.files),
-        _maps(handles.maps),
-        _cpus(host),
+    advice = [
+        _advise_on_governor(host),
+        _advise_on_swap(host, swappiness),
+        _advise_on_huge_pages(host),
+        _advise_on_clock_source(clock),
+        _advise_on_clock_error(clock),
+        _advise_on_cgroup_limits(host.cgroup_limits),
+        _advise_on_open_files(handles.files),
+        _advise_on_memory_maps(handles.maps),
+        _advise_on_cpus(host),
     ]
     for facts in {facts.get("mount_point", path): facts for path, facts in host.disks.items()}.values():
-        found += _disk(facts)
-    return tuple(found)
+        advice += _advise_on_disk(facts)
+    return tuple(advice)
 
 
-def _judged(subject: str, found: str, good: bool, why: str, change: str) -> Advice:
-    """`change` where it is not good."""
-    return Advice(subject, found, good, why, "" if good else change)
+def _make_advice(subject: str, state: str, good: bool, why: str, change: str) -> Advice:
+    """An advice, with `change` only where it is not good."""
+    return Advice(subject, state, good, why, "" if good else change)
 
 
-def _governor(host: HostFacts) -> Advice:
+def _advise_on_governor(host: HostFacts) -> Advice:
     why = "a CPU that is clocked down when idle answers late, and most so at low rates: latency looks worse than it is"
-    found = host.cpu_governor or "not shown (the hypervisor decides)"
+    state = host.cpu_governor or "not shown (the hypervisor decides)"
     good = host.cpu_governor in ("performance", "")
-    return _judged("CPU governor", found, good, why, "cpupower frequency-set -g performance")
+    return _make_advice("CPU governor", state, good, why, "cpupower frequency-set -g performance")
 
 
-def _swap(host: HostFacts, swappiness: str) -> Advice:
+def _advise_on_swap(host: HostFacts, swappiness: str) -> Advice:
     why = "a swapped page of a broker or client costs milliseconds, at a moment that nobody chose"
     if not host.swap_bytes:
         return Advice("swap", "none", True, why)
-    found = f"{rounded(host.swap_bytes / (1 << 30))} GiB, swappiness {swappiness or 'unknown'}"
-    return _judged("swap", found, swappiness in ("0", "1"), why, "swapoff -a, or sysctl vm.swappiness=1")
+    state = f"{rounded(host.swap_bytes / (1 << 30))} GiB, swappiness {swappiness or 'unknown'}"
+    return _make_advice("swap", state, swappiness in ("0", "1"), why, "swapoff -a, or sysctl vm.swappiness=1")
 
 
-def _huge_pages(host: HostFacts) -> Advice:
-    found = host.transparent_huge_pages
+def _advise_on_huge_pages(host: HostFacts) -> Advice:
+    setting = host.transparent_huge_pages
     why = "the kernel stops a process to make huge pages for it; Java asks for them itself where it wants them"
-    good = found in ("madvise", "never", "")
+    good = setting in ("madvise", "never", "")
     change = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
-    return _judged("transparent huge pages", found or "not there", good, why, change)
+    return _make_advice("transparent huge pages", setting or "not there", good, why, change)
 
 
-def _clock_source(clock: ClockQuality) -> Advice:
+def _advise_on_clock_source(clock: ClockQuality) -> Advice:
     why = "every message's times are read from it several times"
     cost = f"a reading costs {clock.read_ns:.0f} ns, steps of {clock.step_ns} ns"
     if clock.source == "tsc" and clock.tsc:
@@ -302,63 +306,63 @@ def _clock_source(clock: ClockQuality) -> Advice:
     change = "Take a machine whose kernel can use the CPU's counter."
     if better := [source for source in _GOOD_SOURCES if source in clock.available and source != clock.source]:
         change = f"echo {better[0]} > /sys/devices/system/clocksource/clocksource0/current_clocksource"
-    return _judged("clock source", f"{clock.source or 'unknown'}: {cost}", good, why, change)
+    return _make_advice("clock source", f"{clock.source or 'unknown'}: {cost}", good, why, change)
 
 
-def _clock_error(clock: ClockQuality) -> Advice:
+def _advise_on_clock_error(clock: ClockQuality) -> Advice:
     why = "on one machine only one clock is used, so its error does no harm; between machines it bounds what is known"
     if clock.error_ms_max is None or clock.synchronised is None:
         return Advice("clock error", "the kernel does not say", True, why)
     bound = f"at most {rounded(clock.error_ms_max)} ms off, by the kernel"
     if clock.synchronised:
         good = clock.error_ms_max < _ERROR_MS_MAX
-        return _judged("clock error", f"kept in step, {bound}", good, why, "Wait, or use a nearer NTP server.")
+        return _make_advice("clock error", f"kept in step, {bound}", good, why, "Wait, or use a nearer NTP server.")
     return Advice("clock error", "nothing keeps it in step", False, why, "Run chrony or systemd-timesyncd.")
 
 
-def _limits(limits: Mapping[str, str]) -> Advice:
+def _advise_on_cgroup_limits(limits: Mapping[str, str]) -> Advice:
     why = "servers and load share what the cgroup allows; a CPU quota stops all threads at once for many milliseconds"
     in_force = [f"{name} {value}" for name, value in limits.items() if name not in ("version", "pids")]
     version = f"cgroup {limits['version']}" if limits.get("version", "none") != "none" else "no cgroups"
-    found = f"{version}: {', '.join(in_force)}" if in_force else f"{version}, none set"
+    state = f"{version}: {', '.join(in_force)}" if in_force else f"{version}, none set"
     good = not {"cpus", "io", "memory_high_bytes"} & limits.keys()
     change = "Give the container whole CPUs (a cpuset) instead of a quota, and no throttles."
-    return _judged("cgroup limits", found, good, why, change)
+    return _make_advice("cgroup limits", state, good, why, change)
 
 
-def _files(files: int) -> Advice:
+def _advise_on_open_files(files: int) -> Advice:
     why = "servers keep a file open for every segment of every partition; at the limit they fail"
-    found = "no limit" if files == UNBOUNDED else f"{files:,} a process (hard limit)"
+    state = "no limit" if files == UNBOUNDED else f"{files:,} a process (hard limit)"
     change = f"ulimit -Hn {FILES_WANTED}, or LimitNOFILE= of systemd"
-    return _judged("open files", found, files >= FILES_WANTED, why, change)
+    return _make_advice("open files", state, files >= FILES_WANTED, why, change)
 
 
-def _maps(maps: int) -> Advice:
+def _advise_on_memory_maps(maps: int) -> Advice:
     why = "servers that map their logs need two maps for each segment; at the limit they fail"
-    found = "no limit" if maps == UNBOUNDED else f"{maps:,} a process"
-    return _judged("memory maps", found, maps >= MAPS_WANTED, why, f"sysctl vm.max_map_count={MAPS_WANTED}")
+    state = "no limit" if maps == UNBOUNDED else f"{maps:,} a process"
+    return _make_advice("memory maps", state, maps >= MAPS_WANTED, why, f"sysctl vm.max_map_count={MAPS_WANTED}")
 
 
-def _cpus(host: HostFacts) -> Advice:
+def _advise_on_cpus(host: HostFacts) -> Advice:
     why = "servers and load run on the same CPUs here: with few of them they wait for each other"
     good = host.cpus >= 4
-    found = f"{host.cpus} usable, {rounded(host.memory_bytes / (1 << 30))} GiB of memory"
+    state = f"{host.cpus} usable, {rounded(host.memory_bytes / (1 << 30))} GiB of memory"
     change = "Mind the limiting resource of each result, or attach to servers on other machines."
-    return _judged("CPUs and memory", found, good, why, change)
+    return _make_advice("CPUs and memory", state, good, why, change)
 
 
-def _disk(facts: Mapping[str, str]) -> Iterator[Advice]:
+def _advise_on_disk(facts: Mapping[str, str]) -> Iterator[Advice]:
     if not facts:
         return
     at = facts.get("mount_point", "?")
-    yield _file_system(at, facts)
-    yield _mount_options(at, facts)
+    yield _advise_on_file_system(at, facts)
+    yield _advise_on_mount_options(at, facts)
     cache = facts.get("write_cache")
     if cache:
         why = "a write-back cache makes every fsync a flush of it; with write-through fsync is cheap, true or not"
         good = "back" in cache or "through" in cache
         yield Advice(f"write cache of {at}", cache, good, why)
-    if _turns(facts):
+    if _has_turning_disk(facts):
         why = "it syncs some hundred times a second at most, and seeks between readers and writers"
         yield Advice(f"kind of {at}", "a turning disk", False, why, "Use an SSD if production has one.")
     scheduler = facts.get("scheduler")
@@ -366,12 +370,12 @@ def _disk(facts: Mapping[str, str]) -> Iterator[Advice]:
         why = "bfq and kyber hold requests back to be fair to others; the choice bends latency"
         good = "bfq" not in scheduler and "kyber" not in scheduler
         device = facts.get("devices", "DEVICE").split(" on ")[-1]
-        yield _judged(
+        yield _make_advice(
             f"I/O scheduler of {at}", scheduler, good, why, f"echo none > /sys/block/{device}/queue/scheduler"
         )
 
 
-def _turns(facts: Mapping[str, str]) -> bool:
+def _has_turning_disk(facts: Mapping[str, str]) -> bool:
     """Whether any disk below turns. Of virtual ones (virtio, Xen) the kernel says so without knowing.
 
     Of what is made of others (LVM, encryption, RAID) it says what it says of these.
@@ -385,19 +389,19 @@ def _turns(facts: Mapping[str, str]) -> bool:
     return turning and not virtual
 
 
-def _file_system(at: str, facts: Mapping[str, str]) -> Advice:
+def _advise_on_file_system(at: str, facts: Mapping[str, str]) -> Advice:
     kind = facts.get("file_system", "unknown")
-    found = f"{kind} on {facts.get('devices') or facts.get('source', 'unknown')}"
+    state = f"{kind} on {facts.get('devices') or facts.get('source', 'unknown')}"
     usual = "fsync means different work on each; vendors test on xfs and ext4"
     # "fuse.sshfs" is one of "fuse".
     family = kind.partition(".")[0]
     why, change = next(((why, change) for kinds, why, change in _POOR_FILE_SYSTEMS if family in kinds), (usual, ""))
-    return Advice(f"file system of {at}", found, not change, why, change)
+    return Advice(f"file system of {at}", state, not change, why, change)
 
 
-def _mount_options(at: str, facts: Mapping[str, str]) -> Advice:
+def _advise_on_mount_options(at: str, facts: Mapping[str, str]) -> Advice:
     options = [*facts.get("mount_options", "").split(","), *facts.get("file_system_options", "").split(",")]
-    shown = ",".join(dict.fromkeys(option for option in options if option)) or "not known"
+    options_in_words = ",".join(dict.fromkeys(option for option in options if option)) or "not known"
     why = (
         "nobarrier makes fsync a promise that a power cut breaks, and data=writeback may show old data in files after "
         "one; sync, data=journal and discard cost time"
@@ -407,4 +411,4 @@ def _mount_options(at: str, facts: Mapping[str, str]) -> Advice:
     change = "Run fstrim before measuring and mount without discard." if "discard" in options else ""
     if worst := unsafe or slow:
         change = f"Remount without {', '.join(worst)}."
-    return Advice(f"mount options of {at}", shown, not change, why, change)
+    return Advice(f"mount options of {at}", options_in_words, not change, why, change)

@@ -94,8 +94,8 @@ class DiskCeiling:
 
     def sync(self, call: str, write_bytes: int, files: int = 1) -> SyncCeiling | None:
         """What was measured in one way; None if it was not."""
-        wanted = (call, write_bytes, files)
-        return next((sync for sync in self.syncs if (sync.call, sync.write_bytes, sync.files) == wanted), None)
+        way = (call, write_bytes, files)
+        return next((sync for sync in self.syncs if (sync.call, sync.write_bytes, sync.files) == way), None)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class LoopbackCeiling:
     many_bytes_per_s: float | None = None
 
     def of(self, connections: int) -> float:
-        """Bytes a second of so many: of several as much more as was seen, of few no more than each could carry."""
+        """Bytes a second of so many connections: so many times one's, and no more than many were seen to carry."""
         if connections <= 1 or self.many_bytes_per_s is None:
             return self.bytes_per_s
         return max(self.bytes_per_s, min(connections * self.bytes_per_s, self.many_bytes_per_s))
@@ -158,7 +158,7 @@ class Ceilings:
         return self.load_average > LOAD_AVERAGE_MAX
 
     def disk(self, device: str) -> DiskCeiling | None:
-        """That of one device, by its number ("254:0"); None if it was not measured."""
+        """The ceiling of one device, by its number ("254:0"); None if it was not measured."""
         return next((disk for disk in self.disks if disk.device == device), None)
 
 
@@ -235,7 +235,7 @@ class Calibration:
         return self.cpus > 1 and self.one.cpu_wait_share > _CPU_WAIT_SHARE_MAX
 
     def of(self, clients: int) -> Pace:
-        """With so many: as many times more as there are, and no more than what was reached with many."""
+        """The pace with so many clients: as many times more as there are, and no more than was reached with many."""
         most = self.one if self.many is None else max(self.one, self.many, key=lambda pace: pace.msgs_per_s)
         if clients * self.one.msgs_per_s >= most.msgs_per_s:
             return most
@@ -256,7 +256,7 @@ class Calibration:
         return shares * pace.msgs_per_s * 2 / (1 + workload.subscriptions)
 
     def sentence(self) -> str:
-        """For readers: "one load generator makes and checks 620,000 msg/s of 1 KiB (1.60 CPUs)"."""
+        """In words: "one load generator makes and checks 620,000 msg/s of 1 KiB (1.60 CPUs)"."""
         rate = f"one load generator makes and checks {count(self.one.msgs_per_s)} msg/s of {size(self.message_bytes)}"
         used = f"({short(self.one.cpus)} CPUs)"
         if self.many is None:

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from tidegauge.hosts.ceilings import SyncCeiling
-from tidegauge.hosts.storage import opened
+from tidegauge.hosts.storage import open_descriptor
 
 BLOCK_BYTES = 1 << 20
 DEPTH = 4
@@ -61,14 +61,14 @@ class DiskMeasure:
         size_bytes = round(min(FILE_BYTES_MAX, free_bytes * FREE_SHARE)) // BLOCK_BYTES * BLOCK_BYTES
         if size_bytes < FILE_BYTES_MIN:
             raise OSError(errno.ENOSPC, f"only {free_bytes >> 20:,} MiB are free, {FILE_BYTES_MIN * 10 >> 20:,} needed")
-        descriptor = self._open(os.O_RDWR | os.O_CREAT)
+        descriptor = self._open_sequential_file(os.O_RDWR | os.O_CREAT)
         try:
             os.posix_fallocate(descriptor, 0, size_bytes)
-            found = _stream(os.pwritev, descriptor, size_bytes // BLOCK_BYTES, seconds)
+            stream = _transfer_blocks(os.pwritev, descriptor, size_bytes // BLOCK_BYTES, seconds)
         finally:
             os.close(descriptor)
-        self._blocks_written = min(found.blocks, size_bytes // BLOCK_BYTES)
-        return found
+        self._blocks_written = min(stream.blocks, size_bytes // BLOCK_BYTES)
+        return stream
 
     def sustain(
         self,
@@ -89,9 +89,9 @@ class DiskMeasure:
         """
         block = os.urandom(BLOCK_BYTES)
         written = [0] * DEPTH
-        with _files(self._directory, DEPTH) as descriptors:
+        with _open_append_files(self._directory, DEPTH) as descriptors:
 
-            def until(enough_bytes: float) -> Callable[[int, int], None]:
+            def write_until(enough_bytes: float) -> Callable[[int, int], None]:
                 def work(place: int, end_ns: int) -> None:
                     while sum(written) < enough_bytes and time.perf_counter_ns() < end_ns:
                         written[place] += os.write(descriptors[place], block)
@@ -99,19 +99,19 @@ class DiskMeasure:
                 return work
 
             if dirty_bytes:
-                _together(until(dirty_bytes), DEPTH, fill_s_max)
+                _run_in_threads(write_until(dirty_bytes), DEPTH, fill_s_max)
             waiting_before = waiting()
             if waiting_before < waiting_min:
                 return None
             left_before = sum(written) - waiting_before
-            elapsed_s = _together(until(bytes_max), DEPTH, seconds)
+            elapsed_s = _run_in_threads(write_until(bytes_max), DEPTH, seconds)
             return max(0.0, sum(written) - waiting() - left_before) / elapsed_s
 
     def read(self, seconds: float) -> Stream:
         """Read what `write` wrote in the same way. Means nothing where the file system takes no direct I/O."""
-        descriptor = self._open(os.O_RDONLY)
+        descriptor = self._open_sequential_file(os.O_RDONLY)
         try:
-            return _stream(os.preadv, descriptor, self._blocks_written, seconds)
+            return _transfer_blocks(os.preadv, descriptor, self._blocks_written, seconds)
         finally:
             os.close(descriptor)
 
@@ -121,25 +121,31 @@ class DiskMeasure:
         sync = {"fsync": os.fsync, "fdatasync": os.fdatasync}[call]
         block = os.urandom(write_bytes)
         times_ns: list[list[int]] = [[] for _ in range(files)]
-        with _files(self._directory, files) as descriptors:
+        with _open_append_files(self._directory, files) as descriptors:
 
             def work(place: int, end_ns: int) -> None:
-                descriptor, own = descriptors[place], times_ns[place]
+                descriptor, own_times_ns = descriptors[place], times_ns[place]
                 room = _SYNC_FILE_BYTES_MAX // files // write_bytes
-                while not own or time.perf_counter_ns() < end_ns:
+                while not own_times_ns or time.perf_counter_ns() < end_ns:
                     os.write(descriptor, block)
                     begun_ns = time.perf_counter_ns()
                     sync(descriptor)
-                    own.append(time.perf_counter_ns() - begun_ns)
-                    if len(own) % room == 0:
+                    own_times_ns.append(time.perf_counter_ns() - begun_ns)
+                    if len(own_times_ns) % room == 0:
                         os.ftruncate(descriptor, 0)
                         os.lseek(descriptor, 0, os.SEEK_SET)
 
-            elapsed_s = _together(work, files, seconds)
-        return _summary(call, write_bytes, files, np.array([time_ns for own in times_ns for time_ns in own]), elapsed_s)
+            elapsed_s = _run_in_threads(work, files, seconds)
+        return _summarise_syncs(
+            call,
+            write_bytes,
+            files,
+            np.array([time_ns for file_times_ns in times_ns for time_ns in file_times_ns]),
+            elapsed_s,
+        )
 
-    def _open(self, flags: int) -> int:
-        """Past the page cache where the file system lets us; the test is whether it opens (open(2))."""
+    def _open_sequential_file(self, flags: int) -> int:
+        """Open the file, past the page cache where the file system lets us; the test is whether it opens (open(2))."""
         if self.direct:
             try:
                 return os.open(self.sequential_file, flags | os.O_DIRECT | os.O_CLOEXEC, 0o600)
@@ -155,9 +161,9 @@ def doubts_of(direct: bool, written: Stream, read: Stream | None) -> tuple[str, 
     if not direct:
         return ("the file system takes no direct I/O, so its page cache would have been measured instead of the disk",)
     return tuple(
-        f"the {what} bandwidth fell from {stream.rates[0] / 1e6:,.0f} to {stream.rates[-1] / 1e6:,.0f} MB/s while it "
+        f"the {kind} bandwidth fell from {stream.rates[0] / 1e6:,.0f} to {stream.rates[-1] / 1e6:,.0f} MB/s while it "
         "was measured: a budget for bursts that ran out, a cache that filled, or other work on the disk"
-        for what, stream in (("write", written), ("read", read))
+        for kind, stream in (("write", written), ("read", read))
         if stream is not None and fades(stream.rates)
     )
 
@@ -168,17 +174,17 @@ def fades(rates: Sequence[float]) -> bool:
 
 
 @contextmanager
-def _files(directory: Path, count: int) -> Iterator[list[int]]:
+def _open_append_files(directory: Path, count: int) -> Iterator[list[int]]:
     paths = [directory / f"append-{number}" for number in range(count)]
     try:
         with ExitStack() as files:
-            yield [files.enter_context(opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)) for path in paths]
+            yield [files.enter_context(open_descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)) for path in paths]
     finally:
         for path in paths:
             path.unlink(missing_ok=True)
 
 
-def _buffers() -> list[memoryview]:
+def _make_buffers() -> list[memoryview]:
     """A block for each request in flight, in memory like any program's: a shared map would lie on scattered pages.
 
     It goes with the last view of it, which a thread may hold that a disk never answers.
@@ -189,29 +195,34 @@ def _buffers() -> list[memoryview]:
     return [whole[place * BLOCK_BYTES : (place + 1) * BLOCK_BYTES] for place in range(DEPTH)]
 
 
-def _stream(
+def _transfer_blocks(
     transfer: Callable[[int, list[memoryview], int], int], descriptor: int, blocks: int, seconds: float
 ) -> Stream:
     """Transfer block after block, beginning again after the last."""
     numbers = itertools.count()
     ends_ns: list[list[int]] = [[] for _ in range(DEPTH)]
-    buffers = _buffers()
+    buffers = _make_buffers()
     begun_ns = time.perf_counter_ns()
 
     def work(place: int, end_ns: int) -> None:
-        own, buffer = ends_ns[place], [buffers[place]]
-        while not own or time.perf_counter_ns() < end_ns:
+        own_ends_ns, buffer = ends_ns[place], [buffers[place]]
+        while not own_ends_ns or time.perf_counter_ns() < end_ns:
             done = transfer(descriptor, buffer, next(numbers) % blocks * BLOCK_BYTES)
             if done != BLOCK_BYTES:
                 raise OSError(errno.EIO, f"only {done} of {BLOCK_BYTES} bytes were transferred")
-            own.append(time.perf_counter_ns())
+            own_ends_ns.append(time.perf_counter_ns())
 
-    _together(work, DEPTH, seconds)
-    ended = np.sort(np.array([end_ns for own in ends_ns for end_ns in own], dtype=np.int64)) - begun_ns
-    return Stream(len(ended) * BLOCK_BYTES / (float(ended[-1]) / 1e9), len(ended), _quarters(ended))
+    _run_in_threads(work, DEPTH, seconds)
+    ended_ns = (
+        np.sort(np.array([end_ns for thread_ends_ns in ends_ns for end_ns in thread_ends_ns], dtype=np.int64))
+        - begun_ns
+    )
+    return Stream(
+        len(ended_ns) * BLOCK_BYTES / (float(ended_ns[-1]) / 1e9), len(ended_ns), _rates_of_quarters(ended_ns)
+    )
 
 
-def _quarters(ended_ns: np.ndarray) -> tuple[float, ...]:
+def _rates_of_quarters(ended_ns: np.ndarray) -> tuple[float, ...]:
     """Bytes a second in each quarter; () with too few blocks to say."""
     if len(ended_ns) < 40:
         return ()
@@ -220,19 +231,19 @@ def _quarters(ended_ns: np.ndarray) -> tuple[float, ...]:
     return tuple(float(count) * BLOCK_BYTES / (float(edges[1]) / 1e9) for count in counts)
 
 
-def _together(work: Callable[[int, int], None], threads: int, seconds: float) -> float:
+def _run_in_threads(work: Callable[[int, int], None], threads: int, seconds: float) -> float:
     """Run `work(place, end_ns)` in so many threads; how long it took, s. Raises the first `OSError` of any of them."""
     errors: list[OSError] = []
     begun_ns = time.perf_counter_ns()
     end_ns = begun_ns + round(seconds * 1e9)
 
-    def run(place: int) -> None:
+    def run_work(place: int) -> None:
         try:
             work(place, end_ns)
         except OSError as error:
             errors.append(error)
 
-    running = [threading.Thread(target=run, args=(place,), name="disk", daemon=True) for place in range(threads)]
+    running = [threading.Thread(target=run_work, args=(place,), name="disk", daemon=True) for place in range(threads)]
     for thread in running:
         thread.start()
     for thread in running:
@@ -244,7 +255,7 @@ def _together(work: Callable[[int, int], None], threads: int, seconds: float) ->
     return (time.perf_counter_ns() - begun_ns) / 1e9
 
 
-def _summary(call: str, write_bytes: int, files: int, times_ns: np.ndarray, elapsed_s: float) -> SyncCeiling:
+def _summarise_syncs(call: str, write_bytes: int, files: int, times_ns: np.ndarray, elapsed_s: float) -> SyncCeiling:
     times_ms = times_ns / 1e6
 
     def percentile(share: float, calls_min: int) -> float | None:

@@ -32,7 +32,7 @@ from tidegauge.hosts.ceilings import (
 from tidegauge.hosts.ceilings_disk import BLOCK_BYTES, DEPTH, DiskMeasure, Stream, doubts_of
 from tidegauge.hosts.loop_disk import device_number
 from tidegauge.hosts.memory import dirty_limit_bytes, memory_available, waiting_bytes
-from tidegauge.hosts.storage import disk_facts, existing
+from tidegauge.hosts.storage import disk_facts, nearest_existing
 
 _BUFFER_BYTES = 64 << 20
 """Each of two for a thread: several threads' are larger together than the last-level cache of a common server."""
@@ -72,7 +72,7 @@ _MANY_MAX = 16
 
 
 def measure_loopback(seconds: float, many: int | None = None) -> LoopbackCeiling:
-    """One connection, then several at the same time, then one byte there and back, for equal parts of the time.
+    """Measure one connection, then several at once, then one byte there and back, for equal parts of the time.
 
     `many`: connections at the same time (None: a sender and a receiver for each two CPUs; 1: not tried).
 
@@ -80,9 +80,9 @@ def measure_loopback(seconds: float, many: int | None = None) -> LoopbackCeiling
     """
     many = min(_MANY_MAX, len(os.sched_getaffinity(0)) // 2) if many is None else many
     part_s = seconds / (3 if many > 1 else 2)
-    bytes_per_s = _bandwidth(part_s, 1)
-    many_bytes_per_s = _bandwidth(part_s, many) if many > 1 else None
-    trips_us = _round_trips(part_s)
+    bytes_per_s = _measure_bandwidth(part_s, 1)
+    many_bytes_per_s = _measure_bandwidth(part_s, many) if many > 1 else None
+    trips_us = _measure_round_trips(part_s)
     return LoopbackCeiling(
         many=max(1, many),
         many_bytes_per_s=many_bytes_per_s,
@@ -92,7 +92,7 @@ def measure_loopback(seconds: float, many: int | None = None) -> LoopbackCeiling
     )
 
 
-def _bandwidth(seconds: float, connections: int) -> float:
+def _measure_bandwidth(seconds: float, connections: int) -> float:
     """Bytes a second that arrived over all connections, from the first to the last."""
     received = [0] * connections
     ends_s = [0.0] * connections
@@ -112,7 +112,7 @@ def _bandwidth(seconds: float, connections: int) -> float:
             ends_s[place] = time.perf_counter()
 
         broken = contextlib.suppress(OSError, threading.BrokenBarrierError)
-        with broken, _connected(take) as (sender, reader):
+        with broken, _connection_to_thread(take) as (sender, reader):
             chunk = bytes(_CHUNK_BYTES)
             connected.wait()
             sender.sendall(chunk)
@@ -132,7 +132,7 @@ def _bandwidth(seconds: float, connections: int) -> float:
     return sum(received) / max(1e-9, max(ends_s) - begun_s)
 
 
-def _round_trips(seconds: float) -> list[float]:
+def _measure_round_trips(seconds: float) -> list[float]:
     """Times of single bytes there and back, us."""
 
     def echo(peer: socket.socket) -> None:
@@ -140,7 +140,7 @@ def _round_trips(seconds: float) -> list[float]:
             peer.sendall(received)
 
     trips_us: list[float] = []
-    with _connected(echo) as (sender, _reader):
+    with _connection_to_thread(echo) as (sender, _reader):
         end_s = time.perf_counter() + seconds
         while not trips_us or time.perf_counter() < end_s:
             begun_ns = time.perf_counter_ns()
@@ -152,21 +152,21 @@ def _round_trips(seconds: float) -> list[float]:
 
 
 @contextlib.contextmanager
-def _connected(serve: Callable[[socket.socket], None]) -> Iterator[tuple[socket.socket, threading.Thread]]:
+def _connection_to_thread(serve: Callable[[socket.socket], None]) -> Iterator[tuple[socket.socket, threading.Thread]]:
     """A connection to a thread that serves its other end until ours is closed."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(_PATIENCE_S)
         with socket.create_connection(server.getsockname(), timeout=_PATIENCE_S) as near:
             far, _address = server.accept()
 
-            def run() -> None:
+            def run_server() -> None:
                 with contextlib.suppress(OSError), far:
                     serve(far)
 
             for end in (near, far):
                 end.settimeout(_PATIENCE_S)
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            thread = threading.Thread(target=run, name="loopback", daemon=True)
+            thread = threading.Thread(target=run_server, name="loopback", daemon=True)
             thread.start()
             yield near, thread
         thread.join(_PATIENCE_S)
@@ -199,16 +199,16 @@ class Effort:
     fill_s: float = 15.0
 
     def disk_s(self) -> float:
-        """For one disk, without the sustained writes."""
+        """How long measuring one disk takes, s, without the sustained writes."""
         return self.write_s + self.read_s + 2 * len(self.calls) * self.sync_s + self.files_s
 
     def seconds(self, disks: int) -> float:
-        """For everything, with so many disks."""
+        """How long measuring everything takes, s, with so many disks."""
         sustained_s = self.sustain_s + self.fill_s if self.sustain_s else 0.0
         return disks * (self.disk_s() + sustained_s) + self.loopback_s + self.memory_s
 
     def within(self, seconds_max: float, disks: int) -> Effort:
-        """The same, each disk for a shorter time if all of them would take longer than this."""
+        """This effort, with less time for each disk if all of them would take longer than `seconds_max`."""
         shared_s = self.loopback_s + self.memory_s
         # Sustained writes keep their time: shorter ones would not be what they are called.
         factor = min(1.0, (seconds_max - shared_s) / (max(1, disks) * self.disk_s()))
@@ -244,7 +244,7 @@ def place_for(disk: Path) -> tuple[Path, str]:
 
     Raises `UserError` if it can't be written.
     """
-    directory = existing(disk.absolute())
+    directory = nearest_existing(disk.absolute())
     if not directory.is_dir():
         raise UserError(
             f"{disk} is no directory, so the disk below can't be measured.", "Name a directory on the disk."
@@ -275,17 +275,19 @@ def measure(
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     load = os.getloadavg()[0]
 
-    def step(what: str, seconds: float) -> float:
+    def step(name: str, seconds: float) -> float:
         nonlocal left_s
-        report(what, left_s)
+        report(name, left_s)
         left_s -= seconds
         return seconds
 
-    found = [_disk(directory, device, effort, track, step) for device, directory in reversed(places.items())]
+    disk_ceilings = [
+        _measure_disk(directory, device, effort, track, step) for device, directory in reversed(places.items())
+    ]
     return Ceilings(
         measured_at=begun,
         machine=machine_id(),
-        disks=tuple(found),
+        disks=tuple(disk_ceilings),
         loopback=measure_loopback(step("loopback", effort.loopback_s)) if effort.loopback_s else None,
         memory=measure_memory(step("memory", effort.memory_s)) if effort.memory_s else None,
         load_average=load,
@@ -301,10 +303,10 @@ def disk_name(directory: Path) -> str:
     return " on ".join(part for part in (facts.get("file_system", ""), below) if part)
 
 
-def _disk(
+def _measure_disk(
     parent: Path, device: str, effort: Effort, track: Callable[[Path], None], step: Callable[[str, float], float]
 ) -> DiskCeiling:
-    """One disk, in a directory of our own that is removed in every case. Raises `OSError`."""
+    """Measure one disk, in a directory of our own that is removed in every case. Raises `OSError`."""
     name = disk_name(parent)
     directory = parent / f"{PREFIX}{secrets.token_hex(6)}"
     track(directory)
@@ -315,9 +317,9 @@ def _disk(
         read: Stream | None = None
         if measure.direct:
             read = measure.read(step(f"{name}: sequential reads", effort.read_s))
-        syncs = _syncs(measure, name, effort, step)
+        syncs = _measure_syncs(measure, name, effort, step)
         try:
-            sustained, problem = _sustained(measure, (name, device), written, effort, step)
+            sustained, problem = _measure_sustained(measure, (name, device), written, effort, step)
         except OSError as error:
             # What was measured before stays.
             sustained, problem = None, error.strerror or str(error)
@@ -339,16 +341,16 @@ def _disk(
     )
 
 
-def _sustained(
+def _measure_sustained(
     measure: DiskMeasure, place: tuple[str, str], written: Stream, effort: Effort, step: Callable[[str, float], float]
 ) -> tuple[float | None, str]:
-    """Bytes a second and "", or None and why not; that it was not wanted needs no reason. Raises `OSError`."""
+    """Bytes a second for a long time and "", or None and why not: "" if it was not asked for. Raises `OSError`."""
     if not effort.sustain_s:
         return None, ""
     name, device = place
     looks: list[tuple[float, int | None]] = []
 
-    def waiting() -> int:
+    def count_waiting_bytes() -> int:
         looks.append((time.monotonic(), _busy_ms(device)))
         return waiting_bytes()
 
@@ -357,26 +359,28 @@ def _sustained(
     problem = sustained_refusal(
         measure.direct, name, wanted_bytes, shutil.disk_usage(measure.sequential_file.parent).free
     )
-    what = f"{name}: not measured sustained" if problem else f"{name}: sustained writes, up to {_gb(wanted_bytes)}"
-    step(what, effort.sustain_s + effort.fill_s)
+    step_name = (
+        f"{name}: not measured sustained" if problem else f"{name}: sustained writes, up to {_in_gb(wanted_bytes)}"
+    )
+    step(step_name, effort.sustain_s + effort.fill_s)
     if problem:
         return None, problem
-    found = measure.sustain(
+    bytes_per_s = measure.sustain(
         dirty_bytes,
         effort.fill_s,
         effort.sustain_s,
-        waiting,
+        count_waiting_bytes,
         waiting_min=round(_FILLED * dirty_limit_bytes(name="dirty_background")),
         bytes_max=wanted_bytes,
     )
-    if found is None:
+    if bytes_per_s is None:
         return None, f"memory took all that could be written in {effort.fill_s:g} s"
     problem = idle_words(looks[0], looks[-1])
-    return (None, problem) if problem else (found, "")
+    return (None, problem) if problem else (bytes_per_s, "")
 
 
 def idle_words(begun: tuple[float, int | None], ended: tuple[float, int | None]) -> str:
-    """That a disk had time to spare, so that what it took is not what it can take; "" if it had none or if unknown.
+    """Words for a disk that had time to spare, so that it can take more than it took; "" if it had none or if unknown.
 
     Each is an instant (s) and how long the device had been busy by then (ms). Pure.
     """
@@ -404,24 +408,24 @@ def sustained_refusal(direct: bool, name: str, wanted_bytes: int, free_bytes: in
     if not direct or name.partition(" on ")[0] in ("tmpfs", "ramfs"):
         return "what is written there may never leave memory"
     if wanted_bytes > SUSTAINED_BYTES_MAX:
-        return f"it would take up to {_gb(wanted_bytes)} of writing"
+        return f"it would take up to {_in_gb(wanted_bytes)} of writing"
     if wanted_bytes > (1 - _FREE_AFTER) * free_bytes:
-        return f"it would write up to {_gb(wanted_bytes)}, and {_gb(free_bytes)} are free"
+        return f"it would write up to {_in_gb(wanted_bytes)}, and {_in_gb(free_bytes)} are free"
     return ""
 
 
-def _gb(size_bytes: float) -> str:
+def _in_gb(size_bytes: float) -> str:
     return f"{size_bytes / 1e9:,.1f} GB"
 
 
-def _syncs(
+def _measure_syncs(
     measure: DiskMeasure, name: str, effort: Effort, step: Callable[[str, float], float]
 ) -> tuple[SyncCeiling, ...]:
-    found = []
+    sync_ceilings = []
     for call in effort.calls:
         for size in (SYNC_SMALL_BYTES, SYNC_BATCH_BYTES):
             seconds = step(f"{name}: {call} of {size // 1024} KiB appends", effort.sync_s)
-            found.append(measure.sync(call, size, 1, seconds))
-    what = f"{name}: fdatasync in {FILES_AT_ONCE} files at once"
-    found.append(measure.sync("fdatasync", SYNC_SMALL_BYTES, FILES_AT_ONCE, step(what, effort.files_s)))
-    return tuple(found)
+            sync_ceilings.append(measure.sync(call, size, 1, seconds))
+    step_name = f"{name}: fdatasync in {FILES_AT_ONCE} files at once"
+    sync_ceilings.append(measure.sync("fdatasync", SYNC_SMALL_BYTES, FILES_AT_ONCE, step(step_name, effort.files_s)))
+    return tuple(sync_ceilings)

@@ -55,11 +55,11 @@ _MEMORY_FILES = {
 
 def left_in(places: Iterable[Hierarchy]) -> MemoryLeft | None:
     """What the memory limit of these that leaves least leaves a process in them; None if there is none."""
-    found = []
+    limits = []
     for hierarchy in places:
         if hierarchy.version == 2 or "memory" in hierarchy.controllers:
-            found += [left for level in hierarchy.levels if (left := _left_at(level, hierarchy.version))]
-    return min(found, key=lambda left: left.left_bytes, default=None)
+            limits += [left for level in hierarchy.levels if (left := _left_at(level, hierarchy.version))]
+    return min(limits, key=lambda left: left.left_bytes, default=None)
 
 
 def _left_at(level: Path, version: int) -> MemoryLeft | None:
@@ -80,15 +80,15 @@ def cgroup_limits(root: Path = Path("/")) -> dict[str, str]:
 
     Keys: "version"; where limited "memory_bytes", "memory_high_bytes", "swap_bytes", "cpus", "cpuset", "pids", "io".
     """
-    found: dict[str, str] = {}
+    limits: dict[str, str] = {}
     try:
-        found_in = list(hierarchies(root))
-        for hierarchy in found_in:
-            found.update({key: value for key, value in _limits(hierarchy).items() if value})
+        own_hierarchies = list(hierarchies(root))
+        for hierarchy in own_hierarchies:
+            limits.update({key: value for key, value in _limits_of_hierarchy(hierarchy).items() if value})
     except (OSError, ValueError):
         return {}
-    versions = sorted({hierarchy.version for hierarchy in found_in})
-    return {"version": " and ".join(f"v{version}" for version in versions) or "none", **found}
+    versions = sorted({hierarchy.version for hierarchy in own_hierarchies})
+    return {"version": " and ".join(f"v{version}" for version in versions) or "none", **limits}
 
 
 def hierarchies(root: Path = Path("/"), pid: int | None = None) -> Iterator[Hierarchy]:
@@ -100,14 +100,14 @@ def hierarchies(root: Path = Path("/"), pid: int | None = None) -> Iterator[Hier
             places[controller] = path
     for mount in mounts(root):
         if mount.file_system == "cgroup2" and "" in places:
-            yield Hierarchy(2, frozenset(), _levels(root, mount, places[""]))
+            yield Hierarchy(2, frozenset(), _levels_up_to_mount(root, mount, places[""]))
         elif mount.file_system == "cgroup":
             controllers = frozenset(mount.super_options.split(",")) & places.keys()
             if controllers:
-                yield Hierarchy(1, controllers, _levels(root, mount, places[min(controllers)]))
+                yield Hierarchy(1, controllers, _levels_up_to_mount(root, mount, places[min(controllers)]))
 
 
-def _levels(root: Path, mount: Mount, place: str) -> tuple[Path, ...]:
+def _levels_up_to_mount(root: Path, mount: Mount, place: str) -> tuple[Path, ...]:
     """Directories from the process's cgroup up to the mount point. A container may see a part of the tree only."""
     top = root / mount.mount_point.lstrip("/")
     below = place if mount.root == "/" else place.removeprefix(mount.root) if place.startswith(mount.root) else "/"
@@ -117,14 +117,16 @@ def _levels(root: Path, mount: Mount, place: str) -> tuple[Path, ...]:
     return (leaf, *(parent for parent in leaf.parents if parent.is_relative_to(top)))
 
 
-def _values(hierarchy: Hierarchy, file: str) -> list[str]:
+def _values_at_levels(hierarchy: Hierarchy, file: str) -> list[str]:
     """What a file says at each level, where it says anything."""
     return [text for level in hierarchy.levels if (text := text_of(level / file))]
 
 
-def _tightest(hierarchy: Hierarchy, file: str) -> str:
+def _lowest_number(hierarchy: Hierarchy, file: str) -> str:
     """The lowest number that `file` sets at any level, "" if none does."""
-    numbers = [int(text) for text in _values(hierarchy, file) if text.isdigit() and int(text) < _V1_UNLIMITED_BYTES]
+    numbers = [
+        int(text) for text in _values_at_levels(hierarchy, file) if text.isdigit() and int(text) < _V1_UNLIMITED_BYTES
+    ]
     return str(min(numbers, default=""))
 
 
@@ -141,8 +143,8 @@ def cpu_quotas(hierarchy: Hierarchy) -> Iterator[tuple[float, Path]]:
             yield int(quota) / int(period), level
 
 
-def _cpus(hierarchy: Hierarchy) -> str:
-    """The fewest that are allowed at any level, "" without a quota."""
+def _fewest_cpus(hierarchy: Hierarchy) -> str:
+    """The fewest CPUs that are allowed at any level, "" without a quota."""
     fewest, _ = min(cpu_quotas(hierarchy), default=(None, None))
     return "" if fewest is None else f"{fewest:g}"
 
@@ -154,24 +156,24 @@ _NUMBER_FILES = {
 """By version of cgroups, the files of limits that are a number and have another name in each."""
 
 
-def _limits(hierarchy: Hierarchy) -> dict[str, str]:
-    """Those that are set in it, "" for others. A hierarchy of v1 has the files of its own controllers only."""
-    numbers = {key: _tightest(hierarchy, file) for key, file in _NUMBER_FILES[hierarchy.version].items()}
-    cpusets = _values(hierarchy, "cpuset.cpus")
+def _limits_of_hierarchy(hierarchy: Hierarchy) -> dict[str, str]:
+    """The limits that are set in a hierarchy, "" for others. One of v1 has files of its own controllers only."""
+    numbers = {key: _lowest_number(hierarchy, file) for key, file in _NUMBER_FILES[hierarchy.version].items()}
+    cpusets = _values_at_levels(hierarchy, "cpuset.cpus")
     if hierarchy.version == 1:
         # The root always names all CPUs; a limit differs from it.
         cpusets = cpusets if cpusets[:1] != cpusets[-1:] else []
         throttles = [
             f"{kind} {text.replace(chr(10), ', ')}"
             for kind in ("read_bps", "write_bps", "read_iops", "write_iops")
-            for text in _values(hierarchy, f"blkio.throttle.{kind}_device")
+            for text in _values_at_levels(hierarchy, f"blkio.throttle.{kind}_device")
         ]
     else:
-        throttles = [text.replace("\n", "; ") for text in _values(hierarchy, "io.max")]
+        throttles = [text.replace("\n", "; ") for text in _values_at_levels(hierarchy, "io.max")]
     return {
         **numbers,
-        "pids": _tightest(hierarchy, "pids.max"),
-        "cpus": _cpus(hierarchy),
+        "pids": _lowest_number(hierarchy, "pids.max"),
+        "cpus": _fewest_cpus(hierarchy),
         "cpuset": next(iter(cpusets), ""),
         "io": "; ".join(throttles),
     }
@@ -184,7 +186,7 @@ MEMBERS = "cgroup.procs"
 def memory_refusal(root: Path = Path("/")) -> str:
     """Why no limit of memory can be set on this machine; "" if one can."""
     try:
-        place = _place(root)
+        place = _place_for_groups(root)
     except OSError as error:
         return f"cgroups can't be read: {error.strerror}"
     if place is None:
@@ -208,7 +210,7 @@ def make_group(name: str, limit_bytes: int, root: Path = Path("/")) -> Path:
     return directory
 
 
-def join(directory: Path) -> None:
+def join_group(directory: Path) -> None:
     """Put this process into a group. Raises `OSError`."""
     (directory / MEMBERS).write_text("0")
 
@@ -219,25 +221,25 @@ def is_group(directory: Path) -> bool:
 
 
 def _required_place(root: Path) -> tuple[Path, int]:
-    place = _place(root)
+    place = _place_for_groups(root)
     if place is None:
         raise OSError(0, "no cgroup of this machine controls memory")
     return place
 
 
-def _place(root: Path) -> tuple[Path, int] | None:
+def _place_for_groups(root: Path) -> tuple[Path, int] | None:
     """Below which cgroup a group with a limit can be made, and of which version; None if there is none."""
-    found = list(hierarchies(root))
-    for hierarchy in found:
+    own_hierarchies = list(hierarchies(root))
+    for hierarchy in own_hierarchies:
         if hierarchy.version == 1 and "memory" in hierarchy.controllers:
             return hierarchy.levels[0], 1
-    for hierarchy in found:
-        if hierarchy.version == 2 and (place := _controlling(hierarchy)) is not None:
+    for hierarchy in own_hierarchies:
+        if hierarchy.version == 2 and (place := _controlling_level(hierarchy)) is not None:
             return place, 2
     return None
 
 
-def _controlling(hierarchy: Hierarchy) -> Path | None:
+def _controlling_level(hierarchy: Hierarchy) -> Path | None:
     """The nearest cgroup that hands the memory controller on: one that holds processes itself can't (cgroup v2)."""
     controlling = (level for level in hierarchy.levels if "memory" in text_of(level / "cgroup.subtree_control").split())
     return next(controlling, None)
@@ -252,7 +254,7 @@ _V2_DISK_FILE = "io.max"
 
 def disk_refusal(root: Path = Path("/")) -> str:
     """Why no disk can be slowed down on this machine; "" if one can."""
-    reason = commands.refusal("CAP_SYS_ADMIN")
+    reason = commands.capability_refusal("CAP_SYS_ADMIN")
     if reason:
         return reason
     try:
@@ -275,7 +277,7 @@ def limit_disk(number: str, bytes_per_s: int | None, ops_per_s: int | None, root
 
 
 def _disk_lines(version: int, number: str, limits: Mapping[str, int | None]) -> dict[str, str]:
-    """What is to be written, by file."""
+    """The line that is to be written into each file, by the file's name."""
     if version == 1:
         return {file: f"{number} {limits[kind] or 0}" for kind, files in _V1_DISK_FILES.items() for file in files}
     values = (f"{way}{kind}={limits[kind] or 'max'}" for kind in limits for way in "rw")
@@ -284,12 +286,12 @@ def _disk_lines(version: int, number: str, limits: Mapping[str, int | None]) -> 
 
 def _disk_groups(root: Path) -> tuple[int, list[Path]]:
     """The version of cgroups that limits disks here, and the groups that hold everybody. Raises `OSError`."""
-    found = list(hierarchies(root))
-    for hierarchy in found:
+    own_hierarchies = list(hierarchies(root))
+    for hierarchy in own_hierarchies:
         top = hierarchy.levels[-1]
         if "blkio" in hierarchy.controllers and (top / _V1_DISK_FILES["bps"][1]).exists():
             return 1, [top]
-    for hierarchy in found:
+    for hierarchy in own_hierarchies:
         top = hierarchy.levels[-1]
         if hierarchy.version == 2 and (groups := [file.parent for file in _v2_disk_files(top)]):
             return 2, groups
@@ -297,5 +299,5 @@ def _disk_groups(root: Path) -> tuple[int, list[Path]]:
 
 
 def _v2_disk_files(top: Path) -> list[Path]:
-    """A container's own top has a limit itself; the real root's children have."""
+    """Files of v2 that limit disks: a container's own top has one itself; the real root's children have."""
     return [top / _V2_DISK_FILE] if (top / _V2_DISK_FILE).exists() else sorted(top.glob(f"*/{_V2_DISK_FILE}"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from tidegauge.hosts.commands import call
+from tidegauge.hosts.commands import call_libc
 from tidegauge.hosts.storage import text_of
 
 _READS = 20_000
@@ -49,7 +49,7 @@ class ClockQuality:
 def clock_quality(root: Path = Path("/")) -> ClockQuality:
     """Read and measure. Takes some 10 ms. Never raises."""
     synchronised, error_ms = _kernel_says()
-    step_ns, read_ns = _seen()
+    step_ns, read_ns = _measure_readings()
     flags = re.search(r"^flags\s*:\s*(.*)$", text_of(root / "proc/cpuinfo"), re.MULTILINE)
     present = flags.group(1).split() if flags else []
     return ClockQuality(
@@ -64,7 +64,7 @@ def clock_quality(root: Path = Path("/")) -> ClockQuality:
     )
 
 
-def _seen() -> tuple[int, float]:
+def _measure_readings() -> tuple[int, float]:
     """Smallest step and median cost of a reading, ns."""
     clock = time.perf_counter_ns
     readings = [clock() for _ in range(_READS)]
@@ -104,11 +104,11 @@ def slew_ppm() -> float:
     clock's usual error does not count, nor does what adjtime(3) is asked for. 0 where the kernel does not say. Never
     raises.
     """
-    _, found = _adjtimex()
-    offset_us = abs(found.offset) / (1000 if found.status & _STA_NANO else 1)
+    _, timex = _read_adjtimex()
+    offset_us = abs(timex.offset) / (1000 if timex.status & _STA_NANO else 1)
     # Each second so much of what is left is corrected.
-    loop_ppm = offset_us / 2.0 ** (_SHIFT_PLL + found.constant)
-    tick_ppm = abs(found.tick - _TICK_US) * _PPM_OF_TICK_US if found.tick else 0
+    loop_ppm = offset_us / 2.0 ** (_SHIFT_PLL + timex.constant)
+    tick_ppm = abs(timex.tick - _TICK_US) * _PPM_OF_TICK_US if timex.tick else 0
     return float(max(loop_ppm, tick_ppm))
 
 
@@ -118,22 +118,22 @@ def namespace_shift_ns(root: Path = Path("/")) -> int:
     Source: time_namespaces(7). Never raises.
     """
     offsets = text_of(root / "proc/self/timens_offsets")
-    found = re.search(r"^(?:monotonic|1)\s+(-?\d+)\s+(-?\d+)$", offsets, re.MULTILINE)
-    return int(found[1]) * 1_000_000_000 + int(found[2]) if found else 0
+    match = re.search(r"^(?:monotonic|1)\s+(-?\d+)\s+(-?\d+)$", offsets, re.MULTILINE)
+    return int(match[1]) * 1_000_000_000 + int(match[2]) if match else 0
 
 
 def _kernel_says() -> tuple[bool | None, float | None]:
     """Whether the wall clock is kept in step, and its greatest error in ms."""
-    state, found = _adjtimex()
+    state, timex = _read_adjtimex()
     if state < 0:
         return None, None
-    return state != _TIME_ERROR and not found.status & _STA_UNSYNC, found.maxerror / 1e3
+    return state != _TIME_ERROR and not timex.status & _STA_UNSYNC, timex.maxerror / 1e3
 
 
-def _adjtimex() -> tuple[int, _Timex]:
-    """Its answer, negative if there is none, and what it found; changes nothing."""
-    found = _Timex()
+def _read_adjtimex() -> tuple[int, _Timex]:
+    """The answer of adjtimex(2), negative if there is none, and what it filled in; changes nothing."""
+    timex = _Timex()
     try:
-        return call("adjtimex", ctypes.byref(found)), found
+        return call_libc("adjtimex", ctypes.byref(timex)), timex
     except (OSError, AttributeError):
-        return -1, found
+        return -1, timex

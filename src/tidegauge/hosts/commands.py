@@ -16,16 +16,16 @@ _COMMAND_S = 300.0
 """Replaying a journal on a busy disk takes its time."""
 
 
-def run(*command: str, text: str = "") -> str:
-    """What a command prints; it reads `text`. Raises `OSError` with its own words if it fails."""
-    done = finished(*command, text=text)
+def run_command(*command: str, text: str = "") -> str:
+    """Run a command, which reads `text`; what it prints. Raises `OSError` with its own words if it fails."""
+    done = run_to_end(*command, text=text)
     if done.returncode != 0:
         raise OSError(0, f"{command[0]}: {' '.join(done.stderr.split())[:200] or f'exit code {done.returncode}'}")
     return done.stdout.strip()
 
 
-def finished(*command: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    """A command that has ended, however. Raises `OSError` if it can't be run or takes too long."""
+def run_to_end(*command: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, however it ends. Raises `OSError` if it can't be run or takes too long."""
     try:
         return subprocess.run(command, input=text, capture_output=True, text=True, timeout=_COMMAND_S, check=False)
     except subprocess.TimeoutExpired as error:
@@ -35,7 +35,7 @@ def finished(*command: str, text: str = "") -> subprocess.CompletedProcess[str]:
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def call(function: str, *arguments: object) -> int:
+def call_libc(function: str, *arguments: object) -> int:
     """What a function of the C library returns that asks the kernel for something. Raises `OSError` if it refuses."""
     result = int(getattr(_libc, function)(*arguments))
     if result < 0:
@@ -48,7 +48,7 @@ _BITS = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 """From `linux/capability.h`."""
 
 
-def refusal(capability: str, tools: Iterable[str] = (), root: Path = Path("/")) -> str:
+def capability_refusal(capability: str, tools: Iterable[str] = (), root: Path = Path("/")) -> str:
     """Why this process can't do what needs a capability and these tools; "" if it can, as far as is known before.
 
     Args:

@@ -16,7 +16,7 @@ from pathlib import Path
 from tidegauge.hosts.cgroups import cgroup_limits
 from tidegauge.hosts.memory import meminfo
 from tidegauge.hosts.procfs import bound_in, handles_available
-from tidegauge.hosts.storage import chosen, disk_facts, text_of
+from tidegauge.hosts.storage import choice_in_force, disk_facts, text_of
 from tidegauge.model.host import UNBOUNDED, HostFacts, LoadBounds
 
 
@@ -34,11 +34,11 @@ def host_facts(paths: Iterable[Path] = (), root: Path = Path("/")) -> HostFacts:
         distribution=_os_name(text_of(root / "etc/os-release")),
         cpu_model=cpu_model(text_of(root / "proc/cpuinfo")) or platform.machine(),
         cpus=len(os.sched_getaffinity(0)),
-        cpu_governor=_governors(root),
+        cpu_governor=_cpu_governors(root),
         memory_bytes=memory.get("MemTotal", 0),
         swap_bytes=memory.get("SwapTotal", 0),
         clock_source=text_of(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        transparent_huge_pages=chosen(text_of(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        transparent_huge_pages=choice_in_force(text_of(root / "sys/kernel/mm/transparent_hugepage/enabled")),
         cgroup_limits=cgroup_limits(root),
         disks={str(path): disk_facts(path, root) for path in paths},
     )
@@ -55,7 +55,7 @@ def _os_name(os_release: str) -> str:
     return match.group(1) if match else ""
 
 
-def _governors(root: Path) -> str:
+def _cpu_governors(root: Path) -> str:
     """Frequency governors in use; "" where the host (a virtual machine, mostly) shows none."""
     files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     return ", ".join(sorted({text_of(file) for file in files}))
@@ -66,9 +66,9 @@ _RESERVED = 1000
 
 
 def load_bounds(root: Path = Path("/")) -> LoadBounds:
-    """Those of this machine, within the limits of its cgroups. What the kernel does not say is taken to be no bound."""
+    """Load bounds of this machine, within its cgroups' limits. What the kernel does not say is taken to be no bound."""
     handles = handles_available(root / "proc/sys/vm/max_map_count")
-    return LoadBounds(handles.files, handles.maps, _threads_left(root), _ports(root))
+    return LoadBounds(handles.files, handles.maps, _threads_left(root), _ports_left(root))
 
 
 def _threads_left(root: Path) -> int:
@@ -84,7 +84,7 @@ def _threads_left(root: Path) -> int:
     return max(0, min(bounds))
 
 
-def _ports(root: Path) -> int:
-    found = text_of(root / "proc/sys/net/ipv4/ip_local_port_range").split()
-    first_and_last = [int(number) for number in found if number.isdigit()]
+def _ports_left(root: Path) -> int:
+    fields = text_of(root / "proc/sys/net/ipv4/ip_local_port_range").split()
+    first_and_last = [int(number) for number in fields if number.isdigit()]
     return max(0, first_and_last[1] - first_and_last[0] + 1 - _RESERVED) if len(first_and_last) == 2 else UNBOUNDED

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.errors import RunFailedError
-from tidegauge.hosts.storage import existing
+from tidegauge.hosts.storage import nearest_existing
 
 APPEND_BYTES = 4096
 BURST_S = 0.25
@@ -60,14 +60,14 @@ def fsync_latency(directory: Path, seconds: float = BURST_S) -> FsyncLatency:
 def calm_disk(directory: Path) -> Calm:
     """Wait for a disk that is still busy with what came before; what is usual is measured at the first call for it.
 
-    Of a directory that is not there, that nearest above it. Raises `RunFailedError`.
+    For a directory that is not there, the nearest one above it counts. Raises `RunFailedError`.
     """
     try:
-        there = existing(directory)
-        device = there.stat().st_dev
+        nearest_directory = nearest_existing(directory)
+        device = nearest_directory.stat().st_dev
         if device not in _usual_ms:
-            _usual_ms[device] = usual_latency(there)
-        return await_calm(_usual_ms[device], CALM_S_MAX, lambda: fsync_latency(there))
+            _usual_ms[device] = usual_latency(nearest_directory)
+        return await_calm(_usual_ms[device], CALM_S_MAX, lambda: fsync_latency(nearest_directory))
     except OSError as error:
         raise RunFailedError(f"The disk's fsync could not be measured: {error.strerror}.") from error
 
@@ -81,7 +81,7 @@ def usual_latency(directory: Path, bursts: int = 4) -> float:
     return min(fsync_latency(directory).mean_ms for _ in range(bursts))
 
 
-def slowest(disks: Iterable[Calm]) -> Calm:
+def slowest_disk(disks: Iterable[Calm]) -> Calm:
     """The disk that holds back the others: an acknowledgement waits for it. Raises `ValueError` without any."""
     return max(disks, key=lambda disk: (not disk.is_calm, disk.latency.mean_ms))
 

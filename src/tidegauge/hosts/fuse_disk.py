@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tidegauge.hosts import commands, loop_disk
-from tidegauge.hosts.storage import Mount, mounts, opened
+from tidegauge.hosts.storage import Mount, mounts, open_descriptor
 from tidegauge.model.host import FileSystem
 
 _DAEMON = "passthrough_ll"
@@ -37,7 +37,7 @@ def refusal() -> str:
     if not os.access(_DEVICE, os.R_OK | os.W_OK):
         return f"{_DEVICE} can't be opened"
     if os.geteuid() == 0:
-        return commands.refusal("CAP_SYS_ADMIN")
+        return commands.capability_refusal("CAP_SYS_ADMIN")
     return "" if shutil.which("fusermount3") is not None else "fusermount3 can't be found (package fuse3)"
 
 
@@ -84,7 +84,7 @@ class FuseDisk:
         """A descriptor of the root directory, of what is mounted, not of what is below."""
         if _mount_at(self._place) is None:
             raise OSError(0, f"{self._place} is not mounted")
-        with opened(self._place, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
+        with open_descriptor(self._place, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
             yield descriptor
 
     def wrongly_written(self) -> list[Path]:
@@ -94,7 +94,7 @@ class FuseDisk:
         O_APPEND just so, and then adds the page to the end each time; files that it merely opens it treats rightly.
         Nobody may be writing meanwhile.
         """
-        found = []
+        wrong_files = []
         for parent, _, names in os.walk(self._directory):
             for name in names:
                 below = Path(parent) / name
@@ -102,8 +102,8 @@ class FuseDisk:
                 with contextlib.suppress(FileNotFoundError):
                     status = below.lstat()
                     if stat.S_ISREG(status.st_mode) and status.st_size > above.lstat().st_size:
-                        found.append(below.relative_to(self._directory))
-        return sorted(found)
+                        wrong_files.append(below.relative_to(self._directory))
+        return sorted(wrong_files)
 
     def cut_off(self) -> None:
         """Kill the daemon: whoever uses the file system gets ENOTCONN from now on, and what it had not got is gone."""
@@ -113,20 +113,22 @@ class FuseDisk:
             self._daemon = None
 
     def mount_again(self) -> None:
-        """After `cut_off`. Nothing may use the file system any more."""
+        """Mount it again after `cut_off`. Nothing may use the file system any more."""
         loop_disk.unmount(self._place)
         self.mount()
 
 
 def _allow_all_files(pid: int) -> None:
-    """It holds a descriptor of every file that anybody has looked at, and does not raise its limit as servers do."""
+    """Let the daemon open all files: it keeps each open that anybody looked at, and does not raise its limit itself."""
     with contextlib.suppress(ProcessLookupError):  # It has ended; its output says why.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
 
 
 def _mount_at(place: Path) -> Mount | None:
-    return next((m for m in mounts() if m.mount_point == str(place) and m.file_system.startswith("fuse")), None)
+    return next(
+        (mount for mount in mounts() if mount.mount_point == str(place) and mount.file_system.startswith("fuse")), None
+    )
 
 
 def disk_refusal(file_system: FileSystem) -> str:

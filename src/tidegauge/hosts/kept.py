@@ -77,7 +77,7 @@ def kept_ceilings() -> list[Ceilings]:
 
 
 def fresh_ceilings(
-    kept: Sequence[Ceilings], machine: str, devices: Sequence[str], now: datetime, load_average: float
+    measurements: Sequence[Ceilings], machine: str, devices: Sequence[str], now: datetime, load_average: float
 ) -> Ceilings | None:
     """What is fresh of this machine for all these disks together; None if anything is missing. Pure.
 
@@ -86,7 +86,7 @@ def fresh_ceilings(
     """
     usable = [
         ceilings
-        for ceilings in kept
+        for ceilings in measurements
         if ceilings.machine == machine
         and is_fresh(ceilings.measured_at, now)
         and (not ceilings.doubtful or ceilings.load_average <= load_average)
@@ -95,8 +95,8 @@ def fresh_ceilings(
     with_disk = [[(ceilings, disk) for ceilings in usable if (disk := ceilings.disk(device))] for device in devices]
     if with_loopback is None or not all(with_disk):
         return None
-    disks = tuple(found[0][1] for found in with_disk)
-    used = [with_loopback, *(found[0][0] for found in with_disk)]
+    disks = tuple(matches[0][1] for matches in with_disk)
+    used = [with_loopback, *(matches[0][0] for matches in with_disk)]
     oldest = min(used, key=lambda ceilings: ceilings.measured_at)
     memory = next((ceilings.memory for ceilings in usable if ceilings.memory is not None), None)
     busiest = max(ceilings.load_average for ceilings in used)

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.atomic import beside, replace_file
+from tidegauge.atomic import new_path_beside, replace_file
 
 
 def try_lock(path: Path) -> int | None:
     """Take an exclusive lock without waiting: the open descriptor, or None if somebody holds it. Raises `OSError`."""
-    descriptor = _opened(path)
+    descriptor = _open_lock_file(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -31,7 +31,7 @@ def try_lock(path: Path) -> int | None:
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold an exclusive lock; waits for whoever has it. Raises `OSError`."""
-    descriptor = _opened(path)
+    descriptor = _open_lock_file(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -39,7 +39,7 @@ def locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _opened(path: Path) -> int:
+def _open_lock_file(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
@@ -82,5 +82,5 @@ class LockedRecord:
 
     def remove(self) -> None:
         """Forget it, with what a kill in the middle of writing left. Raises `OSError`."""
-        for path in (self.path, beside(self.path), self.lock_path):
+        for path in (self.path, new_path_beside(self.path), self.lock_path):
             path.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tidegauge.hosts import commands, procfs, storage
-from tidegauge.hosts.commands import finished, run
+from tidegauge.hosts.commands import run_command, run_to_end
 from tidegauge.hosts.storage import mounts, parse_mountinfo
 from tidegauge.model.host import DeviceFileSystem, DiskCheck
 
@@ -52,7 +52,7 @@ def thaw(descriptor: int) -> None:
 
 def thaw_at(point: Path) -> None:
     """Thaw what is mounted at a place, if it can be and is frozen. Never raises."""
-    with contextlib.suppress(OSError), storage.opened(point, os.O_RDONLY | os.O_NONBLOCK) as descriptor:
+    with contextlib.suppress(OSError), storage.open_descriptor(point, os.O_RDONLY | os.O_NONBLOCK) as descriptor:
         thaw(descriptor)
 
 
@@ -74,8 +74,8 @@ _POLL_S = 0.05
 
 def refusal(file_system: DeviceFileSystem = "ext4") -> str:
     """Why no such disk can be made here; "" if one can, as far as is known before."""
-    reason = commands.refusal("CAP_SYS_ADMIN", _TOOLS)
-    if not reason and (reason := commands.refusal("CAP_SYS_ADMIN", _TOOLS_OF[file_system])):
+    reason = commands.capability_refusal("CAP_SYS_ADMIN", _TOOLS)
+    if not reason and (reason := commands.capability_refusal("CAP_SYS_ADMIN", _TOOLS_OF[file_system])):
         reason += f" (package {_PACKAGE_OF[file_system]})"
     if not reason and not Path("/dev/loop-control").exists():
         reason = "the kernel has no loop devices"
@@ -83,7 +83,7 @@ def refusal(file_system: DeviceFileSystem = "ext4") -> str:
 
 
 def _kernel_has(file_system: DeviceFileSystem) -> bool:
-    """Built in, loaded, or there to be loaded."""
+    """Whether the kernel has a file system: built in, loaded, or there to be loaded."""
     if any(line.split()[-1] == file_system for line in Path("/proc/filesystems").read_text().splitlines()):
         return True
     modules = Path("/lib/modules") / os.uname().release
@@ -98,10 +98,10 @@ def mount_disk(place: Path, image: Path, size_bytes: int, file_system: DeviceFil
     try:
         with image.open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, size_bytes)
-        device = run("losetup", "--find", "--show", "--direct-io=on", str(image))
-        with storage.opened(device):
+        device = run_command("losetup", "--find", "--show", "--direct-io=on", str(image))
+        with storage.open_descriptor(device):
             _check_direct(device, image)
-            run(*_MAKE[file_system], device)
+            run_command(*_MAKE[file_system], device)
             mount(device, place, file_system)
             with contextlib.suppress(FileNotFoundError):
                 (place / "lost+found").rmdir()
@@ -115,15 +115,15 @@ def mount_disk(place: Path, image: Path, size_bytes: int, file_system: DeviceFil
 
 def mount(device: str, place: Path, file_system: DeviceFileSystem) -> None:
     """Mount a device; its journal is replayed if need be. Raises `OSError`."""
-    run("mount", "-t", file_system, "-o", "noatime", device, str(place))
+    run_command("mount", "-t", file_system, "-o", "noatime", device, str(place))
 
 
 def read_directly(device: str, is_direct: bool) -> None:
-    """Whether a loop device reads and writes its file with direct I/O; what was cached is written out first.
+    """Set whether a loop device reads and writes its file with direct I/O; what was cached is written out first.
 
     Raises `OSError`.
     """
-    run("losetup", f"--direct-io={'on' if is_direct else 'off'}", device)
+    run_command("losetup", f"--direct-io={'on' if is_direct else 'off'}", device)
 
 
 def _check_direct(device: str, image: Path) -> None:
@@ -132,12 +132,12 @@ def _check_direct(device: str, image: Path) -> None:
 
 
 @contextlib.contextmanager
-def opened(place: Path, image: Path) -> Iterator[int]:
+def open_disk_root(place: Path, image: Path) -> Iterator[int]:
     """A descriptor of a disk's root directory, after making sure that it is the disk in `image` and no other.
 
     What is done to a whole file system must never be done to the host's own. Raises `OSError`.
     """
-    with storage.opened(place, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
+    with storage.open_descriptor(place, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
         if backing_file(device_number(os.fstat(descriptor).st_dev)) != str(image.resolve()):
             raise OSError(0, f"{place} is not mounted")
         yield descriptor
@@ -185,15 +185,15 @@ def release(path: Path) -> None:
         with contextlib.suppress(FileNotFoundError):  # Detached meanwhile.
             file = Path(entry.read_text().rstrip("\n").removesuffix(" (deleted)"))
             if file == path or path in file.parents:
-                run("losetup", "--detach", f"/dev/{entry.parent.parent.name}")
+                run_command("losetup", "--detach", f"/dev/{entry.parent.parent.name}")
 
 
 def _unmount_one(*command: str) -> None:
-    """The kernel may hold a file system for a moment after the last process is gone. Raises `OSError`."""
+    """Unmount by a command; the kernel may hold a file system for a moment after its last user. Raises `OSError`."""
     deadline_s = time.monotonic() + _BUSY_S
     while True:
         try:
-            run(*command)
+            run_command(*command)
             return
         except OSError as error:
             if "busy" not in (error.strerror or "") or time.monotonic() > deadline_s:
@@ -228,12 +228,12 @@ def mount_again(place: Path, number: str, file_system: DeviceFileSystem) -> Disk
     try:
         mount(device, place, file_system)
         _unmount_everywhere(place, device)
-        done = finished(*_CHECK[file_system], device)
+        check = run_to_end(*_CHECK[file_system], device)
         mount(device, place, file_system)
     finally:
         read_directly(device, True)
-    said = "\n".join(text.strip() for text in (done.stdout, done.stderr) if text.strip())
-    return DiskCheck(str(place), file_system, done.returncode == 0, said[-_REPORT_CHARS_MAX:])
+    output = "\n".join(text.strip() for text in (check.stdout, check.stderr) if text.strip())
+    return DiskCheck(str(place), file_system, check.returncode == 0, output[-_REPORT_CHARS_MAX:])
 
 
 def _unmount_everywhere(place: Path, device: str) -> None:
@@ -272,7 +272,7 @@ def _unmount_elsewhere(device: int) -> list[str]:
             text = Path(f"/proc/{pid}/mountinfo").read_text(errors="surrogateescape")
             points = [mount.mount_point for mount in parse_mountinfo(text) if mount.device_number == number]
             for point in points:
-                finished("nsenter", "--target", pid, "--mount", "umount", "--lazy", "--", point)
+                run_to_end("nsenter", "--target", pid, "--mount", "umount", "--lazy", "--", point)
             holders += [f"process {pid}"] * bool(points)
     return holders
 

@@ -26,12 +26,12 @@ class Machine:
 
 def meminfo(root: Path = Path("/")) -> dict[str, int]:
     """What the kernel says of its memory, by its names, in bytes."""
-    found = re.findall(r"^(\w+):\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE)
-    return {name: int(size) * 1024 for name, size in found}
+    sizes_kb = re.findall(r"^(\w+):\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE)
+    return {name: int(size) * 1024 for name, size in sizes_kb}
 
 
-def machine(root: Path = Path("/")) -> Machine:
-    """This one, within the limits of its cgroups. Unlike what is available, it is the same from run to run."""
+def this_machine(root: Path = Path("/")) -> Machine:
+    """This machine, within the limits of its cgroups. Unlike what is available, it is the same from run to run."""
     limits = cgroup_limits(root)
     cpus = float(len(os.sched_getaffinity(0)))
     memory_mb = meminfo(root).get("MemTotal", 0) // _MIB

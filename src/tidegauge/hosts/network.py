@@ -23,39 +23,39 @@ from itertools import product
 from pathlib import Path
 
 from tidegauge.hosts import commands
-from tidegauge.hosts.commands import finished, run
-from tidegauge.hosts.storage import opened
+from tidegauge.hosts.commands import run_command, run_to_end
+from tidegauge.hosts.storage import open_descriptor
 
 NAMED = Path("/run/netns")
 _CLONE_NEWNET = 0x40000000
 
 
-def enter(namespace: Path) -> None:
+def enter_namespace(namespace: Path) -> None:
     """Put the calling thread, and what it starts from now on, into a network namespace. Raises `OSError`."""
-    with opened(namespace) as descriptor:
-        commands.call("setns", descriptor, _CLONE_NEWNET)
+    with open_descriptor(namespace) as descriptor:
+        commands.call_libc("setns", descriptor, _CLONE_NEWNET)
 
 
 @contextlib.contextmanager
-def inside(namespace: Path) -> Iterator[None]:
+def inside_namespace(namespace: Path) -> Iterator[None]:
     """The calling thread is in a network namespace in this block; sockets opened in it stay there. Raises `OSError`."""
-    with opened("/proc/thread-self/ns/net") as own:
-        enter(namespace)
+    with open_descriptor("/proc/thread-self/ns/net") as own_descriptor:
+        enter_namespace(namespace)
         try:
             yield
         finally:
-            enter(Path(f"/proc/self/fd/{own}"))
+            enter_namespace(Path(f"/proc/self/fd/{own_descriptor}"))
 
 
-def listening(namespace: Path, address: str) -> socket.socket:
+def listen_in_namespace(namespace: Path, address: str) -> socket.socket:
     """A TCP socket that listens in a namespace, on a port that the kernel chooses. Raises `OSError`."""
-    with inside(namespace):
+    with inside_namespace(namespace):
         return socket.create_server((address, 0))
 
 
-def connects(namespace: Path | None, address: str, port: int, timeout_s: float) -> bool:
+def can_connect(namespace: Path | None, address: str, port: int, timeout_s: float) -> bool:
     """Whether a TCP connection can be made from a namespace; None: the caller's own. Raises `OSError`."""
-    with inside(namespace) if namespace is not None else contextlib.nullcontext():
+    with inside_namespace(namespace) if namespace is not None else contextlib.nullcontext():
         probe = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     with probe:
         probe.settimeout(timeout_s)
@@ -82,7 +82,7 @@ def filter_table(identifier: str) -> str:
     return f"tidegauge_{identifier}"
 
 
-def _chance(share: float) -> str:
+def _match_by_chance(share: float) -> str:
     """What matches this share of packets, by chance; "" = all. Below one in a million it is one."""
     lost = max(1, round(share * _MILLION))
     return f"numgen random mod {_MILLION} < {lost} " if lost < _MILLION else ""
@@ -98,9 +98,9 @@ def arrival_rules(identifier: str, lost_shares: Mapping[str, float], spared_port
     arriving = [
         "type filter hook prerouting priority raw; policy accept;",
         *(f"meta l4proto {{ tcp, udp }} th {end} {{ {spared_ports} }} accept" for end in ("dport", "sport")),
-        *(f"ip saddr {source} {_chance(share)}drop" for source, share in sorted(lost_shares.items())),
+        *(f"ip saddr {source} {_match_by_chance(share)}drop" for source, share in sorted(lost_shares.items())),
     ]
-    return _table("inet", filter_table(identifier), {"arriving": arriving} if lost_shares else {})
+    return _nft_table("inet", filter_table(identifier), {"arriving": arriving} if lost_shares else {})
 
 
 @dataclass(frozen=True)
@@ -116,22 +116,22 @@ class LinkFaults:
     lost_shares: Mapping[str, float] = field(default_factory=dict)
 
     def parted(self, sources: Iterable[str], targets: Iterable[str], both_ways: bool) -> LinkFaults:
-        """The same, and nothing passes from any of these sources to any of these targets, nor back if `both_ways`."""
+        """These faults, and nothing passes from any of these sources to any of the targets, nor back if `both_ways`."""
         pairs = {(source, target) for source, target in product(sources, targets) if source != target}
         back = {(target, source) for source, target in pairs} if both_ways else set()
         return replace(self, cut_links=self.cut_links | pairs | back)
 
     def healed(self) -> LinkFaults:
-        """The same without cut links."""
+        """These faults without cut links."""
         return replace(self, cut_links=frozenset())
 
     def losing(self, node: str, share: float) -> LinkFaults:
-        """The same, but of a node's packets this share is lost; 0: none."""
+        """These faults, but of a node's packets this share is lost; 0: none."""
         others = {name: lost for name, lost in self.lost_shares.items() if name != node}
         return replace(self, lost_shares={**others, node: share} if share else others)
 
 
-def rules(identifier: str, ports: Mapping[str, Port], faults: LinkFaults) -> str:
+def fault_rules(identifier: str, ports: Mapping[str, Port], faults: LinkFaults) -> str:
     """The whole table of a network, which replaces one that is there in one step.
 
     `ports`: of every node, and of the host, by name.
@@ -147,15 +147,15 @@ def rules(identifier: str, ports: Mapping[str, Port], faults: LinkFaults) -> str
         if not share:
             continue
         # Only IP: a lost ARP request would stop everything for a second.
-        chance = f"ether type ip {_chance(share)}drop"
+        chance = f"ether type ip {_match_by_chance(share)}drop"
         arriving.append(f'iifname "{ports[node].interface}" {chance}')
         leaving.append(f'oifname "{ports[node].interface}" {chance}')
     dropped = {"prerouting": arriving, "output": sent_by_host, "postrouting": leaving}
     chains = {hook: [f"type filter hook {hook} priority 0; policy accept;", *dropped[hook]] for hook in dropped}
-    return _table("bridge", filter_table(identifier), chains)
+    return _nft_table("bridge", filter_table(identifier), chains)
 
 
-def _table(family: str, name: str, chains: Mapping[str, Sequence[str]]) -> str:
+def _nft_table(family: str, name: str, chains: Mapping[str, Sequence[str]]) -> str:
     """A table by the lines of its chains, as nft(8) takes it. It replaces one that is there; without chains none is."""
     lines = [f"add table {family} {name}", f"delete table {family} {name}"]
     if chains:
@@ -179,7 +179,9 @@ _BURST_BYTES_MIN = 128 << 10
 
 def refusal(*tools: str) -> str:
     """Why this can't be done here; "" if it can, as far as is known before. `tools`: "tc" and "nft" for faults."""
-    reason = commands.refusal("CAP_SYS_ADMIN") or commands.refusal("CAP_NET_ADMIN", ("ip", *tools))
+    reason = commands.capability_refusal("CAP_SYS_ADMIN") or commands.capability_refusal(
+        "CAP_NET_ADMIN", ("ip", *tools)
+    )
     return f"{reason} (package {'nftables' if 'nft' in reason else 'iproute2'})" if "found" in reason else reason
 
 
@@ -201,57 +203,57 @@ def make(identifier: str, nodes: Sequence[str]) -> tuple[dict[str, Port], str]:
         raise OSError(0, f"a network holds {NODES_MAX} nodes at most")
     addresses = _free_network()
     bridge, clients_address = bridge_of(identifier), str(addresses[_HOST_NUMBER])
-    run("ip", "link", "add", bridge, "type", "bridge")
-    run("ip", "address", "add", f"{clients_address}/{_PREFIX_BITS}", "dev", bridge)
-    run("ip", "link", "set", bridge, "up")
+    run_command("ip", "link", "add", bridge, "type", "bridge")
+    run_command("ip", "address", "add", f"{clients_address}/{_PREFIX_BITS}", "dev", bridge)
+    run_command("ip", "link", "set", bridge, "up")
     ports = {}
     for number, node in enumerate(nodes, 1):
         port = Port(f"{bridge}n{number}", f"{_namespace_prefix(identifier)}{number}", str(addresses[number]))
         _plug_in(port, bridge)
         ports[node] = port
-    _verify(ports)
+    _verify_reachable(ports)
     return ports, clients_address
 
 
 def _plug_in(port: Port, bridge: str) -> None:
-    run("ip", "netns", "add", port.namespace)
-    run("ip", "link", "add", port.interface, "type", "veth", "peer", "name", "eth0", "netns", port.namespace)
-    run("ip", "link", "set", port.interface, "master", bridge, "up")
+    run_command("ip", "netns", "add", port.namespace)
+    run_command("ip", "link", "add", port.interface, "type", "veth", "peer", "name", "eth0", "netns", port.namespace)
+    run_command("ip", "link", "set", port.interface, "master", bridge, "up")
     inner = ("ip", "-netns", port.namespace)
-    run(*inner, "address", "add", f"{port.address}/{_PREFIX_BITS}", "dev", "eth0")
-    run(*inner, "link", "set", "eth0", "up")
-    run(*inner, "link", "set", "lo", "up")
+    run_command(*inner, "address", "add", f"{port.address}/{_PREFIX_BITS}", "dev", "eth0")
+    run_command(*inner, "link", "set", "eth0", "up")
+    run_command(*inner, "link", "set", "lo", "up")
 
 
-def _verify(ports: Mapping[str, Port]) -> None:
+def _verify_reachable(ports: Mapping[str, Port]) -> None:
     """A firewall of the host may look into switches, too: better reported now than by servers that find nobody."""
     namespace = None
     for node, port in ports.items():
-        own = NAMED / port.namespace
-        with listening(own, port.address) as server:
-            if not connects(namespace, port.address, server.getsockname()[1], _CONNECT_S):
+        node_namespace = NAMED / port.namespace
+        with listen_in_namespace(node_namespace, port.address) as server:
+            if not can_connect(namespace, port.address, server.getsockname()[1], _CONNECT_S):
                 raise OSError(errno.EHOSTUNREACH, f"{node} can't be reached: a firewall of this host may prevent it")
-        namespace = own
+        namespace = node_namespace
 
 
 def _free_network() -> ipaddress.IPv4Network:
     """A part of the range in which this host has no address."""
     import psutil
 
-    own = []
+    own_addresses = []
     for interface in psutil.net_if_addrs().values():
         for entry in interface:
             with contextlib.suppress(ValueError):
-                own.append(ipaddress.ip_address(entry.address))
+                own_addresses.append(ipaddress.ip_address(entry.address))
     for network in _RANGE.subnets(new_prefix=_PREFIX_BITS):
-        if isinstance(network, ipaddress.IPv4Network) and not any(address in network for address in own):
+        if isinstance(network, ipaddress.IPv4Network) and not any(address in network for address in own_addresses):
             return network
     raise OSError(0, f"no part of {_RANGE} is free")
 
 
-def drop(rules: str) -> None:
-    """Drop what `rules` or `arrival_rules` say, instead of what was dropped before. Raises `OSError`."""
-    run("nft", "-f", "-", text=rules)
+def apply_rules(rules: str) -> None:
+    """Drop what `fault_rules` or `arrival_rules` say, instead of what was dropped before. Raises `OSError`."""
+    run_command("nft", "-f", "-", text=rules)
 
 
 def keep_to(table: str, address: str, ports: str, private_ports: str) -> str:
@@ -268,7 +270,7 @@ def keep_to(table: str, address: str, ports: str, private_ports: str) -> str:
     Returns:
         Why it can't be done here, "" if it is done.
     """
-    if reason := commands.refusal("CAP_NET_ADMIN", ("nft",)):
+    if reason := commands.capability_refusal("CAP_NET_ADMIN", ("nft",)):
         return reason
     arriving = f"tcp dport {{ {ports} }}"
     rules = (
@@ -279,7 +281,7 @@ def keep_to(table: str, address: str, ports: str, private_ports: str) -> str:
         f"tcp dport {{ {private_ports} }} drop",
     )
     try:
-        drop(_table("inet", table, {"arriving": rules}))
+        apply_rules(_nft_table("inet", table, {"arriving": rules}))
     except OSError as error:
         return error.strerror or str(error)
     return ""
@@ -287,15 +289,15 @@ def keep_to(table: str, address: str, ports: str, private_ports: str) -> str:
 
 def keep_no_more(table: str) -> None:
     """End what `keep_to` began, if it did. Raises `OSError`."""
-    if not commands.refusal("CAP_NET_ADMIN", ("nft",)):
+    if not commands.capability_refusal("CAP_NET_ADMIN", ("nft",)):
         _delete_table("inet", table)
 
 
 def _delete_table(family: str, name: str) -> bool:
-    """Whether there was one. Raises `OSError`."""
-    if finished("nft", "list", "table", family, name).returncode != 0:
+    """Delete a table; whether there was one. Raises `OSError`."""
+    if run_to_end("nft", "list", "table", family, name).returncode != 0:
         return False
-    run("nft", "delete", "table", family, name)
+    run_command("nft", "delete", "table", family, name)
     return True
 
 
@@ -306,11 +308,11 @@ def limit_rate(port: Port, bytes_per_s: int | None) -> None:
         if bytes_per_s is None:
             # Without a limit there is none to remove: the kernel says so, and that is fine.
             with contextlib.suppress(OSError):
-                run(*command, "qdisc", "del", "dev", device, "root")
+                run_command(*command, "qdisc", "del", "dev", device, "root")
             continue
         burst = max(_BURST_BYTES_MIN, int(bytes_per_s * _BURST_S))
         rate = f"{bytes_per_s * 8}bit"
-        run(
+        run_command(
             *(*command, "qdisc", "replace", "dev", device, "root"),
             *("tbf", "rate", rate, "burst", str(burst), "latency", "50ms"),
         )
@@ -318,24 +320,24 @@ def limit_rate(port: Port, bytes_per_s: int | None) -> None:
 
 def remove(identifier: str) -> bool:
     """Remove a network, whole or in part; whether anything was there. Raises `OSError`."""
-    found = False
+    was_there = False
     if shutil.which("nft"):
         for family in ("bridge", "inet"):
-            found |= _delete_table(family, filter_table(identifier))
+            was_there |= _delete_table(family, filter_table(identifier))
     for namespace in sorted(NAMED.glob(f"{_namespace_prefix(identifier)}*")):
-        found = True
-        run("ip", "netns", "delete", namespace.name)
+        was_there = True
+        run_command("ip", "netns", "delete", namespace.name)
     bridge = bridge_of(identifier)
     for interface in [*sorted(_INTERFACES.glob(f"{bridge}n*")), _INTERFACES / bridge]:
         if interface.exists():
-            found = True
+            was_there = True
             _remove_interface(interface)
-    return found
+    return was_there
 
 
 def _remove_interface(interface: Path) -> None:
     try:
-        run("ip", "link", "delete", interface.name)
+        run_command("ip", "link", "delete", interface.name)
     except OSError:
         # It went with its namespace, a moment after that.
         if interface.exists():

@@ -48,21 +48,21 @@ class Peers:
 
 
 def parse_connections(text: str) -> Iterator[Connection]:
-    """Of /proc/PID/net/tcp or tcp6: what listens or is connected. Pure."""
+    """What listens or is connected, by /proc/PID/net/tcp or tcp6. Pure."""
     for line in text.splitlines()[1:]:
         fields = line.split()
         if len(fields) > 9 and int(fields[3], 16) in (_ESTABLISHED, _LISTENS):
             listens = int(fields[3], 16) == _LISTENS
-            yield Connection(_end(fields[1]), _end(fields[2]), listens, int(fields[9]))
+            yield Connection(_parse_end(fields[1]), _parse_end(fields[2]), listens, int(fields[9]))
 
 
-def _end(text: str) -> End:
+def _parse_end(text: str) -> End:
     """ "0100007F:2384" is 127.0.0.1:9092: words of four bytes in the host's own order, here taken as little-endian."""
     address, _, port = text.partition(":")
     words = [bytes.fromhex(address[place : place + 8])[::-1] for place in range(0, len(address), 8)]
-    known = ipaddress.ip_address(b"".join(words))
-    mapped = known.ipv4_mapped if isinstance(known, ipaddress.IPv6Address) else None
-    return str(mapped or known), int(port, 16)
+    host_address = ipaddress.ip_address(b"".join(words))
+    mapped = host_address.ipv4_mapped if isinstance(host_address, ipaddress.IPv6Address) else None
+    return str(mapped or host_address), int(port, 16)
 
 
 def peers_of(clients: Collection[int], connections: Iterable[Connection], owners: Mapping[int, int]) -> Peers:
@@ -70,36 +70,38 @@ def peers_of(clients: Collection[int], connections: Iterable[Connection], owners
 
     `owners`: processes by their sockets' inodes.
     """
-    known = list(connections)
-    by_ends = {(one.local, one.remote): one for one in known if not one.listens}
+    all_connections = list(connections)
+    by_ends = {
+        (connection.local, connection.remote): connection for connection in all_connections if not connection.listens
+    }
     # Where a packet filter rewrites the address of a published port, only the client's own end is the same on both.
-    by_remote = {one.remote: one for one in known if not one.listens}
+    by_remote = {connection.remote: connection for connection in all_connections if not connection.listens}
     of_process: dict[int, list[Connection]] = {}
-    for one in known:
-        of_process.setdefault(owners.get(one.inode, 0), []).append(one)
-    found: set[int] = set()
+    for connection in all_connections:
+        of_process.setdefault(owners.get(connection.inode, 0), []).append(connection)
+    peers: set[int] = set()
     hidden = elsewhere = False
     waiting = list(clients)
     while waiting:
-        own = of_process.get(waiting.pop(), [])
-        served = {one.local[1] for one in own if one.listens}
-        for one in own:
-            if one.listens or one.local[1] in served:
+        own_connections = of_process.get(waiting.pop(), [])
+        served = {connection.local[1] for connection in own_connections if connection.listens}
+        for connection in own_connections:
+            if connection.listens or connection.local[1] in served:
                 continue
-            other = by_ends.get((one.remote, one.local)) or by_remote.get(one.local)
-            if other is None:
+            other_end = by_ends.get((connection.remote, connection.local)) or by_remote.get(connection.local)
+            if other_end is None:
                 elsewhere = True
                 continue
-            owner = owners.get(other.inode, 0)
+            owner = owners.get(other_end.inode, 0)
             hidden |= not owner
-            if owner and owner not in found and owner not in clients:
-                found.add(owner)
+            if owner and owner not in peers and owner not in clients:
+                peers.add(owner)
                 waiting.append(owner)
-    return Peers(frozenset(found), hidden, elsewhere)
+    return Peers(frozenset(peers), hidden, elsewhere)
 
 
 def local_peers(clients: Collection[int]) -> Peers:
-    """The same of this host now, as far as this process may see it."""
+    """Whom processes of this host talk to now (see `peers_of`), as far as this process may see it."""
     namespaces: dict[str, int] = {}
     owners: dict[int, int] = {}
     for pid in pids():
@@ -112,11 +114,11 @@ def local_peers(clients: Collection[int]) -> Peers:
                     if target.startswith(_SOCKET):
                         # Of several that share one, the first: those behind it forked from it.
                         owners.setdefault(int(target[len(_SOCKET) : -1]), pid)
-    return peers_of(clients, list(_connections(namespaces.values())), owners)
+    return peers_of(clients, list(_connections_seen_by(namespaces.values())), owners)
 
 
-def _connections(processes: Iterable[int]) -> Iterator[Connection]:
-    """Of the network namespaces of these processes."""
+def _connections_seen_by(processes: Iterable[int]) -> Iterator[Connection]:
+    """Connections in the network namespaces of these processes."""
     for pid in processes:
         for kind in ("tcp", "tcp6"):
             with contextlib.suppress(OSError):

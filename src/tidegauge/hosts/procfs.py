@@ -106,7 +106,7 @@ def all_stats() -> list[Stat]:
 
 
 def stats_of(pids: Iterable[int]) -> list[Stat]:
-    """Those of these numbers that there are."""
+    """The states of these processes; one that is gone is left out."""
     return [stat for stat in map(read_stat, pids) if stat is not None]
 
 
@@ -115,8 +115,8 @@ def read_bytes(pids: Iterable[int]) -> int | None:
 
     Pages that were in the cache are not in it, those that a page fault or read-ahead fetched are (proc_pid_io(5)).
     """
-    found = [moved for pid in pids if (moved := io_bytes(pid)) is not None]
-    return sum(read for read, _ in found) if found else None
+    bytes_moved = [moved for pid in pids if (moved := io_bytes(pid)) is not None]
+    return sum(read for read, _ in bytes_moved) if bytes_moved else None
 
 
 def io_bytes(pid: int) -> tuple[int, int] | None:
@@ -127,9 +127,9 @@ def io_bytes(pid: int) -> tuple[int, int] | None:
 
 def parse_io(text: bytes) -> tuple[int, int]:
     """Bytes from and to devices of /proc/PID/io, less what was deleted before it was ever written. Pure."""
-    found = dict(line.split(b": ", 1) for line in text.splitlines() if b": " in line)
-    written = int(found.get(b"write_bytes", 0)) - int(found.get(b"cancelled_write_bytes", 0))
-    return int(found.get(b"read_bytes", 0)), max(0, written)
+    counters = dict(line.split(b": ", 1) for line in text.splitlines() if b": " in line)
+    written = int(counters.get(b"write_bytes", 0)) - int(counters.get(b"cancelled_write_bytes", 0))
+    return int(counters.get(b"read_bytes", 0)), max(0, written)
 
 
 def marker_of(pid: int) -> str:
@@ -204,14 +204,14 @@ def threads_of(processes: Mapping[str, int]) -> dict[int, str]:
     below: dict[int, list[Stat]] = {}
     for stat in stats:
         below.setdefault(stat.parent, []).append(stat)
-    found: dict[int, str] = {}
+    tree_of_thread: dict[int, str] = {}
     for name, pid in processes.items():
         tree = [stat for stat in stats if pid in (stat.pid, stat.session)]
         for stat in tree:
             tree += [child for child in below.get(stat.pid, []) if child not in tree]
             with contextlib.suppress(OSError):
-                found |= {int(entry): name for entry in os.listdir(f"/proc/{stat.pid}/task")}  # noqa: PTH208
-    return found
+                tree_of_thread |= {int(entry): name for entry in os.listdir(f"/proc/{stat.pid}/task")}  # noqa: PTH208
+    return tree_of_thread
 
 
 def users_of(device: int) -> dict[int, str]:
@@ -219,7 +219,7 @@ def users_of(device: int) -> dict[int, str]:
 
     Of processes that this one may not look at, nothing is known.
     """
-    return {pid: _command(pid) for pid in pids() if _uses(pid, device)}
+    return {pid: _command_of(pid) for pid in pids() if _uses_device(pid, device)}
 
 
 def pids() -> list[int]:
@@ -227,14 +227,14 @@ def pids() -> list[int]:
     return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]  # noqa: PTH208 - hot path
 
 
-def _uses(pid: int, device: int) -> bool:
+def _uses_device(pid: int, device: int) -> bool:
     directory = f"/proc/{pid}"
     try:
         links = [f"{directory}/cwd", f"{directory}/root"]
         links += [f"{directory}/fd/{entry}" for entry in os.listdir(f"{directory}/fd")]  # noqa: PTH208 - hot path
     except OSError:
         return False
-    return any(_device_of(link) == device for link in links) or _maps(pid, device)
+    return any(_device_of(link) == device for link in links) or _has_mapped_file(pid, device)
 
 
 def _device_of(link: str) -> int:
@@ -244,11 +244,11 @@ def _device_of(link: str) -> int:
         return -1
 
 
-def _maps(pid: int, device: int) -> bool:
+def _has_mapped_file(pid: int, device: int) -> bool:
     """Whether a file of the device is mapped (proc_pid_maps(5)): its descriptor may be closed."""
-    wanted = f" {os.major(device):02x}:{os.minor(device):02x} "
-    return wanted in text_of(Path(f"/proc/{pid}/maps"))
+    device_field = f" {os.major(device):02x}:{os.minor(device):02x} "
+    return device_field in text_of(Path(f"/proc/{pid}/maps"))
 
 
-def _command(pid: int) -> str:
+def _command_of(pid: int) -> str:
     return short_file(f"/proc/{pid}/comm").decode("utf-8", "replace").strip() or "?"

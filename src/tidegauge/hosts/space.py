@@ -22,7 +22,7 @@ from tidegauge.model.host import FreeSpace
 from tidegauge.model.server import by_turns, has_own_hosts, node_disks
 from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.numbers import gib
-from tidegauge.places import expanded
+from tidegauge.places import expand_path
 
 
 class DiskFullError(RunFailedError):
@@ -53,7 +53,7 @@ def bytes_needed(spec: TrialSpec, nodes: int) -> int:
 def stays_bytes(spec: TrialSpec) -> int:
     """What stays on a node until the trial ends: a copy of every message, for nothing is deleted while it runs."""
     message_bytes = spec.workload.payload.message_bytes + _RECORD_BYTES
-    return int(spec.most_msgs_per_s * _seconds(spec) * message_bytes)
+    return int(spec.most_msgs_per_s * _sending_s_max(spec) * message_bytes)
 
 
 def journal_bytes(spec: TrialSpec) -> int:
@@ -62,7 +62,7 @@ def journal_bytes(spec: TrialSpec) -> int:
     return min(stays_bytes(spec), _JOURNAL_BYTES + int(a_minute))
 
 
-def _seconds(spec: TrialSpec) -> float:
+def _sending_s_max(spec: TrialSpec) -> float:
     """How long a trial may send at most."""
     seconds = spec.measure_s + 5
     if not isinstance(spec, LoadSpec):
@@ -92,8 +92,8 @@ class FullSpeed:
     measured: bool = True
 
     def bytes_written(self, spec: TrialSpec) -> int:
-        """At most, by all nodes of a trial together."""
-        seconds = _seconds(spec)
+        """How much all nodes of a trial together write at most."""
+        seconds = _sending_s_max(spec)
         bounds = [self.disk_bytes_per_s * seconds + self.cached_bytes]
         if self.loopback_bytes_per_s is not None:
             bounds.append(self.loopback_bytes_per_s * seconds * _WRITES_MAX)
@@ -121,7 +121,7 @@ def full_speed(ceilings: Ceilings | None, devices: Sequence[str]) -> FullSpeed:
 
 
 def full_speed_known(places: Iterable[Path]) -> FullSpeed:
-    """The same from what is known of earlier, for a plan: nothing is measured. Never raises for what it can't find."""
+    """Full speed by what is known of earlier, for a plan: nothing is measured. Never raises for what it can't find."""
     try:
         devices = list(dict.fromkeys(place_for(place)[1] for place in places))
         return full_speed(
@@ -156,11 +156,11 @@ class Room:
     def __str__(self) -> str:
         """Its places in words: "/a", "/a and /b on 10.77.0.2 together"."""
         *others, last = map(str, self.places)
-        on = _on(self.host)
+        on = _words_for_host(self.host)
         return f"{', '.join(others)} and {last}{on} together" if others else f"{last}{on}"
 
 
-def _on(host: str) -> str:
+def _words_for_host(host: str) -> str:
     return f" on {host}" if host else ""
 
 
@@ -172,16 +172,16 @@ def chosen_disk(directory: str) -> Path:
 
     Raises `UserError`.
     """
-    path = expanded(directory)
+    path = expand_path(directory)
     if not path.is_dir():
-        what = "is no directory" if path.exists() else "does not exist"
-        raise UserError(f"The data directory {path} {what}.", "Mount the disk or create the directory first.")
+        problem = "is no directory" if path.exists() else "does not exist"
+        raise UserError(f"The data directory {path} {problem}.", "Mount the disk or create the directory first.")
     if not os.access(path, os.W_OK | os.X_OK):
         raise UserError(f"The data directory {path} can't be written.", "Change its rights, or choose another.")
     return path
 
 
-def rooms(
+def needed_rooms(
     spec: TrialSpec,
     disks: Iterable[Path],
     journal_disks: Iterable[Path],
@@ -203,26 +203,26 @@ def rooms(
     example: dict[tuple[str, int], FreeSpace] = {}
     needs: Counter[tuple[tuple[str, int], ...]] = Counter()
     for number in range(1, spec.nodes + 1):
-        own = disks if alone else node_disks(disks, number, spec.nodes)
-        journal = by_turns(journal_disks, number)[-1:] or list(own[-1:])
-        for places, needed in ((own, stays_bytes(spec)), (journal, journal_bytes(spec))):
-            on = [spaces[hosts.get(number, ""), place] for place in places]
-            for space in on:
+        node_places = disks if alone else node_disks(disks, number, spec.nodes)
+        journal = by_turns(journal_disks, number)[-1:] or list(node_places[-1:])
+        for places, needed in ((node_places, stays_bytes(spec)), (journal, journal_bytes(spec))):
+            disk_spaces = [spaces[hosts.get(number, ""), place] for place in places]
+            for space in disk_spaces:
                 example.setdefault(space.disk, space)
-            needs[tuple(sorted({space.disk for space in on}))] += needed
-    found = []
-    for together in needs:
+            needs[tuple(sorted({space.disk for space in disk_spaces}))] += needed
+    rooms = []
+    for disks_together in needs:
         # What has to be on some of these disks takes of what they have together.
-        needed = sum(part for others, part in needs.items() if set(others) <= set(together))
-        on = [example[disk] for disk in together]
-        places = tuple(space.place for space in on)
-        free = sum(space.free_bytes for space in on)
-        found.append(Room(places, FREE_BYTES_BEFORE * len(on) + needed, free, on[0].host))
-    return found
+        needed = sum(part for others, part in needs.items() if set(others) <= set(disks_together))
+        disk_spaces = [example[disk] for disk in disks_together]
+        places = tuple(space.place for space in disk_spaces)
+        free = sum(space.free_bytes for space in disk_spaces)
+        rooms.append(Room(places, FREE_BYTES_BEFORE * len(disk_spaces) + needed, free, disk_spaces[0].host))
+    return rooms
 
 
 def check_before(trial_id: str, needed: Iterable[Room]) -> None:
-    """Raise `DiskFullError` if disks have not the room that a trial may need (see `rooms`)."""
+    """Raise `DiskFullError` if disks have not the room that a trial may need (see `needed_rooms`)."""
     for room in needed:
         if room.free_bytes < room.needed_bytes:
             has = "has" if len(room.places) == 1 else "have"
@@ -258,7 +258,7 @@ def check_during(spaces: Iterable[FreeSpace], room: FreeRoom | None = None) -> N
     two seconds is taken for full. Raises `RunFailedError` if a disk is gone.
     """
     for space in spaces:
-        where, free = f"{space.place}{_on(space.host)}", space.free_bytes
+        where, free = f"{space.place}{_words_for_host(space.host)}", space.free_bytes
         # A host of a fleet has directories only of its own nodes, and of the trial that started them.
         if not space.is_there and not space.host:
             raise RunFailedError(f"The disk of {where} can't be looked at any more: {os.strerror(errno.ENOENT)}.")

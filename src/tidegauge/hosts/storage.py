@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.model.host import FreeSpace
-from tidegauge.places import expanded
+from tidegauge.places import expand_path
 
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
@@ -44,11 +44,11 @@ def parse_mountinfo(text: str) -> list[Mount]:
         mounts.append(
             Mount(
                 device_number=fields[2],
-                root=_unescape(fields[3]),
-                mount_point=_unescape(fields[4]),
+                root=_unescape_name(fields[3]),
+                mount_point=_unescape_name(fields[4]),
                 options=fields[5],
                 file_system=kind[0],
-                source=_unescape(kind[1]),
+                source=_unescape_name(kind[1]),
                 super_options=kind[2] if len(kind) > 2 else "",
             )
         )
@@ -70,14 +70,14 @@ def mount_of(path: Path, mounts: list[Mount]) -> Mount | None:
 def disk_facts(path: Path, root: Path = Path("/")) -> dict[str, str]:
     """Mount, file system, and for each block device below it: write cache, scheduler, model. Never raises.
 
-    Of a path that is not there, that of the directory nearest above it. Keys without a value are left out; several
+    For a path that is not there, the directory nearest above it counts. Keys without a value are left out; several
     devices (LVM, RAID, encryption, a loop device's file) are listed in turn.
     """
     try:
-        mount = mount_of(existing(path).resolve(), mounts(root))
+        mount = mount_of(nearest_existing(path).resolve(), mounts(root))
         if mount is None:
             return {}
-        devices = list(_devices(root, mount))
+        devices = list(_devices_below(root, mount))
     except (OSError, IndexError):
         return {}
     facts = {
@@ -87,15 +87,15 @@ def disk_facts(path: Path, root: Path = Path("/")) -> dict[str, str]:
         "file_system_options": mount.super_options,
         "source": mount.source,
         "devices": " on ".join(device.name for device in devices),
-        "write_cache": _each(devices, "queue/write_cache"),
-        "scheduler": _each(devices, "queue/scheduler"),
-        "rotational": _each(devices, "queue/rotational"),
-        "model": _each(devices, "device/model"),
+        "write_cache": _values_of_devices(devices, "queue/write_cache"),
+        "scheduler": _values_of_devices(devices, "queue/scheduler"),
+        "rotational": _values_of_devices(devices, "queue/rotational"),
+        "model": _values_of_devices(devices, "device/model"),
     }
     return {key: value for key, value in facts.items() if value}
 
 
-def _devices(root: Path, mount: Mount) -> Iterator[Path]:
+def _devices_below(root: Path, mount: Mount) -> Iterator[Path]:
     """Directories in /sys of the whole disks below a mount, from the top down."""
     start = root / "sys/dev/block" / mount.device_number
     if not start.exists():  # btrfs and ZFS number their mounts themselves.
@@ -112,16 +112,16 @@ def _devices(root: Path, mount: Mount) -> Iterator[Path]:
             waiting += sorted((device / "slaves").glob("*"))
 
 
-def _each(devices: list[Path], file: str) -> str:
+def _values_of_devices(devices: list[Path], file: str) -> str:
     """The value if only one device has any, else "name: value" for each."""
-    values = {device.name: chosen(text_of(device / file)) for device in devices}
-    known = {name: value for name, value in values.items() if value}
-    if len(known) <= 1:
-        return next(iter(known.values()), "")
-    return "; ".join(f"{name}: {value}" for name, value in known.items())
+    values = {device.name: choice_in_force(text_of(device / file)) for device in devices}
+    stated = {name: value for name, value in values.items() if value}
+    if len(stated) <= 1:
+        return next(iter(stated.values()), "")
+    return "; ".join(f"{name}: {value}" for name, value in stated.items())
 
 
-def chosen(text: str) -> str:
+def choice_in_force(text: str) -> str:
     """The choice in force in a file like "none [mq-deadline] kyber"; the text itself if nothing is in brackets."""
     match = re.search(r"\[([^\]]+)\]", text)
     return match.group(1) if match else text
@@ -136,7 +136,7 @@ def text_of(path: Path) -> str:
 
 
 @contextmanager
-def opened(path: Path | str, flags: int = os.O_RDONLY) -> Iterator[int]:
+def open_descriptor(path: Path | str, flags: int = os.O_RDONLY) -> Iterator[int]:
     """A descriptor, open in this block. Raises `OSError`."""
     descriptor = os.open(path, flags | os.O_CLOEXEC)
     try:
@@ -145,7 +145,7 @@ def opened(path: Path | str, flags: int = os.O_RDONLY) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _unescape(text: str) -> str:
+def _unescape_name(text: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match.group(1), 8)), text)
 
 
@@ -172,11 +172,11 @@ def check_owner(path: Path) -> None:
         status = path.stat()
     except OSError:
         return
-    if status.st_uid == 0 and not _others_write(status):
+    if status.st_uid == 0 and not _may_others_write(status):
         return
-    whose = f"belongs to {owner_of(status)}" if status.st_uid else "can be written by others"
+    objection = f"belongs to {owner_of(status)}" if status.st_uid else "can be written by others"
     raise UserError(
-        f"{path} {whose}: root does only what stands in a state directory of its own.",
+        f"{path} {objection}: root does only what stands in a state directory of its own.",
         "Set TIDEGAUGE_STATE to another directory, or run `chown -R root` and `chmod -R go-w` on this one.",
     )
 
@@ -189,7 +189,7 @@ def owner_of(status: os.stat_result) -> str:
         return f"the user {status.st_uid}"
 
 
-def _others_write(status: os.stat_result) -> bool:
+def _may_others_write(status: os.stat_result) -> bool:
     """Whether more than its owner and root may write there."""
     return bool(status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and status.st_gid != 0))
 
@@ -210,26 +210,26 @@ def make_own_directory(path: Path, mode: int = 0o777) -> None:
                 place.mkdir(0o700 if shared else mode if place == path.absolute() else 0o777)
                 continue
         if shared:
-            _check_own(place)
+            _check_shared_place(place)
     if not path.is_dir():
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
 
 
-def _check_own(place: Path) -> None:
+def _check_shared_place(place: Path) -> None:
     status = place.lstat()
     if not stat.S_ISDIR(status.st_mode):
         raise PermissionError(errno.EPERM, f"{place} is no directory, in a place where everybody may write")
     if status.st_uid not in {0, os.geteuid(), int(os.environ.get("SUDO_UID", "0"))}:
-        words = f"{place} belongs to {owner_of(status)}, who made it where everybody may write"
-        raise PermissionError(errno.EPERM, words)
+        problem = f"{place} belongs to {owner_of(status)}, who made it where everybody may write"
+        raise PermissionError(errno.EPERM, problem)
 
 
 def user_directory(kind: str, usual: str, environment: Mapping[str, str] | None = None) -> Path:
     """Where a user has files of a kind: as variables have it, else the `usual` place below the home directory."""
     env = os.environ if environment is None else environment
-    if own := env.get(f"TIDEGAUGE_{kind}"):
-        return expanded(own).absolute()
-    base = env.get(f"XDG_{kind}_HOME") or str(expanded(env.get("HOME", "~")) / usual)
+    if configured := env.get(f"TIDEGAUGE_{kind}"):
+        return expand_path(configured).absolute()
+    base = env.get(f"XDG_{kind}_HOME") or str(expand_path(env.get("HOME", "~")) / usual)
     return Path(base).absolute() / "tidegauge"
 
 
@@ -243,8 +243,8 @@ def read_end(path: Path, bytes_max: int) -> str:
         return ""
 
 
-def existing(path: Path) -> Path:
-    """It, or the nearest directory above it that is there, in which it would be made."""
+def nearest_existing(path: Path) -> Path:
+    """The path itself, or the nearest directory above it that is there, in which it would be made."""
     return next(place for place in (path, *path.absolute().parents) if _is_there(place))
 
 
@@ -258,16 +258,16 @@ def _is_there(place: Path) -> bool:
 
 def free_space(places: Iterable[Path]) -> list[FreeSpace]:
     """What is free on the disks of these places here. Raises `RunFailedError` if a disk can't be asked."""
-    return list(map(_free_space, places))
+    return list(map(_free_space_at, places))
 
 
-def _free_space(place: Path) -> FreeSpace:
+def _free_space_at(place: Path) -> FreeSpace:
     try:
-        there = existing(place)
-        return FreeSpace(place, *_disk(there), there is place)
+        nearest_place = nearest_existing(place)
+        return FreeSpace(place, *_device_and_free_bytes(nearest_place), nearest_place is place)
     except OSError as error:
         raise RunFailedError(f"The disk of {place} can't be looked at any more: {error.strerror}.") from error
 
 
-def _disk(place: Path) -> tuple[int, int]:
+def _device_and_free_bytes(place: Path) -> tuple[int, int]:
     return place.stat().st_dev, shutil.disk_usage(place).free

@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, cast
 
-from tidegauge.durability import SYNC_CALLS, SyncCall, Watch
+from tidegauge.durability import SYNC_CALLS, SyncCall, WatchedSyncs
 from tidegauge.hosts.clock import namespace_shift_ns
 from tidegauge.hosts.procfs import threads_of
 from tidegauge.hosts.tracefs import NoTraceError
@@ -42,7 +42,7 @@ _WRITTEN = re.compile(r"entries-in-buffer/entries-written: (\d+)/(\d+)")
 _NS_PER_US = 1000
 
 
-def parse_trace(text: str, nodes: Mapping[int, str], shift_ns: int = 0) -> Watch:
+def parse_trace(text: str, nodes: Mapping[int, str], shift_ns: int = 0) -> WatchedSyncs:
     """What was recorded. `nodes` by thread number; a thread that was started meanwhile belongs where its parent does.
 
     `shift_ns`: how far this process's clock is ahead of the one that the kernel's times are of.
@@ -68,11 +68,11 @@ def parse_trace(text: str, nodes: Mapping[int, str], shift_ns: int = 0) -> Watch
         since_ns = entered.pop((thread, call), None)
         if since_ns is not None and thread in node_of:
             calls.append(SyncCall(node_of[thread], thread, call, since_ns, at_ns, int(match["result"], 0) == 0))
-    return Watch(tuple(calls), _lost(text))
+    return WatchedSyncs(tuple(calls), _lost_records(text))
 
 
-def _lost(text: str) -> int:
-    """Records that had to make room for later ones, or found none."""
+def _lost_records(text: str) -> int:
+    """How many records had to make room for later ones, or found none."""
     written = _WRITTEN.search(text)
     dropped = sum(int(number) for number in re.findall(r"LOST (\d+) EVENTS", text))
     return dropped + (int(written[2]) - int(written[1]) if written else 0)
@@ -88,12 +88,12 @@ class SyncWatch:
         self._tracer = tracer
         self._processes = processes
         self._threads: dict[int, str] = threads_of(processes)
-        _send(tracer, {"calls": SYNC_CALLS, "processes": processes})
-        answer = _line(tracer)
+        _send_order(tracer, {"calls": SYNC_CALLS, "processes": processes})
+        answer = _read_line(tracer)
         if answer != "ready":
             raise NoTraceError(answer.removeprefix("no ") or "the tracer ended without a word")
 
-    def finish(self) -> Watch:
+    def finish(self) -> WatchedSyncs:
         """Stop, and what was seen. Once only. Raises `NoTraceError` if the recording is lost."""
         # Threads started meanwhile are known now; of those that have ended too, the trace shows who started them.
         self._threads |= threads_of(self._processes)
@@ -114,7 +114,7 @@ def watch_syncs(processes: Mapping[str, int]) -> Iterator[SyncWatch]:
     """Record while in this block. Leaves nothing behind. Raises `NoTraceError` with the reason if it can't be done."""
     if os.geteuid() != 0:
         raise NoTraceError("needs root")
-    with _tracer() as tracer:
+    with _start_tracer() as tracer:
         yield SyncWatch(tracer, processes)
 
 
@@ -122,7 +122,7 @@ def clean_traces() -> list[str]:
     """Remove what a killed recording left in the kernel; its names. Never raises; without root there is none."""
     if os.geteuid() != 0 or not Path("/sys/kernel/tracing").is_dir():
         return []
-    with contextlib.suppress(OSError, subprocess.SubprocessError), _tracer() as tracer:
+    with contextlib.suppress(OSError, subprocess.SubprocessError), _start_tracer() as tracer:
         text, _ = tracer.communicate(json.dumps({"clean": True}).encode() + b"\n", timeout=_ANSWER_S)
         if tracer.returncode == 0:
             return text.decode().split()
@@ -130,7 +130,7 @@ def clean_traces() -> list[str]:
 
 
 @contextlib.contextmanager
-def _tracer() -> Iterator[subprocess.Popen[bytes]]:
+def _start_tracer() -> Iterator[subprocess.Popen[bytes]]:
     """The recording process. Its input's end makes it clean up; a Ctrl-C reaches this process alone."""
     tracer = subprocess.Popen(
         [sys.executable, "-P", "-m", "tidegauge.hosts.tracefs"],
@@ -155,14 +155,14 @@ def _tracer() -> Iterator[subprocess.Popen[bytes]]:
             tracer.wait()
 
 
-def _send(tracer: subprocess.Popen[bytes], order: Mapping[str, object]) -> None:
+def _send_order(tracer: subprocess.Popen[bytes], order: Mapping[str, object]) -> None:
     try:
         cast(IO[bytes], tracer.stdin).write(json.dumps(order).encode() + b"\n")
     except OSError as error:
         raise NoTraceError("the tracer could not be started") from error
 
 
-def _line(tracer: subprocess.Popen[bytes]) -> str:
+def _read_line(tracer: subprocess.Popen[bytes]) -> str:
     """The tracer's next line, "" if none comes."""
     output = cast(IO[bytes], tracer.stdout)
     ready, _, _ = select.select([output], [], [], _ANSWER_S)

@@ -30,9 +30,9 @@ from types import FrameType
 
 from tidegauge.errors import TidegaugeError
 from tidegauge.hosts import procfs
-from tidegauge.hosts.commands import call
+from tidegauge.hosts.commands import call_libc
 from tidegauge.hosts.procfs import Identity, threads_of
-from tidegauge.hosts.storage import opened
+from tidegauge.hosts.storage import open_descriptor
 
 MOUNT_POINT = Path("/sys/kernel/tracing")
 PREFIX = "tidegauge-"
@@ -56,21 +56,21 @@ def mount_privately() -> None:
     if not MOUNT_POINT.is_dir():
         raise NoTraceError("this kernel has no tracefs")
     try:
-        what = "a private mount namespace"
-        call("unshare", _CLONE_NEWNS)
+        step = "a private mount namespace"
+        call_libc("unshare", _CLONE_NEWNS)
         # Else a mount made here would travel to the host's own namespace.
-        call("mount", b"none", b"/", None, ctypes.c_ulong(_MS_REC_PRIVATE), None)
-        what = "mounting tracefs"
+        call_libc("mount", b"none", b"/", None, ctypes.c_ulong(_MS_REC_PRIVATE), None)
+        step = "mounting tracefs"
         flags = ctypes.c_ulong(_MS_NOSUID_NODEV_NOEXEC)
-        call("mount", b"tidegauge", bytes(MOUNT_POINT), b"tracefs", flags, None)
+        call_libc("mount", b"tidegauge", bytes(MOUNT_POINT), b"tracefs", flags, None)
     except PermissionError as error:
-        raise NoTraceError(f"{what}: needs root (CAP_SYS_ADMIN)") from error
+        raise NoTraceError(f"{step}: needs root (CAP_SYS_ADMIN)") from error
     except OSError as error:
-        raise NoTraceError(f"{what}: {error.strerror}") from error
+        raise NoTraceError(f"{step}: {error.strerror}") from error
 
 
 @contextlib.contextmanager
-def instance(root: Path, calls: Iterable[str], processes: Mapping[str, int]) -> Iterator[Path]:
+def trace_instance(root: Path, calls: Iterable[str], processes: Mapping[str, int]) -> Iterator[Path]:
     """An instance that records these system calls ("fsync") of these process trees and all that they start.
 
     Raises `NoTraceError`.
@@ -83,39 +83,39 @@ def instance(root: Path, calls: Iterable[str], processes: Mapping[str, int]) -> 
         path.mkdir()
         try:
             _set_up(path, calls)
-            _choose(path, processes)
-            _write(path / "tracing_on", "1")
+            _choose_processes(path, processes)
+            _write_control_file(path / "tracing_on", "1")
             yield path
         finally:
-            remove(path)
+            remove_instance(path)
     except OSError as error:
         raise NoTraceError(f"{error.filename or path}: {error.strerror}") from error
 
 
 def _set_up(path: Path, calls: Iterable[str]) -> None:
-    _write(path / "tracing_on", "0")
-    _write(path / "trace_clock", "mono")
-    _write(path / "buffer_size_kb", str(_BUFFER_KB))
-    _write(path / "options/event-fork", "1")
+    _write_control_file(path / "tracing_on", "0")
+    _write_control_file(path / "trace_clock", "mono")
+    _write_control_file(path / "buffer_size_kb", str(_BUFFER_KB))
+    _write_control_file(path / "options/event-fork", "1")
     directories = [path / f"events/syscalls/sys_{edge}_{call}" for call in calls for edge in ("enter", "exit")]
     present = [directory for directory in directories if directory.is_dir()]
     if not present:
         raise NoTraceError("this kernel has no tracepoints for system calls (CONFIG_FTRACE_SYSCALLS)")
     # Forks show whose the threads are that start and end meanwhile.
     for directory in [path / "events/sched/sched_process_fork", *present]:
-        _write(directory / "enable", "1")
+        _write_control_file(directory / "enable", "1")
 
 
-def _choose(path: Path, processes: Mapping[str, int]) -> None:
-    """Only these. Threads that they start from now on follow by themselves; those started since we looked, do not."""
+def _choose_processes(path: Path, processes: Mapping[str, int]) -> None:
+    """Record only these. Threads that they start from now on follow by themselves; those started meanwhile do not."""
     for mode in (os.O_TRUNC, os.O_APPEND):
-        _write(path / "set_event_pid", " ".join(map(str, threads_of(processes))), mode)
+        _write_control_file(path / "set_event_pid", " ".join(map(str, threads_of(processes))), mode)
 
 
-def _write(path: Path, text: str, mode: int = os.O_TRUNC) -> None:
+def _write_control_file(path: Path, text: str, mode: int = os.O_TRUNC) -> None:
     """Write a control file. Not by `open("a")`, which seeks: these files refuse to. Raises `NoTraceError`."""
     try:
-        with opened(path, os.O_WRONLY | mode) as descriptor:
+        with open_descriptor(path, os.O_WRONLY | mode) as descriptor:
             content = text.encode() + b"\n"
             while content:
                 content = content[os.write(descriptor, content) :]
@@ -123,13 +123,13 @@ def _write(path: Path, text: str, mode: int = os.O_TRUNC) -> None:
         raise NoTraceError(f"{path.name} of the kernel's trace can't be set ({error.strerror})") from error
 
 
-def recorded(path: Path) -> str:
+def stop_recording(path: Path) -> str:
     """Stop recording, and all that was recorded, as text."""
-    _write(path / "tracing_on", "0")
+    _write_control_file(path / "tracing_on", "0")
     return (path / "trace").read_text(errors="replace")
 
 
-def remove(path: Path) -> None:
+def remove_instance(path: Path) -> None:
     """Remove an instance; a reader that is just closing it is waited for. Raises `OSError`."""
     for attempt in range(_REMOVE_TRIES):
         try:
@@ -151,7 +151,7 @@ def remove_abandoned(root: Path) -> list[str]:
         if owner is None or procfs.is_running(owner):
             continue
         with contextlib.suppress(OSError):
-            remove(path)
+            remove_instance(path)
             removed.append(path.name)
     return removed
 
@@ -170,7 +170,7 @@ def owner_of(name: str) -> Identity | None:
 
 def main() -> int:
     """Carry out one order from standard input. 0 if it could be."""
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     line = sys.stdin.readline()
     if not line:
         return 0
@@ -178,26 +178,26 @@ def main() -> int:
     try:
         mount_privately()
         if order.get("clean"):
-            _say("".join(f"{name}\n" for name in remove_abandoned(MOUNT_POINT)))
+            _print_answer("".join(f"{name}\n" for name in remove_abandoned(MOUNT_POINT)))
             return 0
-        with instance(MOUNT_POINT, order["calls"], order["processes"]) as path:
-            _say("ready\n")
+        with trace_instance(MOUNT_POINT, order["calls"], order["processes"]) as path:
+            _print_answer("ready\n")
             if sys.stdin.readline():
-                _say(recorded(path))
+                _print_answer(stop_recording(path))
     except NoTraceError as error:
-        _say(f"no {error}\n")
+        _print_answer(f"no {error}\n")
         return 1
     return 0
 
 
-def _say(text: str) -> None:
+def _print_answer(text: str) -> None:
     # A parent that died does not read any more; removing the instance must go on all the same.
     with contextlib.suppress(BrokenPipeError):
         sys.stdout.write(text)
         sys.stdout.flush()
 
 
-def _end(number: int, frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
     raise SystemExit(1)
 
 

@@ -37,7 +37,7 @@ STALL = 0.20
 BUSY_FOR = 0.30
 """Share of the window for which a device was busy all the time, by turns with pauses, until it is named."""
 STALL_BUSY = 0.05
-"""The same as `STALL` for it: nobody may have to wait in the pauses, nor for a device that does much at a time."""
+"""What `STALL` is for it: nobody may have to wait in the pauses, nor for a device that does much at a time."""
 RETRANSMITTED = 0.01
 CEILING_WRONG = 1.5
 """Of what carried so many times its ceiling nobody knows the most."""
@@ -110,7 +110,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Case:
+class LimitingCase:
     """Everything that is judged."""
 
     load: Load
@@ -120,20 +120,20 @@ class Case:
     @property
     def workers(self) -> list[ProcessShare]:
         """The load generators that were seen, busiest first."""
-        return self._seen(self.load.workers)
+        return self._busiest_first(self.load.workers)
 
     @property
     def servers(self) -> list[ProcessShare]:
         """The servers that were seen, busiest first."""
-        return self._seen(self.load.servers)
+        return self._busiest_first(self.load.servers)
 
-    def _seen(self, names: Sequence[str]) -> list[ProcessShare]:
+    def _busiest_first(self, names: Sequence[str]) -> list[ProcessShare]:
         processes = [process for name in names if (process := self.use.process(name)) is not None]
         return sorted(processes, key=lambda process: -process.cpus)
 
     @property
     def hosts(self) -> Iterator[tuple[str, HostShare]]:
-        """Those that servers or load generators were on, by name; "" is the one that ran the trial."""
+        """Hosts that servers or load generators were on, by name; "" is the one that ran the trial."""
         if not self.use.others or any(process.host == "" for process in (*self.workers, *self.servers)):
             yield "", self.use.host
         yield from self.use.others.items()
@@ -144,12 +144,12 @@ class Case:
 
     @property
     def devices(self) -> list[DeviceShare]:
-        """Those that messages are written to; on hosts of a fleet, all that servers' hosts have."""
+        """Devices that messages are written to; on hosts of a fleet, all that servers' hosts have."""
         if self.use.others:
             hosts = {server.host for server in self.servers}
             return [device for device in self.use.devices if device.host in hosts]
-        wanted = self.load.data_devices
-        return [device for device in self.use.devices if not wanted or device.number in wanted]
+        numbers = self.load.data_devices
+        return [device for device in self.use.devices if not numbers or device.number in numbers]
 
 
 def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | None = None) -> Limiting:
@@ -161,22 +161,26 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
     if use is None:
         return Limiting(Resource.UNKNOWN, "", None, "resource use was not recorded")
     too_low = ceilings is not None and ceilings.load_average > use.host.cpus
-    case = Case(load, use, None if too_low else ceilings)
+    case = LimitingCase(load, use, None if too_low else ceilings)
     # A rate that was met was limited by nobody but who asked for it.
     met = load.offered_msgs_per_s is not None and load.msgs_per_s >= MET * load.offered_msgs_per_s
     # Bursts of write-back beside a generator that is hardly held back are not what limited it.
-    latencies: tuple[Rule, ...] = (_busy_disks,) if met or load.reads else (_generator, _busy_disks, _round_trips)
-    found = [limiting for rule in (*_RESOURCES, *latencies, _consumers_busy) for limiting in rule(case)]
+    latencies: tuple[Rule, ...] = (
+        (_limits_by_busy_disks,)
+        if met or load.reads
+        else (_limit_by_generator, _limits_by_busy_disks, _limit_by_round_trips)
+    )
+    limits = [limiting for rule in (*_RESOURCES, *latencies, _limit_by_busy_consumer) for limiting in rule(case)]
     if met:
         words = f"{count(load.msgs_per_s)} of {count(load.offered_msgs_per_s)} msg/s offered came through"
-        found.insert(0, Limiting(Resource.OFFERED, "", None, words))
-    if not found:
-        return Limiting(Resource.UNKNOWN, "", None, _in_vain(case))
-    first, *rest = found
+        limits.insert(0, Limiting(Resource.OFFERED, "", None, words))
+    if not limits:
+        return Limiting(Resource.UNKNOWN, "", None, _resources_looked_at(case))
+    first, *rest = limits
     return replace(first, others=tuple(f"{limiting.summary}: {limiting.words}" for limiting in rest))
 
 
-def _allowances(case: Case) -> Iterator[Limiting]:
+def _limits_by_allowance(case: LimitingCase) -> Iterator[Limiting]:
     """A process at the end of the CPUs that it was given, where those are fewer than the host has."""
     for process in (*case.servers, *case.workers):
         limited = process.cpus_allowed < case.use.on(process.host).cpus
@@ -190,17 +194,17 @@ def _allowances(case: Case) -> Iterator[Limiting]:
             yield Limiting(_cpu_of(case, process), name, share, words)
 
 
-def _cpu_of(case: Case, process: ProcessShare) -> Resource:
+def _cpu_of(case: LimitingCase, process: ProcessShare) -> Resource:
     return Resource.CLIENT_CPU if process.name in case.load.workers else Resource.SERVER_CPU
 
 
-def _disks(case: Case) -> Iterator[Limiting]:
+def _limits_by_disks(case: LimitingCase) -> Iterator[Limiting]:
     """A device at the rate that it is limited to or was measured to take, or busy all the time."""
     for device in case.devices:
-        yield from _disk(case, device)
+        yield from _limit_of_device(case, device)
 
 
-def _disk(case: Case, device: DeviceShare) -> Iterator[Limiting]:
+def _limit_of_device(case: LimitingCase, device: DeviceShare) -> Iterator[Limiting]:
     stall = case.use.on(device.host).io_stall_share
     rates = (*_limited_rates(case, device, stall), *_measured_rates(case, device))
     reached = [(share, words) for share, bound, words in rates if bound <= share <= CEILING_WRONG]
@@ -210,10 +214,12 @@ def _disk(case: Case, device: DeviceShare) -> Iterator[Limiting]:
         yield Limiting(Resource.DISK, device.name, min(1.0, share), words)
     elif busy >= FULL and (stall is None or stall >= STALL):
         flushed = f"{_mb(device.written_bytes_per_s)} written, {device.flushes_per_s:,.0f} flushes/s"
-        yield Limiting(Resource.DISK, device.name, busy, f"busy {busy:.0%} of the time ({flushed}){_waited(stall)}")
+        yield Limiting(
+            Resource.DISK, device.name, busy, f"busy {busy:.0%} of the time ({flushed}){_io_wait_words(stall)}"
+        )
 
 
-def _limited_rates(case: Case, device: DeviceShare, stall: float | None) -> Iterator[tuple[float, float, str]]:
+def _limited_rates(case: LimitingCase, device: DeviceShare, stall: float | None) -> Iterator[tuple[float, float, str]]:
     """What servers and load generators write of what their cgroups allow: share, from which on it counts, words."""
     bound = OF_LIMIT if (stall or 0.0) >= STALL else OF_CEILING
     if device.write_bytes_per_s_max:
@@ -228,8 +234,8 @@ def _limited_rates(case: Case, device: DeviceShare, stall: float | None) -> Iter
         yield device.writes_per_s / device.writes_per_s_max, bound, words
 
 
-def _measured_rates(case: Case, device: DeviceShare) -> Iterator[tuple[float, float, str]]:
-    """The same of what it was measured to do, whoever makes it do so."""
+def _measured_rates(case: LimitingCase, device: DeviceShare) -> Iterator[tuple[float, float, str]]:
+    """What a device moves of what it was measured to do, whoever makes it do so: as `_limited_rates` says it."""
     ceiling = case.ceilings.disk(device.number) if case.ceilings else None
     can_take = ceiling.writes_per_s_of(case.use.seconds) if ceiling is not None else None
     if can_take:
@@ -240,51 +246,51 @@ def _measured_rates(case: Case, device: DeviceShare) -> Iterator[tuple[float, fl
         yield device.read_bytes_per_s / ceiling.read_bytes_per_s, OF_CEILING, words
 
 
-def _moved_bytes_per_s(case: Case, host: str) -> float:
-    """By servers and load generators of a host; endless where that is not known of all."""
+def _moved_bytes_per_s(case: LimitingCase, host: str) -> float:
+    """What servers and load generators of a host moved; endless where that is not known of all."""
     moved = [process.moved_bytes_per_s for process in (*case.servers, *case.workers) if process.host == host]
     return math.inf if None in moved or not moved else sum(filter(None, moved))
 
 
-def _waited(stall: float | None) -> str:
+def _io_wait_words(stall: float | None) -> str:
     return "" if stall is None else f", and tasks waited for I/O {stall:.0%} of the time"
 
 
-def _consumers_behind(case: Case) -> Iterator[Limiting]:
+def _limit_by_consumer_behind(case: LimitingCase) -> Iterator[Limiting]:
     """A consumer of the load generator that messages waited for."""
     if case.load.consumer_behind:
-        yield _consumer(case.load)
+        yield _consumer_limit(case.load)
 
 
-def _consumers_busy(case: Case) -> Iterator[Limiting]:
-    """One without time left that kept up all the same: near its limit, though it is no limit yet."""
+def _limit_by_busy_consumer(case: LimitingCase) -> Iterator[Limiting]:
+    """A consumer without time left that kept up all the same: near its limit, though it is no limit yet."""
     if not case.load.consumer_behind and case.load.consumer_busy_share >= FULL_THREAD:
-        yield _consumer(case.load)
+        yield _consumer_limit(case.load)
 
 
-def _consumer(load: Load) -> Limiting:
+def _consumer_limit(load: Load) -> Limiting:
     words = f"{load.consumer} had no time left in {load.consumer_busy_share:.0%} of the seconds"
-    return Limiting(Resource.CLIENT_CPU, _of_consumer(load), load.consumer_busy_share, words)
+    return Limiting(Resource.CLIENT_CPU, _generator_of_consumer(load), load.consumer_busy_share, words)
 
 
-def _of_consumer(load: Load) -> str:
+def _generator_of_consumer(load: Load) -> str:
     """Whose consumer it is: of several load generators one, which its name has ("sub-0 consumer 1 (...)")."""
     return load.consumer.partition("(")[2].rstrip(")") or load.named(load.workers[0])
 
 
-def _busy_disks(case: Case) -> Iterator[Limiting]:
+def _limits_by_busy_disks(case: LimitingCase) -> Iterator[Limiting]:
     """A device that was at its end again and again, as with write-back of what memory had taken, and not on average."""
     for device in case.devices:
         stall = case.use.on(device.host).io_stall_share
         share = device.busy_s / case.use.seconds
-        if share < BUSY_FOR or (stall is not None and stall < STALL_BUSY) or any(_disk(case, device)):
+        if share < BUSY_FOR or (stall is not None and stall < STALL_BUSY) or any(_limit_of_device(case, device)):
             continue
         busy = f"busy {device.busy_s:.0f} of {case.use.seconds:.0f} s"
-        words = f"{busy} ({_mb(device.written_bytes_per_s)} written on average){_waited(stall)}"
+        words = f"{busy} ({_mb(device.written_bytes_per_s)} written on average){_io_wait_words(stall)}"
         yield Limiting(Resource.DISK, device.name, min(1.0, share), words)
 
 
-def _threads(case: Case) -> Iterator[Limiting]:
+def _limits_by_threads(case: LimitingCase) -> Iterator[Limiting]:
     """A thread that ran all the time: more CPUs would not help it."""
     for process in (*case.servers, *case.workers):
         client = process.name in case.load.workers
@@ -299,7 +305,7 @@ def _threads(case: Case) -> Iterator[Limiting]:
             yield Limiting(resource, name, share, words)
 
 
-def _memory(case: Case) -> Iterator[Limiting]:
+def _limits_by_memory(case: LimitingCase) -> Iterator[Limiting]:
     """Servers at their memory limit while tasks wait for memory."""
     for server in case.servers:
         stall = case.use.on(server.host).memory_stall_share
@@ -315,11 +321,11 @@ def _memory(case: Case) -> Iterator[Limiting]:
             )
 
 
-def _network(case: Case) -> Iterator[Limiting]:
+def _limits_by_network(case: LimitingCase) -> Iterator[Limiting]:
     """Loopback or a host's link at its measured ceiling, or a network that loses what is sent."""
-    yield from _loopback(case)
+    yield from _limit_by_loopback(case)
     for name, host in case.hosts:
-        yield from _link(case, name, host)
+        yield from _limits_by_link(case, name, host)
         many = host.tcp_retransmits >= RETRANSMITS_MIN
         if many and host.tcp_retransmits / host.tcp_segments >= RETRANSMITTED:
             lost = host.tcp_retransmits / host.tcp_segments
@@ -327,7 +333,7 @@ def _network(case: Case) -> Iterator[Limiting]:
             yield Limiting(Resource.NETWORK, f"of {name}" if name else "", None, words)
 
 
-def _link(case: Case, name: str, host: HostShare) -> Iterator[Limiting]:
+def _limits_by_link(case: LimitingCase, name: str, host: HostShare) -> Iterator[Limiting]:
     link = case.load.links.get(name)
     if link is None:
         return
@@ -341,7 +347,7 @@ def _link(case: Case, name: str, host: HostShare) -> Iterator[Limiting]:
             yield Limiting(Resource.NETWORK, f"of {name}", min(1.0, used / most), words)
 
 
-def _loopback(case: Case) -> Iterator[Limiting]:
+def _limit_by_loopback(case: LimitingCase) -> Iterator[Limiting]:
     host = case.use.host
     loopback = case.ceilings.loopback if case.ceilings else None
     ceiling = loopback.of(case.load.connections) if loopback is not None else 0.0
@@ -352,7 +358,7 @@ def _loopback(case: Case) -> Iterator[Limiting]:
         yield Limiting(Resource.NETWORK, "lo", min(1.0, share), words)
 
 
-def _host_cpu(case: Case) -> Iterator[Limiting]:
+def _limits_by_host_cpu(case: LimitingCase) -> Iterator[Limiting]:
     """All CPUs of a host busy while tasks wait for one. Says who used them."""
     for name, host in case.hosts:
         stall = host.cpu_stall_share
@@ -360,7 +366,7 @@ def _host_cpu(case: Case) -> Iterator[Limiting]:
             yield _full_host(case, name, host)
 
 
-def _full_host(case: Case, name: str, host: HostShare) -> Limiting:
+def _full_host(case: LimitingCase, name: str, host: HostShare) -> Limiting:
     stall = host.cpu_stall_share
     servers = sum(server.cpus for server in case.servers if server.host == name)
     client = sum(worker.cpus for worker in case.workers if worker.host == name)
@@ -375,7 +381,7 @@ def _full_host(case: Case, name: str, host: HostShare) -> Limiting:
     return Limiting(Resource.HOST_CPU, f"of {name}" if name else "", share, words)
 
 
-def _generator(case: Case) -> Iterator[Limiting]:
+def _limit_by_generator(case: LimitingCase) -> Iterator[Limiting]:
     """A rate close to what the generator makes at all, or a closed loop that the system hardly ever held back."""
     load = case.load
     near = load.msgs_per_s / load.generators_msgs_per_s if load.generators_msgs_per_s else 0.0
@@ -393,7 +399,7 @@ def _generator(case: Case) -> Iterator[Limiting]:
         yield Limiting(Resource.CLIENT_CPU, subject, None, words)
 
 
-def _round_trips(case: Case) -> Iterator[Limiting]:
+def _limit_by_round_trips(case: LimitingCase) -> Iterator[Limiting]:
     """A full window: rate times latency is what may be in flight, so whatever makes the latency makes the rate."""
     load = case.load
     if load.service_ms is None or load.blocked_share < HELD_BACK:
@@ -415,11 +421,11 @@ def _round_trips(case: Case) -> Iterator[Limiting]:
         yield Limiting(Resource.WINDOW, "", load.blocked_share, f"{full}, and {took}")
 
 
-def _flush_ms(case: Case) -> float | None:
+def _flush_ms(case: LimitingCase) -> float | None:
     return max((device.flush_ms for device in case.devices if device.flush_ms is not None), default=None)
 
 
-def _in_vain(case: Case) -> str:
+def _resources_looked_at(case: LimitingCase) -> str:
     """What was looked at, for the reader who wants to go on."""
     busiest_host = max((min(1.0, host.cpu_share) for _, host in case.hosts), default=0.0)
     busiest = max((thread.cpu_share for server in case.servers for thread in server.threads), default=None)
@@ -435,5 +441,13 @@ def _mb(number: float, per: str = "/s") -> str:
     return f"{number / 1e6:,.1f} MB{per}"
 
 
-Rule = Callable[[Case], Iterator[Limiting]]
-_RESOURCES: tuple[Rule, ...] = (_allowances, _disks, _consumers_behind, _threads, _memory, _network, _host_cpu)
+Rule = Callable[[LimitingCase], Iterator[Limiting]]
+_RESOURCES: tuple[Rule, ...] = (
+    _limits_by_allowance,
+    _limits_by_disks,
+    _limit_by_consumer_behind,
+    _limits_by_threads,
+    _limits_by_memory,
+    _limits_by_network,
+    _limits_by_host_cpu,
+)

@@ -53,7 +53,7 @@ _CLIENTS_APART = "run the clients on a host of their own"
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredTrial:
     """A trial as far as it decides what can disturb it.
 
     Attributes:
@@ -72,29 +72,29 @@ class Measured:
     data_devices: Sequence[str] = ()
 
 
-def disturbances(measured: Measured, use: WindowUse | None) -> tuple[Disturbance, ...]:
+def disturbances(measured: MeasuredTrial, use: WindowUse | None) -> tuple[Disturbance, ...]:
     """What disturbed a trial, the worst first; () where nothing did or nobody looked."""
     if use is None:
         return ()
-    found = [
+    unsorted = [
         disturbance
-        for account in accounts(measured, use)
-        for disturbance in _on_host(measured, use, account, _host(use, account.host))
+        for account in cpu_accounts(measured, use)
+        for disturbance in _disturbances_on_host(measured, use, account, _share_of_host(use, account.host))
     ]
     order = list(Harm)
-    return tuple(sorted(found, key=lambda disturbance: -order.index(disturbance.harm)))
+    return tuple(sorted(unsorted, key=lambda disturbance: -order.index(disturbance.harm)))
 
 
-def reported(found: Sequence[Disturbance]) -> tuple[Disturbance, ...]:
-    """The same where disturbances are to decide nothing."""
-    return tuple(replace(disturbance, harm=Harm.NOTED) for disturbance in found)
+def as_noted(those_found: Sequence[Disturbance]) -> tuple[Disturbance, ...]:
+    """These disturbances as NOTED only, where they are to decide nothing."""
+    return tuple(replace(disturbance, harm=Harm.NOTED) for disturbance in those_found)
 
 
-def accounts(measured: Measured, use: WindowUse) -> tuple[HostAccount, ...]:
+def cpu_accounts(measured: MeasuredTrial, use: WindowUse) -> tuple[HostAccount, ...]:
     """Who used the CPUs of each host that servers or load generators were on."""
     hosts = dict.fromkeys(process.host for process in use.processes)
     # The host that led the trial is part of it only where something of it ran there, or all of it did.
-    return tuple(_account(measured, use, host) for host in hosts or ("",))
+    return tuple(_account_of_host(measured, use, host) for host in hosts or ("",))
 
 
 def others_share(use: HostUse, seconds: float) -> float:
@@ -108,19 +108,19 @@ def others_share(use: HostUse, seconds: float) -> float:
     return (use.others_cpu_s + unseen_s + use.cpu_steal_s) / available_s
 
 
-def _host(use: WindowUse, name: str) -> HostShare:
+def _share_of_host(use: WindowUse, name: str) -> HostShare:
     return use.on(name) if name else use.host
 
 
-def _account(measured: Measured, use: WindowUse, name: str) -> HostAccount:
-    host = _host(use, name)
+def _account_of_host(measured: MeasuredTrial, use: WindowUse, name: str) -> HostAccount:
+    host = _share_of_host(use, name)
     unseen = host.unseen_cpus
     return HostAccount(
         host=name,
         cpus=host.cpus,
         busy=host.cpu_share * host.cpus,
-        servers=sum(process.cpus for process in _of(use, measured.servers, name)),
-        generators=sum(process.cpus for process in _of(use, measured.workers, name)),
+        servers=sum(process.cpus for process in _processes_named(use, measured.servers, name)),
+        generators=sum(process.cpus for process in _processes_named(use, measured.workers, name)),
         control=host.control_cpus,
         kernel=host.kernel_cpus,
         stolen=host.steal_cpus,
@@ -131,37 +131,41 @@ def _account(measured: Measured, use: WindowUse, name: str) -> HostAccount:
     )
 
 
-def _of(use: WindowUse, names: Sequence[str], host: str) -> list[ProcessShare]:
+def _processes_named(use: WindowUse, names: Sequence[str], host: str) -> list[ProcessShare]:
     return [process for process in use.processes if process.name in names and process.host == host]
 
 
-def _on_host(measured: Measured, use: WindowUse, account: HostAccount, host: HostShare) -> Iterator[Disturbance]:
-    yield from _quotas(measured, use, account, host)
+def _disturbances_on_host(
+    measured: MeasuredTrial, use: WindowUse, account: HostAccount, host: HostShare
+) -> Iterator[Disturbance]:
+    yield from _generators_held_back(measured, use, account, host)
     if account.disturbing is None:
         return
-    yield from _cpus(measured, use, account, host)
-    yield from _disk(measured, use, account)
-    yield from _memory(measured, use, account, host)
+    yield from _cpu_disturbance(measured, use, account, host)
+    yield from _disk_disturbance(measured, use, account)
+    yield from _memory_disturbance(measured, use, account, host)
 
 
-def _harm(value: float, doubtful: float, invalid: float, least: Harm | None = None) -> Harm | None:
-    """By two bounds; `least` below both."""
+def _harm_by_bounds(value: float, doubtful: float, invalid: float, least: Harm | None = None) -> Harm | None:
+    """The harm of a value by two bounds; `least` below both."""
     return Harm.INVALID if value >= invalid else Harm.DOUBTFUL if value >= doubtful else least
 
 
 # CPU
 
 
-def _cpus(measured: Measured, use: WindowUse, account: HostAccount, host: HostShare) -> Iterator[Disturbance]:
+def _cpu_disturbance(
+    measured: MeasuredTrial, use: WindowUse, account: HostAccount, host: HostShare
+) -> Iterator[Disturbance]:
     """Other programs, and a hypervisor that held CPUs back: the larger part is named first, both count."""
     others, stolen = account.disturbing or 0.0, account.stolen
     # Where the servers that were measured may be among others, the hypervisor counts by itself.
     share = (stolen if measured.servers_hidden and stolen > others else others + stolen) / account.cpus
     harm = Harm.NOTED if share >= CPU_NOTED else None
     why = ""
-    waiting = _waiting(measured, use, account, share)
+    waiting = _harm_by_waiting(measured, use, account, share)
     if measured.rate_counts and host.cpu_share >= FULL and share >= CPU_DOUBTFUL:
-        harm = _harm(share, CPU_DOUBTFUL, CPU_INVALID)
+        harm = _harm_by_bounds(share, CPU_DOUBTFUL, CPU_INVALID)
         busy = min(1.0, host.cpu_share)
         why = f", and {busy:.0%} of all were busy, so it is not the rate that this machine allows"
     elif not measured.rate_counts and waiting is not None:
@@ -185,7 +189,9 @@ def _cpus(measured: Measured, use: WindowUse, account: HostAccount, host: HostSh
         yield Disturbance(Disturbed.STEAL, harm, words, remedy, account.host)
 
 
-def _waiting(measured: Measured, use: WindowUse, account: HostAccount, share: float) -> tuple[Harm, str] | None:
+def _harm_by_waiting(
+    measured: MeasuredTrial, use: WindowUse, account: HostAccount, share: float
+) -> tuple[Harm, str] | None:
     """How long servers and clients were ready to run and had no CPU because of others, if that matters.
 
     Whoever waits for a CPU waits for those who have it, so others' part of the waiting is taken to be their part of
@@ -193,29 +199,29 @@ def _waiting(measured: Measured, use: WindowUse, account: HostAccount, share: fl
     """
     if share < OTHERS_SHARE_MIN:
         return None
-    workers = _of(use, measured.workers, account.host)
-    processes = [*workers, *_of(use, measured.servers, account.host)]
+    workers = _processes_named(use, measured.workers, account.host)
+    processes = [*workers, *_processes_named(use, measured.servers, account.host)]
     # What a quota holds back waits for that, and is judged by it.
     free = [process for process in processes if not process.throttled_share]
     of_others = share * account.cpus / max(account.busy, share * account.cpus, 1e-9)
     ran = sum(process.cpus for process in free)
     waited = of_others * sum(process.wait_share or 0.0 for process in free)
-    harms = [_harm(waited / max(ran, 0.01), STRETCH_DOUBTFUL, STRETCH_INVALID)]
+    harms = [_harm_by_bounds(waited / max(ran, 0.01), STRETCH_DOUBTFUL, STRETCH_INVALID)]
     late = [thread for process in workers if process in free for thread in process.waiting if thread.quota_cpus is None]
     longest = max(late, key=lambda thread: thread.wait_share, default=None)
     # Its whole waiting was seen, that for others is a part of it.
     by_thread = "" if longest is None else f"; {longest.name} of the load generator {longest.wait_share:.2f} s in all"
     if longest is not None:
-        harms.append(_harm(of_others * longest.wait_share, CLIENT_THREAD_DOUBTFUL, CLIENT_THREAD_INVALID))
+        harms.append(_harm_by_bounds(of_others * longest.wait_share, CLIENT_THREAD_DOUBTFUL, CLIENT_THREAD_INVALID))
     worst = max((harm for harm in harms if harm), key=list(Harm).index, default=None)
     if worst is None:
         return None
-    who = _who(free, workers, of=processes)
+    who = _who_waited(free, workers, of=processes)
     why = f": {who} ran {ran:.2f} s a second and waited {waited:.2f} s for a CPU because of that{by_thread}"
     return worst, why
 
 
-def _who(free: Sequence[ProcessShare], workers: Sequence[ProcessShare], of: Sequence[ProcessShare]) -> str:
+def _who_waited(free: Sequence[ProcessShare], workers: Sequence[ProcessShare], of: Sequence[ProcessShare]) -> str:
     """Whose running and waiting it is: on other hosts of a fleet, and without servers of the trial, not everybody's."""
     clients, servers = any(process in workers for process in free), any(process not in workers for process in free)
     who = "servers and clients" if clients and servers else "clients" if clients else "servers"
@@ -228,31 +234,35 @@ _NOT_THE_SYSTEM = "so it and not the system was slow"
 _IN_PART = "so the figures are in part its own"
 
 
-def _so(harm: Harm) -> str:
+def _consequence_of(harm: Harm) -> str:
     """What follows from a load generator that was held back: for a little of the time it decides a little."""
     return _NOT_THE_SYSTEM if harm is Harm.INVALID else _IN_PART
 
 
-def _quotas(measured: Measured, use: WindowUse, account: HostAccount, host: HostShare) -> Iterator[Disturbance]:
+def _generators_held_back(
+    measured: MeasuredTrial, use: WindowUse, account: HostAccount, host: HostShare
+) -> Iterator[Disturbance]:
     """A load generator, or a thread of its client, that a quota held back which servers do not share.
 
     One that they share is the size of the machine, and a quota of servers alone that of theirs: neither disturbs.
     """
-    servers = {server.quota_group for server in _of(use, measured.servers, account.host)}
-    for worker in _of(use, measured.workers, account.host):
+    servers = {server.quota_group for server in _processes_named(use, measured.servers, account.host)}
+    for worker in _processes_named(use, measured.workers, account.host):
         held = worker.throttled_share or 0.0
         if held >= QUOTA_DOUBTFUL and worker.quota_group not in servers:
-            harm = Harm.DOUBTFUL if measured.rate_counts else _harm(held, QUOTA_DOUBTFUL, QUOTA_INVALID)
+            harm = Harm.DOUBTFUL if measured.rate_counts else _harm_by_bounds(held, QUOTA_DOUBTFUL, QUOTA_INVALID)
             harm = harm or Harm.NOTED
             words = (
                 f"the load generator was held back for {held:.2f} s a second by the quota of its cgroup "
-                f"({worker.cpus_allowed:g} CPUs), {_so(harm)}"
+                f"({worker.cpus_allowed:g} CPUs), {_consequence_of(harm)}"
             )
-            yield _of_quota(harm, words, worker, account)
-        yield from _starved(measured, worker, account, host)
+            yield _disturbance_by_quota(harm, words, worker, account)
+        yield from _thread_held_back(measured, worker, account, host)
 
 
-def _of_quota(harm: Harm, words: str, worker: ProcessShare, account: HostAccount, thread: str = "") -> Disturbance:
+def _disturbance_by_quota(
+    harm: Harm, words: str, worker: ProcessShare, account: HostAccount, thread: str = ""
+) -> Disturbance:
     where = (
         f" of {worker.quota_group}" if worker.quota_group and not thread else " that holds this thread" * bool(thread)
     )
@@ -260,64 +270,76 @@ def _of_quota(harm: Harm, words: str, worker: ProcessShare, account: HostAccount
     return Disturbance(Disturbed.QUOTA, harm, words, remedy, account.host)
 
 
-def _starved(measured: Measured, worker: ProcessShare, account: HostAccount, host: HostShare) -> Iterator[Disturbance]:
+def _thread_held_back(
+    measured: MeasuredTrial, worker: ProcessShare, account: HostAccount, host: HostShare
+) -> Iterator[Disturbance]:
     """The one thread of a load generator that waited longest: for its own quota, or though CPUs were free."""
     limited = [thread for thread in worker.waiting if thread.quota_cpus is not None]
     for thread in limited[:1]:
-        harm = _harm(thread.wait_share, QUOTA_THREAD_DOUBTFUL, QUOTA_THREAD_INVALID)
+        harm = _harm_by_bounds(thread.wait_share, QUOTA_THREAD_DOUBTFUL, QUOTA_THREAD_INVALID)
         if harm is not None:
             words = (
-                f"thread {thread.name} of the load generator's client waited {_waited(thread)}, held back by a quota "
-                f"of {thread.quota_cpus:g} CPUs of its own, {_so(harm)}"
+                f"thread {thread.name} of the load generator's client waited {_wait_of(thread)}, held back by a quota "
+                f"of {thread.quota_cpus:g} CPUs of its own, {_consequence_of(harm)}"
             )
-            yield _of_quota(harm, words, worker, account, thread.name)
+            yield _disturbance_by_quota(harm, words, worker, account, thread.name)
     if limited or worker.throttled_share or measured.rate_counts or host.cpu_share >= FREE:
         return
     for thread in worker.waiting[:1]:
         if thread.wait_share >= STARVED_WAIT and thread.wait_share >= STARVED_RATIO * thread.cpu_share:
             words = (
-                f"thread {thread.name} of the load generator's client waited {_waited(thread)} though only "
+                f"thread {thread.name} of the load generator's client waited {_wait_of(thread)} though only "
                 f"{host.cpu_share:.0%} of the CPUs were busy, {_NOT_THE_SYSTEM}"
             )
             remedy = "let it use all CPUs: look for what binds it to few (taskset, cpuset, nice, a quota)"
             yield Disturbance(Disturbed.QUOTA, Harm.INVALID, words, remedy, account.host)
 
 
-def _waited(thread: ThreadShare) -> str:
+def _wait_of(thread: ThreadShare) -> str:
     return f"{thread.wait_share:.2f} s a second for a CPU and ran {thread.cpu_share:.2f}"
 
 
 # Disk
 
 
-def _disk(measured: Measured, use: WindowUse, account: HostAccount) -> Iterator[Disturbance]:
+def _disk_disturbance(measured: MeasuredTrial, use: WindowUse, account: HostAccount) -> Iterator[Disturbance]:
     """What the data's devices moved beyond the trial's own processes: programs' bytes are known, not their devices."""
-    servers = _of(use, measured.servers, account.host)
+    servers = _processes_named(use, measured.servers, account.host)
     # Without servers of the trial here, no acknowledgement waits for these disks.
     if not servers or measured.servers_hidden:
         return
-    own = [process.moved_bytes_per_s for process in (*servers, *_of(use, measured.workers, account.host))]
-    moved = sum(bytes_per_s or 0.0 for bytes_per_s in own)
-    device = max(_data_devices(measured, use, account.host), key=_moved_by, default=None)
+    moved_by_each = [
+        process.moved_bytes_per_s for process in (*servers, *_processes_named(use, measured.workers, account.host))
+    ]
+    moved = sum(bytes_per_s or 0.0 for bytes_per_s in moved_by_each)
+    device = max(_data_devices_of_host(measured, use, account.host), key=_bytes_moved_on_device, default=None)
     if device is None:
         return
-    beyond = max(0.0, _moved_by(device) - moved)
+    beyond = max(0.0, _bytes_moved_on_device(device) - moved)
     seen = account.others_bytes_per_s
-    by = [program for program in account.programs if _moved(program) >= DISK_BYTES_PER_S / 10]
+    programs = [program for program in account.programs if _bytes_moved_by_program(program) >= DISK_BYTES_PER_S / 10]
     # Data written before the window, and not synced then, goes to disk in it: only where all is synced is it others'.
-    certain = measured.local_sync and None not in own
+    certain = measured.local_sync and None not in moved_by_each
     certain = certain and beyond >= DISK_TIMES_OWN * moved
     others = beyond if certain else min(beyond, seen or 0.0)
     if others < DISK_BYTES_PER_S:
         return
-    most = certain and device.busy_share >= DISK_BUSY_INVALID and others >= DISK_SHARE_INVALID * _moved_by(device)
+    most = (
+        certain
+        and device.busy_share >= DISK_BUSY_INVALID
+        and others >= DISK_SHARE_INVALID * _bytes_moved_on_device(device)
+    )
     bound = bool(measured.data_devices) and not account.host
     harm = Harm.NOTED if not measured.local_sync else Harm.INVALID if most and bound else Harm.DOUBTFUL
     # Where they moved it is not known: some of it may have been on other disks.
     at_most, anywhere = ("", "") if certain else ("up to ", ", on all disks")
-    named = f" ({', '.join(_disk_words(program) for program in by[:3])}{anywhere})" if by else ""
+    named = f" ({', '.join(_disk_words(program) for program in programs[:3])}{anywhere})" if programs else ""
     of = f" of {account.host}" if account.host else ""
-    ours = "what the trial itself moved is not known" if None in own else (f"servers and load generator {_mb(moved)}")
+    ours = (
+        "what the trial itself moved is not known"
+        if None in moved_by_each
+        else (f"servers and load generator {_mb(moved)}")
+    )
     words = (
         f"other programs moved {at_most}{_mb(others)} on {device.name}{of if of not in device.name else ''}{named}, "
         f"{ours}; it was busy {device.busy_share:.0%} of the time"
@@ -329,21 +351,21 @@ def _disk(measured: Measured, use: WindowUse, account: HostAccount) -> Iterator[
 _OTHER_DISK = "end them, or choose another disk (data-directory)"
 
 
-def _data_devices(measured: Measured, use: WindowUse, host: str) -> list[DeviceShare]:
-    wanted = measured.data_devices if not host else ()
-    return [device for device in use.devices if device.host == host and (not wanted or device.number in wanted)]
+def _data_devices_of_host(measured: MeasuredTrial, use: WindowUse, host: str) -> list[DeviceShare]:
+    numbers = measured.data_devices if not host else ()
+    return [device for device in use.devices if device.host == host and (not numbers or device.number in numbers)]
 
 
-def _moved_by(device: DeviceShare) -> float:
+def _bytes_moved_on_device(device: DeviceShare) -> float:
     return device.written_bytes_per_s + device.read_bytes_per_s
 
 
-def _moved(program: Program) -> float:
+def _bytes_moved_by_program(program: Program) -> float:
     return (program.written_bytes_per_s or 0.0) + (program.read_bytes_per_s or 0.0)
 
 
 def _disk_words(program: Program) -> str:
-    return f"{program.title} {_mb(_moved(program))}"
+    return f"{program.title} {_mb(_bytes_moved_by_program(program))}"
 
 
 def _mb(bytes_per_s: float) -> str:
@@ -353,12 +375,17 @@ def _mb(bytes_per_s: float) -> str:
 # Memory
 
 
-def _memory(measured: Measured, use: WindowUse, account: HostAccount, host: HostShare) -> Iterator[Disturbance]:
+def _memory_disturbance(
+    measured: MeasuredTrial, use: WindowUse, account: HostAccount, host: HostShare
+) -> Iterator[Disturbance]:
     """Tasks that waited for memory while others held much of it."""
     stall, held = host.memory_stall_share, host.others_resident_bytes
     if not stall or stall < MEMORY_STALL or not held or held < MEMORY_OTHERS * host.memory_bytes:
         return
-    ours = [*_of(use, measured.servers, account.host), *_of(use, measured.workers, account.host)]
+    ours = [
+        *_processes_named(use, measured.servers, account.host),
+        *_processes_named(use, measured.workers, account.host),
+    ]
     # Then it is their own limit that they waited for, however much others hold.
     if any(process.at_memory_limit for process in ours):
         return

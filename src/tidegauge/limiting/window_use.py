@@ -63,7 +63,7 @@ class ProcessShare:
 
     @property
     def at_memory_limit(self) -> tuple[int, int] | None:
-        """Its memory limit and the least that it had left below it, in bytes, where that was next to nothing."""
+        """The memory limit and the least that was left below it, in bytes, where that was next to nothing."""
         limit_bytes, left_bytes = self.memory_limit_bytes, self.memory_left_bytes_min
         if limit_bytes is None or left_bytes is None or left_bytes > MEMORY_LEFT_SHARE * limit_bytes:
             return None
@@ -160,7 +160,7 @@ class Tally:
         self._metrics: dict[tuple[str, str], tuple[float, int]] = {}
 
     def add(self, sample: Sample) -> None:
-        """One more look."""
+        """Takes in one more look."""
         self._seconds += sample.length_s
         self._cost_s += sample.cost_s
         self._host = self._host or _Host(sample.host)
@@ -175,11 +175,11 @@ class Tally:
             key = (program.host, program.name, program.cgroup)
             self._programs.setdefault(key, _Program(program)).add(program)
         if len(self._programs) > PROGRAMS_MAX:
-            kept = sorted(self._programs.items(), key=lambda item: -item[1].weight)[: PROGRAMS_MAX // 2]
-            self._programs = dict(kept)
+            heaviest = sorted(self._programs.items(), key=lambda item: -item[1].weight)[: PROGRAMS_MAX // 2]
+            self._programs = dict(heaviest)
 
     def metric(self, process: str, name: str, value: float) -> None:
-        """One more figure of a server's own."""
+        """Takes in one more figure of a server's own."""
         total, count = self._metrics.get((process, name), (0.0, 0))
         self._metrics[process, name] = (total + value, count + 1)
 
@@ -208,9 +208,9 @@ class Tally:
 class _Sums(dict[str, float]):
     """Sums by name. What is None is never added; `rate` is None for what never was."""
 
-    def take(self, found: object, *names: str) -> None:
+    def take(self, use: object, *names: str) -> None:
         for name in names:
-            value = getattr(found, name)
+            value = getattr(use, name)
             if value is not None:
                 self[name] = self.get(name, 0.0) + value
 
@@ -259,16 +259,20 @@ class _Host:
             others_bytes_per_s=self._others_bytes_per_s(),
             others_resident_bytes=self._resident_bytes_max if self._accounted_s else None,
             memory_bytes=self._last.memory_bytes,
-            **{f"{who}_cpus": self._of_looks(f"{who}_cpu_s") for who in ("control", "others", "unseen")},
+            **{f"{who}_cpus": self._per_accounted_s(f"{who}_cpu_s") for who in ("control", "others", "unseen")},
         )
 
-    def _of_looks(self, name: str) -> float | None:
-        """A second of those in which it was looked at who used the CPUs; what is too much in one is too little in the
-        next."""
+    def _per_accounted_s(self, name: str) -> float | None:
+        """A sum a second, over the seconds in which it was looked at who used the CPUs.
+
+        What is too much in one of them is too little in the next.
+        """
         return max(0.0, self._sums[name] / self._accounted_s) if self._accounted_s else None
 
     def _others_bytes_per_s(self) -> float | None:
-        ways = [self._of_looks(name) for name in ("others_read_bytes", "others_written_bytes") if name in self._sums]
+        ways = [
+            self._per_accounted_s(name) for name in ("others_read_bytes", "others_written_bytes") if name in self._sums
+        ]
         return sum(filter(None, ways)) if ways else None
 
 
@@ -284,16 +288,16 @@ class _Process:
         self._seconds += seconds
         self._last = use
         self._sums.take(use, "cpu_s", "cpu_throttled_s", "cpu_wait_s", "read_bytes", "written_bytes")
-        self._left_bytes_min = _least(self._left_bytes_min, use.memory_left_bytes)
+        self._left_bytes_min = _smaller_of(self._left_bytes_min, use.memory_left_bytes)
         # One may be among both.
         for thread in {thread.thread: thread for thread in (*use.busiest, *use.waiting)}.values():
             self._threads.setdefault((thread.thread, thread.name), _Thread()).add(thread)
         if len(self._threads) > THREADS_MAX:
-            kept = [
+            by_use = [
                 sorted(self._threads.items(), key=most, reverse=True)[: THREADS_MAX // 4]
                 for most in (lambda item: item[1].cpu_s, lambda item: item[1].wait_s)
             ]
-            self._threads = dict(kept[0]) | dict(kept[1])
+            self._threads = dict(by_use[0]) | dict(by_use[1])
 
     def share(self) -> ProcessShare:
         sums, seconds = self._sums, self._seconds
@@ -304,9 +308,9 @@ class _Process:
             throttled_share=sums.rate("cpu_throttled_s", seconds),
             memory_limit_bytes=self._last.memory_limit_bytes,
             memory_left_bytes_min=self._left_bytes_min,
-            threads=self._most(lambda thread: thread.cpu_share),
+            threads=self._threads_with_most(lambda thread: thread.cpu_share),
             host=self._last.host,
-            waiting=self._most(lambda thread: thread.wait_share),
+            waiting=self._threads_with_most(lambda thread: thread.wait_share),
             wait_share=sums.rate("cpu_wait_s", seconds),
             moved_bytes_per_s=self._moved_bytes_per_s(),
             quota_group=self._last.quota_group,
@@ -316,8 +320,11 @@ class _Process:
         ways = [self._sums.rate(name, self._seconds) for name in ("read_bytes", "written_bytes")]
         return None if None in ways else sum(filter(None, ways))
 
-    def _most(self, share: Callable[[ThreadShare], float]) -> tuple[ThreadShare, ...]:
-        """In a second in which one was not among the most it counts as idle: a share is never too large."""
+    def _threads_with_most(self, share: Callable[[ThreadShare], float]) -> tuple[ThreadShare, ...]:
+        """The threads with the largest shares, the largest first.
+
+        In a second in which one was not among these it counts as idle: a share is never too large.
+        """
         shares = [thread.share(name, self._seconds) for (_, name), thread in self._threads.items()]
         return tuple(sorted(filter(share, shares), key=share, reverse=True)[:THREADS_SHOWN])
 
@@ -349,7 +356,7 @@ class _Program:
 
     @property
     def weight(self) -> float:
-        """By which the worst are kept: as if a second of CPU, 100 MB moved and 10 GB held were alike."""
+        """What decides which are kept as the worst: as if a second of CPU, 100 MB moved and 10 GB held were alike."""
         moved = self._sums.get("read_bytes", 0.0) + self._sums.get("written_bytes", 0.0)
         return self._sums["cpu_s"] + moved / 1e8 + self._resident_bytes_max / 1e10
 
@@ -365,8 +372,8 @@ class _Program:
         )
 
 
-def _least(one: int | None, other: int | None) -> int | None:
-    return min((number for number in (one, other) if number is not None), default=None)
+def _smaller_of(first: int | None, second: int | None) -> int | None:
+    return min((number for number in (first, second) if number is not None), default=None)
 
 
 class _Device:

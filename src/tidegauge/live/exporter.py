@@ -41,7 +41,7 @@ WORKER_FIGURES: Mapping[str, str] = {
     "tidegauge_worker_received_msgs_per_s": "Messages that its consumers received in the last second",
     "tidegauge_worker_own_lag_max_ms": "How late it was by itself at most in the last second",
 }
-"""Where several carry out a trial; with the label `worker`, its number from 1, beside `trial`."""
+"""Gauges where several load generators carry out a trial; the label `worker` is its number from 1, beside `trial`."""
 _OF_RUN = ("tidegauge_trials", "tidegauge_trials_done")
 
 
@@ -89,40 +89,40 @@ class Exporter:
                 self._phase.clear()
                 self._phase.labels(event.trial_id, event.phase).set(1)
             case SecondSeen():
-                self._second(event)
+                self._set_second_gauges(event)
             case TrialEnded() | TrialKept():
                 self._done += 1
                 self._gauges["tidegauge_trials_done"].set(self._done)
-                self._forget()
+                self._clear_trial_gauges()
             case _:
                 pass
 
-    def _second(self, second: SecondSeen) -> None:
-        self._set("acknowledged_msgs_per_s", second.trial_id, second.msgs_per_s)
-        self._set("acknowledged_mb_per_s", second.trial_id, second.mb_per_s)
-        self._set("response_p99_ms", second.trial_id, second.response_p99_ms)
-        self._set("end_to_end_p99_ms", second.trial_id, second.end_to_end_p99_ms)
-        self._set("backlog_msgs", second.trial_id, second.backlog)
-        self._use(second.trial_id, second.use)
-        self._workers(second)
+    def _set_second_gauges(self, second: SecondSeen) -> None:
+        self._set_gauge("acknowledged_msgs_per_s", second.trial_id, second.msgs_per_s)
+        self._set_gauge("acknowledged_mb_per_s", second.trial_id, second.mb_per_s)
+        self._set_gauge("response_p99_ms", second.trial_id, second.response_p99_ms)
+        self._set_gauge("end_to_end_p99_ms", second.trial_id, second.end_to_end_p99_ms)
+        self._set_gauge("backlog_msgs", second.trial_id, second.backlog)
+        self._set_use_gauges(second.trial_id, second.use)
+        self._set_worker_gauges(second)
 
-    def _workers(self, second: SecondSeen) -> None:
-        numbers = [own.worker for own in second.workers]
+    def _set_worker_gauges(self, second: SecondSeen) -> None:
+        numbers = [worker.worker for worker in second.workers]
         if numbers != self._workers_seen:  # One of them has nothing any more.
-            self._clear(WORKER_FIGURES)
+            self._clear_gauges(WORKER_FIGURES)
             self._workers_seen = numbers
-        for own in second.workers:
-            values = (own.offered_msgs_per_s, own.msgs_per_s, own.received_msgs_per_s, own.own_lag_ms_max)
+        for worker in second.workers:
+            values = (worker.offered_msgs_per_s, worker.msgs_per_s, worker.received_msgs_per_s, worker.own_lag_ms_max)
             for name, value in zip(WORKER_FIGURES, values, strict=True):
                 if value is not None:
-                    self._gauges[name].labels(second.trial_id, str(own.worker)).set(value)
+                    self._gauges[name].labels(second.trial_id, str(worker.worker)).set(value)
 
-    def _use(self, trial: str, use: UseNow | None) -> None:
+    def _set_use_gauges(self, trial: str, use: UseNow | None) -> None:
         for field in fields(UseNow):
             name = "server_gc_pause_s" if field.name == "gc_pause_s" else field.name
-            self._set(name, trial, getattr(use, field.name, None))
+            self._set_gauge(name, trial, getattr(use, field.name, None))
 
-    def _set(self, name: str, trial: str, value: float | None) -> None:
+    def _set_gauge(self, name: str, trial: str, value: float | None) -> None:
         """What is not known in this second is left out, rather than exposed as it was."""
         gauge = self._gauges[f"tidegauge_{name}"]
         if value is None:
@@ -130,11 +130,11 @@ class Exporter:
         else:
             gauge.labels(trial).set(value)
 
-    def _forget(self) -> None:
-        self._clear(self._gauges.keys() - set(_OF_RUN))
+    def _clear_trial_gauges(self) -> None:
+        self._clear_gauges(self._gauges.keys() - set(_OF_RUN))
         self._phase.clear()
         self._workers_seen = []
 
-    def _clear(self, names: Iterable[str]) -> None:
+    def _clear_gauges(self, names: Iterable[str]) -> None:
         for name in names:
             self._gauges[name].clear()

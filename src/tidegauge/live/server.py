@@ -30,7 +30,7 @@ from urllib.parse import parse_qs, quote, unquote_to_bytes, urlsplit
 
 from tidegauge import store
 from tidegauge.errors import RunFailedError, TidegaugeError, printable
-from tidegauge.live.state import Follower
+from tidegauge.live.state import RunFollower
 from tidegauge.regular import is_regular, read_regular
 from tidegauge.report.html.page import index_page, index_row, live_page, report_page
 
@@ -43,7 +43,7 @@ REPORT_POLICY = (
 """What a report may do, whoever wrote it: run its script on itself."""
 THREADS_MAX = 64
 REQUEST_S_MAX = 20.0
-"""For all of a request: whoever sends it byte by byte must not keep others out."""
+"""How long all of a request may take: whoever sends it byte by byte must not keep others out."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Access:
         """Whether the token in the address or the cookie is the right one, or none is needed."""
         if not self.token:
             return True
-        given = query_token or _cookie(cookie_header)
-        return hmac.compare_digest(given.encode(), self.token.encode())
+        token_offered = query_token or _token_in_cookie(cookie_header)
+        return hmac.compare_digest(token_offered.encode(), self.token.encode())
 
 
 def is_loopback(address: str) -> bool:
@@ -78,7 +78,7 @@ def is_loopback(address: str) -> bool:
         return address == "localhost"
 
 
-def _cookie(header: str) -> str:
+def _token_in_cookie(header: str) -> str:
     try:
         morsel = SimpleCookie(header).get(COOKIE)
     except CookieError:
@@ -86,7 +86,7 @@ def _cookie(header: str) -> str:
     return morsel.value if morsel else ""
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What is sent. `policy`: a Content-Security-Policy beside the page's own, "" without one."""
 
     status: HTTPStatus
@@ -100,58 +100,58 @@ class Pages:
 
     def __init__(self, runs_directory: Path) -> None:
         self._runs = runs_directory
-        self._followers: dict[str, Follower] = {}
+        self._followers: dict[str, RunFollower] = {}
         self._drawing = threading.Lock()
 
-    def answer(self, path: str) -> Answer:
+    def answer(self, path: str) -> HttpAnswer:
         """The answer to a GET of this path."""
         parts = [os.fsdecode(unquote_to_bytes(part)) for part in path.split("/") if part]
         if not parts:
-            return _html(self._index())
-        kinds = {"live": self._live, "report": self._report, "state": self._state}
-        run = self._path(parts[1]) if len(parts) == 2 and parts[0] in kinds else None
+            return _html_answer(self._index_html())
+        kinds = {"live": self._live_answer, "report": self._report_answer, "state": self._state_answer}
+        run = self._find_run(parts[1]) if len(parts) == 2 and parts[0] in kinds else None
         if run is not None:
             return kinds[parts[0]](run)
-        return _refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
+        return _refusal_answer(HTTPStatus.NOT_FOUND, "There is no such page.")
 
-    def _path(self, name: str) -> Path | None:
+    def _find_run(self, name: str) -> Path | None:
         return next((path for path in store.run_directories(self._runs) if path.name == name), None)
 
-    def _index(self) -> str:
+    def _index_html(self) -> str:
         rows = []
         for run in reversed(store.list_runs(self._runs)):
             kind = "live" if run.status == "running" else "report"
-            rows.append(index_row(run, f"/{kind}/{_quoted(run.path)}"))
+            rows.append(index_row(run, f"/{kind}/{_quote_run_name(run.path)}"))
         return index_page(rows)
 
-    def _live(self, run: Path) -> Answer:
-        return _html(live_page(run.name, _quoted(run)))
+    def _live_answer(self, run: Path) -> HttpAnswer:
+        return _html_answer(live_page(run.name, _quote_run_name(run)))
 
-    def _report(self, run: Path) -> Answer:
-        written = run / store.REPORT_NAME
-        if is_regular(written):
-            return Answer(HTTPStatus.OK, HTML, read_regular(written, REPORT_BYTES_MAX), REPORT_POLICY)
+    def _report_answer(self, run: Path) -> HttpAnswer:
+        report_file = run / store.REPORT_NAME
+        if is_regular(report_file):
+            return HttpAnswer(HTTPStatus.OK, HTML, read_regular(report_file, REPORT_BYTES_MAX), REPORT_POLICY)
         with self._drawing:  # matplotlib's settings belong to the whole process.
             stored = store.load_run(run)
-            return _html(report_page(stored, store.details_of(stored)), REPORT_POLICY)
+            return _html_answer(report_page(stored, store.details_of(stored)), REPORT_POLICY)
 
-    def _state(self, run: Path) -> Answer:
-        state = self._followers.setdefault(run.name, Follower(run)).state()
-        return Answer(HTTPStatus.OK, "application/json", json.dumps(state, allow_nan=False).encode())
+    def _state_answer(self, run: Path) -> HttpAnswer:
+        state = self._followers.setdefault(run.name, RunFollower(run)).state()
+        return HttpAnswer(HTTPStatus.OK, "application/json", json.dumps(state, allow_nan=False).encode())
 
 
 HTML = "text/html; charset=utf-8"
 
 
-def _html(text: str, policy: str = "") -> Answer:
-    return Answer(HTTPStatus.OK, HTML, text.encode("utf-8", "replace"), policy)
+def _html_answer(text: str, policy: str = "") -> HttpAnswer:
+    return HttpAnswer(HTTPStatus.OK, HTML, text.encode("utf-8", "replace"), policy)
 
 
-def _refusal(status: HTTPStatus, text: str) -> Answer:
-    return Answer(status, "text/plain; charset=utf-8", printable(text).encode("utf-8", "replace"))
+def _refusal_answer(status: HTTPStatus, text: str) -> HttpAnswer:
+    return HttpAnswer(status, "text/plain; charset=utf-8", printable(text).encode("utf-8", "replace"))
 
 
-def _quoted(run: Path) -> str:
+def _quote_run_name(run: Path) -> str:
     """The name of a run as part of an address, whatever bytes it has."""
     return quote(os.fsencode(run.name), safe="")
 
@@ -159,11 +159,11 @@ def _quoted(run: Path) -> str:
 _ANY = ("", "0.0.0.0", "::")
 """Addresses to listen on that mean every one of this machine's."""
 _ELSEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
-"""Of documentation (RFC 5737, RFC 3849): nobody has them."""
+"""Addresses reserved for documentation (RFC 5737, RFC 3849): nobody has them."""
 
 
-def named(address: str) -> str:
-    """The address to give to readers: of every one of this machine's that by which it reaches others."""
+def reachable_address(address: str) -> str:
+    """The address to give to readers; where all of this machine's are meant, the one by which it reaches others."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     if address in _ANY:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -190,7 +190,7 @@ class LiveServer:
                 "Choose another with --port, or 0 for any that is free.",
             ) from error
         self.port = int(self._server.server_address[1])
-        self._root = f"http://{named(address)}:{self.port}"
+        self._root = f"http://{reachable_address(address)}:{self.port}"
         self._token = token
 
     def url(self, path: str = "/") -> str:
@@ -199,7 +199,7 @@ class LiveServer:
 
     def live_url(self, run: Path) -> str:
         """The address of the live page of a run."""
-        return self.url(f"/live/{_quoted(run)}")
+        return self.url(f"/live/{_quote_run_name(run)}")
 
     def start(self) -> None:
         """Serve in a thread of its own."""
@@ -239,7 +239,7 @@ class _Server(ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """All of one connection."""
+        """Serve one connection to its end."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -272,32 +272,34 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def do_GET(self) -> None:
-        """Every request that there is."""
+        """Answer a request; there is no other kind."""
         self.server.asked(self.connection)
         address = urlsplit(self.path)
         query_token = parse_qs(address.query).get("token", [""])[0]
         problem = self.access.host_problem(self.headers.get("Host", ""))
         if problem:
-            self._send(_refusal(HTTPStatus.FORBIDDEN, problem))
+            self._send_answer(_refusal_answer(HTTPStatus.FORBIDDEN, problem))
         elif not self.access.permitted(query_token, self.headers.get("Cookie", "")):
-            self._send(_refusal(HTTPStatus.FORBIDDEN, "A token is needed: use the whole address that was printed."))
+            self._send_answer(
+                _refusal_answer(HTTPStatus.FORBIDDEN, "A token is needed: use the whole address that was printed.")
+            )
         else:
-            self._send(self._answer(address.path), query_token)
+            self._send_answer(self._answer_of_path(address.path), query_token)
 
-    def _answer(self, path: str) -> Answer:
+    def _answer_of_path(self, path: str) -> HttpAnswer:
         try:
             return self.pages.answer(path)
         except TidegaugeError as error:
-            return _refusal(HTTPStatus.NOT_FOUND, error.message)
+            return _refusal_answer(HTTPStatus.NOT_FOUND, error.message)
         except OSError as error:
-            words = f"The run's directory can't be read: {error.strerror}."
-            return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, words)
+            reason = f"The run's directory can't be read: {error.strerror}."
+            return _refusal_answer(HTTPStatus.INTERNAL_SERVER_ERROR, reason)
         except Exception as error:
             # Of one page; the others are not touched by it.
-            words = f"This page can't be made: Tidegauge itself failed ({type(error).__name__}: {error})."
-            return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, words)
+            reason = f"This page can't be made: Tidegauge itself failed ({type(error).__name__}: {error})."
+            return _refusal_answer(HTTPStatus.INTERNAL_SERVER_ERROR, reason)
 
-    def _send(self, answer: Answer, token: str = "") -> None:
+    def _send_answer(self, answer: HttpAnswer, token: str = "") -> None:
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.kind)
         self.send_header("Content-Length", str(len(answer.body)))

@@ -15,13 +15,13 @@ from tidegauge.model.trial import LoadResult, MeasuredResult, ReadSpec
 from tidegauge.plain import plain
 from tidegauge.report.html.answer import answer
 from tidegauge.report.plots.timeline import MIB, Column, as_is, per_s
-from tidegauge.report.summary import head
+from tidegauge.report.summary import run_head
 from tidegauge.store.seconds import WORKER, last_seconds, worker_rows_of
 from tidegauge.store.tables import ROWS_MAX
 from tidegauge.store.telemetry import last_hosts, last_use_rows, use_rows
 
 SECONDS_MAX = 240
-"""Of the newest trial: what a chart on a page can show."""
+"""Seconds of the newest trial that are shown: as many as a chart on a page can show."""
 _RECEIVED = per_s("received_msgs")
 _SECOND: Mapping[str, Column] = {
     "msgs_per_s": per_s("acked_msgs"),
@@ -45,7 +45,7 @@ _OF_WORKER: Mapping[str, Column] = {
 }
 
 
-class Follower:
+class RunFollower:
     """A run that is asked about again and again: what has not changed is not read again."""
 
     def __init__(self, path: Path) -> None:
@@ -60,10 +60,10 @@ class Follower:
         """The run, its trials, and the last seconds of the newest one. Raises `UserError` if it is no run."""
         # Several readers may ask at once, each in a thread of its own.
         with self._lock:
-            return self._state()
+            return self._read_state()
 
-    def _state(self) -> dict[str, Any]:
-        mark = _mark(self._path)
+    def _read_state(self) -> dict[str, Any]:
+        mark = _change_mark(self._path)
         if self._run is None or mark != self._mark:
             self._run, self._mark = store.load_run(self._path), mark
             self._content, self._done = _run_content(self._run), None
@@ -72,12 +72,12 @@ class Follower:
         return {"schema": "tidegauge.live/1", **self._content, "seconds_left": left_s, "trial": trial}
 
     def _newest_trial(self, run: store.StoredRun) -> dict[str, Any] | None:
-        """One that has ended is read once: what is in its place may take long, and is asked for every second."""
+        """The newest trial's content. An ended one is read once: it may take long, and is asked for every second."""
         # A resumed run makes trials again whose names come before others.
         newest = max(run.trials, key=lambda trial: (trial.started_at, trial.trial_id), default=None)
         if self._done is not None or newest is None:
             return self._done
-        content = _trial(newest)
+        content = _trial_content(newest)
         if newest.status != "running":
             self._done = content
         return content
@@ -91,30 +91,32 @@ def run_seconds_left(run: store.StoredRun, now: datetime) -> float | None:
     if run.status != "running" or not run.planned:
         return None
     ended = {trial.trial_id for trial in run.trials if trial.status != "running"}
-    going = next((trial for trial in run.trials if trial.trial_id not in ended and trial.spec is not None), None)
-    if going is None or going.spec is None:
+    running_trial = next(
+        (trial for trial in run.trials if trial.trial_id not in ended and trial.spec is not None), None
+    )
+    if running_trial is None or running_trial.spec is None:
         return seconds_left(run.planned, ended, "", 0.0)
     # A search may make a trial that the plan of a moment ago did not have.
-    others = [spec for spec in run.planned if spec.trial_id != going.trial_id]
+    others = [spec for spec in run.planned if spec.trial_id != running_trial.trial_id]
     try:
-        spent_s = (now - datetime.fromisoformat(going.started_at)).total_seconds()
+        spent_s = (now - datetime.fromisoformat(running_trial.started_at)).total_seconds()
     except ValueError:
         spent_s = 0.0
-    return seconds_left([going.spec, *others], ended, going.trial_id, max(0.0, spent_s))
+    return seconds_left([running_trial.spec, *others], ended, running_trial.trial_id, max(0.0, spent_s))
 
 
-def _mark(path: Path) -> tuple[object, ...]:
-    """Changes when a note, a trial, a result or the run's end is written, and not with every second.
+def _change_mark(path: Path) -> tuple[object, ...]:
+    """A value that changes when a note, a trial, a result or the run's end is written, and not with every second.
 
     The minute is part of it, since that a run was killed leaves no trace in its files.
     """
     trials = [*(path / "trials").glob("*/")]
-    newest = max(trials, key=lambda trial: _changed(trial / "trial.json"), default=path)
+    newest = max(trials, key=lambda trial: _modified_ns(trial / "trial.json"), default=path)
     files = (path / "run.json", path / "plan.json", newest / "trial.json", newest / "result.json")
-    return (len(trials), *(_changed(file) for file in files), int(time.monotonic() // 60))
+    return (len(trials), *(_modified_ns(file) for file in files), int(time.monotonic() // 60))
 
 
-def _changed(path: Path) -> int:
+def _modified_ns(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -123,7 +125,7 @@ def _changed(path: Path) -> int:
 
 def _run_content(run: store.StoredRun) -> dict[str, Any]:
     return {
-        "run": head(run),
+        "run": run_head(run),
         "headline": answer(run).headline if run.results else "",
         "trials": [
             {
@@ -140,7 +142,7 @@ def _run_content(run: store.StoredRun) -> dict[str, Any]:
     }
 
 
-def _trial(trial: store.StoredTrial) -> dict[str, Any]:
+def _trial_content(trial: store.StoredTrial) -> dict[str, Any]:
     """The newest trial with its last seconds; its phase is that of the last second, or "starting" before the first."""
     rows = last_seconds(trial.directory, SECONDS_MAX)
     running = trial.status == "running"
@@ -153,53 +155,55 @@ def _trial(trial: store.StoredTrial) -> dict[str, Any]:
         "in_flight_msgs": lambda _: None,
     }
     columns = {**_SECOND, **reads} if isinstance(trial.spec, ReadSpec) else _SECOND
-    seconds = [{"second": row["second"], "phase": row.get("phase") or "", **_figures(columns, row)} for row in rows]
+    seconds = [
+        {"second": row["second"], "phase": row.get("phase") or "", **_figures_of_row(columns, row)} for row in rows
+    ]
     return {
         "trial_id": trial.trial_id,
         "system": trial.spec.system if trial.spec else "",
         "phase": phase,
         "seconds": _with_use(seconds, rows, used),
-        "workers": _workers(trial, rows[-1]["second"] if running and rows else None),
+        "workers": _worker_figures(trial, rows[-1]["second"] if running and rows else None),
         "hosts": last_hosts(trial.directory) if running else [],
     }
 
 
-def _workers(trial: store.StoredTrial, second: int | None) -> list[dict[str, Any]]:
-    """Of several load generators each: in a second, or over the window of a trial that has a result."""
+def _worker_figures(trial: store.StoredTrial, second: int | None) -> list[dict[str, Any]]:
+    """Figures of each of several load generators: in a second, or over the window of a trial that has a result."""
     if second is not None:
         return [
             {
                 "worker": row[WORKER],
                 "offered_msgs_per_s": row["scheduled_msgs_per_s"] or None,
-                **_figures(_OF_WORKER, row),
+                **_figures_of_row(_OF_WORKER, row),
             }
             for row in worker_rows_of(trial.directory, second)
         ]
     return [
         {
-            "worker": own.worker,
-            "offered_msgs_per_s": own.offered_msgs_per_s,
-            "msgs_per_s": own.msgs_per_s,
-            "received_msgs_per_s": own.received_msgs_per_s,
-            "own_lag_max_ms": own.own_lag.max_ms,
+            "worker": worker.worker,
+            "offered_msgs_per_s": worker.offered_msgs_per_s,
+            "msgs_per_s": worker.msgs_per_s,
+            "received_msgs_per_s": worker.received_msgs_per_s,
+            "own_lag_max_ms": worker.own_lag.max_ms,
         }
-        for own in (trial.result.workers if isinstance(trial.result, MeasuredResult) else ())
+        for worker in (trial.result.workers if isinstance(trial.result, MeasuredResult) else ())
     ]
 
 
-def _figures(columns: Mapping[str, Column], row: Mapping[str, Any]) -> dict[str, float | None]:
+def _figures_of_row(columns: Mapping[str, Column], row: Mapping[str, Any]) -> dict[str, float | None]:
     return {name: column(row) for name, column in columns.items()}
 
 
 def _with_use(
     seconds: list[dict[str, Any]], rows: Sequence[Mapping[str, Any]], used: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Each second with what was used in it: of the look in which its middle lies; None where there is none."""
+    """The seconds, each with what was used in the look in which its middle lies; None where there is no such look."""
     place = 0
     for second, row in zip(seconds, rows, strict=True):
         middle_ns = (row["from_mono_ns"] + row["until_mono_ns"]) // 2
         while place < len(used) and used[place]["until_mono_ns"] <= middle_ns:
             place += 1
-        found = used[place] if place < len(used) and used[place]["from_mono_ns"] <= middle_ns else None
-        second.update(dict.fromkeys(_USED) if found is None else _figures(_USED, found))
+        used_row = used[place] if place < len(used) and used[place]["from_mono_ns"] <= middle_ns else None
+        second.update(dict.fromkeys(_USED) if used_row is None else _figures_of_row(_USED, used_row))
     return seconds

@@ -38,7 +38,7 @@ NOT_MODELLED = (
 """What a cut of this kind does not show; said in every output."""
 
 
-def label(means: Means, file_system: FileSystem) -> str:
+def cut_label(means: Means, file_system: FileSystem) -> str:
     """What ends of this kind are called wherever they are mentioned, "" for power cuts."""
     if means is Means.CRASH:
         return CRASH_LABEL
@@ -72,7 +72,7 @@ class Scenario(StrEnum):
     LAGGING_MAJORITY = "lagging-majority"
 
 
-class Kind(StrEnum):
+class ActKind(StrEnum):
     """What an act does to its target."""
 
     CUT = "cut"
@@ -105,7 +105,7 @@ class Act:
         until_complete: of a cut, go on only once all nodes serve and are in sync again.
     """
 
-    kind: Kind
+    kind: ActKind
     role: Role
     after_s: float
     number: int = 0
@@ -126,10 +126,10 @@ class Cycle:
     @property
     def cuts(self) -> int:
         """Cuts of power in it. One with a second in its recovery counts once: the two are about the same messages."""
-        return sum(act.kind is Kind.CUT for act in self.acts)
+        return sum(act.kind is ActKind.CUT for act in self.acts)
 
 
-class Verdict(StrEnum):
+class AttestVerdict(StrEnum):
     """What an attestation says."""
 
     REFUTED = "refuted"
@@ -160,7 +160,7 @@ class Attestation:
     scenario: Scenario
     means: Means
     file_system: FileSystem
-    verdict: Verdict
+    verdict: AttestVerdict
     reasons: tuple[str, ...]
     promised: bool
     promise: str
@@ -182,7 +182,7 @@ class Attestation:
     @property
     def label(self) -> str:
         """What its cuts are called wherever they are mentioned, "" for power cuts."""
-        return label(self.means, self.file_system)
+        return cut_label(self.means, self.file_system)
 
 
 CLEAN = "clean"
@@ -274,7 +274,7 @@ class CycleOutcome:
 
     @property
     def lost(self) -> int:
-        """Acknowledged and gone."""
+        """Messages acknowledged and gone."""
         return self.figures.get("lost", 0)
 
 

@@ -101,7 +101,7 @@ class HostAccount:
 def taken_words(account: HostAccount) -> str:
     """ "1.50 of 2 CPUs (stress 0.90, dd 0.55)", with the host if it is another than the one that ran the trial."""
     of = f" of {account.host}" if account.host else ""
-    return f"{account.disturbing or 0.0:.2f} of {account.cpus} CPUs{of}{_named(program_words(account))}"
+    return f"{account.disturbing or 0.0:.2f} of {account.cpus} CPUs{of}{_in_brackets(program_words(account))}"
 
 
 PROGRAMS_NAMED = 3
@@ -115,5 +115,5 @@ def program_words(account: HostAccount) -> list[str]:
     return [*named, *([f"programs that can't be seen from here {account.unseen:.2f}"] if account.unseen else [])]
 
 
-def _named(names: Sequence[str]) -> str:
+def _in_brackets(names: Sequence[str]) -> str:
     return f" ({', '.join(names)})" if names else ""

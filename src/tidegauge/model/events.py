@@ -126,7 +126,7 @@ class Decided:
 
 
 @dataclass(frozen=True)
-class Found:
+class FindingReached:
     """An experiment came to its finding."""
 
     finding: Finding
@@ -154,7 +154,7 @@ class UnequalFound:
 
 
 TrialEvent = PhaseStarted | PhaseProgress | SecondSeen | TrialEnded | TrialKept
-Event = RunStarted | TrialEvent | Decided | Found | Note | FetchProgress | UnequalFound
+Event = RunStarted | TrialEvent | Decided | FindingReached | Note | FetchProgress | UnequalFound
 Observer = Callable[[Event], None]
 
 LEFT_OUT = " is left out: "

@@ -87,14 +87,14 @@ class Fault:
         """Kind and target: "kill of the leader"."""
         whom = {LEADER: "the leader", RANDOM: "a random node", ALL: "all nodes"}.get(self.target, f"node {self.target}")
         joint = "around" if self.kind is FaultKind.PARTITION else "of"
-        return f"{self.name}{self._extent()} {joint} {whom}"
+        return f"{self.name}{self._extent_in_words()} {joint} {whom}"
 
     @property
     def name(self) -> str:
         """The kind in words: "power cut"."""
         return self.kind.value.replace("-", " ")
 
-    def _extent(self) -> str:
+    def _extent_in_words(self) -> str:
         parts = []
         if self.bytes_per_s is not None:
             parts.append(f"{size(self.bytes_per_s)}/s")

@@ -108,12 +108,12 @@ class Finding:
     @property
     def goals(self) -> tuple[GoalFound, ...]:
         """What a search found, goal by goal; of several the first stands for it."""
-        return _parts(GoalFound, self.details.get(_GOALS))
+        return _parts_from_stored(GoalFound, self.details.get(_GOALS))
 
     @property
     def points(self) -> tuple[CurvePoint, ...]:
         """The loads of a curve."""
-        return _parts(CurvePoint, self.details.get(_POINTS))
+        return _parts_from_stored(CurvePoint, self.details.get(_POINTS))
 
     @property
     def published_trial_id(self) -> str | None:
@@ -121,7 +121,7 @@ class Finding:
         return self.goals[0].confirmation_trial_id if self.goals else self.details.get(_TRIAL)
 
     def with_goals(self, goals: Sequence[GoalFound]) -> Finding:
-        """The same search with other answers."""
+        """This search with other answers."""
         return replace(self, details={**self.details, _GOALS: [asdict(goal) for goal in goals]})
 
     def figure(self, name: str) -> float | None:
@@ -143,8 +143,8 @@ def curve_details(full_rate_msgs_per_s: float, points: Sequence[CurvePoint]) -> 
     return {"full_rate_msgs_per_s": full_rate_msgs_per_s, _POINTS: [asdict(point) for point in points]}
 
 
-def _parts(kind: type[Part], stored: object) -> tuple[Part, ...]:
-    """From the stored form. Keys of other versions are left out, and those that are missing keep their defaults."""
+def _parts_from_stored(kind: type[Part], stored: object) -> tuple[Part, ...]:
+    """Reads the stored form. Keys of other versions are left out, and those that are missing keep their defaults."""
     from tidegauge.plain import typed  # Help and plans show no findings, and need not wait for what reads them.
 
     listed = stored if isinstance(stored, (list, tuple)) else ()

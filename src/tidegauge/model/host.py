@@ -165,12 +165,12 @@ class MemoryPlan:
     workers: int = 1
 
     def sentences(self) -> list[str]:
-        """For a reader of the plan."""
-        there = str(self.available) if self.available else ""
+        """Says it for a reader of the plan."""
+        available = str(self.available) if self.available else ""
         distinct = dict.fromkeys(need.worker for need in self.needs)
         who = "The load generator" if self.workers == 1 else f"Each of the {self.workers} load generators"
         workers = [f"{who} gets at most: {worker}" for worker in distinct]
-        return [*(str(need) for need in self.needs), *workers, *([there] if there else [])]
+        return [*(str(need) for need in self.needs), *workers, *([available] if available else [])]
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ class ClientKind:
 
 @dataclass(frozen=True)
 class ClientKinds:
-    """Those of producers and those of consumers."""
+    """Clients of producers and clients of consumers."""
 
     producer: ClientKind = ClientKind()
     consumer: ClientKind = ClientKind()
@@ -337,7 +337,7 @@ class DiskState:
 
 
 @dataclass(frozen=True)
-class Link:
+class NetworkPath:
     """From one host to another.
 
     Attributes:
@@ -370,6 +370,6 @@ class FleetCheck:
     hosts: tuple[FleetHost, ...]
     states: Mapping[str, HostState] = field(default_factory=dict)
     disks: Mapping[str, DiskState] = field(default_factory=dict)
-    links: tuple[Link, ...] = ()
+    links: tuple[NetworkPath, ...] = ()
     problems: tuple[str, ...] = ()
     seconds: float = 0.0

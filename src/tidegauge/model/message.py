@@ -7,7 +7,7 @@ from enum import IntEnum, IntFlag
 from pathlib import Path
 
 
-class Outcome(IntEnum):
+class SendOutcome(IntEnum):
     """What became of a message as far as its producer was informed."""
 
     UNKNOWN = 0
@@ -31,7 +31,7 @@ class Sent:
     producer: int
     sequence: int
     invoked_ns: int
-    outcome: Outcome = Outcome.UNKNOWN
+    outcome: SendOutcome = SendOutcome.UNKNOWN
     resolved_ns: int = -1
     partition: int = -1
     position: int = -1
@@ -53,7 +53,7 @@ INTACT = Flag(0)
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundMessage:
     """One message found, for whoever writes a read by hand. `position` and `within` (a batch) as the system has it."""
 
     producer: int
@@ -192,9 +192,9 @@ class Witness:
     fate: Fate
     cut: int = -1
     before_cut_s: float = 0.0
-    previous: Found | None = None
-    following: Found | None = None
-    instead: Found | None = None
+    previous: FoundMessage | None = None
+    following: FoundMessage | None = None
+    instead: FoundMessage | None = None
     read: str = ""
 
     def sentence(self) -> str:
@@ -203,19 +203,19 @@ class Witness:
         where = f" to partition {sent.partition}" if sent.partition >= 0 else ""
         at = f" at position {sent.position}" if sent.position >= 0 else ""
         when = f", {self.before_cut_s * 1e3:,.0f} ms before the cut" if self.cut >= 0 else ""
-        said = {
+        fate_words = {
             Fate.CORRUPT: "and is there only damaged",
             Fate.DIFFERENT: f"and the {self.read or 'other read'} does not find it",
         }.get(self.fate, "and is gone")
         return (
-            f"message {sent.sequence} of producer {sent.producer} was acknowledged{where}{at}{when}, {said}"
-            f"{self._around()}"
+            f"message {sent.sequence} of producer {sent.producer} was acknowledged{where}{at}{when}, {fate_words}"
+            f"{self._around_in_words()}"
         )
 
-    def _around(self) -> str:
+    def _around_in_words(self) -> str:
         if self.instead is not None:
-            there = self.instead
-            return f": message {there.sequence} of producer {there.producer} is at that position now"
+            other = self.instead
+            return f": message {other.sequence} of producer {other.producer} is at that position now"
         if self.fate not in LOST:
             return ""
         if self.previous is None and self.following is None:

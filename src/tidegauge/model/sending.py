@@ -55,7 +55,7 @@ def bodies_needed(payload: Payload, sending: Sending | None) -> int:
     return number
 
 
-def repeats(payload: Payload, sending: Sending | None) -> bool:
+def values_repeat(payload: Payload, sending: Sending | None) -> bool:
     """Whether so few bodies were asked for that a codec makes values smaller than their random share says."""
     compresses = sending is not None and sending.compresses
     return compresses and 0 < payload.pool_bodies < bodies_needed(payload, sending) - 1

@@ -122,7 +122,7 @@ def values_of(settings: Sequence[Setting], scope: str) -> dict[str, str]:
     return {s.name: s.value for s in settings if s.scope == scope}
 
 
-def listed(settings: Sequence[Setting], name: str) -> Iterator[tuple[str, str]]:
+def listed_entries(settings: Sequence[Setting], name: str) -> Iterator[tuple[str, str]]:
     """What a topic's setting lists, as "topic-place" and entry: of "a, b" of topic t, t-0 has a and t-1 has b."""
     for setting in settings:
         if setting.name == name and setting.scope.startswith(_TOPIC):

@@ -46,7 +46,7 @@ class Tilt:
     remedy: str
 
     def paragraph(self) -> str:
-        """In one paragraph."""
+        """Says all of it in one paragraph."""
         seen = "" if self.stage is Stage.WANTED else " (as read back)"
         return (
             f"{self.rule}{seen}: {self.what}: {self.why}. By how much: {self.amount} ({self.source}). "
@@ -54,8 +54,8 @@ class Tilt:
         )
 
 
-def unequal(tilts: Iterable[Tilt]) -> tuple[Tilt, ...]:
-    """Those that make the comparison unequal."""
+def only_unequal(tilts: Iterable[Tilt]) -> tuple[Tilt, ...]:
+    """Tilts that make the comparison unequal."""
     return tuple(tilt for tilt in tilts if tilt.severity is Severity.UNEQUAL)
 
 
@@ -70,7 +70,7 @@ class Terms:
     @classmethod
     def of(cls, tilts: Sequence[Tilt], allowed: bool) -> Terms:
         """Findings sorted into these two."""
-        return cls(unequal(tilts), tuple(tilt for tilt in tilts if tilt.severity is Severity.ADVICE), allowed)
+        return cls(only_unequal(tilts), tuple(tilt for tilt in tilts if tilt.severity is Severity.ADVICE), allowed)
 
     @property
     def refused(self) -> bool:
@@ -81,7 +81,7 @@ class Terms:
 EQUAL_TERMS = Terms()
 
 
-def new_among(tilts: Iterable[Tilt], known: Sequence[Tilt]) -> tuple[Tilt, ...]:
-    """Those that say something not known yet: the same rule on the same systems is the same news at either stage."""
-    seen = {(tilt.rule, tilt.systems, tilt.severity) for tilt in known}
+def new_among(tilts: Iterable[Tilt], earlier: Sequence[Tilt]) -> tuple[Tilt, ...]:
+    """Tilts that say something not known yet: the same rule on the same systems is the same news at either stage."""
+    seen = {(tilt.rule, tilt.systems, tilt.severity) for tilt in earlier}
     return tuple(tilt for tilt in tilts if (tilt.rule, tilt.systems, tilt.severity) not in seen)

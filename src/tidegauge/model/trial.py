@@ -17,7 +17,7 @@ from tidegauge.model.use import Limiting, Seen
 from tidegauge.model.workload import DeviceReads, LateReaders, RateSchedule, ServerLimits, Workload
 
 
-class Servers(StrEnum):
+class ServerReuse(StrEnum):
     """Whose servers a trial runs on: its own, or those that earlier trials left running."""
 
     FRESH = "fresh"
@@ -58,7 +58,7 @@ class TrialSpec:
     workload: Workload
     measure_s: float = 0.0
     rate_rule: str = ""
-    servers: Servers = Servers.FRESH
+    servers: ServerReuse = ServerReuse.FRESH
     exploratory: bool = False
     attached: bool = False
     apart: bool = False
@@ -187,8 +187,8 @@ class Latency:
 
     def at(self, percentile: str) -> float | None:
         """A percentile by its name: "p50", "p99.9"."""
-        found: float | None = getattr(self, f"{percentile.replace('.', '')}_ms")
-        return found
+        value_ms: float | None = getattr(self, f"{percentile.replace('.', '')}_ms")
+        return value_ms
 
 
 NO_LATENCY = Latency(0, 0.0, None, None, None, None, 0.0)

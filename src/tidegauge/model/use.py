@@ -194,7 +194,7 @@ class Sample:
 
     @property
     def length_s(self) -> float:
-        """Of the span."""
+        """The length of the span."""
         return max(1e-3, (self.until_mono_ns - self.from_mono_ns) / 1e9)
 
 

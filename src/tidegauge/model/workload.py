@@ -43,7 +43,7 @@ class RateSchedule:
 
     @property
     def length_s(self) -> float:
-        """Of all phases once."""
+        """The length of all phases once."""
         return sum(phase.length_s for phase in self.phases)
 
     @property
@@ -62,7 +62,7 @@ class RateSchedule:
         return min(min(phase.from_msgs_per_s, phase.to_msgs_per_s) for phase in self.phases)
 
     def due(self, measure_s: float) -> tuple[tuple[float, float], ...]:
-        """Of each record: messages due in the first `measure_s` seconds, and for how many seconds it is in force."""
+        """For each record, messages due in the first `measure_s` seconds, and for how many seconds it is in force."""
         messages = [0.0] * len(self.records)
         seconds = [0.0] * len(self.records)
         whole, rest_s = divmod(measure_s, self.length_s) if self.repeat else (0.0, measure_s)
@@ -81,7 +81,7 @@ class RateSchedule:
         return tuple(zip(messages, seconds, strict=True))
 
     def mean_msgs_per_s(self, measure_s: float) -> float:
-        """Over the first `measure_s` seconds."""
+        """The mean rate over the first `measure_s` seconds."""
         return sum(messages for messages, _ in self.due(measure_s)) / measure_s
 
 
@@ -275,7 +275,7 @@ class Workload:
     existing_topics: tuple[str, ...] = ()
 
     def neutral(self) -> Workload:
-        """The same without the systems' own client settings, which differ by their nature."""
+        """This workload without the systems' own client settings, which differ by their nature."""
         return replace(self, producer_overrides={}, consumer_overrides={})
 
     def in_flight_messages(self) -> int:
@@ -316,15 +316,15 @@ def share_sizes(workload: Workload, workers: int) -> tuple[ShareSize, ...]:
     consumers = workload.topics * workload.subscriptions * workload.consumers
     return tuple(
         ShareSize(
-            producers=_dealt(producers, worker, workers),
+            producers=_count_dealt(producers, worker, workers),
             # They go on where the producers ended.
-            consumers=_dealt(producers + consumers, worker, workers) - _dealt(producers, worker, workers),
-            topics=_dealt(workload.topics, worker, workers),
+            consumers=_count_dealt(producers + consumers, worker, workers) - _count_dealt(producers, worker, workers),
+            topics=_count_dealt(workload.topics, worker, workers),
         )
         for worker in range(workers)
     )
 
 
-def _dealt(things: int, worker: int, workers: int) -> int:
+def _count_dealt(things: int, worker: int, workers: int) -> int:
     """How many of so many things a worker gets that are dealt out one by one."""
     return (things - worker + workers - 1) // workers

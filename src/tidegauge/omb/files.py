@@ -47,15 +47,15 @@ class ReadDriver:
 def read_driver(path: Path, managed: bool) -> tuple[ReadDriver | None, Source]:
     """A driver file; None if its source has problems. Raises `UserError` only if it can't be read as YAML."""
     source = read_source(path, "driver")
-    driver = _driver(source)
+    driver = _find_driver(source)
     if driver is None:
         return None, source
     terms = driver.read(source, managed)
     name = source.data.get("name")
     if terms is None or source.problems or not isinstance(name, str):
         return None, source
-    system = registry.get(driver.system)
-    attach = None if managed else _attach(terms, source, system)
+    system = registry.system_named(driver.system)
+    attach = None if managed else _attach_choice(terms, source, system)
     if source.problems:
         return None, source
     return ReadDriver(source, name, system, terms, attach), source
@@ -66,15 +66,15 @@ def kept_driver(driver: ReadDriver) -> str:
 
     Nothing is taken from the file's text: comments, and whatever else may hide a secret, end here.
     """
-    return _written({"name": driver.name, "driverClass": driver.source.data["driverClass"]} | dict(driver.terms.kept))
+    return _yaml_text({"name": driver.name, "driverClass": driver.source.data["driverClass"]} | dict(driver.terms.kept))
 
 
 def kept_workload(workload: ReadWorkload) -> str:
-    """The same of a workload file."""
-    return _written(workload.source.data)
+    """The workload file as a run keeps it: what was understood of it, written anew."""
+    return _yaml_text(workload.source.data)
 
 
-def _written(data: Mapping[str, Any]) -> str:
+def _yaml_text(data: Mapping[str, Any]) -> str:
     yaml, text = YAML(), io.StringIO()
     yaml.width = _NEVER_FOLDED
     yaml.dump({key: _in_lines(value) for key, value in data.items()}, text)
@@ -85,35 +85,38 @@ def _in_lines(value: Any) -> Any:
     return LiteralScalarString(value) if isinstance(value, str) and value.endswith("\n") else value
 
 
-def _driver(source: Source) -> OmbDriver | None:
-    known = registry.omb_drivers()
-    wanted: Any = source.data.get("driverClass")
-    if not isinstance(wanted, str):
+def _find_driver(source: Source) -> OmbDriver | None:
+    drivers = registry.omb_drivers()
+    driver_class: Any = source.data.get("driverClass")
+    if not isinstance(driver_class, str):
         source.complain(
             (), "the key 'driverClass' is missing, so this is no driver file of the OpenMessaging Benchmark"
         )
         return None
-    if wanted not in known:
-        source.complain(("driverClass",), f"'{wanted}'{_nearest_class(wanted, list(known))}; known: {', '.join(known)}")
+    if driver_class not in drivers:
+        source.complain(
+            ("driverClass",),
+            f"'{driver_class}'{_nearest_class(driver_class, list(drivers))}; known: {', '.join(drivers)}",
+        )
         return None
-    return known[wanted]
+    return drivers[driver_class]
 
 
-def _nearest_class(wanted: str, known: list[str]) -> str:
+def _nearest_class(class_name: str, class_names: list[str]) -> str:
     """A suggestion by the last package alone: what all drivers' names share makes each look like the others."""
-    packages = {_last_package(name): name for name in known}
-    close = get_close_matches(_last_package(wanted), list(packages), n=1, cutoff=_CLOSE)
+    packages = {_last_package(name): name for name in class_names}
+    close = get_close_matches(_last_package(class_name), list(packages), n=1, cutoff=_CLOSE)
     return (
         f" (did you mean '{packages[close[0]]}'?)" if close else " is OMB's driver for a system that is not known here"
     )
 
 
 def _last_package(name: str) -> str:
-    """ "" of a class that is in none."""
+    """The last package of a class's name; "" of a class that is in none."""
     return f".{name}".split(".")[-2]
 
 
-def _attach(terms: DriverTerms, source: Source, system: System) -> AttachChoice | None:
+def _attach_choice(terms: DriverTerms, source: Source, system: System) -> AttachChoice | None:
     """The cluster that the file names."""
     if system.attach_rules is None:
         source.complain(("driverClass",), f"there is no cluster of {system.title} that could be attached to")
@@ -206,17 +209,17 @@ def read_workload(path: Path) -> tuple[ReadWorkload | None, Source]:
     return (ReadWorkload(source, fields, path.stem) if fields and not source.problems else None), source
 
 
-def translate(read: ReadWorkload) -> Workload | None:
+def translate_workload(read: ReadWorkload) -> Workload | None:
     """The workload, without any driver's client settings yet.
 
     None after noting in the source each key that can't be carried out, with the reason.
     """
     fields, source = read.fields, read.source
-    before = len(source.problems)
+    problems_before = len(source.problems)
     _check_counts(fields, source)
     _check_times(fields, source)
-    payload = _payload(fields, source)
-    if payload is None or len(source.problems) > before:
+    payload = _read_payload(fields, source)
+    if payload is None or len(source.problems) > problems_before:
         return None
     return Workload(
         topics=fields.topics,
@@ -230,7 +233,7 @@ def translate(read: ReadWorkload) -> Workload | None:
     )
 
 
-def notes(read: ReadWorkload) -> list[str]:
+def workload_notes(read: ReadWorkload) -> list[str]:
     """What of a workload has no effect, or another one than in OMB: a sentence each."""
     fields, data = read.fields, read.source.data
     sentences = []
@@ -241,10 +244,10 @@ def notes(read: ReadWorkload) -> list[str]:
     idle = [key for key in ("randomBytesRatio", "randomizedPayloadPoolSize") if key in data]
     if idle and not fields.use_randomized_payloads:
         sentences.append(f"{', '.join(idle)}: no effect without useRandomizedPayloads, in OMB neither.")
-    kept = bodies_most(fields.message_size)
-    if fields.use_randomized_payloads and fields.randomized_payload_pool_size > kept:
+    most = bodies_most(fields.message_size)
+    if fields.use_randomized_payloads and fields.randomized_payload_pool_size > most:
         sentences.append(
-            f"randomizedPayloadPoolSize: {fields.randomized_payload_pool_size:,} becomes {kept:,}: of messages of this "
+            f"randomizedPayloadPoolSize: {fields.randomized_payload_pool_size:,} becomes {most:,}: of messages of this "
             "size no more bodies are kept."
         )
     if "backlogDrainRatio" in data and not fields.consumer_backlog_size_gb:
@@ -295,7 +298,7 @@ def _check_times(fields: WorkloadFile, source: Source) -> None:
         )
 
 
-def _payload(fields: WorkloadFile, source: Source) -> Payload | None:
+def _read_payload(fields: WorkloadFile, source: Source) -> Payload | None:
     size = fields.message_size
     if not HEADER_BYTES <= size <= MESSAGE_BYTES_MAX:
         source.complain(
@@ -318,7 +321,7 @@ def _payload_file(fields: WorkloadFile, source: Source) -> Path | None:
     if not fields.payload_file:
         source.complain(("payloadFile",), "must name a file, unless useRandomizedPayloads is true")
         return None
-    path = _find(fields.payload_file, source.path)
+    path = _find_beside_workload(fields.payload_file, source.path)
     if path is None:
         source.complain(
             ("payloadFile",),
@@ -332,7 +335,7 @@ def _payload_file(fields: WorkloadFile, source: Source) -> Path | None:
     return path
 
 
-def _find(name: str, workload: Path) -> Path | None:
+def _find_beside_workload(name: str, workload: Path) -> Path | None:
     """OMB looks from where it is started, which is the directory above its workloads."""
     for place in (Path.cwd(), workload.parent, workload.parent.parent):
         if is_file(place / name):

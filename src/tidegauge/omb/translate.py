@@ -13,7 +13,7 @@ from tidegauge.campaign.read.overriding import with_memory
 from tidegauge.config.fields import option_of
 from tidegauge.config.source import Source, raise_problems
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
-from tidegauge.errors import UserError, nearest
+from tidegauge.errors import UserError, did_you_mean
 from tidegauge.experiments.procedure import experiments
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MOST, Keys, SubscriptionType, Workload
 from tidegauge.numbers import plural
@@ -21,10 +21,10 @@ from tidegauge.omb.files import (
     UNREACHABLE_MSGS_PER_S,
     ReadDriver,
     ReadWorkload,
-    notes,
     read_driver,
     read_workload,
-    translate,
+    translate_workload,
+    workload_notes,
 )
 from tidegauge.systems.omb import DriverTerms
 
@@ -35,13 +35,13 @@ _SEARCH_WARM_UP_S = (7.0, 20.0)
 _SEARCH_TRIAL_S = (8.0, 20.0)
 _DRAIN_MAX = "60s"
 _GB = 1 << 30
-"""OMB's."""
+"""What OMB calls a gigabyte, in bytes."""
 _SHARE_AFTER_DRAIN = 4
 _DRAIN_TIMES = 4.0
 _DRAIN_S = (60.0, 86_400.0)
 """How long a backlog may take to drain: so many times testDurationMinutes, within these bounds."""
 _BEST_EFFORT_S = (6.0, 86_400.0)
-"""The same under a `backlogDrainRatio` of 0, OMB's word for what is drained in testDurationMinutes."""
+"""How long it may take under a `backlogDrainRatio` of 0, OMB's word for what is drained in testDurationMinutes."""
 
 MEANINGS = (
     "publishLatency in OMB's JSON is from the actual send, as OMB has it, and publishDelayLatency the wait before; "
@@ -97,13 +97,13 @@ def translate_all(
     chosen = chosen or Chosen()
     drivers_read = [read_driver(path, managed) for path in drivers]
     workloads_read = [read_workload(path) for path in sorted(workloads, key=lambda path: path.stem)]
-    found: list[tuple[ReadWorkload, Workload]] = []
+    workload_pairs: list[tuple[ReadWorkload, Workload]] = []
     for read, _ in workloads_read:
-        workload = _checked(read, time_scale) if read else None
+        workload = _check_and_translate(read, time_scale) if read else None
         if read and workload:
-            found.append((read, workload))
+            workload_pairs.append((read, workload))
     for driver, source in drivers_read:
-        for _, workload in found:
+        for _, workload in workload_pairs:
             if driver:
                 _check_subscriptions(workload, driver.terms.subscription_type, source)
     sources: list[Source] = [source for _, source in workloads_read] + [source for _, source in drivers_read]
@@ -111,8 +111,8 @@ def translate_all(
     at_level = [_at_level(driver, chosen) for driver, _ in drivers_read if driver]
     _check_form(at_level, chosen)
     return [
-        _translation(read, workload, driver, managed=managed, time_scale=time_scale, chosen=chosen)
-        for read, workload in found
+        _make_translation(read, workload, driver, managed=managed, time_scale=time_scale, chosen=chosen)
+        for read, workload in workload_pairs
         for driver in at_level
     ]
 
@@ -130,18 +130,26 @@ def _at_level(driver: ReadDriver, chosen: Chosen) -> ReadDriver:
     if chosen.form and forms and chosen.form not in forms:
         raise UserError(
             f"--form {chosen.form}: {system.title} has no such form of level {chosen.level}"
-            f"{nearest(chosen.form, forms)}; it has {', '.join(forms)}."
+            f"{did_you_mean(chosen.form, forms)}; it has {', '.join(forms)}."
         )
     choice = next((way for way in ways if way.form == chosen.form), ways[0])
-    asked = f"--level {chosen.level}{f' --form {choice.form}' if choice.form else ''}"
-    meant = f"level {terms.level.level}, which the settings of {driver.source.path.name} mean"
-    note = f"{asked}: instead of {meant}; checked by reading back."
+    option_words = f"--level {chosen.level}{f' --form {choice.form}' if choice.form else ''}"
+    level_meant = f"level {terms.level.level}, which the settings of {driver.source.path.name} mean"
+    note = f"{option_words}: instead of {level_meant}; checked by reading back."
     # The level says what producers wait for, and how many copies there are.
-    own = [
-        {name: value for name, value in given.items() if name not in terms.of_level}
-        for given in (terms.producer, terms.settings, terms.topic)
+    without_level = [
+        {name: value for name, value in settings.items() if name not in terms.of_level}
+        for settings in (terms.producer, terms.settings, terms.topic)
     ]
-    decided = replace(terms, level=choice, nodes=nodes, copies=0, producer=own[0], settings=own[1], topic=own[2])
+    decided = replace(
+        terms,
+        level=choice,
+        nodes=nodes,
+        copies=0,
+        producer=without_level[0],
+        settings=without_level[1],
+        topic=without_level[2],
+    )
     return replace(driver, terms=replace(decided, notes=(*terms.notes, note)))
 
 
@@ -173,7 +181,7 @@ def _check_subscriptions(workload: Workload, kind: SubscriptionType, source: Sou
         source.complain(at, "'Exclusive': a subscription has one consumer, and the workload asks for several")
 
 
-def _checked(read: ReadWorkload, time_scale: float) -> Workload | None:
+def _check_and_translate(read: ReadWorkload, time_scale: float) -> Workload | None:
     source, fields = read.source, read.fields
     times = {
         "warmupDurationMinutes": (fields.warmup_duration_minutes, _WARM_UP_S),
@@ -182,10 +190,10 @@ def _checked(read: ReadWorkload, time_scale: float) -> Workload | None:
     for key, (minutes, (_, most_s)) in times.items():
         if minutes * _MINUTE_S * time_scale > most_s:
             source.complain((key,), f"'{minutes}': must be at most {most_s / _MINUTE_S:g} (times --time-scale)")
-    return translate(read)
+    return translate_workload(read)
 
 
-def _translation(
+def _make_translation(
     read: ReadWorkload, workload: Workload, driver: ReadDriver, *, managed: bool, time_scale: float, chosen: Chosen
 ) -> Translation:
     terms = driver.terms
@@ -200,10 +208,10 @@ def _translation(
         attach=driver.attach,
         copies=terms.copies,
     )
-    system = _sized(system, chosen, terms.nodes)
-    experiment, experiment_notes = _experiment(read, time_scale)
+    system = _with_chosen_memory(system, chosen, terms.nodes)
+    experiment, experiment_notes = _choose_experiment(read, time_scale)
     campaign = Campaign(
-        name=_slug(f"omb-{read.label}-{driver.name}"),
+        name=_campaign_slug(f"omb-{read.label}-{driver.name}"),
         description=f"OMB workload {read.name} on driver {driver.name}",
         systems=(system,),
         durability=terms.level,
@@ -216,19 +224,19 @@ def _translation(
         source_path=read.source.path,
         worker=WorkerChoice(chosen.worker_heap_mb, count=chosen.workers),
     )
-    every = [
+    all_notes = [
         *experiment_notes,
-        *notes(read),
+        *workload_notes(read),
         *terms.notes,
-        *([_servers(driver)] if managed else []),
-        *([] if chosen.level else [_durability(driver)]),
+        *([_servers_note(driver)] if managed else []),
+        *([] if chosen.level else [_durability_note(driver)]),
         f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
         *MEANINGS,
     ]
-    return Translation(campaign, read, driver, tuple(every))
+    return Translation(campaign, read, driver, tuple(all_notes))
 
 
-def _sized(system: SystemChoice, chosen: Chosen, nodes: int) -> SystemChoice:
+def _with_chosen_memory(system: SystemChoice, chosen: Chosen, nodes: int) -> SystemChoice:
     """The system with the memory that was chosen. Raises `UserError`."""
     heap_mb = system.heap_mb if chosen.heap_mb is None else chosen.heap_mb
     direct_memory_mb = system.direct_memory_mb if chosen.direct_memory_mb is None else chosen.direct_memory_mb
@@ -239,15 +247,15 @@ def _sized(system: SystemChoice, chosen: Chosen, nodes: int) -> SystemChoice:
         raise UserError(f"{option_of('heap')}, {option_of('direct-memory')}: {error}.") from error
 
 
-def _experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice, list[str]]:
+def _choose_experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice, list[str]]:
     """The experiment that the rate asks for, and what to note about it."""
     rate = read.fields.producer_rate
-    warmup_s = _within(read.fields.warmup_duration_minutes * _MINUTE_S * time_scale, _WARM_UP_S)
-    measure_s = _within(read.fields.test_duration_minutes * _MINUTE_S * time_scale, _MEASURE_S)
+    warmup_s = _limit_to_bounds(read.fields.warmup_duration_minutes * _MINUTE_S * time_scale, _WARM_UP_S)
+    measure_s = _limit_to_bounds(read.fields.test_duration_minutes * _MINUTE_S * time_scale, _MEASURE_S)
     times = {
-        "warm-up-min": _time(warmup_s),
-        "warm-up-max": _time(warmup_s),
-        "measure": _time(measure_s),
+        "warm-up-min": _seconds_text(warmup_s),
+        "warm-up-max": _seconds_text(warmup_s),
+        "measure": _seconds_text(measure_s),
         "drain-max": _DRAIN_MAX,
     }
     sentences = []
@@ -260,47 +268,47 @@ def _experiment(read: ReadWorkload, time_scale: float) -> tuple[ExperimentChoice
             f"producerRate: {rate} is no rate that anything reaches but OMB's way to say 'as fast as it goes': "
             "measured as `peak`, a closed loop. Its rate may be above what is sustainable; producerRate: 0 finds that."
         )
-        return _choice("peak", times), sentences
+        return _experiment_choice("peak", times), sentences
     if read.fields.consumer_backlog_size_gb:
-        return _backlog(read, times["warm-up-min"], measure_s, time_scale, sentences)
+        return _backlog_experiment(read, times["warm-up-min"], measure_s, time_scale, sentences)
     if rate:
-        return _choice("latency", {**times, "rate": rate}), sentences
-    search_s = _within(measure_s, _SEARCH_TRIAL_S)
+        return _experiment_choice("latency", {**times, "rate": rate}), sentences
+    search_s = _limit_to_bounds(measure_s, _SEARCH_TRIAL_S)
     sentences.append(
         "producerRate: 0 becomes `max-throughput`: a search in trials of its own, and then a confirmation of the "
         "rate found on fresh figures, which alone is in OMB's JSON. OMB searches while it measures."
     )
     search = {
-        "warm-up-min": _time(min(_SEARCH_WARM_UP_S[0], warmup_s)),
-        "warm-up-max": _time(min(_SEARCH_WARM_UP_S[1], warmup_s)),
-        "measure": _time(search_s),
-        "confirm": _time(max(measure_s, search_s)),
+        "warm-up-min": _seconds_text(min(_SEARCH_WARM_UP_S[0], warmup_s)),
+        "warm-up-max": _seconds_text(min(_SEARCH_WARM_UP_S[1], warmup_s)),
+        "measure": _seconds_text(search_s),
+        "confirm": _seconds_text(max(measure_s, search_s)),
     }
-    return _choice("max-throughput", search), sentences
+    return _experiment_choice("max-throughput", search), sentences
 
 
-def _backlog(
+def _backlog_experiment(
     read: ReadWorkload, warm_up: str, measure_s: float, time_scale: float, sentences: Sequence[str]
 ) -> tuple[ExperimentChoice, list[str]]:
     """A workload with a backlog. OMB counts a backlog over all subscriptions, Tidegauge for each."""
     fields = read.fields
     size_bytes = fields.consumer_backlog_size_gb * _GB * time_scale
     messages = max(1, math.ceil(size_bytes / fields.message_size / fields.subscriptions_per_topic))
-    after_s = _within(measure_s / _SHARE_AFTER_DRAIN, _MEASURE_S)
+    after_s = _limit_to_bounds(measure_s / _SHARE_AFTER_DRAIN, _MEASURE_S)
     best_effort = fields.backlog_drain_ratio == 0
     times, bounds = (1.0, _BEST_EFFORT_S) if best_effort else (_DRAIN_TIMES, _DRAIN_S)
     options = {
         "rate": fields.producer_rate,
         "backlog": f"{messages} messages",
         "drained": f"{fields.backlog_drain_ratio * 100 or 100:g}%",
-        "drain-max": _time(_within(measure_s * times, bounds)),
+        "drain-max": _seconds_text(_limit_to_bounds(measure_s * times, bounds)),
         "warm-up-min": warm_up,
         "warm-up-max": warm_up,
-        "measure": _time(after_s),
+        "measure": _seconds_text(after_s),
     }
     given_up = "backlogDrainRatio: 0 asks for no more than that time" if best_effort else "OMB waits for ever"
     scaled = " times --time-scale" if time_scale != 1 else ""
-    more = [
+    backlog_notes = [
         f"consumerBacklogSizeGB: {fields.consumer_backlog_size_gb}{scaled} becomes `catch-up`: {messages:,} messages "
         "for each subscription. Consumers subscribe at the start and read nothing until the backlog is built; OMB lets "
         "them read while it warms up. All of it is in OMB's JSON: building, draining, and what is measured after.",
@@ -308,14 +316,14 @@ def _backlog(
         "backlog, and as much before at least; OMB goes on until all of it has passed. A backlog that is not gone "
         f"{options['drain-max']} after its readers began is given up; {given_up}.",
     ]
-    return _choice("catch-up", options), [*sentences, *more]
+    return _experiment_choice("catch-up", options), [*sentences, *backlog_notes]
 
 
-def _choice(name: str, options: Mapping[str, object]) -> ExperimentChoice:
+def _experiment_choice(name: str, options: Mapping[str, object]) -> ExperimentChoice:
     return ExperimentChoice(name, experiments()[name].options.model_validate(options, by_alias=True, by_name=False))
 
 
-def _durability(driver: ReadDriver) -> str:
+def _durability_note(driver: ReadDriver) -> str:
     level = driver.terms.level
     expected = "are expected to mean" if level.as_found else "mean"
     checked = "what is in force is read back and reported" if level.as_found else "checked by reading back"
@@ -325,21 +333,21 @@ def _durability(driver: ReadDriver) -> str:
     )
 
 
-def _servers(driver: ReadDriver) -> str:
+def _servers_note(driver: ReadDriver) -> str:
     return (
         f"--managed: {driver.system.title} is started here on {plural(driver.terms.nodes, 'node')}, as the file's "
         "replication asks for; its addresses have no effect."
     )
 
 
-def _within(value: float, bounds: tuple[float, float]) -> float:
+def _limit_to_bounds(value: float, bounds: tuple[float, float]) -> float:
     return min(bounds[1], max(bounds[0], value))
 
 
-def _time(seconds: float) -> str:
+def _seconds_text(seconds: float) -> str:
     return f"{seconds:.3f}s"
 
 
-def _slug(text: str) -> str:
+def _campaign_slug(text: str) -> str:
     """A name fit for a campaign, and so for directories."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:63].strip("-")

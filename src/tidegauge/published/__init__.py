@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Scale(StrEnum):
+class PublishedScale(StrEnum):
     """SHARES of what was measured here, so that a campaign runs on any machine; the report's ORIGINAL values; or BRIEF.
 
     BRIEF takes minutes: shares as well, from fewer points and shorter trials.

@@ -11,13 +11,13 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import asdict, replace
 
-from tidegauge.fairness import OWN_SERVER_SETTINGS, Contender, Property, check
+from tidegauge.fairness import OWN_SERVER_SETTINGS, ComparedSystem, Property, check_fairness
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Severity, Stage
 from tidegauge.model.trial import LoadSpec, MeasuredResult, Spec, TrialSpec, family
 from tidegauge.numbers import count
 from tidegauge.published.differences import COMPARED
-from tidegauge.published.observe import Measured, Observed
+from tidegauge.published.observe import ExaminedRun, ObservedFigure
 
 _COMPARED_FIELDS = frozenset(
     {"partitions", "producers", "consumers", "subscriptions", "message_bytes", "batch_bytes_max", "batch_delay_ms_max"}
@@ -52,7 +52,7 @@ RATE_SHARE_MAX = 0.02
 """By how much offered rates may differ. Shares of what two runs, or two points of a sweep, found are seldom alike."""
 
 
-def together(runs: Mapping[str, Measured]) -> Measured:
+def runs_together(runs: Mapping[str, ExaminedRun]) -> ExaminedRun:
     """All trials of the runs, which are given by the letters that they go by.
 
     Names begin with the run's letter; the blocks of a run follow those of the one before.
@@ -62,52 +62,53 @@ def together(runs: Mapping[str, Measured]) -> Measured:
     findings: list[Finding] = []
     failures: dict[str, str] = {}
     run_of: dict[str, str] = {}
-    contenders: dict[str, Contender] = {}
+    contenders: dict[str, ComparedSystem] = {}
     notes: list[str] = []
     offset = 0
     for letter, run in runs.items():
-        own = [_spec(spec, letter, offset) for spec in run.specs]
-        specs += own
-        run_of |= {trial.trial_id: letter for trial in own}
-        results += [replace(result, spec=_spec(result.spec, letter, offset)) for result in run.results]
-        findings += [_finding(finding, letter, offset) for finding in run.findings]
-        failures |= {_name(letter, name): why for name, why in run.failures.items()}
+        specs_of_run = [_spec_in_run(spec, letter, offset) for spec in run.specs]
+        specs += specs_of_run
+        run_of |= {trial.trial_id: letter for trial in specs_of_run}
+        results += [replace(result, spec=_spec_in_run(result.spec, letter, offset)) for result in run.results]
+        findings += [_finding_in_run(finding, letter, offset) for finding in run.findings]
+        failures |= {_name_in_run(letter, name): why for name, why in run.failures.items()}
         contenders |= {
-            _name(letter, name): replace(contender, label=f"{contender.label} in {letter}")
+            _name_in_run(letter, name): replace(contender, label=f"{contender.label} in {letter}")
             for name, contender in run.contenders.items()
         }
         notes += run.notes
         offset += 1 + max((spec.block for spec in run.specs), default=0)
     allowed = all(run.unequal_allowed for run in runs.values())
-    return Measured(specs, results, findings, failures, notes, run_of, contenders, allowed)
+    return ExaminedRun(specs, results, findings, failures, notes, run_of, contenders, allowed)
 
 
-def _name(letter: str, name: str) -> str:
+def _name_in_run(letter: str, name: str) -> str:
     return f"{letter}:{name}"
 
 
-def _spec(spec: Spec, letter: str, offset: int) -> Spec:
-    return replace(spec, trial_id=_name(letter, spec.trial_id), block=spec.block + offset)
+def _spec_in_run(spec: Spec, letter: str, offset: int) -> Spec:
+    return replace(spec, trial_id=_name_in_run(letter, spec.trial_id), block=spec.block + offset)
 
 
-def _finding(finding: Finding, letter: str, offset: int) -> Finding:
+def _finding_in_run(finding: Finding, letter: str, offset: int) -> Finding:
     goals = [
-        replace(goal, confirmation_trial_id=_name(letter, str(goal.confirmation_trial_id))) for goal in finding.goals
+        replace(goal, confirmation_trial_id=_name_in_run(letter, str(goal.confirmation_trial_id)))
+        for goal in finding.goals
     ]
-    named = replace(finding, finding_id=_name(letter, finding.finding_id), block=finding.block + offset)
+    named = replace(finding, finding_id=_name_in_run(letter, finding.finding_id), block=finding.block + offset)
     return named.with_goals(goals) if goals else named
 
 
-def of_different_runs(above: Observed, below: Observed, run: Measured) -> bool:
+def of_different_runs(above: ObservedFigure, below: ObservedFigure, run: ExaminedRun) -> bool:
     """Whether no run has both figures."""
-    return bool(run.run_of) and not _letters(above, run) & _letters(below, run)
+    return bool(run.run_of) and not _letters_of_runs(above, run) & _letters_of_runs(below, run)
 
 
-def _letters(seen: Observed, run: Measured) -> set[str]:
+def _letters_of_runs(seen: ObservedFigure, run: ExaminedRun) -> set[str]:
     return {run.run_of[spec.trial_id] for spec in seen.specs}
 
 
-def unlike(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Collection[str]) -> str:
+def unlike_settings(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Collection[str]) -> str:
     """What of load, times and versions was not the same though the claim does not vary it; "" if everything was."""
     for name, compared in COMPARED.items():
         if name in varied or name in _NOT_ALIKE:
@@ -118,10 +119,10 @@ def unlike(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Colle
         if sides[0] != sides[1]:
             values = [", ".join(compared.shown(value) for value in sorted(map(float, side))) for side in sides]
             return f"the runs differ in {compared.words}: {values[0] or 'none'} and {values[1] or 'none'}"
-    rates = _rates([*above, *below])
+    rates = _rates_chosen([*above, *below])
     if rates and "load" not in varied and rates[-1] > rates[0] * (1 + RATE_SHARE_MAX):
         return f"the runs differ in the offered rate: {count(rates[0])} to {count(rates[-1])} msg/s"
-    return _versions(above, below) or _others(above, below, varied)
+    return _unlike_versions(above, below) or _unlike_others(above, below, varied)
 
 
 def unlike_rates(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Collection[str]) -> str:
@@ -132,19 +133,19 @@ def unlike_rates(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied:
     if "load" in varied:
         return ""
     for block in sorted({spec.block for spec in above} & {spec.block for spec in below}):
-        rates = _rates([spec for spec in (*above, *below) if spec.block == block])
+        rates = _rates_chosen([spec for spec in (*above, *below) if spec.block == block])
         if rates and rates[-1] > rates[0] * (1 + RATE_SHARE_MAX):
             return f"it was measured at different offered rates: {count(rates[0])} and {count(rates[-1])} msg/s"
     return ""
 
 
-def _rates(specs: Sequence[TrialSpec]) -> list[float]:
+def _rates_chosen(specs: Sequence[TrialSpec]) -> list[float]:
     """The offered rates that were chosen, the lowest first."""
     loads = [spec for spec in specs if isinstance(spec, LoadSpec) and not spec.exploratory]
     return sorted(load.msgs_per_s for load in loads if load.msgs_per_s)
 
 
-def _versions(above: Sequence[TrialSpec], below: Sequence[TrialSpec]) -> str:
+def _unlike_versions(above: Sequence[TrialSpec], below: Sequence[TrialSpec]) -> str:
     for name in dict.fromkeys(family(spec.system) for spec in above):
         sides = [sorted({spec.system for spec in specs if family(spec.system) == name}) for specs in (above, below)]
         if sides[1] and sides[0] != sides[1]:
@@ -152,28 +153,28 @@ def _versions(above: Sequence[TrialSpec], below: Sequence[TrialSpec]) -> str:
     return ""
 
 
-def _others(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Collection[str]) -> str:
-    """Everything else that a trial is given."""
-    sides = [[_given(spec) for spec in specs] for specs in (above, below)]
+def _unlike_others(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Collection[str]) -> str:
+    """What of all else that a trial is given was not the same; "" if everything was."""
+    sides = [[_everything_given(spec) for spec in specs] for specs in (above, below)]
     for name in sides[0][0] if above and below else ():
         values = [list(dict.fromkeys(str(settings.get(name)) for settings in side)) for side in sides]
         own_window = name == _WINDOW and "producers" in varied
         if name not in varied and not own_window and sorted(values[0]) != sorted(values[1]):
-            words = _WORDS.get(name, name.replace("_", " "))
-            return f"the runs differ in {words}: {', '.join(values[0])} and {', '.join(values[1])}"
+            title = _WORDS.get(name, name.replace("_", " "))
+            return f"the runs differ in {title}: {', '.join(values[0])} and {', '.join(values[1])}"
     return ""
 
 
-def _given(spec: TrialSpec) -> dict[str, object]:
+def _everything_given(spec: TrialSpec) -> dict[str, object]:
     load = asdict(spec.workload.neutral())
-    found = {**load.pop("payload"), **load.pop("client"), **load}
-    found |= {name: getattr(spec, name, None) for name in _OF_TRIAL}
+    by_name = {**load.pop("payload"), **load.pop("client"), **load}
+    by_name |= {name: getattr(spec, name, None) for name in _OF_TRIAL}
     late = spec.late if isinstance(spec, LoadSpec) else None
-    found |= {f"late readers' {name}": getattr(late, name) for name in _OF_LATE if late is not None}
-    return {name: value for name, value in found.items() if name not in _COMPARED_FIELDS}
+    by_name |= {f"late readers' {name}": getattr(late, name) for name in _OF_LATE if late is not None}
+    return {name: value for name, value in by_name.items() if name not in _COMPARED_FIELDS}
 
 
-def unequal_terms(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Set[str], run: Measured) -> str:
+def unequal_terms(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied: Set[str], run: ExaminedRun) -> str:
     """What of servers (memory, settings) and clients would be unequal terms in one run; "" = nothing.
 
     A system that is compared with itself must also have the same settings of its own.
@@ -185,7 +186,7 @@ def unequal_terms(above: Sequence[TrialSpec], below: Sequence[TrialSpec], varied
     meant = {rule for name in varied for rule in _VARIED_RULES.get(name, ())}
     for first, second in itertools.product(sides[0].values(), sides[1].values()):
         alike = family(first.label) == family(second.label)
-        for tilt in check([first, second], Stage.WANTED):
+        for tilt in check_fairness([first, second], Stage.WANTED):
             grave = tilt.severity is Severity.UNEQUAL or (alike and tilt.rule == OWN_SERVER_SETTINGS)
             of_the_point = not varied.isdisjoint(("layout", "variant")) and tilt.rule not in _MEMORY
             if grave and tilt.rule not in meant and not of_the_point:

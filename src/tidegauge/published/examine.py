@@ -9,37 +9,37 @@ from functools import cache
 from pathlib import Path
 
 from tidegauge.config.source import raise_problems, read_source, validate
-from tidegauge.errors import UserError, nearest
-from tidegauge.published import BRIEF_MARGIN, Scale
-from tidegauge.published.across import of_different_runs, unequal_terms, unlike, unlike_rates
+from tidegauge.errors import UserError, did_you_mean
+from tidegauge.published import BRIEF_MARGIN, PublishedScale
+from tidegauge.published.across import of_different_runs, unequal_terms, unlike_rates, unlike_settings
 from tidegauge.published.model import (
     FIGURES,
     Bound,
     Claim,
     Factor,
     Growth,
+    GrowthShape,
     Operand,
     Ordering,
     Place,
-    Report,
+    PublishedReport,
     Row,
-    Shape,
 )
-from tidegauge.published.observe import Measured, Observed, observe, settings_of
+from tidegauge.published.observe import ExaminedRun, ObservedFigure, observe, settings_of
 from tidegauge.published.verdict import (
     ABOVE,
     BELOW,
-    Answer,
+    ClaimAnswer,
     ClaimOutcome,
+    ClaimPart,
+    ClaimRatio,
+    ClaimVerdict,
     Grade,
     Limits,
-    Part,
     PublishedOutcome,
-    Ratio,
     Side,
-    Verdict,
-    combine,
-    doubted,
+    answer_with_doubts,
+    combine_answers,
     judge_bound,
     judge_ratio,
     ratio_across,
@@ -57,24 +57,24 @@ def report_names() -> list[str]:
 
 
 @cache
-def report(name: str) -> Report:
+def report_named(name: str) -> PublishedReport:
     """A report by its name. Raises `UserError` naming the nearest if there is none."""
     if name not in report_names():
         raise UserError(
-            f"There is no published report '{name}'{nearest(name, report_names())}.",
+            f"There is no published report '{name}'{did_you_mean(name, report_names())}.",
             f"There are: {', '.join(report_names())}.",
         )
     return read_report(_DATA / f"{name}.yaml")
 
 
-def read_report(path: Path) -> Report:
+def read_report(path: Path) -> PublishedReport:
     """A report's data file. Raises `UserError` with every problem and its line."""
     source = read_source(path, "published report")
-    found = validate(Report, source.data, source, ())
+    parsed = validate(PublishedReport, source.data, source, ())
     raise_problems([source], "published report")
-    if found is None:
+    if parsed is None:
         raise UserError(f"{path}: the report could not be read.")
-    return found
+    return parsed
 
 
 @dataclass(frozen=True)
@@ -108,24 +108,24 @@ class Question:
 
 def questions(claim: Claim) -> tuple[Question, ...]:
     """All questions of a claim, in the order of its `for_each`."""
-    found: list[Question] = []
-    for each in _each(claim):
+    asked: list[Question] = []
+    for each in _places_of_claim(claim):
         around = each.within(claim.common)
         if isinstance(claim, Ordering):
-            found += _ordering(claim, around, each)
+            asked += _ordering_questions(claim, around, each)
         elif isinstance(claim, Factor):
             above, below = claim.a.within(around), claim.b.within(around)
-            words = each.words() or _against(claim.a, claim.b)
-            claimed = _claimed(claim.at_least, claim.at_most, ABOVE)
-            found.append(Question(words, claim.figure, above, below, claim.b_figure or claim.figure, *claimed))
+            words = each.words() or _pair_words(claim.a, claim.b)
+            claimed = _claimed_limits(claim.at_least, claim.at_most, ABOVE)
+            asked.append(Question(words, claim.figure, above, below, claim.b_figure or claim.figure, *claimed))
         elif isinstance(claim, Growth):
-            found += _growth(claim, around, each)
+            asked += _growth_questions(claim, around, each)
         else:
-            found.append(_bound(claim, around, each))
-    return tuple(found)
+            asked.append(_bound_question(claim, around, each))
+    return tuple(asked)
 
 
-def _each(claim: Claim) -> Iterator[Place]:
+def _places_of_claim(claim: Claim) -> Iterator[Place]:
     """One place for each combination of the values that a claim is made for; one that says nothing without any."""
     names = [name.replace("-", "_") for name in claim.for_each]
     for around in claim.at or [Place()]:
@@ -133,7 +133,7 @@ def _each(claim: Claim) -> Iterator[Place]:
             yield Place.model_validate(dict(zip(names, values, strict=True))).within(around)
 
 
-def _claimed(at_least: float | None, at_most: float | None, side: Limits) -> tuple[Limits, bool, Limits | None]:
+def _claimed_limits(at_least: float | None, at_most: float | None, side: Limits) -> tuple[Limits, bool, Limits | None]:
     """The claimed side of 1 or likeness, whether a size is claimed, and the one that is stated in words."""
     if at_least is None and at_most is None:
         return side, True, None
@@ -143,8 +143,8 @@ def _claimed(at_least: float | None, at_most: float | None, side: Limits) -> tup
     return stated, False, None
 
 
-def _ordering(claim: Ordering, around: Place, each: Place) -> list[Question]:
-    found = []
+def _ordering_questions(claim: Ordering, around: Place, each: Place) -> list[Question]:
+    asked = []
     for higher, lower in itertools.pairwise(claim.from_highest):
         named = [operand.within(Place(system=each.system)).words() for operand in (higher, lower)]
         pair = f"{named[0]} above {named[1]}"
@@ -152,36 +152,36 @@ def _ordering(claim: Ordering, around: Place, each: Place) -> list[Question]:
         compared = pair if len(claim.from_highest) > 2 or each.system else ""
         words = ", ".join(part for part in (others, compared) if part) or pair
         above, below = higher.within(around), lower.within(around)
-        found.append(Question(words, claim.figure, above, below, claim.figure, ABOVE))
-    return found
+        asked.append(Question(words, claim.figure, above, below, claim.figure, ABOVE))
+    return asked
 
 
-def _growth(claim: Growth, around: Place, each: Place) -> list[Question]:
+def _growth_questions(claim: Growth, around: Place, each: Place) -> list[Question]:
     (key, values), *_ = claim.over.items()
     name = key.replace("-", "_")
     points = [claim.of.within(Place.model_validate({name: value}).within(around)) for value in values]
     first, *others = points
 
-    flat = claim.shape is Shape.FLAT
+    flat = claim.shape is GrowthShape.FLAT
     claimed: tuple[Limits, bool, Limits | None] = (Limits(1 / claim.within, claim.within), False, None)
     if not flat:
-        claimed = _claimed(claim.at_least, claim.at_most, ABOVE if claim.shape is Shape.GROWS else BELOW)
-    found = []
+        claimed = _claimed_limits(claim.at_least, claim.at_most, ABOVE if claim.shape is GrowthShape.GROWS else BELOW)
+    asked = []
     for last in others if flat else others[-1:]:
         point = Place.model_validate({name: getattr(last, name)})
         words = ", ".join(part for part in (each.words(), point.words()) if part)
         shown = () if flat else tuple(others[:-1])
-        found.append(Question(words, claim.figure, last, first, claim.figure, *claimed, shown))
-    return found
+        asked.append(Question(words, claim.figure, last, first, claim.figure, *claimed, shown))
+    return asked
 
 
-def _bound(claim: Bound, around: Place, each: Place) -> Question:
+def _bound_question(claim: Bound, around: Place, each: Place) -> Question:
     limits = Limits(claim.at_least or 0.0, claim.at_most or float("inf"))
     at = claim.of.within(around)
     return Question(each.words() or at.words(), claim.figure, at, None, claim.figure, limits)
 
 
-def _against(a: Place, b: Place) -> str:
+def _pair_words(a: Place, b: Place) -> str:
     return f"{a.words()} against {b.words()}" if a.words() != b.words() else a.words()
 
 
@@ -198,10 +198,10 @@ class Choice:
     scale: str = "shares"
 
 
-def examine(report: Report, choice: Choice, run: Measured) -> PublishedOutcome:
+def examine(report: PublishedReport, choice: Choice, run: ExaminedRun) -> PublishedOutcome:
     """The verdict on every claim chosen. Claims that the report doesn't have raise `KeyError`."""
-    known = {claim.id: claim for claim in report.claims}
-    wider = BRIEF_MARGIN if choice.scale == Scale.BRIEF else 1.0
+    claims_by_id = {claim.id: claim for claim in report.claims}
+    wider = BRIEF_MARGIN if choice.scale == PublishedScale.BRIEF else 1.0
     return PublishedOutcome(
         report=report.report,
         title=report.title,
@@ -210,36 +210,36 @@ def examine(report: Report, choice: Choice, run: Measured) -> PublishedOutcome:
         setup=tuple(report.setup),
         scale=choice.scale,
         differs=choice.differs,
-        claims=tuple(_claim(_Case(report, known[name], run, wider)) for name in choice.claims),
+        claims=tuple(_claim_outcome(_ClaimCase(report, claims_by_id[name], run, wider)) for name in choice.claims),
         units=report.units_source,
     )
 
 
 @dataclass(frozen=True)
-class _Case:
+class _ClaimCase:
     """A claim and where it is examined. `wider`: by how much more than usual single trials must differ."""
 
-    report: Report
+    report: PublishedReport
     claim: Claim
-    run: Measured
+    run: ExaminedRun
     wider: float
 
 
-def _claim(case: _Case) -> ClaimOutcome:
+def _claim_outcome(case: _ClaimCase) -> ClaimOutcome:
     claim = case.claim
     asked = questions(claim)
     grade = Grade.ABSOLUTE if isinstance(claim, Bound) else Grade.ORDERING
     parts, answers = [], []
     for question in asked:
-        part, answer = _part(case, question)
+        part, answer = _part_and_answer(case, question)
         parts.append(part)
-        if _size(question, part.published_ratio) is not None:
+        if _size_limits(question, part.published_ratio) is not None:
             grade = Grade.SIZE
         several = part.words if len(asked) > 1 else ""
         answers.append((", ".join(filter(None, (several, part.conditions))), answer))
-    answer = combine(answers)
+    answer = combine_answers(answers)
     if claim.unreproducible:
-        answer = Answer(Verdict.NOT_DECIDED, f"can't be examined here: {claim.unreproducible}")
+        answer = ClaimAnswer(ClaimVerdict.NOT_DECIDED, f"can't be examined here: {claim.unreproducible}")
     return ClaimOutcome(
         claim.id,
         claim.text,
@@ -253,24 +253,24 @@ def _claim(case: _Case) -> ClaimOutcome:
     )
 
 
-def _part(case: _Case, question: Question) -> tuple[Part, Answer]:
+def _part_and_answer(case: _ClaimCase, question: Question) -> tuple[ClaimPart, ClaimAnswer]:
     report, claim, run = case.report, case.claim, case.run
-    above, below = _observed(question, run)
+    above, below = _observed_sides(question, run)
     seen = [(question.figure, question.above, above)]
     seen += [(question.figure, place, observe(question.figure, place, run)) for place in question.shown]
     if below is not None and question.below is not None:
         seen.append((question.below_figure, question.below, below))
     if isinstance(claim, Growth):
         seen = [seen[-1], *seen[1:-1], seen[0]]  # From the first point of the axis to the last.
-    sides = tuple(_side(case, *place) for place in seen)
+    sides = tuple(_side_at_place(case, *place) for place in seen)
     published = _published_ratio(report, claim, question)
-    answer, ratio = _answer(case, question, above, below, published)
-    conditions = _conditions(question, above, below)
-    part = Part(question.words, answer.verdict, answer.reason, ratio, sides, published, answer.size, conditions)
+    answer, ratio = _answer_to_question(case, question, above, below, published)
+    conditions = _conditions_words(question, above, below)
+    part = ClaimPart(question.words, answer.verdict, answer.reason, ratio, sides, published, answer.size, conditions)
     return part, answer
 
 
-def _observed(question: Question, run: Measured) -> tuple[Observed, Observed | None]:
+def _observed_sides(question: Question, run: ExaminedRun) -> tuple[ObservedFigure, ObservedFigure | None]:
     """Both sides; at the same point of a sweep if several points have one of them."""
     if question.below is None:
         return observe(question.figure, question.above, run), None
@@ -282,7 +282,7 @@ def _observed(question: Question, run: Measured) -> tuple[Observed, Observed | N
     )
 
 
-def _published_ratio(report: Report, claim: Claim, question: Question) -> float | None:
+def _published_ratio(report: PublishedReport, claim: Claim, question: Question) -> float | None:
     if question.below is None:
         return None
     above, _ = published_figure(report, claim, question.figure, question.above)
@@ -290,26 +290,28 @@ def _published_ratio(report: Report, claim: Claim, question: Question) -> float 
     return above / below if above and below else None
 
 
-def _size(question: Question, published: float | None) -> Limits | None:
+def _size_limits(question: Question, published: float | None) -> Limits | None:
     """What counts as of the claimed size; None where none is claimed, or the report gives none."""
     return question.stated or (size_of(published) if question.sized and published else None)
 
 
-def _conditions(question: Question, above: Observed, below: Observed | None) -> str:
+def _conditions_words(question: Question, above: ObservedFigure, below: ObservedFigure | None) -> str:
     """Where it was measured here, as far as the claim leaves it open: "at 24 partitions"."""
     stated = question.above.partitions
-    there = dict.fromkeys(spec.workload.partitions for seen in (below, above) if seen for spec in seen.specs)
-    if stated is not None or not there:
+    partitions = dict.fromkeys(spec.workload.partitions for seen in (below, above) if seen for spec in seen.specs)
+    if stated is not None or not partitions:
         return ""
-    return f"at {' and '.join(f'{number:,}' for number in there)} partition{'s' if list(there) != [1] else ''}"
+    return (
+        f"at {' and '.join(f'{number:,}' for number in partitions)} partition{'s' if list(partitions) != [1] else ''}"
+    )
 
 
-def _answer(
-    case: _Case, question: Question, above: Observed, below: Observed | None, published: float | None
-) -> tuple[Answer, Ratio | None]:
+def _answer_to_question(
+    case: _ClaimCase, question: Question, above: ObservedFigure, below: ObservedFigure | None, published: float | None
+) -> tuple[ClaimAnswer, ClaimRatio | None]:
     """The verdict on one question. `published`: the ratio of the published figures."""
     if missing := above.missing or (below.missing if below is not None else ""):
-        return Answer(Verdict.NOT_DECIDED, missing, _there(missing)), None
+        return ClaimAnswer(ClaimVerdict.NOT_DECIDED, missing, _missing_words(missing)), None
     figure = FIGURES[question.figure]
     if below is None:
         unit, scale = case.report.unit_of(question.figure)
@@ -318,35 +320,37 @@ def _answer(
     terms = unequal_terms(above.specs, below.specs, question.varied, case.run) if across else ""
     other = unlike_rates(above.specs, below.specs, question.varied)
     if across:
-        other = unlike(above.specs, below.specs, question.varied) or ("" if case.run.unequal_allowed else terms)
+        other = unlike_settings(above.specs, below.specs, question.varied) or (
+            "" if case.run.unequal_allowed else terms
+        )
     if other:
-        return Answer(Verdict.NOT_DECIDED, other), None
-    made = ratio_across if across else ratio_of
+        return ClaimAnswer(ClaimVerdict.NOT_DECIDED, other), None
+    ratio_by = ratio_across if across else ratio_of
     resolution = max(above.resolution, below.resolution)
-    ratio = made(above.values, below.values, figure.margin * case.wider, resolution)
+    ratio = ratio_by(above.values, below.values, figure.margin * case.wider, resolution)
     if ratio is None:
         left_out = next((f": {problem}" for problem in (*above.problems, *below.problems)), "")
-        return Answer(Verdict.NOT_DECIDED, f"no block has both figures{left_out}"), None
-    answer = judge_ratio(ratio, question.limits, _size(question, published), published)
+        return ClaimAnswer(ClaimVerdict.NOT_DECIDED, f"no block has both figures{left_out}"), None
+    answer = judge_ratio(ratio, question.limits, _size_limits(question, published), published)
     doubts = [doubt for side in (above, below) for block, doubt in sorted(side.doubts.items()) if block in side.values]
     answer = within_window(
-        doubted(answer, ratio, doubts), [limited for side in (above, below) for limited in side.window]
+        answer_with_doubts(answer, ratio, doubts), [limited for side in (above, below) for limited in side.window]
     )
     if across:
         answer = answer.with_remark("; ".join(filter(None, (f"UNEQUAL: {terms}" if terms else "", ACROSS))))
     problems = (*above.problems, *below.problems)
-    if problems and answer.verdict is Verdict.NOT_DECIDED:
+    if problems and answer.verdict is ClaimVerdict.NOT_DECIDED:
         answer = answer.with_remark(f"left out: {problems[0]}")
     return answer, ratio
 
 
-def _there(missing: str) -> str:
+def _missing_words(missing: str) -> str:
     """Why a figure is missing, for a list that names the place before it."""
     why, at, _ = missing.partition(" at '")
     return f"{why} there" if at else missing
 
 
-def _side(case: _Case, figure_name: str, place: Operand, seen: Observed) -> Side:
+def _side_at_place(case: _ClaimCase, figure_name: str, place: Operand, seen: ObservedFigure) -> Side:
     report, claim, run = case.report, case.claim, case.run
     figure = FIGURES[figure_name]
     published, source = published_figure(report, claim, figure_name, place)
@@ -364,37 +368,39 @@ def _side(case: _Case, figure_name: str, place: Operand, seen: Observed) -> Side
     )
 
 
-def published_figure(report: Report, claim: Claim, figure_name: str, place: Operand) -> tuple[float | None, str]:
+def published_figure(
+    report: PublishedReport, claim: Claim, figure_name: str, place: Operand
+) -> tuple[float | None, str]:
     """The report's own number for a side of a claim, and its source; None and "" where it gave none."""
     theirs = place.theirs.within(place) if place.theirs else place
-    found = published_rows(report, claim, figure_name, theirs)
-    if not found:
+    rows = published_rows(report, claim, figure_name, theirs)
+    if not rows:
         return None, ""
-    source, value = found[0]
+    source, value = rows[0]
     different = f", at {place.theirs.words()}" if place.theirs else ""
     return value, f"{source}{different}"
 
 
-def published_rows(report: Report, claim: Claim, figure_name: str, place: Place) -> list[tuple[str, float]]:
+def published_rows(report: PublishedReport, claim: Claim, figure_name: str, place: Place) -> list[tuple[str, float]]:
     """Source and value of every published figure that fits a place."""
-    found = []
+    rows = []
     for table in report.tables:
         if figure_name not in table.figures or (claim.table is not None and table.id not in claim.table):
             continue
         index = table.figures.index(figure_name)
-        found += [
+        rows += [
             (", ".join(filter(None, (table.source, row.note))), row.values[index])
             for row in table.rows
-            if _same(row, table.common, place)
+            if _is_row_of_place(row, table.common, place)
         ]
-    return found
+    return rows
 
 
-def _same(row: Row, common: Place, place: Place) -> bool:
-    wanted = place.given()
-    return all(wanted.get(name, value) == value for name, value in row.within(common).given().items())
+def _is_row_of_place(row: Row, common: Place, place: Place) -> bool:
+    asked = place.given()
+    return all(asked.get(name, value) == value for name, value in row.within(common).given().items())
 
 
-def claim_ids(report: Report) -> Sequence[str]:
+def claim_ids(report: PublishedReport) -> Sequence[str]:
     """All claims of a report, in its order."""
     return [claim.id for claim in report.claims]

@@ -32,7 +32,7 @@ BYTE_UNITS = {"MB/s": 10**6, "MiB/s": 1 << 20, "GB/s": 10**9, "GiB/s": 1 << 30}
 
 
 @dataclass(frozen=True)
-class Figure:
+class PublishedFigure:
     """One kind of figure.
 
     Attributes:
@@ -58,39 +58,51 @@ LATENCY_MARGIN = 3.0
 """Chosen by judgement (see docs/methodology.md). Times and read rates of a catch-up are rates in this sense."""
 
 
-def _latency(words: str, name: str, experiment: str = LATENCY) -> Figure:
-    return Figure(words, MILLISECONDS, LATENCY_MARGIN, experiment, name)
+def _latency_figure(words: str, name: str, experiment: str = LATENCY) -> PublishedFigure:
+    return PublishedFigure(words, MILLISECONDS, LATENCY_MARGIN, experiment, name)
 
 
-def _percentiles(words: str, series: str) -> dict[str, Figure]:
-    return {name: _latency(f"{words}, {title}", f"{series}_ms_{name}") for name, title, _ in PERCENTILES}
+def _percentile_figures(words: str, series: str) -> dict[str, PublishedFigure]:
+    return {name: _latency_figure(f"{words}, {title}", f"{series}_ms_{name}") for name, title, _ in PERCENTILES}
 
 
-FIGURES: dict[str, Figure] = {
-    "throughput": Figure("sustainable rate", BYTES_PER_S, RATE_MARGIN, MAX_THROUGHPUT, SUSTAINABLE),
-    "throughput-messages": Figure("sustainable rate", "msg/s", RATE_MARGIN, MAX_THROUGHPUT, SUSTAINABLE),
-    **{f"publish-{name}": figure for name, figure in _percentiles("publish latency", "response").items()},
-    **{f"end-to-end-{name}": figure for name, figure in _percentiles("end-to-end latency", "end_to_end").items()},
-    "maximum-publish-mean": _latency(
+FIGURES: dict[str, PublishedFigure] = {
+    "throughput": PublishedFigure("sustainable rate", BYTES_PER_S, RATE_MARGIN, MAX_THROUGHPUT, SUSTAINABLE),
+    "throughput-messages": PublishedFigure("sustainable rate", "msg/s", RATE_MARGIN, MAX_THROUGHPUT, SUSTAINABLE),
+    **{f"publish-{name}": figure for name, figure in _percentile_figures("publish latency", "response").items()},
+    **{
+        f"end-to-end-{name}": figure for name, figure in _percentile_figures("end-to-end latency", "end_to_end").items()
+    },
+    "maximum-publish-mean": _latency_figure(
         "publish latency at the sustainable rate, mean", "response_ms_mean", MAX_THROUGHPUT
     ),
-    "maximum-publish-p99": _latency("publish latency at the sustainable rate, p99", "response_ms_p99", MAX_THROUGHPUT),
-    "maximum-end-to-end-mean": _latency(
+    "maximum-publish-p99": _latency_figure(
+        "publish latency at the sustainable rate, p99", "response_ms_p99", MAX_THROUGHPUT
+    ),
+    "maximum-end-to-end-mean": _latency_figure(
         "end-to-end latency at the sustainable rate, mean", "end_to_end_ms_mean", MAX_THROUGHPUT
     ),
-    "peak-read-rate": Figure("catch-up reads, peak", BYTES_PER_S, RATE_MARGIN, "catch-up", "peak_read_bytes_per_s"),
-    "chase-time": Figure("time to catch up", "s", RATE_MARGIN, "catch-up", "chase_s"),
-    "publish-p99-before": _latency("publish latency before catching up, p99", "response_ms_p99_before", "catch-up"),
-    "publish-p99-during": _latency("publish latency while catching up, p99", "response_ms_p99_during", "catch-up"),
-    "mixed-publish-p99-before": _latency(
+    "peak-read-rate": PublishedFigure(
+        "catch-up reads, peak", BYTES_PER_S, RATE_MARGIN, "catch-up", "peak_read_bytes_per_s"
+    ),
+    "chase-time": PublishedFigure("time to catch up", "s", RATE_MARGIN, "catch-up", "chase_s"),
+    "publish-p99-before": _latency_figure(
+        "publish latency before catching up, p99", "response_ms_p99_before", "catch-up"
+    ),
+    "publish-p99-during": _latency_figure(
+        "publish latency while catching up, p99", "response_ms_p99_during", "catch-up"
+    ),
+    "mixed-publish-p99-before": _latency_figure(
         "publish latency before catch-up readers begin, p99", "response_ms_p99_before", "mixed"
     ),
-    "mixed-publish-p99": _latency("publish latency beside catch-up readers, p99", "response_ms_p99_during", "mixed"),
+    "mixed-publish-p99": _latency_figure(
+        "publish latency beside catch-up readers, p99", "response_ms_p99_during", "mixed"
+    ),
 }
 
 
 @dataclass(frozen=True)
-class Servers:
+class ServerSetup:
     """How a campaign sets up the servers of a system.
 
     Attributes:
@@ -141,13 +153,13 @@ class Planned:
     """
 
     trials: Sequence[TrialSpec]
-    servers: Mapping[str, Sequence[Servers]]
+    servers: Mapping[str, Sequence[ServerSetup]]
     hosts: Placement = Placement()
     figures: Sequence[str] = ()
 
     @property
     def experiments(self) -> frozenset[str]:
-        """Those whose figures are examined; others only find the rates that these take shares of."""
+        """Experiments whose figures are examined; others only find the rates that these take shares of."""
         return frozenset(FIGURES[name].experiment for name in self.figures)
 
 
@@ -181,11 +193,11 @@ class Condition(Fields):
         return (
             self.examines in ("", *planned.experiments)
             and self.one_machine in (None, planned.hosts.one_machine)
-            and any(map(self._of_trial, planned.trials))
-            and self._of_servers(planned)
+            and any(map(self._fits_trial, planned.trials))
+            and self._fits_servers(planned)
         )
 
-    def _of_trial(self, trial: TrialSpec) -> bool:
+    def _fits_trial(self, trial: TrialSpec) -> bool:
         return (
             self.system in ("", family(trial.system))
             and (not self.level or trial.choice.level in self.level)
@@ -194,17 +206,17 @@ class Condition(Fields):
             and (not self.variant or self.variant in trial.point.values())
         )
 
-    def _of_servers(self, planned: Planned) -> bool:
+    def _fits_servers(self, planned: Planned) -> bool:
         if not self.started and (self.data_disks_max, self.journal_apart, self.keeper) == (None, None, None):
             return True
-        own: Sequence[Servers] = [
+        candidates: Sequence[ServerSetup] = [
             servers for name, points in planned.servers.items() if self.system in ("", name) for servers in points
         ]
         return any(
             (self.data_disks_max is None or servers.data_disks <= self.data_disks_max)
             and self.journal_apart in (None, servers.journal_apart)
             and self.keeper in (None, servers.has_keeper)
-            for servers in own
+            for servers in candidates
         )
 
 
@@ -212,30 +224,30 @@ Words = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
 """Text without the line breaks of its file."""
 
 
-class Difference(Fields):
+class StatedDifference(Fields):
     """A sentence, and where it holds: always, without a condition."""
 
     text: Words
     where: Condition = Condition()
 
 
-def _several(value: Any) -> Any:
-    """One value, or those of a sweep."""
+def _as_list(value: Any) -> Any:
+    """A list of one value, or that of a sweep."""
     return value if isinstance(value, list) else [value]
 
 
-def _field() -> Any:
+def _list_field() -> Any:
     return Field(default_factory=list)
 
 
-Counts = Annotated[list[int], BeforeValidator(_several)]
-Names = Annotated[list[str], BeforeValidator(_several)]
-Sizes = Annotated[list[Size], BeforeValidator(_several)]
-Rates = Annotated[list[AbsoluteRate], BeforeValidator(_several)]
-Durations = Annotated[list[Duration], BeforeValidator(_several)]
+Counts = Annotated[list[int], BeforeValidator(_as_list)]
+Names = Annotated[list[str], BeforeValidator(_as_list)]
+Sizes = Annotated[list[Size], BeforeValidator(_as_list)]
+Rates = Annotated[list[AbsoluteRate], BeforeValidator(_as_list)]
+Durations = Annotated[list[Duration], BeforeValidator(_as_list)]
 
 
-class Settings(Fields):
+class SettingsOfTest(Fields):
     """Settings of a test: one value, or several where the test has a trial for each; none where it is not known.
 
     Attributes:
@@ -245,21 +257,21 @@ class Settings(Fields):
         measure: length of a trial in seconds; not of those that end with a backlog.
     """
 
-    nodes: Counts = _field()
-    level: Counts = _field()
-    form: Names = _field()
-    message_size: Sizes = _field()
-    partitions: Counts = _field()
-    producers: Counts = _field()
-    consumers: Counts = _field()
-    subscriptions: Counts = _field()
-    batch_size: Sizes = _field()
-    batch_delay: Durations = _field()
-    rate: Rates = _field()
-    backlog: Sizes = _field()
-    measure: Durations = _field()
-    heap: Sizes = _field()
-    direct_memory: Sizes = _field()
+    nodes: Counts = _list_field()
+    level: Counts = _list_field()
+    form: Names = _list_field()
+    message_size: Sizes = _list_field()
+    partitions: Counts = _list_field()
+    producers: Counts = _list_field()
+    consumers: Counts = _list_field()
+    subscriptions: Counts = _list_field()
+    batch_size: Sizes = _list_field()
+    batch_delay: Durations = _list_field()
+    rate: Rates = _list_field()
+    backlog: Sizes = _list_field()
+    measure: Durations = _list_field()
+    heap: Sizes = _list_field()
+    direct_memory: Sizes = _list_field()
 
 
 class OwnSettings(Fields):
@@ -276,8 +288,8 @@ class Test(Fields):
     __test__ = False  # It is none of pytest's.
 
     id: str
-    settings: Settings = Settings()
-    systems: dict[str, Settings] = Field(default_factory=dict)
+    settings: SettingsOfTest = SettingsOfTest()
+    systems: dict[str, SettingsOfTest] = Field(default_factory=dict)
 
 
 FigureName = Annotated[str, one_of(list(FIGURES))]
@@ -310,15 +322,15 @@ class Place(Fields):
         return {name: value for name in Place.model_fields if (value := getattr(self, name)) not in ("", None)}
 
     def within(self, around: Place) -> Self:
-        """The same, with what only `around` says."""
+        """This place, with what only `around` says."""
         return self.model_copy(update={**around.given(), **self.given()})
 
     def words(self) -> str:
         """ "kafka, level 1, 100 partitions"."""
-        return ", ".join(_shown(name, value) for name, value in self.given().items())
+        return ", ".join(_value_in_words(name, value) for name, value in self.given().items())
 
 
-def _shown(name: str, value: object) -> str:
+def _value_in_words(name: str, value: object) -> str:
     """ "kafka", "level 1", "1 partition", "2,000 partitions", "batches of 10,240 bytes"."""
     if not isinstance(value, int):
         return str(value)
@@ -342,7 +354,7 @@ class Row(Place):
     note: str = ""
 
 
-class Table(Fields):
+class PublishedTable(Fields):
     """A table or figure of a report. `common` holds for all rows."""
 
     id: str
@@ -353,13 +365,13 @@ class Table(Fields):
     rows: Annotated[list[Row], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _whole(self) -> Table:
+    def _check_rows(self) -> PublishedTable:
         if short := [row.words() for row in self.rows if len(row.values) != len(self.figures)]:
             raise ValueError(f"{self.id}: other than {len(self.figures)} values: {'; '.join(short)}")
         return self
 
 
-class Shape(StrEnum):
+class GrowthShape(StrEnum):
     """How a figure goes from the first point of a claim to the last."""
 
     GROWS = "grows"
@@ -431,7 +443,7 @@ class Growth(_Claimed):
     kind: Literal["growth"]
     of: Operand
     over: dict[str, Annotated[list[int], Field(min_length=2)]] = Field(min_length=1, max_length=1)
-    shape: Annotated[Shape, member_of(Shape)]
+    shape: Annotated[GrowthShape, member_of(GrowthShape)]
     within: float = 1.25
     at_least: float | None = None
     at_most: float | None = None
@@ -449,7 +461,7 @@ class Bound(_Claimed):
 Claim = Annotated[Ordering | Factor | Growth | Bound, Field(discriminator="kind")]
 
 
-class Report(Fields):
+class PublishedReport(Fields):
     """One published report.
 
     Attributes:
@@ -467,22 +479,22 @@ class Report(Fields):
     setup: list[Words]
     units: dict[FigureName, Annotated[str, one_of(list(BYTE_UNITS))]] = Field(default_factory=dict)
     units_source: Words = ""
-    settings: Settings = Settings()
-    systems: dict[str, Settings] = Field(default_factory=dict)
+    settings: SettingsOfTest = SettingsOfTest()
+    systems: dict[str, SettingsOfTest] = Field(default_factory=dict)
     own_settings: dict[str, OwnSettings] = Field(default_factory=dict)
-    differs: list[Difference] = Field(default_factory=list)
+    differs: list[StatedDifference] = Field(default_factory=list)
     tests: list[Test] = Field(default_factory=list)
-    tables: Annotated[list[Table], Field(min_length=1)]
+    tables: Annotated[list[PublishedTable], Field(min_length=1)]
     claims: Annotated[list[Claim], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _sound(self) -> Report:
+    def _check_names(self) -> PublishedReport:
         tests = [test.id for test in self.tests]
         for ids in (tests, [table.id for table in self.tables], [claim.id for claim in self.claims]):
             if twice := sorted({test_id for test_id in ids if ids.count(test_id) > 1}):
                 raise ValueError(f"given twice: {', '.join(twice)}")
-        known = {table.id for table in self.tables}
-        unknown = [name for claim in self.claims for name in claim.table or () if name not in known]
+        table_ids = {table.id for table in self.tables}
+        unknown = [name for claim in self.claims for name in claim.table or () if name not in table_ids]
         if unknown:
             raise ValueError(f"no such table: {', '.join(unknown)}")
         if unknown := [claim.test for claim in self.claims if claim.test and claim.test not in tests]:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from tidegauge.config.source import keys_of
 from tidegauge.config.workload import WorkloadFields
 from tidegauge.experiments.chasing import reads_sentence
-from tidegauge.fairness import Contender
+from tidegauge.fairness import ComparedSystem
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity, family, point_words
 from tidegauge.model.use import ROUND_TRIPS
 from tidegauge.model.workload import Arrival
 from tidegauge.plain import grouped
-from tidegauge.published.model import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Figure, Place
+from tidegauge.published.model import BYTES_PER_S, FIGURES, MAX_THROUGHPUT, Place, PublishedFigure
 from tidegauge.statistics.figures import FINDING_FIGURES, SUSTAINABLE
 
 KEPT_UP_SHARE_MIN = 0.98
@@ -26,7 +26,7 @@ _IN_TRIALS = {"durability", "nodes", *keys_of(WorkloadFields)}
 
 
 @dataclass(frozen=True)
-class Measured:
+class ExaminedRun:
     """A run as claims see it.
 
     Attributes:
@@ -44,7 +44,7 @@ class Measured:
     failures: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     run_of: Mapping[str, str] = field(default_factory=dict)
-    contenders: Mapping[str, Contender] = field(default_factory=dict)
+    contenders: Mapping[str, ComparedSystem] = field(default_factory=dict)
     unequal_allowed: bool = False
 
 
@@ -53,7 +53,7 @@ Setting = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedFigure:
     """A figure by block, why there is none in those blocks that lack it, and why it is DOUBTFUL where it is.
 
     `resolution`: the share by which it may be off alike in every block. `specs`: of the trials that it is of. `window`:
@@ -73,45 +73,45 @@ class Observed:
         return "" if self.values else (self.problems[0] if self.problems else "not measured")
 
 
-def observe(figure_name: str, place: Place, run: Measured, preferred: Sequence[Setting] = ()) -> Observed:
+def observe(figure_name: str, place: Place, run: ExaminedRun, preferred: Sequence[Setting] = ()) -> ObservedFigure:
     """The figure at a place of the run; of several points that measure the same, at the preferred one in each run."""
     figure = FIGURES[figure_name]
-    fitting = _fitting(figure, place, run)
+    fitting = _specs_at_place(figure, place, run)
     if not fitting:
-        return Observed({}, (_absent(place, figure, run),))
-    if len({_same(spec) for spec in fitting}) > 1:
-        return Observed({}, (f"several settings of the run fit '{place.words()}'",))
-    settings = _settings(fitting, run)
+        return ObservedFigure({}, (_why_absent(place, figure, run),))
+    if len({_key_of_repeats(spec) for spec in fitting}) > 1:
+        return ObservedFigure({}, (f"several settings of the run fit '{place.words()}'",))
+    settings = _distinct_settings(fitting, run)
     chosen: dict[str, Setting] = {}
-    for setting in (*(known for known in preferred if known in settings), *settings):
+    for setting in (*(each for each in preferred if each in settings), *settings):
         chosen.setdefault(setting[0], setting)
-    fitting = [spec for spec in fitting if _setting(spec, run) in chosen.values()]
+    fitting = [spec for spec in fitting if _setting_of_spec(spec, run) in chosen.values()]
     if figure.experiment == MAX_THROUGHPUT:
-        return _found(figure, fitting, run)
-    return _measured(figure, fitting, run)
+        return _observe_searches(figure, fitting, run)
+    return _observe_trials(figure, fitting, run)
 
 
-def settings_of(figure_name: str, place: Place, run: Measured) -> list[Setting]:
+def settings_of(figure_name: str, place: Place, run: ExaminedRun) -> list[Setting]:
     """Where in the runs a figure is measured at a place, in order."""
-    return _settings(_fitting(FIGURES[figure_name], place, run), run)
+    return _distinct_settings(_specs_at_place(FIGURES[figure_name], place, run), run)
 
 
-def _settings(specs: Sequence[TrialSpec], run: Measured) -> list[Setting]:
-    return list(dict.fromkeys(_setting(spec, run) for spec in specs))
+def _distinct_settings(specs: Sequence[TrialSpec], run: ExaminedRun) -> list[Setting]:
+    return list(dict.fromkeys(_setting_of_spec(spec, run) for spec in specs))
 
 
-def _setting(spec: TrialSpec, run: Measured) -> Setting:
+def _setting_of_spec(spec: TrialSpec, run: ExaminedRun) -> Setting:
     return run.run_of.get(spec.trial_id, ""), point_words(spec.point)
 
 
-def _fitting(figure: Figure, place: Place, run: Measured) -> list[TrialSpec]:
-    return [spec for spec in run.specs if spec.experiment == figure.experiment and fits(place, spec, run)]
+def _specs_at_place(figure: PublishedFigure, place: Place, run: ExaminedRun) -> list[TrialSpec]:
+    return [spec for spec in run.specs if spec.experiment == figure.experiment and is_at_place(place, spec, run)]
 
 
-def fits(place: Place, spec: TrialSpec, run: Measured) -> bool:
+def is_at_place(place: Place, spec: TrialSpec, run: ExaminedRun) -> bool:
     """Whether a trial was made at a place, in everything that the place says."""
     workload = spec.workload
-    here = {
+    actual = {
         "system": family(spec.system),
         "form": spec.choice.form,
         "level": spec.choice.level,
@@ -123,25 +123,25 @@ def fits(place: Place, spec: TrialSpec, run: Measured) -> bool:
         "batch_size": workload.client.batch_bytes_max,
     }
 
-    def agrees(name: str, wanted: object) -> bool:
+    def agrees(name: str, asked: object) -> bool:
         if name in ("layout", "variant"):
-            return wanted in spec.point.values()
+            return asked in spec.point.values()
         if name == "load":
-            return wanted == _load(spec, run)
+            return asked == _number_of_load(spec, run)
         if name == "form" and not any(trial.choice.form for trial in run.specs if trial.system == spec.system):
             return True  # As far as the run shows, the system has but one way of giving each level.
-        return wanted == here[name]
+        return asked == actual[name]
 
-    return all(agrees(name, wanted) for name, wanted in place.given().items())
+    return all(agrees(name, asked) for name, asked in place.given().items())
 
 
-def _load(spec: TrialSpec, run: Measured) -> int:
+def _number_of_load(spec: TrialSpec, run: ExaminedRun) -> int:
     """The number of a trial's offered rate among those of its experiment, in the campaign's order, from 1."""
     rules = dict.fromkeys(trial.rate_rule for trial in run.specs if trial.experiment == spec.experiment)
     return list(rules).index(spec.rate_rule) + 1
 
 
-def _same(spec: TrialSpec) -> tuple[object, ...]:
+def _key_of_repeats(spec: TrialSpec) -> tuple[object, ...]:
     """What must be the same for trials to be repeats of one another; of a point what is not in the trial itself.
 
     The trials of a search are at many rates, the first one in a closed loop.
@@ -153,7 +153,7 @@ def _same(spec: TrialSpec) -> tuple[object, ...]:
     return spec.system, spec.choice, spec.nodes, repr(workload), point, "" if searched else spec.rate_rule
 
 
-def _absent(place: Place, figure: Figure, run: Measured) -> str:
+def _why_absent(place: Place, figure: PublishedFigure, run: ExaminedRun) -> str:
     """Why the run has no trial at a place."""
     if place.system and not any(family(spec.system) == place.system for spec in run.specs):
         notes = [note for note in run.notes if note.startswith(f"{place.system}@") and " left out" in note]
@@ -163,7 +163,7 @@ def _absent(place: Place, figure: Figure, run: Measured) -> str:
     return f"the run has no {figure.experiment} at '{place.words()}'"
 
 
-def _measured(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Observed:
+def _observe_trials(figure: PublishedFigure, fitting: Sequence[TrialSpec], run: ExaminedRun) -> ObservedFigure:
     results = {result.spec.trial_id: result for result in run.results}
     values: dict[int, float] = {}
     doubts: dict[int, str] = {}
@@ -171,7 +171,7 @@ def _measured(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Ob
     for spec in fitting:
         result = results.get(spec.trial_id)
         if result is None:
-            problems.append(f"{spec.trial_id} {_why(spec.trial_id, run)}")
+            problems.append(f"{spec.trial_id} {_why_no_result(spec.trial_id, run)}")
             continue
         if result.validity is Validity.INVALID:
             problems.append(f"{spec.trial_id} is INVALID: {result.reasons[0]}")
@@ -181,18 +181,20 @@ def _measured(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Ob
             problems.append(f"{spec.trial_id} has no figure for it ({_WHY_NONE}, or it never came so far)")
             continue
         values[spec.block] = value
-        doubts |= _doubt(result)
-    return Observed(values, tuple(problems), doubts, specs=tuple(spec for spec in fitting if spec.block in values))
+        doubts |= _doubt_of_result(result)
+    return ObservedFigure(
+        values, tuple(problems), doubts, specs=tuple(spec for spec in fitting if spec.block in values)
+    )
 
 
-def _doubt(result: MeasuredResult) -> dict[int, str]:
+def _doubt_of_result(result: MeasuredResult) -> dict[int, str]:
     """Why a claim can't rest on a result alone, by its block; {} if it can. Stricter than `Validity`."""
-    shortcoming = _shortcoming(result) if isinstance(result, LoadResult) else ""
+    shortcoming = _shortcoming_of_load(result) if isinstance(result, LoadResult) else ""
     why = result.reasons[0] if result.validity is Validity.DOUBTFUL else shortcoming
     return {result.spec.block: f"{result.spec.trial_id}: {why}"} if why else {}
 
 
-def _shortcoming(result: LoadResult) -> str:
+def _shortcoming_of_load(result: LoadResult) -> str:
     """What a valid trial's own figures say against deciding by them; "" for nothing."""
     late = result.catch_up
     if late is not None:
@@ -210,8 +212,8 @@ def _shortcoming(result: LoadResult) -> str:
     return ""
 
 
-def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Observed:
-    """What searches found: one finding for all trials of a step, which carry its name."""
+def _observe_searches(figure: PublishedFigure, fitting: Sequence[TrialSpec], run: ExaminedRun) -> ObservedFigure:
+    """The figure by what searches found: one finding for all trials of a step, which carry its name."""
     values: dict[int, float] = {}
     doubts: dict[int, str] = {}
     used: list[Finding] = []
@@ -222,7 +224,7 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
         finding = findings.get(step_id)
         if finding is None or not finding.goals:
             failed = next((trial_id for trial_id in run.failures if trial_id.startswith(f"{step_id}-s")), step_id)
-            problems.append(f"{step_id} {_why(failed, run)}")
+            problems.append(f"{step_id} {_why_no_result(failed, run)}")
             continue
         goal = finding.goals[0]
         rate = goal.sustainable_msgs_per_s
@@ -230,20 +232,20 @@ def _found(figure: Figure, fitting: Sequence[TrialSpec], run: Measured) -> Obser
             problems.append(f"the sustainable rate of {step_id} was not decided: {goal.problem or 'no reason'}")
             continue
         confirmation = results.get(goal.confirmation_trial_id or "")
-        value = _of_goal(figure, rate, spec, confirmation)
+        value = _figure_of_search(figure, rate, spec, confirmation)
         if value is None:
             problems.append(f"the confirmation of {step_id} has no figure for it ({_WHY_NONE})")
             continue
         values[spec.block] = value
         used.append(finding)
-        doubts |= _doubt(confirmation) if confirmation else {}
+        doubts |= _doubt_of_result(confirmation) if confirmation else {}
         window += _at_the_window(step_id, goal.upper_msgs_per_s, run)
     specs = tuple(spec for spec in fitting if spec.block in values)
     resolution = FINDING_FIGURES[SUSTAINABLE].resolution_in(used)
-    return Observed(values, tuple(problems), doubts, resolution, specs, tuple(window))
+    return ObservedFigure(values, tuple(problems), doubts, resolution, specs, tuple(window))
 
 
-def _at_the_window(step_id: str, upper: float | None, run: Measured) -> list[str]:
+def _at_the_window(step_id: str, upper: float | None, run: ExaminedRun) -> list[str]:
     """The evidence that a search ended where the load's window was full and nothing else; [] if it did not.
 
     Of the trials at the lowest rate that failed. Where nobody recorded what limited a trial, nothing is known.
@@ -261,13 +263,15 @@ def _at_the_window(step_id: str, upper: float | None, run: Measured) -> list[str
     ]
 
 
-def _of_goal(figure: Figure, rate: float, spec: TrialSpec, confirmation: MeasuredResult | None) -> float | None:
-    """Of the rate that was found, or of the trial that confirmed it."""
+def _figure_of_search(
+    figure: PublishedFigure, rate: float, spec: TrialSpec, confirmation: MeasuredResult | None
+) -> float | None:
+    """A figure of the rate that was found, or of the trial that confirmed it."""
     if figure.name == SUSTAINABLE:
         return rate * spec.workload.payload.message_bytes if figure.unit == BYTES_PER_S else rate
     return figure.of_trial(confirmation) if confirmation else None
 
 
-def _why(trial_id: str, run: Measured) -> str:
+def _why_no_result(trial_id: str, run: ExaminedRun) -> str:
     reason = run.failures.get(trial_id, "").partition(" (log:")[0]  # The report lists failures with their logs.
     return f"has no result: {reason}" if reason else "was not reached"

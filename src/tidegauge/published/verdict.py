@@ -31,7 +31,7 @@ from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, geometric_mea
 
 
 @dataclass(frozen=True)
-class Ratio:
+class ClaimRatio:
     """A ratio, and between which values it lies.
 
     Attributes:
@@ -59,11 +59,11 @@ class Ratio:
 
 def ratio_of(
     above: Mapping[int, float], below: Mapping[int, float], margin: float, resolution: float = 0.0
-) -> Ratio | None:
+) -> ClaimRatio | None:
     """The ratio of two figures by block; None without a block that has both, each above 0.
 
     Args:
-        margin: factor by which single trials must differ before that counts (see `model.Figure.margin`).
+        margin: factor by which single trials must differ before that counts (see `model.PublishedFigure.margin`).
         resolution: share by which a figure may be off alike in every block (see `statistics.intervals`).
     """
     ratios = [
@@ -75,14 +75,17 @@ def ratio_of(
         return None
     interval = paired_ratio(above, below, resolution=resolution) if len(ratios) >= BLOCKS_MIN else None
     if interval is not None:
-        return Ratio(interval.estimate, interval.low, interval.high, interval.blocks)
-    return Ratio(geometric_mean(ratios), min(ratios) / margin, max(ratios) * margin, len(ratios), margin)
+        return ClaimRatio(interval.estimate, interval.low, interval.high, interval.blocks)
+    return ClaimRatio(geometric_mean(ratios), min(ratios) / margin, max(ratios) * margin, len(ratios), margin)
 
 
 def ratio_across(
     above: Mapping[int, float], below: Mapping[int, float], margin: float, resolution: float = 0.0
-) -> Ratio | None:
-    """The same of figures of different runs, whose blocks were not measured at the same time and are never paired."""
+) -> ClaimRatio | None:
+    """The ratio of figures of different runs, whose blocks were not measured at the same time: they are never paired.
+
+    None without a figure of either, or with one that is not above 0.
+    """
     first, second = [*above.values()], [*below.values()]
     if not first or not second or min(*first, *second) <= 0:
         return None
@@ -90,9 +93,11 @@ def ratio_across(
     more = len(first) != len(second)
     interval = unpaired_ratio(first, second, resolution=resolution) if fewer >= BLOCKS_MIN else None
     if interval is not None:
-        return Ratio(interval.estimate, interval.low, interval.high, fewer, at_least=more)
+        return ClaimRatio(interval.estimate, interval.low, interval.high, fewer, at_least=more)
     estimate = geometric_mean(first) / geometric_mean(second)
-    return Ratio(estimate, min(first) / max(second) / margin, max(first) / min(second) * margin, fewer, margin, more)
+    return ClaimRatio(
+        estimate, min(first) / max(second) / margin, max(first) / min(second) * margin, fewer, margin, more
+    )
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Part:
+class ClaimPart:
     """One question of a claim. `ratio` None where a figure is missing, or an absolute value is asked for.
 
     Attributes:
@@ -131,12 +136,12 @@ class Part:
     """
 
     words: str
-    verdict: Verdict
+    verdict: ClaimVerdict
     reason: str
-    ratio: Ratio | None
+    ratio: ClaimRatio | None
     sides: tuple[Side, ...]
     published_ratio: float | None = None
-    size: Verdict | None = None
+    size: ClaimVerdict | None = None
     conditions: str = ""
 
 
@@ -153,9 +158,9 @@ class ClaimOutcome:
     text: str
     source: str
     kind: str
-    verdict: Verdict
+    verdict: ClaimVerdict
     reason: str
-    parts: tuple[Part, ...]
+    parts: tuple[ClaimPart, ...]
     grade: Grade | None = None
     contradiction: str = ""
 
@@ -194,7 +199,7 @@ SIZE_FACTOR_MAX = 2.0
 """By how much a ratio may be larger or smaller than the published one and still be of its size. By judgement."""
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """Whether what a report claimed holds in a run."""
 
     CONFIRMED = "confirmed"
@@ -212,7 +217,7 @@ class Grade(StrEnum):
 
 
 @dataclass(frozen=True)
-class Answer:
+class ClaimAnswer:
     """A verdict and the figures or the lack of them that led to it.
 
     Attributes:
@@ -220,13 +225,13 @@ class Answer:
         size: the verdict on the size by itself; None where none is claimed, or the direction is not confirmed.
     """
 
-    verdict: Verdict
+    verdict: ClaimVerdict
     reason: str
     short: str = ""
-    size: Verdict | None = None
+    size: ClaimVerdict | None = None
 
-    def with_remark(self, remark: str) -> Answer:
-        """The same with something more to read, in both reasons."""
+    def with_remark(self, remark: str) -> ClaimAnswer:
+        """This answer with something more to read, in both reasons."""
         return replace(self, reason=f"{self.reason}; {remark}", short=f"{self.short or self.reason}; {remark}")
 
 
@@ -241,18 +246,18 @@ class Limits:
     def words(self) -> str:
         """ "at least 3", "0.8 to 1.25", "above 1"."""
         if self.at_most == math.inf:
-            return f"{'above' if self.strict else 'at least'} {_number(self.at_least)}"
+            return f"{'above' if self.strict else 'at least'} {_number_words(self.at_least)}"
         if self.at_least <= 0:
-            return f"{'below' if self.strict else 'at most'} {_number(self.at_most)}"
-        return f"{_number(self.at_least)} to {_number(self.at_most)}"
+            return f"{'below' if self.strict else 'at most'} {_number_words(self.at_most)}"
+        return f"{_number_words(self.at_least)} to {_number_words(self.at_most)}"
 
-    def judge(self, ratio: Ratio) -> Verdict:
+    def judge(self, ratio: ClaimRatio) -> ClaimVerdict:
         """Whether a ratio lies within, as far as its interval shows."""
         above, below = (operator.gt, operator.lt) if self.strict else (operator.ge, operator.le)
         if above(ratio.low, self.at_least) and below(ratio.high, self.at_most):
-            return Verdict.CONFIRMED
+            return ClaimVerdict.CONFIRMED
         reaches_in = above(ratio.high, self.at_least) and below(ratio.low, self.at_most)
-        return Verdict.NOT_DECIDED if reaches_in else Verdict.CONTRADICTED
+        return ClaimVerdict.NOT_DECIDED if reaches_in else ClaimVerdict.CONTRADICTED
 
 
 ABOVE = Limits(at_least=1.0, strict=True)
@@ -269,7 +274,9 @@ def size_of(published: float) -> Limits:
     return Limits(published / factor, published * factor)
 
 
-def judge_ratio(ratio: Ratio, limits: Limits, size: Limits | None = None, published: float | None = None) -> Answer:
+def judge_ratio(
+    ratio: ClaimRatio, limits: Limits, size: Limits | None = None, published: float | None = None
+) -> ClaimAnswer:
     """Whether a ratio is on the claimed side of 1 and of the claimed size; or within limits on both sides of 1.
 
     Args:
@@ -278,27 +285,27 @@ def judge_ratio(ratio: Ratio, limits: Limits, size: Limits | None = None, publis
         published: the ratio of the published figures; None = the report does not give both.
     """
     direction = limits.judge(ratio)
-    if direction is not Verdict.CONFIRMED or size is None:
-        conclusion, verdict, of_size = _direction(ratio, limits, direction), direction, None
+    if direction is not ClaimVerdict.CONFIRMED or size is None:
+        conclusion, verdict, of_size = _direction_words(ratio, limits, direction), direction, None
     else:
         of_size = size.judge(ratio)
-        verdict = of_size if of_size is Verdict.CONFIRMED else Verdict.DIRECTION
-        few = ", too few repeats" if of_size is Verdict.NOT_DECIDED and ratio.margin is not None else ""
+        verdict = of_size if of_size is ClaimVerdict.CONFIRMED else ClaimVerdict.DIRECTION
+        few = ", too few repeats" if of_size is ClaimVerdict.NOT_DECIDED and ratio.margin is not None else ""
         conclusion = f"direction confirmed, size {_SIZE_WORDS[of_size]}{few} ({size.words()} counts)"
-    theirs = f", published {_number(published)} times" if published is not None else ""
-    interval = f" ({_number(ratio.low)} to {_number(ratio.high)}; {ratio.rests_on})"
-    seen = f"{_number(ratio.estimate)} times"
-    return Answer(verdict, f"{seen}{interval}{theirs}: {conclusion}", f"{seen}{theirs}: {conclusion}", of_size)
+    theirs = f", published {_number_words(published)} times" if published is not None else ""
+    interval = f" ({_number_words(ratio.low)} to {_number_words(ratio.high)}; {ratio.rests_on})"
+    seen = f"{_number_words(ratio.estimate)} times"
+    return ClaimAnswer(verdict, f"{seen}{interval}{theirs}: {conclusion}", f"{seen}{theirs}: {conclusion}", of_size)
 
 
-_SIZE_WORDS = {Verdict.CONFIRMED: "confirmed", Verdict.CONTRADICTED: "not", Verdict.NOT_DECIDED: "open"}
+_SIZE_WORDS = {ClaimVerdict.CONFIRMED: "confirmed", ClaimVerdict.CONTRADICTED: "not", ClaimVerdict.NOT_DECIDED: "open"}
 
 
-def _direction(ratio: Ratio, limits: Limits, verdict: Verdict) -> str:
+def _direction_words(ratio: ClaimRatio, limits: Limits, verdict: ClaimVerdict) -> str:
     """ "direction confirmed"; "alike, 0.8 to 1.25 counts"; "direction open, too few repeats"."""
     claimed = "direction" if limits.strict else "likeness"
     counts = f" ({limits.words()} counts)"
-    if verdict is not Verdict.NOT_DECIDED:
+    if verdict is not ClaimVerdict.NOT_DECIDED:
         return f"{claimed} {verdict}{'' if limits.strict else counts}"
     if ratio.margin is not None:
         why = "too few repeats"
@@ -307,7 +314,7 @@ def _direction(ratio: Ratio, limits: Limits, verdict: Verdict) -> str:
     return f"{claimed} open, {why}{counts}"
 
 
-def doubted(answer: Answer, ratio: Ratio, doubts: Sequence[str]) -> Answer:
+def answer_with_doubts(answer: ClaimAnswer, ratio: ClaimRatio, doubts: Sequence[str]) -> ClaimAnswer:
     """An answer that rests on DOUBTFUL trials says so; without an interval they decide nothing.
 
     Args:
@@ -318,13 +325,13 @@ def doubted(answer: Answer, ratio: Ratio, doubts: Sequence[str]) -> Answer:
     more = f" and {len(doubts) - 1} more" if len(doubts) > 1 else ""
     remark = f"it rests on a DOUBTFUL trial, {doubts[0].rstrip('.')}{more}"
     answer = answer.with_remark(remark)
-    if answer.verdict is not Verdict.NOT_DECIDED and ratio.margin is not None:
+    if answer.verdict is not ClaimVerdict.NOT_DECIDED and ratio.margin is not None:
         few = "too few trials that are not DOUBTFUL: "
-        return Answer(Verdict.NOT_DECIDED, f"{few}{answer.reason}", f"{few}{answer.short}")
+        return ClaimAnswer(ClaimVerdict.NOT_DECIDED, f"{few}{answer.reason}", f"{few}{answer.short}")
     return answer
 
 
-def within_window(answer: Answer, limited: Sequence[str]) -> Answer:
+def within_window(answer: ClaimAnswer, limited: Sequence[str]) -> ClaimAnswer:
     """Rates that the load's own window limited, and latencies at them, decide nothing: no report had such a window.
 
     Args:
@@ -334,33 +341,35 @@ def within_window(answer: Answer, limited: Sequence[str]) -> Answer:
         return answer
     more = f" and {len(limited) - 1} more" if len(limited) > 1 else ""
     reason = f"limited by the messages that may be in flight: {limited[0]}{more}"
-    return Answer(Verdict.NOT_DECIDED, f"{reason}; {answer.reason}", f"{reason}; {answer.short or answer.reason}")
-
-
-def judge_bound(values: Sequence[float], unit: str, limits: Limits) -> Answer:
-    """An absolute value, which other hardware neither confirms nor contradicts."""
-    held = all(limits.at_least <= value <= limits.at_most for value in values)
-    range_here = " to ".join(dict.fromkeys((_number(min(values)), _number(max(values)))))
-    what = "kept" if held else "not kept"
-    return Answer(
-        Verdict.NOT_DECIDED,
-        f"an absolute value, which can't be decided on other hardware: here {range_here} {unit}, claimed "
-        f"{limits.words()} {unit}: {what} here",
+    return ClaimAnswer(
+        ClaimVerdict.NOT_DECIDED, f"{reason}; {answer.reason}", f"{reason}; {answer.short or answer.reason}"
     )
 
 
-def combine(answers: Sequence[tuple[str, Answer]]) -> Answer:
+def judge_bound(values: Sequence[float], unit: str, limits: Limits) -> ClaimAnswer:
+    """An absolute value, which other hardware neither confirms nor contradicts."""
+    held = all(limits.at_least <= value <= limits.at_most for value in values)
+    range_here = " to ".join(dict.fromkeys((_number_words(min(values)), _number_words(max(values)))))
+    kept_words = "kept" if held else "not kept"
+    return ClaimAnswer(
+        ClaimVerdict.NOT_DECIDED,
+        f"an absolute value, which can't be decided on other hardware: here {range_here} {unit}, claimed "
+        f"{limits.words()} {unit}: {kept_words} here",
+    )
+
+
+def combine_answers(answers: Sequence[tuple[str, ClaimAnswer]]) -> ClaimAnswer:
     """The verdict of a claim from those of its parts, each with the words that distinguish it from the others."""
     if len(answers) == 1:
         (words, answer), *_ = answers
         return replace(answer, reason=f"{words}: {answer.reason}" if words else answer.reason)
     verdicts = [answer.verdict for _, answer in answers]
-    order = (Verdict.CONTRADICTED, Verdict.NOT_DECIDED, Verdict.DIRECTION, Verdict.CONFIRMED)
+    order = (ClaimVerdict.CONTRADICTED, ClaimVerdict.NOT_DECIDED, ClaimVerdict.DIRECTION, ClaimVerdict.CONFIRMED)
     whole = next(verdict for verdict in order if verdict in verdicts)
     parts = grouped((answer.short or answer.reason, words) for words, answer in answers)
-    return Answer(whole, "; ".join(f"{', and '.join(named)}: {reason}" for reason, named in parts.items()))
+    return ClaimAnswer(whole, "; ".join(f"{', and '.join(named)}: {reason}" for reason, named in parts.items()))
 
 
-def _number(value: float) -> str:
+def _number_words(value: float) -> str:
     """Two or three significant digits: 0.042, 1.5, 12, 1,718."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value >= 1 else f"{value:.2g}"

@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.comparison.within import Ratio
 from tidegauge.durability import levels_equal
 from tidegauge.model.trial import MeasuredResult, point_words, with_form
-from tidegauge.numbers import factor, in_unit, listed, percent, plural
+from tidegauge.numbers import factor, in_unit, join_with_and, percent, plural
 from tidegauge.statistics.figures import FINDING_FIGURES
 from tidegauge.statistics.intervals import (
     BLOCKS_MAX,
     BLOCKS_MIN,
     CONFIDENCE,
     Comparison,
-    Verdict,
+    ComparisonVerdict,
     figure_interval,
     geometric_mean,
 )
@@ -45,7 +45,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate | None:
-    """None without values. Those that are not positive have no geometric mean: then the plain mean and the range."""
+    """The estimate over values, None without any; the plain mean and the range where one is not positive."""
     if not values:
         return None
     if min(values) <= 0:
@@ -71,8 +71,10 @@ ONE_SEARCH = "one search each is no evidence of a difference"
 
 
 def ratios_of(run: StoredRun) -> list[Ratio]:
-    """All of a run: of the figures of its trials, then of its findings."""
-    ratios = [ratio for block in blocks(run.results) for ratio in within.ratios(block, run.terms.allowed)]
+    """All ratios of a run: of the figures of its trials, then of its findings."""
+    ratios = [
+        ratio for block in sort_into_blocks(run.results) for ratio in within.block_ratios(block, run.terms.allowed)
+    ]
     return ratios + within.finding_ratios(run.findings, run.results, run.terms.allowed)
 
 
@@ -86,21 +88,21 @@ HOW_SURE = (
 def sentence(ratio: Ratio) -> str:
     """One line: the ratio with its interval, the two figures, and the verdict."""
     doubt = " Some of these figures are doubtful, see above." if ratio.doubtful else ""
-    return f"{named(ratio.experiment, ratio.point)}: {claim(ratio)}{doubt}"
+    return f"{experiment_at_point(ratio.experiment, ratio.point)}: {claim_words(ratio)}{doubt}"
 
 
-def named(experiment: str, point: Mapping[str, str]) -> str:
+def experiment_at_point(experiment: str, point: Mapping[str, str]) -> str:
     """ "peak at partitions=100", or "peak" where there is no sweep."""
     return f"{experiment} at {point_words(point)}" if point else experiment
 
 
-def claim(ratio: Ratio) -> str:
-    """The same without the experiment and the doubt: "Pulsar's p99 is 0.41x [0.36, 0.47] Kafka's, ..."."""
+def claim_words(ratio: Ratio) -> str:
+    """What a ratio claims, without experiment and doubt: "Pulsar's p99 is 0.41x [0.36, 0.47] Kafka's, ..."."""
     names = (with_form(ratio.system, ratio.forms[0]), with_form(ratio.baseline, ratio.forms[1]))
-    what = f"{names[0]}'s {ratio.figure} is {times(ratio.comparison)} {names[1]}'s"
+    relation = f"{names[0]}'s {ratio.figure} is {times(ratio.comparison)} {names[1]}'s"
     if not ratio.repeated:
-        return f"{what} ({both(ratio)}); {no_evidence(ratio)}."
-    return f"{what}, {rests_on(ratio)} ({both(ratio)}): {verdict_words(ratio.comparison)}."
+        return f"{relation} ({both(ratio)}); {no_evidence(ratio)}."
+    return f"{relation}, {rests_on(ratio)} ({both(ratio)}): {verdict_words(ratio.comparison)}."
 
 
 def no_evidence(ratio: Ratio) -> str:
@@ -111,7 +113,7 @@ def no_evidence(ratio: Ratio) -> str:
 
 
 def both(ratio: Ratio) -> str:
-    """The two figures: "7.80 against 15.6 ms"."""
+    """The two figures of a ratio in words: "7.80 against 15.6 ms"."""
     values = (geometric_mean(side) for side in (ratio.values, ratio.baseline_values))
     return f"{' against '.join(in_unit(value, ratio.unit) for value in values)} {ratio.unit}".rstrip()
 
@@ -133,9 +135,9 @@ def rests_on(ratio: Ratio) -> str:
 
 def verdict_words(comparison: Comparison) -> str:
     """The verdict, with its threshold, or with what it would take."""
-    if comparison.verdict is Verdict.NO_DIFFERENCE:
+    if comparison.verdict is ComparisonVerdict.NO_DIFFERENCE:
         return f"no difference within the noise threshold ({percent(comparison.noise)})"
-    if comparison.verdict is not Verdict.INCONCLUSIVE:
+    if comparison.verdict is not ComparisonVerdict.INCONCLUSIVE:
         return comparison.verdict.value
     needed = comparison.blocks_needed
     if needed is None and comparison.blocks >= BLOCKS_MIN:
@@ -151,7 +153,9 @@ def repeats_needed(ratios: Sequence[Ratio]) -> int | None:
     """How many blocks would decide most of what is open; None where nothing is, or nobody would make so many."""
     if any(len(ratio.values) == 1 == len(ratio.baseline_values) for ratio in ratios):
         return REPEATS_FIRST
-    needed = [ratio.comparison.blocks_needed for ratio in ratios if ratio.comparison.verdict is Verdict.INCONCLUSIVE]
+    needed = [
+        ratio.comparison.blocks_needed for ratio in ratios if ratio.comparison.verdict is ComparisonVerdict.INCONCLUSIVE
+    ]
     feasible = [blocks for blocks in needed if blocks is not None and blocks <= REPEATS_SUGGESTED_MAX]
     return max(feasible, default=None)
 
@@ -160,11 +164,11 @@ def objection(block: Block, across_levels: bool = False) -> str:
     """Why the systems of this block are not compared, or ""."""
     if len(block.systems) < 2:
         return ""
-    name = named(block.experiment, block.point)
+    name = experiment_at_point(block.experiment, block.point)
     if not (across_levels or levels_equal(block.results)):
         return f"{name}: not compared, since the systems are not known to give the same durability level."
     unusable = [system for system in block.systems if not block.usable(system)]
     if unusable:
         have = "has" if len(unusable) == 1 else "have"
-        return f"{name}: not compared with {listed(unusable)}, which {have} no valid trial."
+        return f"{name}: not compared with {join_with_and(unusable)}, which {have} no valid trial."
     return ""

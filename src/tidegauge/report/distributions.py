@@ -12,12 +12,12 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.trial import Latency, MeasuredResult, TrialResult
 from tidegauge.numbers import count, ms
 from tidegauge.plain import grouped, plain
-from tidegauge.report.compare import named
-from tidegauge.report.layout import apart, headed
+from tidegauge.report.compare import experiment_at_point
+from tidegauge.report.layout import headed_bullets, with_blank_lines
 from tidegauge.statistics.histograms import latency_summary, sum_of
 from tidegauge.statistics.intervals import Interval
 from tidegauge.statistics.within_trial import mean_within, percentile_within
@@ -48,79 +48,88 @@ class Within:
     interval: Interval
 
 
-def merged(run: StoredRun) -> list[Merged]:
-    """One for each system that has several usable trials at a fixed rate."""
-    found = []
-    for block in blocks(run.results):
+def merge_trials(run: StoredRun) -> list[Merged]:
+    """Merged distributions, one for each system that has several usable trials at a fixed rate."""
+    all_merged = []
+    for block in sort_into_blocks(run.results):
         for system in block.systems if not block.closed_loop else ():
             results = block.usable(system)
             if len(results) > 1:
-                made = _merged(block, system, [_details(run, result) for result in results])
-                found += [made] if made else []
-    return found
+                distribution = _merge_trials_of_system(
+                    block, system, [_details_of_trial(run, result) for result in results]
+                )
+                all_merged += [distribution] if distribution else []
+    return all_merged
 
 
-def _merged(block: Block, system: str, trials: Sequence[TrialDetails]) -> Merged | None:
-    """None where a trial's distributions can't be read: a part of them is not all of them."""
+def _merge_trials_of_system(block: Block, system: str, trials: Sequence[TrialDetails]) -> Merged | None:
+    """A system's trials merged; None where distributions of one can't be read: a part of them is not all of them."""
     if not all("response" in trial.histograms for trial in trials):
         return None
     by_tag = grouped(tagged for trial in trials for tagged in trial.histograms.items())
     whole = {tag: latency_summary(sum_of(histograms)) for tag, histograms in by_tag.items()}
     prefix = f"{END_TO_END}/"
     ends = {tag.removeprefix(prefix): latency for tag, latency in whole.items() if tag.startswith(prefix)}
-    return Merged(named(block.experiment, block.point), system, len(trials), whole["response"], ends)
+    return Merged(experiment_at_point(block.experiment, block.point), system, len(trials), whole["response"], ends)
 
 
-def within(run: StoredRun) -> list[Within]:
+def intervals_within_trials(run: StoredRun) -> list[Within]:
     """Figures of each system's only usable trial, where a table has no repeats."""
-    found = []
-    for block in blocks(run.results):
+    intervals = []
+    for block in sort_into_blocks(run.results):
         alone = [block.usable(system) for system in block.systems if len(block.of(system)) == 1]
         for result in (results[0] for results in alone if results):
-            found += _within(block, result, _details(run, result))
-    return found
+            intervals += _intervals_of_trial(block, result, _details_of_trial(run, result))
+    return intervals
 
 
-def _within(block: Block, result: MeasuredResult, trial: TrialDetails) -> list[Within]:
-    whose = (result.spec.trial_id, named(block.experiment, block.point), result.spec.system)
+def _intervals_of_trial(block: Block, result: MeasuredResult, trial: TrialDetails) -> list[Within]:
+    labels = (result.spec.trial_id, experiment_at_point(block.experiment, block.point), result.spec.system)
     if block.closed_loop:
         rows = window_rows(trial)
         rates = [row["acked_msgs"] / (row["until_mono_ns"] - row["from_mono_ns"]) * 1e9 for row in rows]
         interval = mean_within(rates)
-        return [Within(*whose, "rate", "msg/s", interval)] if interval else []
+        return [Within(*labels, "rate", "msg/s", interval)] if interval else []
     stretches = response_by_stretch(trial)
-    made = []
+    intervals = []
     for title, percentile in (("p50", 50.0), ("p99", 99.0)):
         interval = percentile_within(stretches, percentile)
-        made += [Within(*whose, f"response {title}", "ms", interval)] if interval else []
-    return made
+        intervals += [Within(*labels, f"response {title}", "ms", interval)] if interval else []
+    return intervals
 
 
-def _details(run: StoredRun, result: TrialResult) -> TrialDetails:
+def _details_of_trial(run: StoredRun, result: TrialResult) -> TrialDetails:
     return read_details(next(trial for trial in run.trials if trial.result is result))
 
 
 def parts(run: StoredRun) -> Iterable[RenderableType]:
-    """For a terminal; nothing where there is nothing to add."""
-    return apart(
-        headed("All usable trials merged", map(merged_words, merged(run))),
-        headed("Within each trial, 95% (it does not predict other trials)", map(within_words, within(run))),
+    """What whole distributions show, for a terminal; nothing where there is nothing to add."""
+    return with_blank_lines(
+        headed_bullets("All usable trials merged", map(merged_words, merge_trials(run))),
+        headed_bullets(
+            "Within each trial, 95% (it does not predict other trials)", map(within_words, intervals_within_trials(run))
+        ),
     )
 
 
 def merged_words(whole: Merged) -> str:
     """One line: percentiles of all messages of all trials."""
     ends = "".join(
-        f"; end-to-end{f' ({name})' if len(whole.end_to_end) > 1 else ''} {_percentiles(latency)}"
+        f"; end-to-end{f' ({name})' if len(whole.end_to_end) > 1 else ''} {_percentile_words(latency)}"
         for name, latency in whole.end_to_end.items()
     )
     messages = f"{count(whole.response.count)} messages in {whole.trials} trials"
-    return f"{whole.experiment}, {whole.system}: response {_percentiles(whole.response)} of {messages}{ends}"
+    return f"{whole.experiment}, {whole.system}: response {_percentile_words(whole.response)} of {messages}{ends}"
 
 
-def _percentiles(latency: Latency) -> str:
-    known = (("p50", latency.p50_ms), ("p99", latency.p99_ms), ("p99.9", latency.p999_ms), ("p99.99", latency.p9999_ms))
-    figures = ", ".join(f"{name} {ms(value)}" for name, value in known if value is not None)
+def _percentile_words(latency: Latency) -> str:
+    percentiles = (
+        ("p50", latency.p50_ms),
+        ("p99", latency.p99_ms),
+        ("p99.9", latency.p999_ms),
+        ("p99.99", latency.p9999_ms),
+    )
+    figures = ", ".join(f"{name} {ms(value)}" for name, value in percentiles if value is not None)
     return f"{figures} ms" if figures else "(too few samples)"
 
 
@@ -133,5 +142,5 @@ def within_words(spread: Within) -> str:
 
 
 def content(run: StoredRun) -> dict[str, Any]:
-    """The same as plain data."""
-    return {"merged": plain(merged(run)), "within_trial": plain(within(run))}
+    """Merged distributions, and intervals within single trials, as plain data."""
+    return {"merged": plain(merge_trials(run)), "within_trial": plain(intervals_within_trials(run))}

@@ -20,12 +20,12 @@ from tidegauge.report.layout import (
     ColumnGroup,
     FigureTable,
     Paragraph,
-    apart,
     bullet,
     columns,
-    headed,
+    headed_bullets,
     heading,
     indented,
+    with_blank_lines,
 )
 
 
@@ -45,18 +45,25 @@ class Diagnosis:
     calibration_problem: str = ""
 
 
-def doctor_content(found: Diagnosis) -> dict[str, Any]:
-    """The same as plain data. Units are in the names; times are UTC."""
-    return {"schema": "tidegauge.doctor/1", **plain(found)}
+def doctor_content(diagnosis: Diagnosis) -> dict[str, Any]:
+    """What `doctor` found, as plain data. Units are in the names; times are UTC."""
+    return {"schema": "tidegauge.doctor/1", **plain(diagnosis)}
 
 
-def doctor_report(found: Diagnosis) -> RenderableType:
+def doctor_report(diagnosis: Diagnosis) -> RenderableType:
     """Ceilings, then what to change, then what is fine, then what this machine can't do."""
-    ceilings = _ceilings(found.ceilings, found) if found.ceilings is not None else []
-    return Group(*apart([_host(found.host)], ceilings, _advice(found.advice), _abilities(found.abilities)))
+    ceilings = _ceiling_parts(diagnosis.ceilings, diagnosis) if diagnosis.ceilings is not None else []
+    return Group(
+        *with_blank_lines(
+            [_host_paragraph(diagnosis.host)],
+            ceilings,
+            _advice_parts(diagnosis.advice),
+            _ability_parts(diagnosis.abilities),
+        )
+    )
 
 
-def _host(host: HostFacts) -> Paragraph:
+def _host_paragraph(host: HostFacts) -> Paragraph:
     memory = f"{rounded(host.memory_bytes / (1 << 30))} GiB memory"
     kernel = " ".join(host.kernel.split()[:2])
     return Paragraph(
@@ -65,7 +72,7 @@ def _host(host: HostFacts) -> Paragraph:
     )
 
 
-def _ceilings(ceilings: Ceilings, found: Diagnosis) -> Iterable[RenderableType]:
+def _ceiling_parts(ceilings: Ceilings, diagnosis: Diagnosis) -> Iterable[RenderableType]:
     yield heading("What it can do at most")
     for disk in ceilings.disks:
         yield indented(_disk_words(disk))
@@ -84,7 +91,7 @@ def _ceilings(ceilings: Ceilings, found: Diagnosis) -> Iterable[RenderableType]:
     if ceilings.memory is not None:
         threads = plural(ceilings.memory.threads, "thread")
         yield indented(f"Memory: {mb_per_s(ceilings.memory.copy_bytes_per_s)} copied by {threads}.")
-    yield from _load_generator(found)
+    yield from _load_generator_parts(diagnosis)
     if ceilings.doubtful:
         yield bullet(
             f"DOUBTFUL: the load average was {ceilings.load_average:.1f} when this began; other work took its part. "
@@ -93,14 +100,16 @@ def _ceilings(ceilings: Ceilings, found: Diagnosis) -> Iterable[RenderableType]:
         )
 
 
-def _load_generator(found: Diagnosis) -> Iterable[RenderableType]:
-    if found.calibration is None:
-        yield bullet(f"What one load generator makes and checks is not known: {found.calibration_problem}", "yellow")
+def _load_generator_parts(diagnosis: Diagnosis) -> Iterable[RenderableType]:
+    if diagnosis.calibration is None:
+        yield bullet(
+            f"What one load generator makes and checks is not known: {diagnosis.calibration_problem}", "yellow"
+        )
         return
-    sentence = found.calibration.sentence()
+    sentence = diagnosis.calibration.sentence()
     yield indented(f"{sentence[0].upper()}{sentence[1:]}.")
-    if found.calibration.starved:
-        share = found.calibration.one.cpu_wait_share
+    if diagnosis.calibration.starved:
+        share = diagnosis.calibration.one.cpu_wait_share
         yield bullet(f"DOUBTFUL: its sending thread had no CPU for {share:.0%} of the time.", "yellow")
 
 
@@ -131,7 +140,7 @@ def _sync_table(disk: DiskCeiling) -> FigureTable:
     return FigureTable("append, then", labels, (ColumnGroup("", rates), ColumnGroup("time of one call, ms", times)))
 
 
-def _advice(advice: Sequence[Advice]) -> Iterable[RenderableType]:
+def _advice_parts(advice: Sequence[Advice]) -> Iterable[RenderableType]:
     wanting = [item for item in advice if not item.good]
     yield heading(f"Worth changing: {len(wanting)}" if wanting else "Worth changing: nothing")
     for item in wanting:
@@ -139,7 +148,7 @@ def _advice(advice: Sequence[Advice]) -> Iterable[RenderableType]:
     good = [f"{item.subject}: {item.found}" for item in advice if item.good]
     if good:
         yield Text("")
-        yield from headed("As it should be", good)
+        yield from headed_bullets("As it should be", good)
 
 
 def _to_do(change: str) -> str:
@@ -149,19 +158,19 @@ def _to_do(change: str) -> str:
     return change if change[0].isupper() and change.endswith(".") else f"To change it: {change}"
 
 
-def _abilities(found: Sequence[Ability]) -> Iterable[RenderableType]:
-    missing = [ability for ability in found if not ability.possible]
-    can = [ability.name for ability in found if ability.possible]
+def _ability_parts(abilities: Sequence[Ability]) -> Iterable[RenderableType]:
+    missing = [ability for ability in abilities if not ability.possible]
+    names_possible = [ability.name for ability in abilities if ability.possible]
     if not missing:
         yield heading("It can do everything")
         return
     who = "an ordinary user of this machine" if missing[0].name == "root" else "this machine"
-    yield heading(f"What {who} can't do: {len(missing)} of {len(found)}")
+    yield heading(f"What {who} can't do: {len(missing)} of {len(abilities)}")
     yield Paragraph("Throughput and latency are measured all the same; each result says what it lacks.", "", "  ", "  ")
     for ability in missing:
         remedy = f" To have it: {ability.remedy[0].lower()}{ability.remedy[1:]}" if ability.remedy else ""
         yield bullet(
             f"{ability.name}: {ability.reason}. It is for: {ability.used_for}. Without it: {ability.without}.{remedy}"
         )
-    if can:
-        yield indented(f"It can: {', '.join(can)}.")
+    if names_possible:
+        yield indented(f"It can: {', '.join(names_possible)}.")

@@ -13,7 +13,7 @@ from typing import Any
 
 from tidegauge.config.fields import DATA_KEYS, option_of
 from tidegauge.limiting.disturbance import OTHERS_SHARE_MIN
-from tidegauge.model.attest import Means, Verdict
+from tidegauge.model.attest import AttestVerdict, Means
 from tidegauge.model.disturbance import Disturbed, Harm
 from tidegauge.model.events import LEFT_OUT
 from tidegauge.model.finding import Finding
@@ -40,7 +40,7 @@ from tidegauge.statistics.classify import (
 )
 from tidegauge.store.omb import kept_omb_files
 from tidegauge.store.read import StoredRun
-from tidegauge.thresholds import Outcome, repeats_may_decide
+from tidegauge.thresholds import ThresholdOutcome, repeats_may_decide
 
 ONCE_FIXED = "Once its cause is fixed, run it again: "
 
@@ -50,14 +50,14 @@ def command_words(run: StoredRun, verb: Sequence[str], repeat: int | None = None
 
     `repeat`: the repeats to ask for instead of those that the run had.
     """
-    given = dict(run.overrides or _overrides_as_text(run.environment))
-    attestation = given.get("experiments")
+    options = dict(run.overrides or _overrides_as_text(run.environment))
+    attestation = options.get("experiments")
     if isinstance(attestation, list):
-        return ["attest", *_attest_words(given, attestation[0])]
+        return ["attest", *_attest_words(options, attestation[0])]
     if repeat is not None:
-        given["repeat"] = repeat
-    words = [word for key, value in given.items() for word in _option_words(key, value)]
-    return [*verb, *words, *(["--allow-unequal"] if run.terms.allowed else [])]
+        options["repeat"] = repeat
+    arguments = [word for key, value in options.items() for word in _option_words(key, value)]
+    return [*verb, *arguments, *(["--allow-unequal"] if run.terms.allowed else [])]
 
 
 def _option_words(key: str, value: object) -> list[str]:
@@ -66,33 +66,33 @@ def _option_words(key: str, value: object) -> list[str]:
     return [word for item in values for word in (option_of(key), str(item))]
 
 
-def _attest_words(given: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+def _attest_words(overrides: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
     """System and options of the verb `attest`, whose campaign is made from these alone."""
-    level = given.get("durability")
+    level = overrides.get("durability")
     form = {"durability": level["level"], "form": level["form"]} if isinstance(level, dict) else {}
-    named = {**given, **form, "cuts": options.get("cuts"), "scenario": options.get("scenarios")}
-    named["file-system"] = options.get("file-system") if options.get("means") == Means.POWER else None
+    values = {**overrides, **form, "cuts": options.get("cuts"), "scenario": options.get("scenarios")}
+    values["file-system"] = options.get("file-system") if options.get("means") == Means.POWER else None
     keys = ("durability", "form", "nodes", "cuts", "scenario", "file-system", "seed", *DATA_KEYS)
-    words = [word for key in keys if named.get(key) is not None for word in _option_words(key, named[key])]
-    words += ["--second-cut"] if options.get("second-cut") else []
-    words += ["--crash"] if options.get("means") == Means.CRASH else []
-    return [*map(str, given.get("systems", [])), *words]
+    arguments = [word for key in keys if values.get(key) is not None for word in _option_words(key, values[key])]
+    arguments += ["--second-cut"] if options.get("second-cut") else []
+    arguments += ["--crash"] if options.get("means") == Means.CRASH else []
+    return [*map(str, overrides.get("systems", [])), *arguments]
 
 
 def _overrides_as_text(environment: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a run made before they were kept as they are: each value as Python writes it."""
+    """Options of a run that was made when each value was still kept as Python writes it."""
     campaign = environment.get("campaign")
     overrides = campaign.get("overrides") if isinstance(campaign, Mapping) else None
-    found: dict[str, Any] = dict(overrides) if isinstance(overrides, Mapping) else {}
-    for key, text in found.items():
+    values: dict[str, Any] = dict(overrides) if isinstance(overrides, Mapping) else {}
+    for key, text in values.items():
         if str(text).startswith("["):
             with contextlib.suppress(ValueError, SyntaxError):
-                found[key] = ast.literal_eval(text)
-    return found
+                values[key] = ast.literal_eval(text)
+    return values
 
 
 @dataclass(frozen=True)
-class Advice:
+class RunAdvice:
     """One thing to act on. `bad`: figures must not be used as they are; `remedy`: what to do, "" where `text` says.
 
     `failed_trial`: the trial that failed, if that is what it is about.
@@ -108,7 +108,7 @@ class Advice:
 class Worth:
     """What is worth acting on, the worst first; `more`: how many remarks and notes a full report has beside."""
 
-    advice: tuple[Advice, ...]
+    advice: tuple[RunAdvice, ...]
     more: int
 
 
@@ -131,42 +131,42 @@ _KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 
 def worth_acting_on(run: StoredRun) -> Worth:
-    """Everything in order: durability, trials that failed or may not be used, systems left out, then warnings."""
+    """What is worth acting on: durability, trials that failed or may not be used, systems left out, then warnings."""
     names = names_of(run)
     results = [result for result in run.measured if not result.spec.exploratory]
-    found = [*_durability(run), *_failed(run, names), *_not_valid(results, names)]
+    advice = [*_durability_advice(run), *_failed_trials_advice(run, names), *_not_valid_advice(results, names)]
     left_out = [note for note in run.notes if LEFT_OUT in note]
-    found += [Advice(note, "") for note in left_out]
+    advice += [RunAdvice(note, "") for note in left_out]
     covered = len(left_out)
-    for beginnings, what, remedy in _KINDS:
-        affected = [result for result in results if any(said.startswith(beginnings) for said in result.warnings)]
+    for beginnings, kind, remedy in _KINDS:
+        affected = [result for result in results if any(warning.startswith(beginnings) for warning in result.warnings)]
         if NOT_KEPT_UP in beginnings:
             # Of an INVALID trial nobody knows whether it was the system.
             affected = [result for result in affected if result.validity is not Validity.INVALID]
-        covered += sum(said.startswith(beginnings) for result in affected for said in result.warnings)
+        covered += sum(warning.startswith(beginnings) for result in affected for warning in result.warnings)
         if affected:
-            busy = f"{what} ({busy_words(affected)})" if CPU_WAIT in beginnings else what
+            busy = f"{kind} ({busy_words(affected)})" if CPU_WAIT in beginnings else kind
             # A careful run is as long already.
             careful = remedy == _LONGER and Path(run.campaign_path).name == _CAREFUL
             advised = _for_more_cpu(affected) if CPU_WAIT in beginnings else "measure longer" if careful else remedy
-            found.append(Advice(f"{where_words(affected, len(results), names)} {busy}", advised))
-    noted = [result for result in results if any(one.harm is Harm.NOTED for one in result.disturbances)]
+            advice.append(RunAdvice(f"{where_words(affected, len(results), names)} {busy}", advised))
+    noted = [result for result in results if any(disturbance.harm is Harm.NOTED for disturbance in result.disturbances)]
     if noted:
-        worst = next(one for one in noted[0].disturbances if one.harm is Harm.NOTED)
+        worst = next(disturbance for disturbance in noted[0].disturbances if disturbance.harm is Harm.NOTED)
         as_in = ", in the first of them" if len(noted) > 1 else ""
-        found.append(Advice(f"{where_words(noted, len(results), names)}{as_in} {worst.words}", worst.remedy))
-        covered += sum(one.harm is Harm.NOTED for result in noted for one in result.disturbances)
+        advice.append(RunAdvice(f"{where_words(noted, len(results), names)}{as_in} {worst.words}", worst.remedy))
+        covered += sum(disturbance.harm is Harm.NOTED for result in noted for disturbance in result.disturbances)
     reasons = sum(bool(result.reasons) for result in results)
     remarks = sum(len(result.reasons) + len(result.warnings) + len(result.errors) for result in results)
-    return Worth(tuple(found), remarks - reasons + len(run.notes) + len(run.terms.advice) - covered)
+    return Worth(tuple(advice), remarks - reasons + len(run.notes) + len(run.terms.advice) - covered)
 
 
-def where_words(own: Sequence[TrialResult], trials: int, names: SystemNames) -> str:
+def where_words(affected: Sequence[TrialResult], trials: int, names: SystemNames) -> str:
     """ "In 3 of 6 trials (peak: Kafka, Pulsar; latency: Kafka)"; "In both trials" needs no places."""
-    by_experiment = grouped((result.spec.experiment, names.of(result.spec.system)) for result in own)
+    by_experiment = grouped((result.spec.experiment, names.of(result.spec.system)) for result in affected)
     places = "; ".join(f"{name}: {', '.join(sorted(set(systems)))}" for name, systems in by_experiment.items())
-    where = f"In {of_all(len(own), trials, 'trial')}"
-    return where if len(own) == trials else f"{where} ({places})"
+    where = f"In {of_all(len(affected), trials, 'trial')}"
+    return where if len(affected) == trials else f"{where} ({places})"
 
 
 def busy_words(results: Sequence[MeasuredResult]) -> str:
@@ -181,7 +181,9 @@ def busy_words(results: Sequence[MeasuredResult]) -> str:
 
 def reason_words(result: TrialResult) -> str:
     """The first reason why a trial is not VALID, without what to do about it."""
-    return result.reasons[0].removesuffix(_remedies(result)[0]) if result.reasons else "no reason is recorded"
+    return (
+        result.reasons[0].removesuffix(_remedies_in_reasons(result)[0]) if result.reasons else "no reason is recorded"
+    )
 
 
 def _first_reason(results: Sequence[TrialResult]) -> str:
@@ -190,47 +192,57 @@ def _first_reason(results: Sequence[TrialResult]) -> str:
     return f"the first because {words}" if len(results) > 1 else words
 
 
-def _remedies(result: TrialResult) -> list[str]:
+def _remedies_in_reasons(result: TrialResult) -> list[str]:
     """What each reason ends with, where it says what to do about it; "" where it doesn't."""
     disturbances = result.disturbances if isinstance(result, MeasuredResult) else ()
-    remedies = (OWN_LAG_REMEDY, BUSY_CONSUMER_REMEDY, CATCHING_UP_REMEDY, *(f" ({one.remedy})" for one in disturbances))
+    remedies = (
+        OWN_LAG_REMEDY,
+        BUSY_CONSUMER_REMEDY,
+        CATCHING_UP_REMEDY,
+        *(f" ({disturbance.remedy})" for disturbance in disturbances),
+    )
     return [next((remedy for remedy in remedies if reason.endswith(remedy)), "") for reason in result.reasons]
 
 
-def _remedy(result: TrialResult) -> str:
+def _first_remedy(result: TrialResult) -> str:
     """What to do about the first of its reasons that says so; "" if none does."""
-    first = next(filter(None, _remedies(result)), "")
+    first = next(filter(None, _remedies_in_reasons(result)), "")
     return first.removeprefix(" (").removesuffix(")")
 
 
-def _durability(run: StoredRun) -> list[Advice]:
-    """The worst that is to be said of it, with the points of a sweep of which it is."""
+def _durability_advice(run: StoredRun) -> list[RunAdvice]:
+    """Advice on the worst that is to be said of durability, with the points of a sweep where it holds."""
     stands = standing(run.results)
     if not run.results or stands is Standing.KEPT:
         return []
     where = [at for at, results in by_point(run.results) if at and standing(results) is stands]
     at = f" at {'; '.join(where)}" if where else ""
-    return [Advice(f"Durability{at}: {stands.value}", "`tidegauge show` names the settings that decide it", bad=True)]
+    return [
+        RunAdvice(f"Durability{at}: {stands.value}", "`tidegauge show` names the settings that decide it", bad=True)
+    ]
 
 
-def _failed(run: StoredRun, names: SystemNames) -> list[Advice]:
+def _failed_trials_advice(run: StoredRun, names: SystemNames) -> list[RunAdvice]:
     failed = [trial for trial in run.trials if trial.result is None and trial.status != "running"]
-    whose = [
+    named_trials = [
         (f"{names.of(trial.spec.system)}'s {trial.spec.experiment}" if trial.spec else trial.trial_id, trial)
         for trial in failed
     ]
-    return [Advice(f"{who} {trial.status_words}", "", bad=True, failed_trial=trial.trial_id) for who, trial in whose]
+    return [
+        RunAdvice(f"{who} {trial.status_words}", "", bad=True, failed_trial=trial.trial_id)
+        for who, trial in named_trials
+    ]
 
 
-def _not_valid(results: Sequence[TrialResult], names: SystemNames) -> list[Advice]:
+def _not_valid_advice(results: Sequence[TrialResult], names: SystemNames) -> list[RunAdvice]:
     """Trials that are INVALID or DOUBTFUL, by their first reason: of several that share one the plainest is shown."""
-    found = []
+    advice = []
     for validity in (Validity.INVALID, Validity.DOUBTFUL):
         affected = [result for result in results if result.validity is validity]
         if affected:
             words = f"{where_words(affected, len(results), names)}: {validity.shown}, {_first_reason(affected)}"
-            found.append(Advice(words, _remedy(affected[0]), bad=validity is Validity.INVALID))
-    return found
+            advice.append(RunAdvice(words, _first_remedy(affected[0]), bad=validity is Validity.INVALID))
+    return advice
 
 
 class End(StrEnum):
@@ -259,37 +271,39 @@ class Ending:
 
 
 def ending(run: StoredRun, program: str = "tidegauge", *, reason_shown: bool = False) -> Ending:
-    """The first of `End` that is so. `program`: how the user calls Tidegauge.
+    """How a run ended: the first of `End` that is so. `program`: how the user calls Tidegauge.
 
     `reason_shown`: whether why the run failed was just shown, and is not to be said again.
     """
     if run.status != "finished":
-        return _unfinished(run, program, reason_shown)
+        return _ending_of_unfinished(run, program, reason_shown)
     ruled = thresholds.rulings(run)
     results = [result for result in run.measured if not result.spec.exploratory]
-    missed = [ruling for ruling in ruled if ruling.outcome is Outcome.MISSED]
+    missed = [ruling for ruling in ruled if ruling.outcome is ThresholdOutcome.MISSED]
     if missed:
         why = f"{len(missed)} of {plural(len(ruled), 'threshold')} missed, first {thresholds.sentence(missed[0])}"
-        return Ending(End.THRESHOLD, _stop(why), f"All of them: {program} show {shown_path(run.path)}")
+        return Ending(End.THRESHOLD, _as_sentence(why), f"All of them: {program} show {shown_path(run.path)}")
     refuted = [finding for finding in run.findings if finding.refuted]
     if refuted:
         who = names_of(run).of(refuted[0].system)
         why = f"what {who} acknowledged {_broken_how(refuted[0])}: durability is refuted"
-        return Ending(End.REFUTED, _stop(why), f"The witness: {program} show {shown_path(run.path)}")
+        return Ending(End.REFUTED, _as_sentence(why), f"The witness: {program} show {shown_path(run.path)}")
     broken = [result for result in results if result.lost or result.corrupt]
     if broken:
         why = f"{where_words(broken, len(results), names_of(run))} {_broken_what(broken)}"
-        return Ending(End.BROKEN, _stop(why), f"Which, and the servers' logs: {program} show {shown_path(run.path)}")
-    return _open(run, results, program)
+        return Ending(
+            End.BROKEN, _as_sentence(why), f"Which, and the servers' logs: {program} show {shown_path(run.path)}"
+        )
+    return _invalid_or_good_ending(run, results, program)
 
 
 def _broken_how(finding: Finding) -> str:
     """What became of acknowledged messages, and in what: a power cut, or what is less than one."""
-    refuted = [kept for kept in finding.attestations if kept.verdict is Verdict.REFUTED]
-    named = next((kept.label for kept in refuted), "")
-    lost = not refuted or any(kept.lost for kept in refuted)
+    refuted = [attestation for attestation in finding.attestations if attestation.verdict is AttestVerdict.REFUTED]
+    label = next((attestation.label for attestation in refuted), "")
+    lost = not refuted or any(attestation.lost for attestation in refuted)
     became = "was lost" if lost else "was damaged, or not there each time it was read,"
-    return f"{became} ({named})" if named else f"{became} in a power cut"
+    return f"{became} ({label})" if label else f"{became} in a power cut"
 
 
 def _broken_what(broken: Sequence[MeasuredResult]) -> str:
@@ -300,8 +314,8 @@ def _broken_what(broken: Sequence[MeasuredResult]) -> str:
     return "acknowledged messages were lost" if lost else "messages arrived damaged"
 
 
-def _open(run: StoredRun, results: Sequence[MeasuredResult], program: str) -> Ending:
-    """INVALID where something asked has no answer, else GOOD."""
+def _invalid_or_good_ending(run: StoredRun, results: Sequence[MeasuredResult], program: str) -> Ending:
+    """The end of a finished run: INVALID where something asked has no answer, else GOOD."""
     invalid = [result for result in results if result.validity is Validity.INVALID]
     again = again_words(run, program)
     if invalid:
@@ -309,34 +323,36 @@ def _open(run: StoredRun, results: Sequence[MeasuredResult], program: str) -> En
         # That it was busy in another trial made nothing of these INVALID.
         busy = busy_words(invalid)
         machine = f" The machine was busy ({busy})." if busy else ""
-        why = _stop(f"{where} figures may not be used, {_first_reason(invalid)}")
+        why = _as_sentence(f"{where} figures may not be used, {_first_reason(invalid)}")
         return Ending(End.INVALID, f"{why}{machine}", f"{_before_again(invalid, busy)}{again}")
     undecided = [finding for finding in run.findings if not finding.decided]
     if undecided:
         first = undecided[0]
         why = f"{first.experiment} has no answer for {names_of(run).of(first.system)}: {first.summary[0]}"
-        return Ending(End.INVALID, _stop(why), f"{ONCE_FIXED}{again}")
-    ruled = [ruling for ruling in thresholds.rulings(run) if ruling.outcome is Outcome.INCONCLUSIVE]
-    if ruled:
-        why = f"a threshold could not be decided, {thresholds.sentence(ruled[0])}"
+        return Ending(End.INVALID, _as_sentence(why), f"{ONCE_FIXED}{again}")
+    undecided_rulings = [
+        ruling for ruling in thresholds.rulings(run) if ruling.outcome is ThresholdOutcome.INCONCLUSIVE
+    ]
+    if undecided_rulings:
+        why = f"a threshold could not be decided, {thresholds.sentence(undecided_rulings[0])}"
         more = f"With more repeats: {again_words(run, program, REPEATS_FIRST)}"
         rest = f"What is known of it: {program} show {shown_path(run.path)}"
-        return Ending(End.INVALID, _stop(why), more if repeats_may_decide(ruled[0]) else rest)
+        return Ending(End.INVALID, _as_sentence(why), more if repeats_may_decide(undecided_rulings[0]) else rest)
     return Ending(End.GOOD)
 
 
 def _before_again(invalid: Sequence[MeasuredResult], busy: str) -> str:
     """What to do before a run of which something is INVALID is made again: what helps against its cause."""
-    known = [one.remedy for result in invalid for one in result.disturbances if one.harm is Harm.INVALID]
-    remedies = [*known, *([] if busy else filter(None, map(_remedy, invalid)))]
+    invalid_remedies = [one.remedy for result in invalid for one in result.disturbances if one.harm is Harm.INVALID]
+    remedies = [*invalid_remedies, *([] if busy else filter(None, map(_first_remedy, invalid)))]
     if not remedies and busy:
-        return _others_leave(invalid)
+        return _remedy_of_busy_machine(invalid)
     if not remedies:
         return ONCE_FIXED
     return f"{remedies[0][:1].upper()}{remedies[0][1:]}. Then run it again: "
 
 
-def _others_leave(busy: Sequence[MeasuredResult]) -> str:
+def _remedy_of_busy_machine(busy: Sequence[MeasuredResult]) -> str:
     """What helps a machine that was busy: that others leave it, unless it was busy without them."""
     if _without_others(busy):
         return "On a machine with more CPUs, or at a lower rate, run it again: "
@@ -356,8 +372,8 @@ def _without_others(busy: Sequence[MeasuredResult]) -> bool:
 
 def _for_more_cpu(waited: Sequence[MeasuredResult]) -> str:
     """What gives clients a CPU that waited for one: a quota that held them back is the first that helps."""
-    disturbances = [one for result in waited for one in result.disturbances]
-    quota = next((one.remedy for one in disturbances if one.what is Disturbed.QUOTA), "")
+    disturbances = [disturbance for result in waited for disturbance in result.disturbances]
+    quota = next((disturbance.remedy for disturbance in disturbances if disturbance.what is Disturbed.QUOTA), "")
     if quota:
         return quota
     if _without_others(waited):
@@ -365,21 +381,21 @@ def _for_more_cpu(waited: Sequence[MeasuredResult]) -> str:
     return _CLOSE_OTHERS
 
 
-def _unfinished(run: StoredRun, program: str, reason_shown: bool) -> Ending:
-    kept = f"{len(run.results)} of {run.trials_expected} trials are kept"
+def _ending_of_unfinished(run: StoredRun, program: str, reason_shown: bool) -> Ending:
+    kept_words = f"{len(run.results)} of {run.trials_expected} trials are kept"
     resume = f"To go on with it: {program} run --resume {shown_path(run.path)}"
     start = f"Start it again: {again_words(run, program)}"
-    what = resume if run.meaning is not None else start
+    next_step = resume if run.meaning is not None else start
     if run.status == "interrupted":
-        return Ending(End.INTERRUPTED, f"Interrupted; {kept}.", what)
+        return Ending(End.INTERRUPTED, f"Interrupted; {kept_words}.", next_step)
     failed = [trial for trial in run.trials if trial.status == "failed"]
     if not failed:
         reason = (run.reason or run.status).rstrip(".")
-        return Ending(End.FAILED, _stop(kept if reason_shown else f"{reason}; {kept}"), what)
+        return Ending(End.FAILED, _as_sentence(kept_words if reason_shown else f"{reason}; {kept_words}"), next_step)
     first = failed[0]
     which = first.trial_id if reason_shown else f"{first.trial_id} ({first.why or first.status})"
     many = f"{plural(len(failed), 'trial')} failed, first {which}"
-    return Ending(End.FAILED, _stop(f"{many}; {kept}"), what, first.trial_id)
+    return Ending(End.FAILED, _as_sentence(f"{many}; {kept_words}"), next_step, first.trial_id)
 
 
 def again_words(run: StoredRun, program: str, repeat: int | None = None, *, by_file: bool = False) -> str:
@@ -398,6 +414,6 @@ def again_words(run: StoredRun, program: str, repeat: int | None = None, *, by_f
     return f"{program} {shlex.join(command_words(run, verb, repeat))}"
 
 
-def _stop(words: str) -> str:
-    """With a capital and one full stop."""
+def _as_sentence(words: str) -> str:
+    """Words as a sentence, with a capital and one full stop."""
     return f"{words[:1].upper()}{words[1:].rstrip('.')}."

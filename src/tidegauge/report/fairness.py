@@ -36,16 +36,16 @@ def headline(terms: Terms) -> str:
 def run_parts(terms: Terms) -> Iterable[RenderableType]:
     """What a run's report says before any figure."""
     head = "To know when comparing (--json adds amounts, sources and remedies):"
-    return _parts(terms, headline(terms), head, lambda tilt: f"{tilt.rule}: {tilt.what}: {tilt.why}.")
+    return _terms_parts(terms, headline(terms), head, lambda tilt: f"{tilt.rule}: {tilt.what}: {tilt.why}.")
 
 
 def plan_parts(terms: Terms) -> Iterable[RenderableType]:
     """What a plan says of the fairness of its comparison."""
     verdict = "It will run, marked as unequal" if terms.allowed else "It is refused unless --allow-unequal is given"
-    return _parts(terms, f"{MARK} comparison. {verdict}:", "To know when comparing:", Tilt.paragraph)
+    return _terms_parts(terms, f"{MARK} comparison. {verdict}:", "To know when comparing:", Tilt.paragraph)
 
 
-def _parts(terms: Terms, head: str, advice_head: str, advice: Callable[[Tilt], str]) -> Iterable[RenderableType]:
+def _terms_parts(terms: Terms, head: str, advice_head: str, advice: Callable[[Tilt], str]) -> Iterable[RenderableType]:
     if terms.unequal:
         yield Paragraph(head, style="bold red")
         yield from (bullet(tilt.paragraph(), "red") for tilt in terms.unequal)
@@ -55,5 +55,5 @@ def _parts(terms: Terms, head: str, advice_head: str, advice: Callable[[Tilt], s
 
 
 def content(terms: Terms) -> dict[str, Any]:
-    """The same as plain data, for `--json`."""
+    """What puts systems on unequal terms, as plain data for `--json`."""
     return {"unequal": plain(terms.unequal), "unequal_allowed": terms.allowed, "advice": plain(terms.advice)}

@@ -15,9 +15,9 @@ from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import LoadResult, TrialSpec, Validity, point_words
 from tidegauge.numbers import MISSING, count, ms, short
 from tidegauge.plain import grouped
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, apart, columns, heading
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, columns, heading, with_blank_lines
 from tidegauge.report.names import SystemNames
-from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Remark, in_order, labelled, reduced_group
+from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Remark, in_order, labels_at_points, reduced_group
 from tidegauge.statistics.figures import FIGURES
 
 NOTE = (
@@ -31,30 +31,32 @@ _SEVERAL = "lost: which of several faults did it is not known; the trial's own f
 def faults_table(block: Block) -> FigureTable | None:
     """A row for each fault of each system; None without any."""
     rows = [
-        (f"{system} {number}. {found[0].fault.name}, {_nodes(found)}", found)
+        (f"{system} {number}. {results[0].fault.name}, {_nodes_hit(results)}", results)
         for system in block.systems
-        for number, found in enumerate(faults_by_number(block.loads_of(system)), 1)
+        for number, results in enumerate(faults_by_number(block.loads_of(system)), 1)
     ]
     unknown = {system for system in block.systems if any(map(_loss_unknown, block.loads_of(system)))}
     lost = tuple(
-        MISSING if system in unknown else _lost(found)
+        MISSING if system in unknown else _messages_lost(results)
         for system in block.systems
-        for found in faults_by_number(block.loads_of(system))
+        for results in faults_by_number(block.loads_of(system))
     )
     if not rows:
         return None
-    by_row = [found for _, found in rows]
+    by_row = [results for _, results in rows]
     group = partial(reduced_group, by_row)
     failed, *others = group(
         "", count, {"failed": lambda r: r.failed, "twice": lambda r: r.duplicated, "disordered": lambda r: r.reordered}
     ).columns
     groups = (
-        group("at, s", _seconds, {"from": lambda r: r.from_s, "to": lambda r: r.until_s}),
+        group("at, s", _seconds_text, {"from": lambda r: r.from_s, "to": lambda r: r.until_s}),
         group(
-            "s without", _seconds, {"publishes": lambda r: r.publish_gap_s, "deliveries": lambda r: r.delivery_gap_s}
+            "s without",
+            _seconds_text,
+            {"publishes": lambda r: r.publish_gap_s, "deliveries": lambda r: r.delivery_gap_s},
         ),
         group("response p99, ms", ms, {"before": lambda r: r.p99_before_ms, "worst": lambda r: r.p99_worst_ms}),
-        ColumnGroup("normal", columns(by_row, {"after, s": _normal})),
+        ColumnGroup("normal", columns(by_row, {"after, s": _normal_after})),
         ColumnGroup("messages", (failed, Column("lost", lost), *others)),
     )
     return FigureTable("system and fault", tuple(label for label, _ in rows), groups)
@@ -78,10 +80,10 @@ def fault_notes(block: Block) -> list[str]:
 
 def planned_faults(trials: Sequence[TrialSpec]) -> list[str]:
     """The faults of planned trials, a sentence for each experiment that has any."""
-    found = dict.fromkeys((trial.experiment, trial.faults) for trial in trials if trial.faults)
+    faults_of_experiments = dict.fromkeys((trial.experiment, trial.faults) for trial in trials if trial.faults)
     return [
         f"Faults while {experiment} measures: {'; '.join(fault.words() for fault in faults)}."
-        for experiment, faults in found
+        for experiment, faults in faults_of_experiments
     ]
 
 
@@ -90,92 +92,99 @@ def faults_by_number(trials: Sequence[LoadResult]) -> list[list[FaultResult]]:
     return [[fault for fault in alike if fault] for alike in zip_longest(*(trial.faults for trial in trials))]
 
 
-def _nodes(found: Sequence[FaultResult]) -> str:
+def _nodes_hit(results: Sequence[FaultResult]) -> str:
     """Which nodes were hit, where that is the same in all trials."""
-    hit = {result.nodes for result in found}
+    hit = {result.nodes for result in results}
     if len(hit) > 1:
         return "at random"
     numbers = ", ".join(map(str, hit.pop()))
     return f"node {numbers}" if "," not in numbers else f"nodes {numbers}"
 
 
-def _normal(found: Sequence[FaultResult]) -> str:
-    """The median, with those in which it was never seen as longer than all others."""
-    ordered = sorted(float("inf") if fault.normal_after_s is None else fault.normal_after_s for fault in found)
+def _normal_after(results: Sequence[FaultResult]) -> str:
+    """The median time until all was normal, where faults after which that was never seen count as the longest."""
+    ordered = sorted(float("inf") if fault.normal_after_s is None else fault.normal_after_s for fault in results)
     middle = ordered[len(ordered) // 2]
-    return "not seen" if middle == float("inf") else _seconds(middle)
+    return "not seen" if middle == float("inf") else _seconds_text(middle)
 
 
-def _lost(found: Sequence[FaultResult]) -> str:
-    """Of all trials together; "?" if in any of them some were, and nobody knows which of its faults did it."""
-    known = [fault.lost for fault in found if fault.lost is not None]
-    return count(float(sum(known))) if len(known) == len(found) else "?"
+def _messages_lost(results: Sequence[FaultResult]) -> str:
+    """Messages lost in all trials; "?" if in any of them some were, and nobody knows which of its faults did it."""
+    losses = [fault.lost for fault in results if fault.lost is not None]
+    return count(float(sum(losses))) if len(losses) == len(results) else "?"
 
 
-def _seconds(value: float | None) -> str:
-    """To a tenth: finer than that nothing here is known."""
+def _seconds_text(value: float | None) -> str:
+    """Seconds to a tenth: finer than that nothing here is known."""
     return MISSING if value is None else f"{value:,.1f}"
 
 
-def findings(found: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
+def finding_parts(findings: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
     """One part for each experiment that has findings: its answers, those that stay open in colour, and the table."""
-    order = [point_words(point) for point in in_order([finding.point for finding in found])]
+    order = [point_words(point) for point in in_order([finding.point for finding in findings])]
 
-    def place(finding: Finding) -> tuple[int, str, int]:
+    def place_in_order(finding: Finding) -> tuple[int, str, int]:
         return order.index(point_words(finding.point)), finding.system, finding.block
 
-    return apart(*(_found(sorted(own, key=place), names) for own in by_experiment(found).values()))
+    return with_blank_lines(
+        *(
+            _experiment_parts(sorted(experiment_findings, key=place_in_order), names)
+            for experiment_findings in by_experiment(findings).values()
+        )
+    )
 
 
-def by_experiment(found: Sequence[Finding]) -> dict[str, list[Finding]]:
+def by_experiment(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     """Findings by the name of their experiment."""
-    return grouped((finding.experiment, finding) for finding in found)
+    return grouped((finding.experiment, finding) for finding in findings)
 
 
-def _found(own: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
-    yield heading(f"{own[0].experiment}: what was found")
-    yield from (remark.bullet() for remark in finding_remarks(own, names))
-    if any(finding.rows for finding in own):
-        yield finding_table(own, names)
+def _experiment_parts(findings: Sequence[Finding], names: SystemNames) -> Iterable[RenderableType]:
+    yield heading(f"{findings[0].experiment}: what was found")
+    yield from (remark.bullet() for remark in finding_remarks(findings, names))
+    if any(finding.rows for finding in findings):
+        yield finding_table(findings, names)
 
 
-def finding_remarks(own: Sequence[Finding], names: SystemNames) -> list[Remark]:
+def finding_remarks(findings: Sequence[Finding], names: SystemNames) -> list[Remark]:
     """All sentences of one experiment's findings; those of a finding that stays open are doubtful."""
     return [
-        Remark(f"{_named(finding, own, names)}: {sentence}", None if finding.decided else Validity.DOUBTFUL)
-        for finding in own
+        Remark(
+            f"{_label_with_point(finding, findings, names)}: {sentence}", None if finding.decided else Validity.DOUBTFUL
+        )
+        for finding in findings
         for sentence in finding.summary
     ]
 
 
-def _named(finding: Finding, own: Sequence[Finding], names: SystemNames) -> str:
+def _label_with_point(finding: Finding, findings: Sequence[Finding], names: SystemNames) -> str:
     """Which of one experiment's findings it is: "partitions=100: kafka@4.3.1, block 2"."""
     where = f"{point_words(finding.point)}: " if finding.point else ""
-    return f"{where}{_who(finding, own, names)}"
+    return f"{where}{_system_label(finding, findings, names)}"
 
 
-def _who(finding: Finding, own: Sequence[Finding], names: SystemNames) -> str:
-    repeated = sum((other.system, other.point) == (finding.system, finding.point) for other in own) > 1
+def _system_label(finding: Finding, findings: Sequence[Finding], names: SystemNames) -> str:
+    repeated = sum((other.system, other.point) == (finding.system, finding.point) for other in findings) > 1
     label = names.label(finding.system, point_words(finding.point))
     return f"{label}, block {finding.block + 1}" if repeated else label
 
 
-def finding_table(own: Sequence[Finding], names: SystemNames) -> FigureTable:
+def finding_table(findings: Sequence[Finding], names: SystemNames) -> FigureTable:
     """The rows of all findings of one experiment, with their systems as labels."""
-    rows = [(_who(finding, own, names), row) for finding in own for row in finding.rows]
+    rows = [(_system_label(finding, findings, names), row) for finding in findings for row in finding.rows]
     heads = list(dict.fromkeys(head for _, row in rows for head in row))
     groups = []
     for head in heads:
         cells = [row.get(head) for _, row in rows]
-        words = any(isinstance(cell, str) for cell in cells)
-        groups.append(ColumnGroup("", columns(cells, {head: _shown}, words)))
-    points = [finding.point for finding in own for _ in finding.rows]
-    label_head, labels = labelled(points, [who for who, _ in rows], "system")
+        are_words = any(isinstance(cell, str) for cell in cells)
+        groups.append(ColumnGroup("", columns(cells, {head: _cell_text}, are_words)))
+    points = [finding.point for finding in findings for _ in finding.rows]
+    label_head, labels = labels_at_points(points, [who for who, _ in rows], "system")
     table = FigureTable(label_head, labels, tuple(groups))
     return replace(table, label_chars_max=SWEPT_LABEL_CHARS_MAX) if any(points) else table
 
 
-def _shown(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     if cell is None or cell == "":
         return MISSING
     if isinstance(cell, str):

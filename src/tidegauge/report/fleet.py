@@ -8,10 +8,19 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.model.host import FleetCheck, FleetHost, HostState, Joined, Link
+from tidegauge.model.host import FleetCheck, FleetHost, HostState, Joined, NetworkPath
 from tidegauge.numbers import MISSING, count, ms, plural, rounded, size
 from tidegauge.plain import plain
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, apart, bullet, columns, heading
+from tidegauge.report.layout import (
+    Column,
+    ColumnGroup,
+    FigureTable,
+    Paragraph,
+    bullet,
+    columns,
+    heading,
+    with_blank_lines,
+)
 
 _LINKS_SHOWN_MAX = 30
 
@@ -53,58 +62,67 @@ def hosts_content(hosts: Sequence[FleetHost]) -> dict[str, Any]:
     return {"schema": "tidegauge.fleet/1", "hosts": [plain(host) for host in hosts]}
 
 
-def check_content(found: FleetCheck) -> dict[str, Any]:
+def check_content(check: FleetCheck) -> dict[str, Any]:
     """`fleet check` as plain data; times and rates with their units in the names."""
-    return {"schema": "tidegauge.fleetcheck/1", **plain(found)}
+    return {"schema": "tidegauge.fleetcheck/1", **plain(check)}
 
 
-def check_report(found: FleetCheck) -> RenderableType:
+def check_report(check: FleetCheck) -> RenderableType:
     """`fleet check`: hosts, disks, links, then what is wrong."""
-    return Group(*apart([hosts_report(found.hosts, found.states)], _disks(found), _links(found.links), _verdict(found)))
+    return Group(
+        *with_blank_lines(
+            [hosts_report(check.hosts, check.states)],
+            _disk_parts(check),
+            _link_parts(check.links),
+            _verdict_parts(check),
+        )
+    )
 
 
 def hosts_report(hosts: Sequence[FleetHost], states: Mapping[str, HostState] | None = None) -> RenderableType:
     """`fleet status`; in `fleet check` with what each host says of itself."""
-    shown = [
+    host_columns = [
         Column("role", tuple(host.role or MISSING for host in hosts), words=True),
-        Column("state", tuple(_state(host) for host in hosts), words=True),
+        Column("state", tuple(_host_state_word(host) for host in hosts), words=True),
     ]
     if states:
-        known = [states.get(host.address) for host in hosts]
-        shown += [
-            Column("CPUs", tuple(str(state.cpus) if state else MISSING for state in known)),
-            Column("memory", tuple(size(state.memory_bytes) if state else MISSING for state in known)),
-            Column("disk free", tuple(size(state.free_disk_bytes) if state else MISSING for state in known)),
-            Column("Java", tuple((state.java or "none") if state else MISSING for state in known), words=True),
-            Column("clock", tuple(_clock(state) for state in known), words=True),
-            Column("name", tuple(state.hostname if state else MISSING for state in known), words=True),
+        states_of_hosts = [states.get(host.address) for host in hosts]
+        host_columns += [
+            Column("CPUs", tuple(str(state.cpus) if state else MISSING for state in states_of_hosts)),
+            Column("memory", tuple(size(state.memory_bytes) if state else MISSING for state in states_of_hosts)),
+            Column("disk free", tuple(size(state.free_disk_bytes) if state else MISSING for state in states_of_hosts)),
+            Column(
+                "Java", tuple((state.java or "none") if state else MISSING for state in states_of_hosts), words=True
+            ),
+            Column("clock", tuple(_clock_words(state) for state in states_of_hosts), words=True),
+            Column("name", tuple(state.hostname if state else MISSING for state in states_of_hosts), words=True),
         ]
-    return FigureTable("host", tuple(host.address for host in hosts), (ColumnGroup("", tuple(shown)),))
+    return FigureTable("host", tuple(host.address for host in hosts), (ColumnGroup("", tuple(host_columns)),))
 
 
-def _state(host: FleetHost) -> str:
+def _host_state_word(host: FleetHost) -> str:
     if not host.alive:
         return "LOST"
     return "OTHER VERSION" if host.refused else "there"
 
 
-def _clock(state: HostState | None) -> str:
+def _clock_words(state: HostState | None) -> str:
     if state is None:
         return MISSING
     free = ", free" if state.clock_kept is False else ""
     return f"{state.clock_source or 'unknown'}{free}"
 
 
-def _mb(bytes_per_s: float | None) -> str:
+def _mb_per_s_cell(bytes_per_s: float | None) -> str:
     return count(bytes_per_s / 1e6) if bytes_per_s is not None else MISSING
 
 
-def _disks(found: FleetCheck) -> Iterable[RenderableType]:
-    measured = {address: disk for address, disk in found.disks.items() if not disk.problem}
+def _disk_parts(check: FleetCheck) -> Iterable[RenderableType]:
+    measured = {address: disk for address, disk in check.disks.items() if not disk.problem}
     if not measured:
         return
     disks = list(measured.values())
-    writes = columns(disks, {"write, MB/s": lambda disk: _mb(disk.write_bytes_per_s)})
+    writes = columns(disks, {"write, MB/s": lambda disk: _mb_per_s_cell(disk.write_bytes_per_s)})
     syncs = columns(
         disks, {"per s": lambda disk: count(disk.syncs_per_s), "p99, ms": lambda disk: ms(disk.sync_p99_ms)}
     )
@@ -112,36 +130,36 @@ def _disks(found: FleetCheck) -> Iterable[RenderableType]:
     yield FigureTable("host", tuple(measured), (ColumnGroup("", writes), ColumnGroup("fdatasync of 4 KiB", syncs)))
 
 
-def _links(links: Sequence[Link]) -> Iterable[RenderableType]:
+def _link_parts(links: Sequence[NetworkPath]) -> Iterable[RenderableType]:
     if not links:
         return
     # Where there are many, the ones that one would look for: the slowest.
-    shown = sorted(links, key=lambda link: link.bytes_per_s)[:_LINKS_SHOWN_MAX]
-    shown.sort(key=lambda link: (link.from_address, link.to_address))
-    cut = f" (the slowest {len(shown)} of {len(links)}; --json has all)" if len(links) > len(shown) else ""
+    links_shown = sorted(links, key=lambda link: link.bytes_per_s)[:_LINKS_SHOWN_MAX]
+    links_shown.sort(key=lambda link: (link.from_address, link.to_address))
+    cut = f" (the slowest {len(links_shown)} of {len(links)}; --json has all)" if len(links) > len(links_shown) else ""
     yield heading(f"Links{cut}")
-    rates = columns(shown, {"MB/s": lambda link: _mb(link.bytes_per_s)})
+    rates = columns(links_shown, {"MB/s": lambda link: _mb_per_s_cell(link.bytes_per_s)})
     trips = columns(
-        shown,
+        links_shown,
         {"least": lambda link: rounded(link.round_trip_us_min), "p50": lambda link: rounded(link.round_trip_us_p50)},
     )
     clocks = columns(
-        [link.offset_ns for link in shown],
+        [link.offset_ns for link in links_shown],
         {
             "s": lambda bound: f"{sum(bound) / 2e9:+,.6f}" if bound else MISSING,
             "+- us": lambda bound: rounded((bound[1] - bound[0]) / 2e3) if bound else MISSING,
         },
     )
-    labels = tuple(f"{link.from_address}, {link.to_address}" for link in shown)
+    labels = tuple(f"{link.from_address}, {link.to_address}" for link in links_shown)
     groups = (ColumnGroup("", rates), ColumnGroup("round trip, us", trips), ColumnGroup("other clock ahead by", clocks))
     yield FigureTable("from, to", labels, groups, label_chars_max=34)
 
 
-def _verdict(found: FleetCheck) -> Iterable[RenderableType]:
-    if not found.problems:
+def _verdict_parts(check: FleetCheck) -> Iterable[RenderableType]:
+    if not check.problems:
         yield Text(
-            f"The fleet of {plural(len(found.hosts), 'host')} can be used. Looked at in {found.seconds:.0f} s.", "green"
+            f"The fleet of {plural(len(check.hosts), 'host')} can be used. Looked at in {check.seconds:.0f} s.", "green"
         )
         return
-    yield Text(f"{plural(len(found.problems), 'problem')}:", "bold red")
-    yield from (bullet(problem) for problem in found.problems)
+    yield Text(f"{plural(len(check.problems), 'problem')}:", "bold red")
+    yield from (bullet(problem) for problem in check.problems)

@@ -17,7 +17,7 @@ from tidegauge.numbers import in_unit
 from tidegauge.report import fairness, thresholds
 from tidegauge.statistics.figures import Shown, figures_shown
 from tidegauge.store.read import StoredRun, StoredTrial
-from tidegauge.thresholds import Outcome, Ruling
+from tidegauge.thresholds import Ruling, ThresholdOutcome
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -32,7 +32,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Case:
+class JunitCase:
     """One line of a test report. `message` says why it did not pass; `output` is for a reader in any case."""
 
     name: str
@@ -43,17 +43,21 @@ class Case:
     seconds: float = 0.0
 
 
-def document(name: str, cases: Sequence[Case], properties: Mapping[str, str]) -> bytes:
-    """The file: a suite for each `Case.suite`, in order."""
-    root = ElementTree.Element("testsuites", {"name": _clean(name), **_counts(cases)})
+def junit_document(name: str, cases: Sequence[JunitCase], properties: Mapping[str, str]) -> bytes:
+    """The file: a suite for each `JunitCase.suite`, in order."""
+    root = ElementTree.Element("testsuites", {"name": _clean_text(name), **_count_attributes(cases)})
     for suite in dict.fromkeys(case.suite for case in cases):
         cases_of_suite = [case for case in cases if case.suite == suite]
-        element = ElementTree.SubElement(root, "testsuite", {"name": _clean(suite), **_counts(cases_of_suite)})
-        listed = ElementTree.SubElement(element, "properties")
+        element = ElementTree.SubElement(
+            root, "testsuite", {"name": _clean_text(suite), **_count_attributes(cases_of_suite)}
+        )
+        properties_element = ElementTree.SubElement(element, "properties")
         for key, value in properties.items():
-            ElementTree.SubElement(listed, "property", {"name": _clean(key), "value": _clean(value)})
+            ElementTree.SubElement(
+                properties_element, "property", {"name": _clean_text(key), "value": _clean_text(value)}
+            )
         for case in cases_of_suite:
-            _add(element, case)
+            _add_case(element, case)
     ElementTree.indent(root)
     content: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return content + b"\n"
@@ -61,56 +65,64 @@ def document(name: str, cases: Sequence[Case], properties: Mapping[str, str]) ->
 
 def run_junit(run: StoredRun) -> bytes:
     """A run as JUnit XML."""
-    cases = [_trial(trial) for trial in run.trials if trial.spec is None or not trial.spec.exploratory]
+    cases = [_trial_case(trial) for trial in run.trials if trial.spec is None or not trial.spec.exploratory]
     begun = {trial.trial_id for trial in run.trials}
     cases += [
-        Case(spec.trial_id, spec.experiment, State.ERROR, "never began")
+        JunitCase(spec.trial_id, spec.experiment, State.ERROR, "never began")
         for spec in run.planned
         if spec.trial_id not in begun and not spec.exploratory and run.status != "finished"
     ]
     for finding in run.findings:
         state = State.FAILURE if finding.refuted else State.PASSED if finding.decided else State.ERROR
         summary = "; ".join(finding.summary)
-        cases.append(Case(finding.finding_id, "findings", state, "" if state is State.PASSED else summary, summary))
-    cases += [_ruling(ruling) for ruling in thresholds.rulings(run)]
+        cases.append(
+            JunitCase(finding.finding_id, "findings", state, "" if state is State.PASSED else summary, summary)
+        )
+    cases += [_ruling_case(ruling) for ruling in thresholds.rulings(run)]
     if run.status != "finished" and all(case.state is State.PASSED for case in cases):
-        cases.append(Case("run", "run", State.ERROR, f"{run.status}: {run.reason}"))
+        cases.append(JunitCase("run", "run", State.ERROR, f"{run.status}: {run.reason}"))
     marks = {fairness.MARK: fairness.headline(run.terms)} if run.terms.unequal else {}
-    return document(f"tidegauge {run.name}", cases, {"run": str(run.path), "status": run.status, **marks})
+    return junit_document(f"tidegauge {run.name}", cases, {"run": str(run.path), "status": run.status, **marks})
 
 
-def _trial(trial: StoredTrial) -> Case:
+def _trial_case(trial: StoredTrial) -> JunitCase:
     suite = trial.spec.experiment if trial.spec else "trials"
     if trial.result is None:
-        return Case(trial.trial_id, suite, State.ERROR, trial.status_words)
+        return JunitCase(trial.trial_id, suite, State.ERROR, trial.status_words)
     result = trial.result
-    output = "\n".join((_figures(result), *result.reasons, *result.warnings))
+    output = "\n".join((_figure_words(result), *result.reasons, *result.warnings))
     reasons = "; ".join(result.reasons)
     if isinstance(result, MeasuredResult) and (result.lost or result.corrupt):
-        return Case(trial.trial_id, suite, State.FAILURE, reasons, output, result.measured_s)
+        return JunitCase(trial.trial_id, suite, State.FAILURE, reasons, output, result.measured_s)
     if result.validity is Validity.INVALID:
-        return Case(trial.trial_id, suite, State.ERROR, f"INVALID: {reasons}", output, result.measured_s)
-    return Case(trial.trial_id, suite, output=output, seconds=result.measured_s)
+        return JunitCase(trial.trial_id, suite, State.ERROR, f"INVALID: {reasons}", output, result.measured_s)
+    return JunitCase(trial.trial_id, suite, output=output, seconds=result.measured_s)
 
 
-def _figures(result: TrialResult) -> str:
-    known = [(figure, figure.of(result)) for figure in figures_shown(Shown.JUNIT) if isinstance(result, MeasuredResult)]
+def _figure_words(result: TrialResult) -> str:
+    values = [
+        (figure, figure.of(result)) for figure in figures_shown(Shown.JUNIT) if isinstance(result, MeasuredResult)
+    ]
     figures = [
         f"{figure.title} {in_unit(value, figure.unit)} {figure.unit}".rstrip()
-        for figure, value in known
+        for figure, value in values
         if value is not None
     ]
     return f"{result.spec.label}: {', '.join((*figures, result.validity.value))}"
 
 
-def _ruling(ruling: Ruling) -> Case:
-    states = {Outcome.MET: State.PASSED, Outcome.MISSED: State.FAILURE, Outcome.INCONCLUSIVE: State.ERROR}
+def _ruling_case(ruling: Ruling) -> JunitCase:
+    states = {
+        ThresholdOutcome.MET: State.PASSED,
+        ThresholdOutcome.MISSED: State.FAILURE,
+        ThresholdOutcome.INCONCLUSIVE: State.ERROR,
+    }
     name = f"{ruling.threshold} ({thresholds.place(ruling) or 'nowhere'})"
-    message = "" if ruling.outcome is Outcome.MET else f"{ruling.outcome.value}: {ruling.why}"
-    return Case(name, "thresholds", states[ruling.outcome], message, thresholds.sentence(ruling))
+    message = "" if ruling.outcome is ThresholdOutcome.MET else f"{ruling.outcome.value}: {ruling.why}"
+    return JunitCase(name, "thresholds", states[ruling.outcome], message, thresholds.sentence(ruling))
 
 
-def _counts(cases: Sequence[Case]) -> dict[str, str]:
+def _count_attributes(cases: Sequence[JunitCase]) -> dict[str, str]:
     counts = {"failures": State.FAILURE, "errors": State.ERROR, "skipped": State.SKIPPED}
     return {
         "tests": str(len(cases)),
@@ -119,16 +131,16 @@ def _counts(cases: Sequence[Case]) -> dict[str, str]:
     }
 
 
-def _add(suite: ElementTree.Element, case: Case) -> None:
-    attributes = {"name": _clean(case.name), "classname": _clean(f"tidegauge.{case.suite}")}
+def _add_case(suite: ElementTree.Element, case: JunitCase) -> None:
+    attributes = {"name": _clean_text(case.name), "classname": _clean_text(f"tidegauge.{case.suite}")}
     element = ElementTree.SubElement(suite, "testcase", {**attributes, "time": f"{case.seconds:.3f}"})
     if case.state is not State.PASSED:
-        why = ElementTree.SubElement(element, case.state.value, {"message": _clean(case.message)})
-        why.text = _clean(case.message)
+        why = ElementTree.SubElement(element, case.state.value, {"message": _clean_text(case.message)})
+        why.text = _clean_text(case.message)
     if case.output:
-        ElementTree.SubElement(element, "system-out").text = _clean(case.output)
+        ElementTree.SubElement(element, "system-out").text = _clean_text(case.output)
 
 
-def _clean(text: str) -> str:
-    """Without the characters that XML has no way to write, which a hostile log line may hold."""
+def _clean_text(text: str) -> str:
+    """Text without the characters that XML has no way to write, which a hostile log line may hold."""
     return _NOT_IN_XML.sub("?", text)

@@ -34,7 +34,7 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Characters that it needs."""
+        """How many characters the column needs."""
         return max(len(text) for text in (self.head, *self.cells))
 
 
@@ -56,7 +56,7 @@ class ColumnGroup:
 
     @property
     def width(self) -> int:
-        """Characters that it needs, its head included."""
+        """How many characters the group needs, its head included."""
         columns = sum(column.width for column in self.columns) + len(BETWEEN_COLUMNS) * (len(self.columns) - 1)
         return max(columns, len(self.head))
 
@@ -73,18 +73,18 @@ class FigureTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As many stacked tables as the width asks for."""
         for index, line in enumerate(self.lines(options.max_width)):
-            yield from self._styled(line, first=index == 0)
+            yield from self._styled_lines(line, first=index == 0)
 
     def lines(self, width: int) -> Iterator[list[str]]:
         """Each stacked table as a list of lines: group heads, column heads, rows."""
         for groups in self.packed(width):
             yield [
-                self._line("", [_group_head(group) for group in groups]),
-                self._line(self.label_head, [_cells(group, None) for group in groups]),
-                *self._rows(groups),
+                self._padded_line("", [_group_head(group) for group in groups]),
+                self._padded_line(self.label_head, [_group_cells(group, None) for group in groups]),
+                *self._row_lines(groups),
             ]
 
-    def _styled(self, lines: list[str], first: bool) -> Iterator[Text]:
+    def _styled_lines(self, lines: list[str], first: bool) -> Iterator[Text]:
         if not first:
             yield Text("")
         for index, line in enumerate(lines):
@@ -112,13 +112,13 @@ class FigureTable:
         longest = max(len(label) for label in (self.label_head, *self.labels))
         return min(self.label_chars_max, longest)
 
-    def _line(self, label: str, parts: Sequence[str]) -> str:
+    def _padded_line(self, label: str, parts: Sequence[str]) -> str:
         return BETWEEN_GROUPS.join([label.ljust(self._label_width), *parts]).rstrip()
 
-    def _rows(self, groups: Sequence[ColumnGroup]) -> Iterator[str]:
+    def _row_lines(self, groups: Sequence[ColumnGroup]) -> Iterator[str]:
         for index, label in enumerate(self.labels):
             first, *rest = textwrap.wrap(label, self._label_width) or [""]
-            yield self._line(first, [_cells(group, index) for group in groups])
+            yield self._padded_line(first, [_group_cells(group, index) for group in groups])
             yield from rest
 
 
@@ -138,13 +138,13 @@ class WordTable:
             yield Text(line, style="" if index else "bold", no_wrap=True, overflow="ignore")
 
     def lines(self, width: float) -> list[str]:
-        """Heads and rows."""
-        kept = list(self.columns)
+        """Heads and rows as lines that fit into the width, if need be without droppable columns."""
+        columns_kept = list(self.columns)
         for head in self.droppable:
-            if sum(column.width for column in kept) + len(BETWEEN_COLUMNS) * (len(kept) - 1) > width:
-                kept = [column for column in kept if column.head != head]
-        rows = zip(*((column.head, *column.cells) for column in kept), strict=True)
-        widths = [column.width for column in kept]
+            if sum(column.width for column in columns_kept) + len(BETWEEN_COLUMNS) * (len(columns_kept) - 1) > width:
+                columns_kept = [column for column in columns_kept if column.head != head]
+        rows = zip(*((column.head, *column.cells) for column in columns_kept), strict=True)
+        widths = [column.width for column in columns_kept]
         return [
             BETWEEN_COLUMNS.join(cell.ljust(wide) for cell, wide in zip(row, widths, strict=True)).rstrip()
             for row in rows
@@ -158,7 +158,7 @@ def _group_head(group: ColumnGroup) -> str:
     return f"{group.head} ".ljust(group.width, "-")
 
 
-def _cells(group: ColumnGroup, row: int | None) -> str:
+def _group_cells(group: ColumnGroup, row: int | None) -> str:
     parts = []
     for column in group.columns:
         text = column.head if row is None else column.cells[row]
@@ -206,13 +206,13 @@ def heading(text: str) -> Text:
     return Text(text, style="bold")
 
 
-def headed(head: str, sentences: Iterable[str]) -> list[RenderableType]:
+def headed_bullets(head: str, sentences: Iterable[str]) -> list[RenderableType]:
     """A heading and a bullet for each sentence; [] without any."""
     bullets = list(map(bullet, sentences))
     return [heading(head), *bullets] if bullets else []
 
 
-def apart(*groups: Iterable[RenderableType]) -> Iterator[RenderableType]:
+def with_blank_lines(*groups: Iterable[RenderableType]) -> Iterator[RenderableType]:
     """What is in all groups, with an empty line between them; a group that holds nothing is left out."""
     for number, parts in enumerate(filter(None, map(list, groups))):
         if number:

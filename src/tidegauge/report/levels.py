@@ -21,35 +21,37 @@ class Standing(StrEnum):
 
 
 def standing(results: Sequence[TrialResult]) -> Standing:
-    """That of the worst point of a sweep. Anything but KEPT must be read with every figure."""
-    return max(map(_standing, results_by_point(results).values()), key=list(Standing).index, default=Standing.UNKNOWN)
+    """The standing of the worst point of a sweep. Anything but KEPT must be read with every figure."""
+    return max(
+        map(_standing_at_point, results_by_point(results).values()), key=list(Standing).index, default=Standing.UNKNOWN
+    )
 
 
-def _standing(results: Sequence[TrialResult]) -> Standing:
-    found = levels_found(results)
-    if all(finding.level is None for _, finding in found.values()):
+def _standing_at_point(results: Sequence[TrialResult]) -> Standing:
+    levels = levels_found(results)
+    if all(finding.level is None for _, finding in levels.values()):
         return Standing.UNKNOWN
     if not equal_at_point(results):
         return Standing.NOT_EQUAL
-    kept = all(as_asked(choice, finding) for choice, finding in found.values())
-    return Standing.KEPT if kept else Standing.NOT_AS_ASKED
+    is_kept = all(as_asked(choice, finding) for choice, finding in levels.values())
+    return Standing.KEPT if is_kept else Standing.NOT_AS_ASKED
 
 
-def meaning(level: int | None) -> str:
+def level_meaning(level: int | None) -> str:
     """What an acknowledgement means at a level; another version of Tidegauge may have others."""
-    found = (f"when a message is acknowledged, {known.meaning}" for known in LEVELS if known.number == level)
-    return next(found, "what this level promises is not known")
+    meanings = (f"when a message is acknowledged, {defined.meaning}" for defined in LEVELS if defined.number == level)
+    return next(meanings, "what this level promises is not known")
 
 
 def short_name(level: int | None) -> str:
     """A level in a few words: "one copy on disk"."""
-    return next((known.name for known in LEVELS if known.number == level), "unknown")
+    return next((defined.name for defined in LEVELS if defined.number == level), "unknown")
 
 
-def witnesses(results: Sequence[TrialResult]) -> str:
-    """By what the levels are known: "settings read back", and where all systems agree "and seen in system calls"."""
+def witness_words(results: Sequence[TrialResult]) -> str:
+    """How the levels are known: "settings read back", and where all systems agree "and seen in system calls"."""
     points = results_by_point(results).values()
-    seen = all(_agrees(finding) for own in points for _, finding in levels_found(own).values())
+    seen = all(_has_agreeing_syncs(finding) for at_point in points for _, finding in levels_found(at_point).values())
     return "settings read back" + (" and seen in system calls" if seen else "")
 
 
@@ -58,22 +60,22 @@ def level_words(choice: LevelChoice) -> str:
     return f"{choice.level}" if choice.as_found else f"{choice.level} {choice.form}".strip()
 
 
-def _form(choice: LevelChoice) -> str:
+def _form_words(choice: LevelChoice) -> str:
     """ " (bypass)", or "" where the system has one way only, or the cluster decides it."""
     return f" ({choice.form})" if choice.form and not choice.as_found else ""
 
 
-def forms(found: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
+def named_forms(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
     """In which form each system gives its level, of those that have several: " (pulsar@4.2.4: bypass)".
 
     Without its name where there is one system only: " (bypass)".
     """
     named = {
         system: choice.form
-        for system, (choice, finding) in found.items()
-        if as_asked(choice, finding) and _form(choice)
+        for system, (choice, finding) in levels.items()
+        if as_asked(choice, finding) and _form_words(choice)
     }
-    words = [form if len(found) == 1 else f"{system}: {form}" for system, form in named.items()]
+    words = [form if len(levels) == 1 else f"{system}: {form}" for system, form in named.items()]
     return f" ({', '.join(words)})" if words else ""
 
 
@@ -84,10 +86,10 @@ def by_point(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult
     """
     groups: dict[str, list[TrialResult]] = {}
     for at_point in results_by_point(results).values():
-        groups.setdefault(_headline(at_point), []).extend(at_point)
+        groups.setdefault(_headline_of_results(at_point), []).extend(at_point)
     if len(groups) < 2:
         return [("", list(results))]
-    return [(_in_common([result.spec.point for result in own]), own) for own in groups.values()]
+    return [(_in_common([result.spec.point for result in group]), group) for group in groups.values()]
 
 
 def _in_common(points: Sequence[Mapping[str, str]]) -> str:
@@ -98,81 +100,89 @@ def _in_common(points: Sequence[Mapping[str, str]]) -> str:
 
 def headline(results: Sequence[TrialResult]) -> str:
     """One or two sentences on the durability of the compared systems; of a sweep over levels, for each of these."""
-    return " ".join(words for words, _ in headlines(results))
+    return " ".join(words for words, _ in headlines_by_point(results))
 
 
-def headlines(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult]]]:
-    """The same for each group of points of which it is the same, with their results."""
-    return [(f"At {where}: {_headline(own)}" if where else _headline(own), own) for where, own in by_point(results)]
+def headlines_by_point(results: Sequence[TrialResult]) -> list[tuple[str, list[TrialResult]]]:
+    """A headline for each group of points that share it, with their results."""
+    return [
+        (f"At {where}: {_headline_of_results(group)}" if where else _headline_of_results(group), group)
+        for where, group in by_point(results)
+    ]
 
 
-def _headline(results: Sequence[TrialResult]) -> str:
-    found = levels_found(results)
-    if not found:
+def _headline_of_results(results: Sequence[TrialResult]) -> str:
+    levels = levels_found(results)
+    if not levels:
         return ""
-    stands = _standing(results)
+    stands = _standing_at_point(results)
     if stands is Standing.UNKNOWN:
-        each = ", ".join(f"{system}, declared {choice.level}" for system, (choice, _) in found.items())
+        each = ", ".join(f"{system}, declared {choice.level}" for system, (choice, _) in levels.items())
         return f"Durability is UNKNOWN ({each}): what was reported does not decide it."
     if stands is Standing.NOT_EQUAL:
         each = ", ".join(
-            f"{system} {_given(choice, finding)}{_form(choice)}" for system, (choice, finding) in found.items()
+            f"{system} {_given_level_words(choice, finding)}{_form_words(choice)}"
+            for system, (choice, finding) in levels.items()
         )
         return f"Durability is NOT EQUAL ({each}): don't compare these figures."
-    level = next(iter(found.values()))[1].level
-    whom = "for every system" if len(found) > 1 else f"for {next(iter(found))}"
-    kept = stands is Standing.KEPT
-    asked = asked_words(found) if kept else "NOT AS ASKED"
-    seen = all(_agrees(finding) for _, finding in found.values())
+    level = next(iter(levels.values()))[1].level
+    whom = "for every system" if len(levels) > 1 else f"for {next(iter(levels))}"
+    is_kept = stands is Standing.KEPT
+    asked = asked_words(levels) if is_kept else "NOT AS ASKED"
+    seen = all(_has_agreeing_syncs(finding) for _, finding in levels.values())
     witnesses = "read back from the running servers" + (" and seen in their system calls" if seen else "")
-    promise = f"Durability: level {level} {whom}{forms(found)}, {asked}, {witnesses}: {meaning(level)}."
-    return f"{promise}{refuted_words(found)}{caveat_words(results)}"
+    promise = f"Durability: level {level} {whom}{named_forms(levels)}, {asked}, {witnesses}: {level_meaning(level)}."
+    return f"{promise}{refuted_words(levels)}{caveat_words(results)}"
 
 
-def refuted_words(found: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
+def refuted_words(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
     """As a sentence, which systems lost in earlier cuts what their level promises to keep; "" without any."""
     lost = {
         system: finding.attested.removeprefix(REFUTED)
-        for system, (_, finding) in found.items()
+        for system, (_, finding) in levels.items()
         if finding.attested.startswith(REFUTED)
     }
     cuts = "; ".join(f"{system}{words}" for system, words in lost.items())
     return f" But earlier cuts with these settings REFUTED it: {cuts}." if lost else ""
 
 
-def asked_words(found: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
-    """Of levels that are kept: "as asked", or "as found" where a cluster of others decides any of them."""
-    return "as found" if any(choice.as_found for choice, _ in found.values()) else "as asked"
+def asked_words(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
+    """How to call levels that are kept: "as asked", or "as found" where a cluster of others decides any of them."""
+    return "as found" if any(choice.as_found for choice, _ in levels.values()) else "as asked"
 
 
 def caveats(results: Sequence[TrialResult]) -> dict[str, list[str]]:
-    """By system, what must be read with its level, in any of its trials."""
-    said: dict[str, dict[str, None]] = {}
+    """What must be read with the level of each system, in any of its trials."""
+    by_system: dict[str, dict[str, None]] = {}
     for result in results:
-        said.setdefault(result.spec.system, {}).update(dict.fromkeys(result.level.caveats))
-    return {system: list(words) for system, words in sorted(said.items()) if words}
+        by_system.setdefault(result.spec.system, {}).update(dict.fromkeys(result.level.caveats))
+    return {system: list(words) for system, words in sorted(by_system.items()) if words}
 
 
 def caveat_words(results: Sequence[TrialResult]) -> str:
-    """The same as a sentence: " But kafka@attached: topic a: ..."; "" without any."""
-    said = caveats(results)
-    return f" But {'; '.join(f'{system}, {words}' for system, each in said.items() for words in each)}." if said else ""
+    """All caveats as a sentence: " But kafka@attached, topic a: ..."; "" without any."""
+    by_system = caveats(results)
+    return (
+        f" But {'; '.join(f'{system}, {words}' for system, each in by_system.items() for words in each)}."
+        if by_system
+        else ""
+    )
 
 
 def details(results: Sequence[TrialResult]) -> list[str]:
     """For each system both witnesses of its level, settings read back and system calls seen; then each problem."""
     groups = by_point(results)
-    return [f"at {where}: {line}" if where else line for where, own in groups for line in _details(own)]
+    return [f"at {where}: {line}" if where else line for where, group in groups for line in _detail_lines(group)]
 
 
-def _details(results: Sequence[TrialResult]) -> list[str]:
+def _detail_lines(results: Sequence[TrialResult]) -> list[str]:
     lines = []
     for system, (choice, finding) in levels_found(results).items():
-        given = _given(choice, finding) + (_form(choice) if finding.level else "")
-        given += f", {finding.attested}" if finding.attested else ""
+        level_text = _given_level_words(choice, finding) + (_form_words(choice) if finding.level else "")
+        level_text += f", {finding.attested}" if finding.attested else ""
         same = finding.level in (choice.level, None)
-        asked = "" if same else f", {_wanted(choice)} level {choice.level}"
-        lines.append(f"{system}: {given}{asked}{_witnesses(finding)}")
+        asked = "" if same else f", {_expectation_words(choice)} level {choice.level}"
+        lines.append(f"{system}: {level_text}{asked}{_witness_details(finding)}")
         lines += [f"{system}: differs from what was asked: {problem}" for problem in finding.problems]
     lines += [
         f"{system}: to be read with its level: {words}" for system, each in caveats(results).items() for words in each
@@ -180,11 +190,11 @@ def _details(results: Sequence[TrialResult]) -> list[str]:
     return lines
 
 
-def _agrees(finding: LevelFinding) -> bool:
+def _has_agreeing_syncs(finding: LevelFinding) -> bool:
     return finding.syncs is not None and finding.syncs.agreement is Agreement.AGREES
 
 
-def _witnesses(finding: LevelFinding) -> str:
+def _witness_details(finding: LevelFinding) -> str:
     """What the settings say, and beside it what was seen, where a second witness was called."""
     reasoning = "; ".join(finding.reasoning) or "no reasoning recorded"
     if finding.syncs is None:
@@ -193,9 +203,9 @@ def _witnesses(finding: LevelFinding) -> str:
     return f"; settings read back: {reasoning}; system calls: {finding.syncs.words}{agrees}"
 
 
-def _wanted(choice: LevelChoice) -> str:
+def _expectation_words(choice: LevelChoice) -> str:
     return "as the cluster decides, instead of the expected" if choice.as_found else "asked for"
 
 
-def _given(choice: LevelChoice, finding: LevelFinding) -> str:
+def _given_level_words(choice: LevelChoice, finding: LevelFinding) -> str:
     return f"level unknown, declared {choice.level}" if finding.level is None else f"level {finding.level}"

@@ -13,19 +13,19 @@ from rich.table import Table
 from rich.text import Text
 
 from tidegauge.experiments.procedure import seconds_expected
-from tidegauge.hosts.space import ASSUMED, FullSpeed, Room, bytes_needed, is_open_ended, rooms
+from tidegauge.hosts.space import ASSUMED, FullSpeed, Room, bytes_needed, is_open_ended, needed_rooms
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
-from tidegauge.model.trial import AttestSpec, LoadSpec, Servers, TrialSpec, point_words
+from tidegauge.model.trial import AttestSpec, LoadSpec, ServerReuse, TrialSpec, point_words
 from tidegauge.model.workload import Arrival, ShareSize, share_sizes
-from tidegauge.numbers import count, duration, gib, listed, local_time, ms, plural, size
+from tidegauge.numbers import count, duration, gib, join_with_and, local_time, ms, plural, size
 from tidegauge.plain import grouped
-from tidegauge.published import BRIEF_MARK, Scale
+from tidegauge.published import BRIEF_MARK, PublishedScale
 from tidegauge.published.examine import Choice
 from tidegauge.report import fairness, levels
 from tidegauge.report.findings import planned_faults
-from tidegauge.report.layout import Column, Paragraph, WordTable, apart, headed, heading
+from tidegauge.report.layout import Column, Paragraph, WordTable, headed_bullets, heading, with_blank_lines
 from tidegauge.report.published import published_plan
 from tidegauge.report.sending import planned_words
 from tidegauge.report.tables import axis_name, in_order
@@ -47,7 +47,7 @@ def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
         table.add_column(head, overflow="fold")
     for run in runs:
         trials = f"{len(run.results)}/{run.trials_expected}"
-        table.add_row(run.path.name, local_time(run.started_at), _status(run), trials)
+        table.add_row(run.path.name, local_time(run.started_at), _status_words(run), trials)
     return table
 
 
@@ -68,30 +68,35 @@ class ShownPlan:
 def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE) -> RenderableType:
     """The trials of a plan in order, with what each takes and the whole, and what to know before it runs."""
     trials = plan.trials
-    rows = _alike(trials)
-    workloads: list[list[RenderableType]] = [[Paragraph(words)] for words in _workloads(trials)]
-    steps: list[RenderableType] = [heading(f"{plural(len(trials), 'trial')}, in this order:"), _rows(rows[:ROWS_MAX])]
+    rows = _trials_by_row(trials)
+    workloads: list[list[RenderableType]] = [[Paragraph(words)] for words in _workload_sentences(trials)]
+    steps: list[RenderableType] = [
+        heading(f"{plural(len(trials), 'trial')}, in this order:"),
+        _trial_table(rows[:ROWS_MAX]),
+    ]
     if len(rows) > ROWS_MAX:
         steps.append(Text(f"... and {len(rows) - ROWS_MAX} rows more; --json lists every trial."))
     if len(workloads) > WORKLOADS_MAX:
-        left = Text(f"... and {len(workloads) - WORKLOADS_MAX} more; --json has every trial's.")
-        workloads = [*workloads[: WORKLOADS_MAX - 1], [*workloads[WORKLOADS_MAX - 1], left]]
+        rest_line = Text(f"... and {len(workloads) - WORKLOADS_MAX} more; --json has every trial's.")
+        workloads = [*workloads[: WORKLOADS_MAX - 1], [*workloads[WORKLOADS_MAX - 1], rest_line]]
     workers = plan.memory.workers if plan.memory is not None else 1
-    asked = "Thresholds for the results (the exit code is 4 if one is missed):"
+    thresholds_head = "Thresholds for the results (the exit code is 4 if one is missed):"
     sentences = [*planned_faults(trials), *window_words(trials), place_words(trials, places)]
     sentences.append(disk_words(trials, full, places))
     if plan.retry:
         sentences.append(f"A trial whose load generators fail is made again, up to {plural(plan.retry, 'time')}.")
     return Group(
-        *apart(
+        *with_blank_lines(
             published_plan(plan.examines) if plan.examines else [],
-            _matrix(trials),
+            _sweep_parts(trials),
             steps,
-            headed(asked, plan.thresholds),
+            headed_bullets(thresholds_head, plan.thresholds),
             *workloads,
             *([Paragraph(sentence)] for sentence in sentences if sentence),
-            headed(f"Each trial is carried out by {workers} load generators:", share_words(trials, workers)),
-            headed("Memory, for one system at a time:", plan.memory.sentences() if plan.memory is not None else ()),
+            headed_bullets(f"Each trial is carried out by {workers} load generators:", share_words(trials, workers)),
+            headed_bullets(
+                "Memory, for one system at a time:", plan.memory.sentences() if plan.memory is not None else ()
+            ),
             *([Paragraph(f"Warning: {warning}")] for warning in plan.warnings),
             fairness.plan_parts(plan.terms),
             [Paragraph(time_words(trials, plan.seconds_expected))],
@@ -108,14 +113,17 @@ def share_words(trials: Sequence[TrialSpec], workers: int) -> list[str]:
         for share, group in groupby(numbered, key=itemgetter(1)):
             numbers = [number for number, _ in group]
             who = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}, each"
-            parts.append(f"{who}: {_share(trial, share)}")
+            parts.append(f"{who}: {_share_of_trial(trial, share)}")
         sentences.setdefault("; ".join(parts), []).append(trial)
     if len(sentences) == 1:
         return list(sentences)
-    return [f"{_apart(own, trials) or own[0].trial_id + ': '}{words}" for words, own in sentences.items()]
+    return [
+        f"{_distinction_words(trials_alike, trials) or trials_alike[0].trial_id + ': '}{words}"
+        for words, trials_alike in sentences.items()
+    ]
 
 
-def _share(trial: TrialSpec, share: ShareSize) -> str:
+def _share_of_trial(trial: TrialSpec, share: ShareSize) -> str:
     producers = trial.workload.topics * trial.workload.producers
     things = [plural(share.producers, "producer"), plural(share.consumers, "consumer")]
     if not trial.workload.existing_topics:
@@ -143,7 +151,7 @@ def time_words(trials: Sequence[TrialSpec], seconds_expected: float) -> str:
     )
 
 
-def _rows(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:
+def _trial_table(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:
     """Trials with their points of a sweep, by the numbers that their names begin with."""
     first = [alike[0] for alike in rows]
     axes = [axis for axis in dict.fromkeys(axis for trial in first for axis in trial.point) if axis != DURABILITY]
@@ -156,7 +164,7 @@ def _rows(rows: Sequence[Sequence[TrialSpec]]) -> WordTable:
             Column("system", tuple(trial.system for trial in first)),
             *(Column(axis_name(axis), tuple(trial.point.get(axis, "") for trial in first)) for axis in axes),
             Column(DURABILITY, tuple(levels.level_words(trial.choice) for trial in first)),
-            Column("load", tuple(map(_load, rows))),
+            Column("load", tuple(map(_load_of_row, rows))),
             Column("warm-up", tuple(map(_warm_up, first))),
             Column("measured", tuple(duration(trial.measure_s) for trial in first)),
         ),
@@ -168,12 +176,12 @@ def _warm_up(trial: TrialSpec) -> str:
     return f"{trial.warmup_s_min:g} to {trial.warmup_s_max:g} s" if isinstance(trial, LoadSpec) else "none"
 
 
-def _load(alike: Sequence[TrialSpec]) -> str:
-    load = offered(alike[0])
+def _load_of_row(alike: Sequence[TrialSpec]) -> str:
+    load = planned_load(alike[0])
     return load if len(alike) == 1 else f"{load}, about {len(alike)} trials"
 
 
-def _workloads(trials: Sequence[TrialSpec]) -> list[str]:
+def _workload_sentences(trials: Sequence[TrialSpec]) -> list[str]:
     """What is sent to whom and how, once for all trials alike; of several, with what distinguishes their trials."""
     compared = grouped(
         (f"{trial.experiment} {point_words(trial.point)} {trial.workload.neutral()}", trial) for trial in trials
@@ -185,24 +193,24 @@ def _workloads(trials: Sequence[TrialSpec]) -> list[str]:
     )
     if len(alike) == 1:
         return list(alike)
-    return [f"{_apart(own, trials)}{words}" for words, own in alike.items()]
+    return [f"{_distinction_words(trials_alike, trials)}{words}" for words, trials_alike in alike.items()]
 
 
-def _apart(own: Sequence[TrialSpec], trials: Sequence[TrialSpec]) -> str:
+def _distinction_words(trials_alike: Sequence[TrialSpec], trials: Sequence[TrialSpec]) -> str:
     """The experiment and values of a sweep that these trials share and others don't: "partitions 100: "; or ""."""
 
     def labels(trial: TrialSpec) -> dict[str, str]:
         return {"": trial.experiment, **trial.point}
 
     labels_shared = []
-    for axis in labels(own[0]):
-        values = {labels(trial).get(axis, "") for trial in own}
+    for axis in labels(trials_alike[0]):
+        values = {labels(trial).get(axis, "") for trial in trials_alike}
         if len(values) == 1 and values != {labels(trial).get(axis, "") for trial in trials}:
             labels_shared.append(f"{axis_name(axis)} {values.pop()}".strip())
     return f"{', '.join(labels_shared)}: " if labels_shared else ""
 
 
-def _matrix(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
+def _sweep_parts(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
     """The points of a sweep, with what is measured at each and how long it takes."""
     points = in_order([trial.point for trial in trials])
     if not any(points):
@@ -244,7 +252,7 @@ def window_words(trials: Sequence[TrialSpec]) -> list[str]:
 
 
 def _window_messages(trial: LoadSpec) -> int:
-    """Of all producers together: as the workload bounds them, or as the system's own client settings do if lower."""
+    """Messages in flight of all producers, as the workload bounds them or lower by the system's client settings."""
     most = trial.workload.window_messages()
     if trial.sending is None:
         return most
@@ -259,7 +267,7 @@ def place_words(trials: Sequence[TrialSpec], places: Places) -> str:
     if not nodes or len({*data, *journals}) < 2:
         return ""
     each = [
-        f"node {number} on {listed([*map(str, node_disks(data, number, nodes))])}"
+        f"node {number} on {join_with_and([*map(str, node_disks(data, number, nodes))])}"
         + (f", its journal on {by_turns(journals, nodes)[number - 1]} if it keeps one apart" if journals else "")
         for number in range(1, nodes + 1)
     ]
@@ -271,11 +279,11 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: P
 
     `places`: of the servers' data, and of their journals; () = on one disk that is not looked at.
     """
-    known = [trial for trial in trials if trial.most_msgs_per_s and not trial.elsewhere]
+    trials_rated = [trial for trial in trials if trial.most_msgs_per_s and not trial.elsewhere]
     unknown = [trial for trial in trials if is_open_ended(trial)]
     needs = []
-    if known:
-        largest = max(known, key=lambda trial: bytes_needed(trial, trial.nodes))
+    if trials_rated:
+        largest = max(trials_rated, key=lambda trial: bytes_needed(trial, trial.nodes))
         needs.append(f"{_room_words(largest, places)} while a trial at a known rate runs")
     if unknown:
         most = max(map(full.bytes_written, unknown))
@@ -285,7 +293,7 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: P
             f"up to {gib(most)} where the rate is found during the run, if the disk is written at its limit all the "
             f"time ({speed}); the run ends before the disk is full"
         )
-    shared = any(trial.servers is Servers.SHARED for trial in (*known, *unknown))
+    shared = any(trial.servers is ServerReuse.SHARED for trial in (*trials_rated, *unknown))
     removed = "topics after each trial, the rest with the servers that trials share" if shared else "after each trial"
     return f"Disk: {'; '.join(needs)}. Removed {removed}." if needs else ""
 
@@ -293,24 +301,24 @@ def disk_words(trials: Sequence[TrialSpec], full: FullSpeed = ASSUMED, places: P
 def _room_words(trial: TrialSpec, places: Places) -> str:
     """What a trial needs on each disk, and where it does not have it."""
     data, journals = places
-    rooms_left = rooms(trial, data, journals) if data else []
+    rooms_left = needed_rooms(trial, data, journals) if data else []
     if not rooms_left:
         return f"up to {gib(bytes_needed(trial, trial.nodes))} free"
     each = [
-        f"{gib(room.needed_bytes)} free on the disk{'s' if len(room.places) > 1 else ''} of {room}{_lacking(room)}"
+        f"{gib(room.needed_bytes)} free on the disk{'s' if len(room.places) > 1 else ''} of {room}{_lack_words(room)}"
         for room in rooms_left
     ]
-    return f"up to {listed(each)}"
+    return f"up to {join_with_and(each)}"
 
 
-def _lacking(room: Room) -> str:
+def _lack_words(room: Room) -> str:
     if room.free_bytes >= room.needed_bytes:
         return ""
     has = "it has" if len(room.places) == 1 else "they have"
     return f" ({has} {gib(room.free_bytes)}: TOO LITTLE, the run would end there)"
 
 
-def _alike(trials: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
+def _trials_by_row(trials: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
     """Trials as rows: those of a search, which differ by nothing that is known beforehand, share one."""
     rows: list[list[TrialSpec]] = []
     for trial in trials:
@@ -321,13 +329,13 @@ def _alike(trials: Sequence[TrialSpec]) -> list[list[TrialSpec]]:
     return rows
 
 
-def _status(run: StoredRun) -> str:
+def _status_words(run: StoredRun) -> str:
     marks = [fairness.MARK] if run.terms.unequal else []
-    marks += [BRIEF_MARK] if run.overrides.get("scale") == Scale.BRIEF else []
+    marks += [BRIEF_MARK] if run.overrides.get("scale") == PublishedScale.BRIEF else []
     return ", ".join((run.status_words, *marks))
 
 
-def offered(trial: TrialSpec) -> str:
+def planned_load(trial: TrialSpec) -> str:
     """The load of a planned trial; a rate that depends on an earlier trial as the campaign words it."""
     if trial.workload.arrival is Arrival.CLOSED_LOOP:
         return "closed loop"

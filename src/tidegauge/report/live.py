@@ -17,7 +17,7 @@ from tidegauge.model.events import (
     Decided,
     Event,
     FetchProgress,
-    Found,
+    FindingReached,
     Note,
     PhaseProgress,
     PhaseStarted,
@@ -39,7 +39,7 @@ LINE_EVERY_S = 10.0
 """Without a terminal (a log, CI), how often figures become a line within a phase."""
 
 FETCH_LINE_EVERY_S = 30.0
-"""The same of a download that goes on."""
+"""Without a terminal, how often a download that goes on becomes a line."""
 
 ENDED_SHOWN_MAX = 8
 WORKERS_SHOWN_MAX = 8
@@ -109,12 +109,12 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
         case TrialEnded() | TrialKept():
             ended = event if isinstance(event, TrialEnded) else TrialEnded(event.spec, event.result, "")
             return replace(state, ended=(*state.ended, ended), phase="", second=None, said_s=now_s)
-        case Found() | Note() | UnequalFound():
+        case FindingReached() | Note() | UnequalFound():
             return replace(state, unequal=(*state.unequal, event.tilt)) if isinstance(event, UnequalFound) else state
 
 
 def _within_phase(state: LiveState, event: PhaseProgress | SecondSeen | FetchProgress, now_s: float) -> LiveState:
-    said_s = now_s if _due(state, event, now_s) else state.said_s
+    said_s = now_s if _is_line_due(state, event, now_s) else state.said_s
     if isinstance(event, FetchProgress):
         return replace(state, fetching=event.text, said_s=said_s)
     if isinstance(event, PhaseProgress):
@@ -122,7 +122,7 @@ def _within_phase(state: LiveState, event: PhaseProgress | SecondSeen | FetchPro
     return replace(state, second=event, said_s=said_s)
 
 
-def _due(state: LiveState, event: PhaseProgress | SecondSeen | FetchProgress, now_s: float) -> bool:
+def _is_line_due(state: LiveState, event: PhaseProgress | SecondSeen | FetchProgress, now_s: float) -> bool:
     """Whether a log gets a line: now and then, and for each new download at once."""
     if not isinstance(event, FetchProgress):
         return now_s - state.said_s >= LINE_EVERY_S
@@ -144,10 +144,10 @@ def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
             name = f"{event.trial_id}: " if event.trial_id else ""
             return [f"{name}{_phase_words(event.phase, event.detail)}{limit}"]
         case PhaseProgress() | SecondSeen() | FetchProgress():
-            return [_within_line(before, event)] if _due(before, event, now_s) else []
+            return [_within_line(before, event)] if _is_line_due(before, event, now_s) else []
         case TrialEnded() | TrialKept():
-            return [outcome(event)] if isinstance(event, TrialEnded) else []
-        case Decided() | Found() | Note() | UnequalFound():
+            return [outcome_line(event)] if isinstance(event, TrialEnded) else []
+        case Decided() | FindingReached() | Note() | UnequalFound():
             return _lasting_lines(event)
 
 
@@ -158,7 +158,7 @@ def _within_line(before: LiveState, event: PhaseProgress | SecondSeen | FetchPro
         case PhaseProgress():
             return f"{event.trial_id}: {_phase_words(before.phase, progress_words(event))}"
         case SecondSeen():
-            return f"{event.trial_id}: {figures(event)}"
+            return f"{event.trial_id}: {second_words(event)}"
 
 
 def progress_words(event: PhaseProgress) -> str:
@@ -167,16 +167,16 @@ def progress_words(event: PhaseProgress) -> str:
     return f"{event.what}: {count(event.done)} of {count(event.total)}{left}"
 
 
-def lasting(event: Event) -> bool:
+def is_lasting(event: Event) -> bool:
     """Whether an event's lines stay on the screen above the live view: what was decided, found, or should be known."""
-    return isinstance(event, Decided | Found | Note | UnequalFound)
+    return isinstance(event, Decided | FindingReached | Note | UnequalFound)
 
 
-def _lasting_lines(event: Decided | Found | Note | UnequalFound) -> list[str]:
+def _lasting_lines(event: Decided | FindingReached | Note | UnequalFound) -> list[str]:
     match event:
         case Decided():
             return [f"{event.text}{_cost_words(event)}"]
-        case Found():
+        case FindingReached():
             return [f"{event.finding.finding_id}: {sentence}" for sentence in event.finding.summary]
         case UnequalFound():
             return [f"{MARK}: {event.tilt.paragraph()}"]
@@ -200,20 +200,20 @@ def live_view(state: LiveState, now_s: float) -> RenderableType:
     if left_out > 0:
         parts.append(Text(f"... {left_out} earlier trials", style="dim"))
     for ended in state.ended[-ENDED_SHOWN_MAX:]:
-        parts.append(Paragraph(outcome(ended), "red" if ended.result is None else "", "", "  "))
+        parts.append(Paragraph(outcome_line(ended), "red" if ended.result is None else "", "", "  "))
     if state.phase:
-        parts.append(Text(_named(state), style="bold"))
+        parts.append(Text(_trial_title(state), style="bold"))
         parts.append(indented(f"{_phase_words(state.phase, state.detail)}{_left_words(state, now_s)}"))
         if state.fetching:
             parts.append(Text(f"  {state.fetching}", no_wrap=True, overflow="ellipsis"))
         if state.second is not None:
-            parts.append(indented(figures(state.second)))
+            parts.append(indented(second_words(state.second)))
             if state.second.workers:
                 parts.append(indented(worker_words(state.second.workers)))
     return Group(*parts)
 
 
-def figures(second: SecondSeen) -> str:
+def second_words(second: SecondSeen) -> str:
     """One second's figures in words."""
     return (
         f"{count(second.msgs_per_s)} msg/s, {short(second.mb_per_s)} MB/s, "
@@ -225,17 +225,17 @@ def figures(second: SecondSeen) -> str:
 
 def worker_words(workers: Sequence[WorkerSeen]) -> str:
     """What each of several load generators achieved; of very many those that are furthest behind what they offered."""
-    behind = sorted(workers, key=lambda own: own.msgs_per_s - (own.offered_msgs_per_s or 0.0))
-    shown = sorted(behind[:WORKERS_SHOWN_MAX], key=lambda own: own.worker)
-    offered = " of offered" if all(own.offered_msgs_per_s is not None for own in workers) else ""
-    each = ", ".join(f"{own.worker}: {_achieved(own)}" for own in shown)
-    left = len(workers) - len(shown)
-    return f"load generators, msg/s{offered}: {each}" + (f", and {left} more" if left else "")
+    behind = sorted(workers, key=lambda worker: worker.msgs_per_s - (worker.offered_msgs_per_s or 0.0))
+    shown = sorted(behind[:WORKERS_SHOWN_MAX], key=lambda worker: worker.worker)
+    offered = " of offered" if all(worker.offered_msgs_per_s is not None for worker in workers) else ""
+    each = ", ".join(f"{worker.worker}: {_achieved_words(worker)}" for worker in shown)
+    more = len(workers) - len(shown)
+    return f"load generators, msg/s{offered}: {each}" + (f", and {more} more" if more else "")
 
 
-def _achieved(own: WorkerSeen) -> str:
-    offered = own.offered_msgs_per_s
-    return f"{count(own.msgs_per_s)}" + ("" if offered is None else f" of {count(offered)}")
+def _achieved_words(worker: WorkerSeen) -> str:
+    offered = worker.offered_msgs_per_s
+    return f"{count(worker.msgs_per_s)}" + ("" if offered is None else f" of {count(offered)}")
 
 
 def use_words(use: UseNow | None) -> str:
@@ -248,7 +248,7 @@ def use_words(use: UseNow | None) -> str:
     )
 
 
-def outcome(ended: TrialEnded) -> str:
+def outcome_line(ended: TrialEnded) -> str:
     """One finished trial in one line."""
     if ended.result is None:
         return f"{ended.spec.trial_id}: failed: {ended.failure}"
@@ -270,7 +270,7 @@ def seconds_left(state: LiveState, now_s: float) -> float | None:
     return procedure.seconds_left(state.trials, ended, state.trial_id, spent_s)
 
 
-def _named(state: LiveState) -> str:
+def _trial_title(state: LiveState) -> str:
     number = min(len(state.ended) + 1, max(1, len(state.trials)))
     if not state.trial_id:
         if state.ended:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidegauge.model.trial import family, point_words, with_form
-from tidegauge.numbers import listed
+from tidegauge.numbers import join_with_and
 from tidegauge.plain import grouped
 from tidegauge.store.read import StoredRun
 from tidegauge.systems import registry
@@ -24,20 +24,20 @@ class SystemNames:
 
     def form(self, system: str, at: str | None = None) -> str:
         """The form at a point in words; without one that of all points, "" if they differ."""
-        known = self.forms.get(system, {})
-        if at is not None and at in known:
-            return known[at]
-        return next(iter(known.values())) if len(set(known.values())) == 1 else ""
+        forms_by_point = self.forms.get(system, {})
+        if at is not None and at in forms_by_point:
+            return forms_by_point[at]
+        return next(iter(forms_by_point.values())) if len(set(forms_by_point.values())) == 1 else ""
 
     def label(self, system: str, at: str | None = None) -> str:
-        """For a table: "pulsar@4.2.4 (bypass)"."""
+        """How a table calls a system: "pulsar@4.2.4 (bypass)"."""
         return with_form(system, self.form(system, at))
 
     def of(self, system: str, at: str | None = None) -> str:
-        """That of "kafka@4.3.1", at a point in words or at all of them."""
+        """How a sentence calls a system such as "kafka@4.3.1", at a point in words or at all of them."""
         name, _, version = system.partition("@")
-        known = registry.all_systems().get(name)
-        title = known.title.removeprefix("Apache ").partition(" (")[0] if known else name
+        registered_system = registry.all_systems().get(name)
+        title = registered_system.title.removeprefix("Apache ").partition(" (")[0] if registered_system else name
         alone = sum(family(other) == name for other in self.systems) < 2
         return with_form(title if alone else f"{title} {version}", self.form(system, at))
 
@@ -48,11 +48,11 @@ class SystemNames:
 
     def listed(self, systems: Sequence[str]) -> str:
         """ "Kafka, Pulsar and RabbitMQ"."""
-        return listed([self.of(system) for system in systems])
+        return join_with_and([self.of(system) for system in systems])
 
 
 def names_of(run: StoredRun) -> SystemNames:
-    """Of all systems that a run planned or measured."""
+    """Names of all systems that a run planned or measured."""
     specs = (*run.planned, *(result.spec for result in run.results))
     by_system = grouped((spec.system, (point_words(spec.point), spec.form)) for spec in specs)
     forms = {system: dict(at_points) for system, at_points in by_system.items()}

@@ -9,17 +9,17 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tidegauge.numbers import MISSING, plural, precise
-from tidegauge.published import BRIEF_MARK, BRIEF_WORDS, Scale
-from tidegauge.published.examine import Choice, report
-from tidegauge.published.verdict import ClaimOutcome, Grade, PublishedOutcome, Side, Verdict
+from tidegauge.published import BRIEF_MARK, BRIEF_WORDS, PublishedScale
+from tidegauge.published.examine import Choice, report_named
+from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, Grade, PublishedOutcome, Side
 from tidegauge.report.fairness import MARK
 from tidegauge.report.layout import ColumnGroup, FigureTable, Paragraph, bullet, columns, heading, indented
 
 _STYLES = {
-    Verdict.CONFIRMED: "green",
-    Verdict.DIRECTION: "green",
-    Verdict.CONTRADICTED: "bold red",
-    Verdict.NOT_DECIDED: "yellow",
+    ClaimVerdict.CONFIRMED: "green",
+    ClaimVerdict.DIRECTION: "green",
+    ClaimVerdict.CONTRADICTED: "bold red",
+    ClaimVerdict.NOT_DECIDED: "yellow",
 }
 _GRADES = {Grade.ORDERING: "ordering", Grade.SIZE: "ordering and size", Grade.ABSOLUTE: "absolute value, never decided"}
 _PLACE_CHARS_MAX = 40
@@ -28,31 +28,31 @@ CONTRADICTS = "the report contradicts itself here"
 
 def published_plan(choice: Choice) -> Iterable[RenderableType]:
     """What a campaign will examine, before it runs."""
-    whole = report(choice.report)
-    known = {claim.id: claim for claim in whole.claims}
-    claims = [known[name] for name in choice.claims]
+    whole = report_named(choice.report)
+    claims_by_id = {claim.id: claim for claim in whole.claims}
+    claims = [claims_by_id[name] for name in choice.claims]
     yield heading(f"Examines {plural(len(claims), 'claim')} of: {whole.title}")
     for claim in claims:
         remark = f". NOT EXAMINED: {claim.unreproducible}" if claim.unreproducible else ""
         yield bullet(f"{claim.text} [{claim.source}]{remark}")
         if claim.contradiction:
             yield Paragraph(f"{CONTRADICTS}: {claim.contradiction}", "", "    ", "    ")
-    if choice.scale == Scale.SHARES:
-        here = "Rates are found here, or shares of what was found; --scale original takes the report's own."
-        yield indented(f"{here} --scale brief is a first look.")
-    yield from _scale(choice.scale)
+    if choice.scale == PublishedScale.SHARES:
+        rates_words = "Rates are found here, or shares of what was found; --scale original takes the report's own."
+        yield indented(f"{rates_words} --scale brief is a first look.")
+    yield from _scale_parts(choice.scale)
     yield from (indented(f"Differs: {sentence}") for sentence in choice.differs)
 
 
-def _scale(scale: str) -> Iterable[RenderableType]:
+def _scale_parts(scale: str) -> Iterable[RenderableType]:
     if words := scale_words(scale):
-        yield indented(words, "bold yellow" if scale == Scale.BRIEF else "")
+        yield indented(words, "bold yellow" if scale == PublishedScale.BRIEF else "")
 
 
 def scale_words(scale: str) -> str:
     """What is not usual about a scale; "" for the usual one."""
     original = "Rates and amounts are the report's own (--scale original)."
-    return {Scale.ORIGINAL.value: original, Scale.BRIEF.value: BRIEF_WORDS}.get(scale, "")
+    return {PublishedScale.ORIGINAL.value: original, PublishedScale.BRIEF.value: BRIEF_WORDS}.get(scale, "")
 
 
 def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iterable[RenderableType]:
@@ -63,7 +63,7 @@ def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iter
         yield indented(f"Here: {host.removeprefix('Host: ')}")
     if units := units_words(outcome):
         yield indented(units)
-    yield from _scale(outcome.scale)
+    yield from _scale_parts(outcome.scale)
     yield from (indented(f"Differs: {sentence}") for sentence in outcome.differs)
     several = any(side.runs for claim in outcome.claims for part in claim.parts for side in part.sides)
     which = "these runs on the machine of each" if several else "this run on this machine"
@@ -71,7 +71,7 @@ def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iter
     yield indented(f"{counts(outcome)}. {meant}")
     for claim in outcome.claims:
         yield Text("")
-        yield from _claim(claim, verdict_marks(outcome, unequal, bool(outcome.doubts) and claim.over_runs))
+        yield from _claim_parts(claim, verdict_marks(outcome, unequal, bool(outcome.doubts) and claim.over_runs))
 
 
 def units_words(outcome: PublishedOutcome) -> str:
@@ -84,21 +84,21 @@ def units_words(outcome: PublishedOutcome) -> str:
 
 def counts(outcome: PublishedOutcome) -> str:
     """ "2 claims confirmed, 1 contradicted, 3 not decided"."""
-    counted = [(sum(claim.verdict is verdict for claim in outcome.claims), verdict.value) for verdict in Verdict]
+    counted = [(sum(claim.verdict is verdict for claim in outcome.claims), verdict.value) for verdict in ClaimVerdict]
     parts = [f"{number} {word}" for number, word in counted if number]
-    brief = f", {BRIEF_MARK}" if outcome.scale == Scale.BRIEF else ""
+    brief = f", {BRIEF_MARK}" if outcome.scale == PublishedScale.BRIEF else ""
     return f"Of {plural(len(outcome.claims), 'claim')} {', '.join(parts)}{brief}"
 
 
 def verdict_marks(outcome: PublishedOutcome, unequal: bool, doubtful: bool = False) -> str:
     """What must be read with a verdict: " (BRIEF)", " (UNEQUAL terms)", several of them or nothing."""
-    marks = [BRIEF_MARK] if outcome.scale == Scale.BRIEF else []
+    marks = [BRIEF_MARK] if outcome.scale == PublishedScale.BRIEF else []
     marks += ["DOUBTFUL"] if doubtful else []
     marks += [f"{MARK} terms"] if unequal else []
     return f" ({', '.join(marks)})" if marks else ""
 
 
-def _claim(claim: ClaimOutcome, mark: str) -> Iterable[RenderableType]:
+def _claim_parts(claim: ClaimOutcome, mark: str) -> Iterable[RenderableType]:
     yield Paragraph(f"{claim.verdict.value.upper()}{mark}: {claim.text} [{examined_in(claim)}]", _STYLES[claim.verdict])
     yield bullet(claim.reason)
     if claim.contradiction:
@@ -122,12 +122,12 @@ def claim_table(claim: ClaimOutcome) -> tuple[str, FigureTable] | None:
     if not any(side.values or side.published is not None for side in sides):
         return None
     words = [side.place.split(", ") for side in sides]
-    common = [word for word in words[0] if len(words) > 1 and all(word in own for own in words)]
-    places = [", ".join(word for word in own if word not in common) or "the same" for own in words]
-    return ", ".join(common), _table(sides, places)
+    common = [word for word in words[0] if len(words) > 1 and all(word in words_of_side for words_of_side in words)]
+    places = [", ".join(word for word in words_of_side if word not in common) or "the same" for words_of_side in words]
+    return ", ".join(common), _sides_table(sides, places)
 
 
-def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
+def _sides_table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
     """A row for each place; the figure stands in the head where all rows have the same."""
     figures = list(dict.fromkeys((side.figure, side.unit) for side in sides))
     one_figure = len(figures) == 1
@@ -139,8 +139,8 @@ def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
     several = any(side.runs for side in sides)
     cells: Mapping[str, Callable[[Side], str]] = {
         "here": lambda side: precise(median(side.values)) if side.values else MISSING,
-        "range": _range,
-        "trials": _trials,
+        "range": _range_cell,
+        "trials": _trials_cell,
         **({"run": lambda side: ", ".join(side.runs) or MISSING} if several else {}),
         "published": lambda side: precise(side.published),
     }
@@ -149,7 +149,7 @@ def _table(sides: Sequence[Side], places: Sequence[str]) -> FigureTable:
     return FigureTable("place", labels, groups, label_chars_max=_PLACE_CHARS_MAX)
 
 
-def _trials(side: Side) -> str:
+def _trials_cell(side: Side) -> str:
     """ "3"; "3, 1 DOUBTFUL"; "3 DOUBTFUL" if all are."""
     count = len(side.values)
     if side.doubtful == count:
@@ -157,7 +157,7 @@ def _trials(side: Side) -> str:
     return f"{count}, {side.doubtful} DOUBTFUL" if side.doubtful else f"{count}"
 
 
-def _range(side: Side) -> str:
+def _range_cell(side: Side) -> str:
     if len(side.values) < 2:
         return MISSING
     return f"{precise(min(side.values))} to {precise(max(side.values))}"

@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticOmit, core_schema
 from typing_extensions import TypedDict, is_typeddict
 
-from tidegauge.errors import UserError, nearest
+from tidegauge.errors import UserError, did_you_mean
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.model.attest import Attestation, AttestOutcome
 from tidegauge.model.finding import Finding
@@ -29,8 +29,8 @@ from tidegauge.published.examine import Choice
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.report.doctor import Diagnosis
 from tidegauge.store.files import Writer
-from tidegauge.store.read import Session
-from tidegauge.usage import Cost, Price, Share
+from tidegauge.store.read import RunSession
+from tidegauge.usage import CeilingShare, Cost, Price
 
 Status = Literal["running", "finished", "failed", "interrupted"]
 Object = Mapping[str, Any]
@@ -56,7 +56,7 @@ class RunFile(TypedDict):
     advice: list[Tilt]
     thresholds: NotRequired[list[str]]
     price: NotRequired[Price | None]
-    sessions: NotRequired[list[Session]]
+    sessions: NotRequired[list[RunSession]]
     writer: Writer
 
 
@@ -280,7 +280,7 @@ class Usage(TypedDict):
     experiment: str
     msgs_per_s: float
     mb_per_s: float
-    shares: list[Share]
+    shares: list[CeilingShare]
     cost: Cost | None
     limiting: Limiting | None
 
@@ -478,31 +478,33 @@ class _Generator(GenerateJsonSchema):
         return {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
 
     def dataclass_field_schema(self, schema: core_schema.DataclassField) -> JsonSchemaValue:
-        """A field; of a histogram (bytes), or several, none."""
-        found = super().dataclass_field_schema(schema)
-        if "binary" in (found.get("format"), found.get("items", {}).get("format")):
+        """The schema of a field; a histogram (bytes), or several of them, has none."""
+        field_schema = super().dataclass_field_schema(schema)
+        if "binary" in (field_schema.get("format"), field_schema.get("items", {}).get("format")):
             raise PydanticOmit
-        return found
+        return field_schema
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:
     """All schemas by name: "tidegauge.run/1"."""
-    return dict(map(_schema, ENVELOPES))
+    return dict(map(_name_and_schema, ENVELOPES))
 
 
-def schema_named(wanted: str) -> dict[str, Any]:
+def schema_named(requested: str) -> dict[str, Any]:
     """The schema of that name, which may be short: "tidegauge.run/1", "run/1", "run-1" or "run".
 
     Raises:
         UserError: there is none.
     """
-    found = {short_name(name): schema for name, schema in json_schemas().items()}
-    short = wanted.removeprefix("tidegauge.").removesuffix(".json").replace("-", "/")
+    schemas = {short_name(name): schema for name, schema in json_schemas().items()}
+    short = requested.removeprefix("tidegauge.").removesuffix(".json").replace("-", "/")
     short = short if "/" in short else f"{short}/1"
-    if short not in found:
-        names = [name.removesuffix("/1") for name in found]
-        raise UserError(f"There is no schema '{wanted}'{nearest(wanted, names)}.", f"There are: {', '.join(names)}.")
-    return found[short]
+    if short not in schemas:
+        names = [name.removesuffix("/1") for name in schemas]
+        raise UserError(
+            f"There is no schema '{requested}'{did_you_mean(requested, names)}.", f"There are: {', '.join(names)}."
+        )
+    return schemas[short]
 
 
 def short_name(schema: str) -> str:
@@ -510,7 +512,7 @@ def short_name(schema: str) -> str:
     return schema.removeprefix("tidegauge.")
 
 
-def _schema(envelope: Any) -> tuple[str, dict[str, Any]]:
+def _name_and_schema(envelope: Any) -> tuple[str, dict[str, Any]]:
     content = TypeAdapter(envelope).json_schema(schema_generator=_Generator)
     name = str(content["properties"]["schema"]["const"])
     return name, {"$schema": DIALECT, "$id": f"urn:{name.replace('.', ':').replace('/', ':')}", **content}

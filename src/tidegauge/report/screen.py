@@ -21,7 +21,7 @@ from tidegauge.model.use import Limiting
 from tidegauge.model.workload import Workload
 from tidegauge.numbers import MISSING, count, in_unit, local_time, plural, size
 from tidegauge.report import compare, fairness, levels, thresholds
-from tidegauge.report.ending import Advice, End, Ending, again_words, worth_acting_on
+from tidegauge.report.ending import End, Ending, RunAdvice, again_words, worth_acting_on
 from tidegauge.report.findings import finding_table
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, columns, shown_path
 from tidegauge.report.names import SystemNames, names_of
@@ -36,10 +36,10 @@ from tidegauge.store.read import StoredRun
 LINES_MAX = 40
 COLUMNS = 100
 _LABEL_CHARS_NARROW = 10
-"""Where a table would not fit into one: "RabbitMQ (quorum)" then takes two lines."""
+"""Width of labels where a table would not fit into one otherwise: "RabbitMQ (quorum)" then takes two lines."""
 EXPERIMENTS_MAX = 3
 SYSTEMS_MAX = 6
-"""Rows of a table."""
+"""How many rows a table has at most."""
 ADVICE_MAX = 2
 BEHIND_S = 0.25
 """A backlog of so many seconds is worth a word; less is what readers that keep up owe too."""
@@ -52,57 +52,57 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
         program: how the user calls Tidegauge, for commands to copy.
     """
     names = names_of(run)
-    parts: list[RenderableType] = [*_head(run), *_beyond(run)]
+    parts: list[RenderableType] = [*_head_lines(run), *_beyond_figures(run)]
     answers = verdicts(run)
     for verdict in answers[:EXPERIMENTS_MAX]:
         parts += [Text(""), Paragraph(f"{verdict.experiment}: {verdict.sentence}", "bold")]
         parts += [Text("... each point in `show` and the report")] if verdict.each else []
-        parts += _table(verdict, run, names)
+        parts += _verdict_table(verdict, run, names)
     if len(answers) > EXPERIMENTS_MAX:
-        parts.append(Text(f"... {plural(len(answers) - EXPERIMENTS_MAX, 'more experiment')} {_rest(run)}"))
-    parts += [Text(""), *_advice(run, ended), *_next(run, ended, program)]
+        parts.append(Text(f"... {plural(len(answers) - EXPERIMENTS_MAX, 'more experiment')} {_where_rest_is(run)}"))
+    parts += [Text(""), *_advice_lines(run, ended), *_next_lines(run, ended, program)]
     if ended.end is not End.GOOD:
-        parts.append(Paragraph(f"Exit code {exit_code}: {_short(ended.why, 3)}", "bold red", "", "  "))
+        parts.append(Paragraph(f"Exit code {exit_code}: {_shorten_words(ended.why, 3)}", "bold red", "", "  "))
         # Whole, to be copied.
         parts.append(Text(f"  {ended.what}", "bold red", no_wrap=True, overflow="ignore"))
     return Group(*parts)
 
 
-def _head(run: StoredRun) -> Iterable[RenderableType]:
+def _head_lines(run: StoredRun) -> Iterable[RenderableType]:
     trials = f"{len(run.results)} of {plural(run.trials_expected, 'trial')} finished"
     spoilt = Counter(result.validity for result in run.results if result.validity is not Validity.VALID)
     trials += "".join(f", {number} {validity.shown}" for validity, number in spoilt.items())
     state = "" if run.status == "finished" else f", {run.status}"
     host = host_words(run).removeprefix("Host: ")
-    yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_short(host)}", "bold")
-    found = levels_found(run.results)
-    if not found:
+    yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_shorten_words(host)}", "bold")
+    findings = levels_found(run.results)
+    if not findings:
         return
     good = levels.standing(run.results) is levels.Standing.KEPT
     if not good or len(levels.by_point(run.results)) > 1:
         # What is cut must not be what matters most.
-        worst_first = sorted(levels.headlines(run.results), key=_badness, reverse=True)
-        yield Paragraph(_short(" ".join(words for words, _ in worst_first)), "" if good else "bold red")
+        worst_first = sorted(levels.headlines_by_point(run.results), key=_badness_of_headline, reverse=True)
+        yield Paragraph(_shorten_words(" ".join(words for words, _ in worst_first)), "" if good else "bold red")
         return
     # What cuts lost as the level allows stands behind it: then they were made.
-    claimed_only = all(finding.attested == CLAIMED_ONLY for _, finding in found.values())
+    claimed_only = all(finding.attested == CLAIMED_ONLY for _, finding in findings.values())
     tested = "; survival of power cuts not tested" if claimed_only else ""
-    level = next(iter(found.values()))[1].level
-    whom = f"{'every system' if len(found) > 1 else next(iter(found))}{levels.forms(found)}"
-    promise = f"level {level} for {whom}, {levels.asked_words(found)} ({levels.short_name(level)} when acknowledged)"
-    yield Paragraph(f"Durability: {promise}: {levels.witnesses(run.results)}{tested}.")
-    if said := f"{levels.refuted_words(found)}{levels.caveat_words(run.results)}":
-        yield Paragraph(_short(said.strip()), "bold yellow")
-    loads = {_load(result.spec.workload) for result in run.results}
+    level = next(iter(findings.values()))[1].level
+    whom = f"{'every system' if len(findings) > 1 else next(iter(findings))}{levels.named_forms(findings)}"
+    promise = f"level {level} for {whom}, {levels.asked_words(findings)} ({levels.short_name(level)} when acknowledged)"
+    yield Paragraph(f"Durability: {promise}: {levels.witness_words(run.results)}{tested}.")
+    if warning := f"{levels.refuted_words(findings)}{levels.caveat_words(run.results)}":
+        yield Paragraph(_shorten_words(warning.strip()), "bold yellow")
+    loads = {_load_words(result.spec.workload) for result in run.results}
     if len(loads) == 1:
         yield Paragraph(f"Load: {loads.pop()}.")
 
 
-def _badness(headline: tuple[str, Sequence[TrialResult]]) -> int:
+def _badness_of_headline(headline: tuple[str, Sequence[TrialResult]]) -> int:
     return list(levels.Standing).index(levels.standing(headline[1]))
 
 
-def _load(workload: Workload) -> str:
+def _load_words(workload: Workload) -> str:
     """What decides a rate at first sight; the full report has the rest."""
     if workload.existing_topics:
         return f"topics that exist: {', '.join(workload.existing_topics)}"
@@ -115,7 +115,7 @@ def _load(workload: Workload) -> str:
     )
 
 
-def _beyond(run: StoredRun) -> Iterable[RenderableType]:
+def _beyond_figures(run: StoredRun) -> Iterable[RenderableType]:
     """What was asked beyond figures, in a line each."""
     if run.terms.unequal:
         yield Paragraph(fairness.headline(run.terms).rstrip(":") + ".", "bold red")
@@ -126,7 +126,7 @@ def _beyond(run: StoredRun) -> Iterable[RenderableType]:
         yield Paragraph(f"{run.published.title}: {counts(run.published)}.", "bold")
 
 
-def _table(verdict: ExperimentVerdict, run: StoredRun, names: SystemNames) -> Iterable[RenderableType]:
+def _verdict_table(verdict: ExperimentVerdict, run: StoredRun, names: SystemNames) -> Iterable[RenderableType]:
     """One table where it is short; a sweep and a long search have theirs in the report."""
     findings = [finding for finding in run.findings if finding.experiment == verdict.experiment and finding.rows]
     if len(verdict.blocks) == 1:
@@ -134,14 +134,14 @@ def _table(verdict: ExperimentVerdict, run: StoredRun, names: SystemNames) -> It
         yield short_table(block, names)
         cut = len(block.systems) - SYSTEMS_MAX
         if cut > 0:
-            yield Text(f"... {plural(cut, 'more system')} {_rest(run)}")
+            yield Text(f"... {plural(cut, 'more system')} {_where_rest_is(run)}")
     elif findings and sum(len(finding.rows) for finding in findings) <= SYSTEMS_MAX:
         table = finding_table(findings, names)
         if len(list(table.lines(COLUMNS))) == 1:
             yield table
 
 
-def _rest(run: StoredRun) -> str:
+def _where_rest_is(run: StoredRun) -> str:
     """Where what is cut here stands whole. A report may be switched off, or not be written."""
     return "in `show` and the report" if (run.path / REPORT_NAME).is_file() else "in `show`"
 
@@ -151,21 +151,21 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
     systems = block.systems[:SYSTEMS_MAX]
     times = "closed loop, ms" if block.closed_loop else "response, ms"
 
-    def column(head: str, name: str) -> Column:
+    def figure_column(head: str, name: str) -> Column:
         figure = FIGURES[name]
-        found = [compare.estimate_of(figure.of, block.usable(system)) for system in systems]
-        return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in found))
+        estimates = [compare.estimate_of(figure.of, block.usable(system)) for system in systems]
+        return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in estimates))
 
-    def words(head: str, cell: Callable[[str], str]) -> ColumnGroup:
+    def word_group(head: str, cell: Callable[[str], str]) -> ColumnGroup:
         return ColumnGroup("", columns(systems, {head: cell}, words=True))
 
     groups = (
-        ColumnGroup("", (column("msg/s", "msgs_per_s"),)),
-        ColumnGroup(times, (column("p50", "response_ms_p50"), column("p99", "response_ms_p99"))),
-        ColumnGroup("end-to-end, ms", (column("p99", "end_to_end_ms_p99"),)),
-        words("messages", lambda system: _messages(block.of(system))),
-        words("limited by", lambda system: _limit(limited_by(block.usable(system)))),
-        words("validity", lambda system: _validity(block.of(system))),
+        ColumnGroup("", (figure_column("msg/s", "msgs_per_s"),)),
+        ColumnGroup(times, (figure_column("p50", "response_ms_p50"), figure_column("p99", "response_ms_p99"))),
+        ColumnGroup("end-to-end, ms", (figure_column("p99", "end_to_end_ms_p99"),)),
+        word_group("messages", lambda system: _message_words(block.of(system))),
+        word_group("limited by", lambda system: _limit_words(limited_by(block.usable(system)))),
+        word_group("validity", lambda system: _validity_words(block.of(system))),
     )
     table = FigureTable("", tuple(names.of(system, point_words(block.point)) for system in systems), groups)
     if len(list(table.lines(COLUMNS))) > 1:
@@ -173,7 +173,7 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
     return table
 
 
-def _messages(results: Sequence[MeasuredResult]) -> str:
+def _message_words(results: Sequence[MeasuredResult]) -> str:
     """ "intact", or how many of all trials were not; of what others sent it is known only whether it is damaged."""
     loads = [result for result in results if isinstance(result, LoadResult)]
     subs = [sub for load in loads for sub in load.subscriptions]
@@ -186,20 +186,20 @@ def _messages(results: Sequence[MeasuredResult]) -> str:
         ("disordered", sum(sub.reordered for sub in subs)),
         ("failed", sum(load.failed for load in loads)),
         ("without outcome", sum(load.unresolved for load in loads)),
-        ("behind", max(map(_behind, results), default=0)),
+        ("behind", max(map(_messages_behind, results), default=0)),
     )
-    checked = all(load.subscriptions for load in loads) and not any(map(_unverified, results))
-    return ", ".join(f"{count(number)} {what}" for what, number in counted if number) or (
+    checked = all(load.subscriptions for load in loads) and not any(map(_unverified_messages, results))
+    return ", ".join(f"{count(number)} {kind}" for kind, number in counted if number) or (
         "not checked" if not checked else "intact" if loads else "undamaged"
     )
 
 
-def _unverified(result: MeasuredResult) -> int:
+def _unverified_messages(result: MeasuredResult) -> int:
     """Messages of others that a trial read which sent none: of these nothing is known but their number."""
     return sum(sub.received - sub.verified for sub in result.subscriptions) if isinstance(result, ReadResult) else 0
 
 
-def _behind(result: MeasuredResult) -> int:
+def _messages_behind(result: MeasuredResult) -> int:
     """Messages that waited for the slowest subscription when the window ended; 0 where that is no more than usual.
 
     Where it is, those that were left after the drain, late readers' too, and nobody looked for: whether they were lost
@@ -212,21 +212,21 @@ def _behind(result: MeasuredResult) -> int:
     return max((sub.backlog - sub.lost - sub.late - sub.untraced for sub in subs), default=0)
 
 
-def _limit(found: Limiting | None) -> str:
-    """Without the process or device, which the full report names."""
-    if found is None:
+def _limit_words(limiting: Limiting | None) -> str:
+    """What limited trials, without the process or device, which the full report names."""
+    if limiting is None:
         return MISSING
-    return str(found.resource) if found.share is None else f"{found.resource} {found.share:.0%}"
+    return str(limiting.resource) if limiting.share is None else f"{limiting.resource} {limiting.share:.0%}"
 
 
-def _validity(results: Sequence[MeasuredResult]) -> str:
+def _validity_words(results: Sequence[MeasuredResult]) -> str:
     worst = max((result.validity for result in results), key=list(Validity).index)
     if worst is Validity.VALID or len(results) == 1:
         return worst.shown
     return f"{sum(result.validity is worst for result in results)} of {len(results)} {worst.shown}"
 
 
-def _advice(run: StoredRun, ended: Ending) -> Iterable[RenderableType]:
+def _advice_lines(run: StoredRun, ended: Ending) -> Iterable[RenderableType]:
     """The few remarks that somebody can do something about, and how many more there are."""
     worth = worth_acting_on(run)
     # What decides the exit code stands in the last line: that trials are INVALID, or the first that failed.
@@ -236,16 +236,18 @@ def _advice(run: StoredRun, ended: Ending) -> Iterable[RenderableType]:
     more = f" ({plural(hidden, 'more remark')} in `show`)" if hidden else ""
     if advice:
         yield Paragraph(f"Worth acting on{more}", "bold")
-        yield from (bullet(_short(_advice_words(item)), "red" if item.bad else "") for item in advice[:ADVICE_MAX])
+        yield from (
+            bullet(_shorten_words(_advice_words(item)), "red" if item.bad else "") for item in advice[:ADVICE_MAX]
+        )
     elif more and ended.end is End.GOOD:
         yield Paragraph(f"Nothing to act on{more}.")
 
 
-def _advice_words(advice: Advice) -> str:
+def _advice_words(advice: RunAdvice) -> str:
     return f"{advice.text}: {advice.remedy}." if advice.remedy else f"{advice.text.rstrip('.')}."
 
 
-def _next(run: StoredRun, ended: Ending, program: str) -> Iterable[RenderableType]:
+def _next_lines(run: StoredRun, ended: Ending, program: str) -> Iterable[RenderableType]:
     """Where the rest is. To repeat is advice where the figures can be used: else the last line has the command."""
     report = run.path / REPORT_NAME
     if report.is_file():
@@ -260,6 +262,6 @@ def _next(run: StoredRun, ended: Ending, program: str) -> Iterable[RenderableTyp
         yield Text(f"{why:<22} {again_words(run, program, needed)}", no_wrap=True, overflow="ignore")
 
 
-def _short(words: str, lines: int = 2) -> str:
-    """At most about so many lines: the whole of it is in the report."""
+def _shorten_words(words: str, lines: int = 2) -> str:
+    """Words cut to about so many lines: the whole of it is in the report."""
     return textwrap.shorten(words, lines * COLUMNS - 10, placeholder=" ...")

@@ -21,12 +21,12 @@ def sending_words(sending: Sending, message_bytes: int) -> str:
     """ "batches to 128 KiB or 1 ms, compression none, at most 5,000 messages in flight for each producer"."""
     in_flight = plural(int(sending.in_flight_messages), "message")
     return (
-        f"{_batches(sending, message_bytes)}, compression {sending.compression}, at most {in_flight} in flight for "
+        f"{_batch_words(sending, message_bytes)}, compression {sending.compression}, at most {in_flight} in flight for "
         "each producer"
     )
 
 
-def _batches(sending: Sending, message_bytes: int) -> str:
+def _batch_words(sending: Sending, message_bytes: int) -> str:
     if sending.batch_bytes is None:
         return f"no batches ({sending.instead})" if sending.instead else "no batches"
     if not sending.batch_bytes:
@@ -39,7 +39,7 @@ def _batches(sending: Sending, message_bytes: int) -> str:
     return f"{batches} or {sending.batch_delay_ms:g} ms" if sending.batch_delay_ms else f"{batches}, without delay"
 
 
-def asked(workload: Workload) -> Sending:
+def sending_asked(workload: Workload) -> Sending:
     """What a workload asks of every system, for trials of an earlier version, which say no more."""
     client = workload.client
     size_bytes = client.batch_bytes_max if client.batch_bytes_max > 1 else 0
@@ -48,12 +48,14 @@ def asked(workload: Workload) -> Sending:
 
 def planned_words(trials: Sequence[TrialSpec]) -> str:
     """How producers of these trials are to send, in a sentence; "" where nothing is sent."""
-    return _sentence({trial.system: (trial.sending, trial.workload) for trial in trials})
+    return _sending_sentence({trial.system: (trial.sending, trial.workload) for trial in trials})
 
 
 def reported_words(results: Sequence[MeasuredResult]) -> str:
     """How producers of these trials sent, in a sentence: as they reported it, as far as they did."""
-    return _sentence({result.spec.system: (_of(result), result.spec.workload) for result in results})
+    return _sending_sentence(
+        {result.spec.system: (_sending_of_result(result), result.spec.workload) for result in results}
+    )
 
 
 def changed_words(run: StoredRun) -> list[str]:
@@ -77,14 +79,14 @@ def _cut(value: str) -> str:
     return value if len(value) <= VALUE_CHARS_MAX else f"{value[: VALUE_CHARS_MAX - 3]}..."
 
 
-def _of(result: MeasuredResult) -> Sending | None:
+def _sending_of_result(result: MeasuredResult) -> Sending | None:
     return result.sending or result.spec.sending
 
 
-def _sentence(systems: Mapping[str, tuple[Sending | None, Workload]]) -> str:
-    """Systems alike are named together, and none where all are alike."""
+def _sending_sentence(systems: Mapping[str, tuple[Sending | None, Workload]]) -> str:
+    """How clients of systems send. Systems alike are named together, and none where all are alike."""
     by_words = grouped(
-        (sending_words(sending or asked(workload), workload.payload.message_bytes), (system, sending))
+        (sending_words(sending or sending_asked(workload), workload.payload.message_bytes), (system, sending))
         for system, (sending, workload) in sorted(systems.items())
         if workload.producers
     )

@@ -1,4 +1,4 @@
-"""The same findings as plain data, for `--json`: everything that the terminal shows, and every figure."""
+"""A run's findings as plain data, for `--json`: everything that the terminal shows, and every figure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import blocks
+from tidegauge.comparison.blocks import sort_into_blocks
 from tidegauge.durability import levels_equal, levels_found
 from tidegauge.experiments.procedure import seconds_expected as trial_seconds
 from tidegauge.model.tilt import Terms
@@ -24,7 +24,7 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
     """A run and all its results. Units are in the names; times are UTC."""
     return {
         "schema": "tidegauge.report/1",
-        "run": head(run),
+        "run": run_head(run),
         **fairness.content(run.terms),
         "thresholds": thresholds.content(run),
         "durability": {
@@ -32,8 +32,8 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
             "headline": levels.headline(run.results),
             "systems": _levels_of(run.results),
             "points": [
-                {"where": where, "headline": levels.headline(own), "systems": _levels_of(own)}
-                for where, own in levels.by_point(run.results)
+                {"where": where, "headline": levels.headline(group), "systems": _levels_of(group)}
+                for where, group in levels.by_point(run.results)
                 if where
             ],
         },
@@ -43,15 +43,17 @@ def run_summary(run: StoredRun) -> dict[str, Any]:
                 "point": plain(block.point),
                 "closed_loop": block.closed_loop,
                 "results": plain(block.results),
-                "comparisons": [comparison(ratio, run.terms) for ratio in within.ratios(block, run.terms.allowed)],
+                "comparisons": [
+                    ratio_content(ratio, run.terms) for ratio in within.block_ratios(block, run.terms.allowed)
+                ],
                 "not_compared_because": compare.objection(block, run.terms.allowed),
             }
-            for block in blocks(run.results)
+            for block in sort_into_blocks(run.results)
         ],
         **distributions.content(run),
         "findings": plain(run.findings),
         "finding_comparisons": [
-            comparison(ratio, run.terms)
+            ratio_content(ratio, run.terms)
             for ratio in within.finding_ratios(run.findings, run.results, run.terms.allowed)
         ],
         "published": plain(run.published),
@@ -78,7 +80,7 @@ def _levels_of(results: Sequence[TrialResult]) -> dict[str, Any]:
     }
 
 
-def comparison(ratio: within.Ratio, terms: Terms) -> dict[str, Any]:
+def ratio_content(ratio: within.Ratio, terms: Terms) -> dict[str, Any]:
     """A ratio with its interval and verdict."""
     return {
         **plain(ratio),
@@ -88,7 +90,7 @@ def comparison(ratio: within.Ratio, terms: Terms) -> dict[str, Any]:
     }
 
 
-def head(run: StoredRun) -> dict[str, Any]:
+def run_head(run: StoredRun) -> dict[str, Any]:
     """What a run is and how it stands."""
     report = run.path / REPORT_NAME
     return {
@@ -108,9 +110,11 @@ def head(run: StoredRun) -> dict[str, Any]:
             {
                 **plain(session),
                 "trials": [trial.trial_id for trial in run.trials if trial.session == session.number and trial.result],
-                "changed": environment_changes(before, own) if before and own else [],
+                "changed": environment_changes(before, environment) if before and environment else [],
             }
-            for session, before, own in zip(run.sessions, ({}, *run.environments), run.environments, strict=False)
+            for session, before, environment in zip(
+                run.sessions, ({}, *run.environments), run.environments, strict=False
+            )
         ],
         "trials_planned": run.trials_expected,
         "trials_finished": len(run.results),
@@ -120,12 +124,12 @@ def head(run: StoredRun) -> dict[str, Any]:
 
 def runs_summary(runs: list[StoredRun]) -> dict[str, Any]:
     """All runs, oldest first."""
-    return {"schema": "tidegauge.runs/1", "runs": [head(run) for run in runs]}
+    return {"schema": "tidegauge.runs/1", "runs": [run_head(run) for run in runs]}
 
 
-def _shares(trials: Sequence[TrialSpec], workers: int) -> list[dict[str, Any]]:
+def _worker_shares(trials: Sequence[TrialSpec], workers: int) -> list[dict[str, Any]]:
     """What each worker has of each trial; of a rate that is not known yet only how many of the producers."""
-    found = []
+    trial_shares = []
     for trial in trials:
         producers = trial.workload.topics * trial.workload.producers
         rate = trial.msgs_per_s if isinstance(trial, LoadSpec) else None
@@ -133,8 +137,8 @@ def _shares(trials: Sequence[TrialSpec], workers: int) -> list[dict[str, Any]]:
             {**plain(size), "msgs_per_s": size.producers / producers * rate if rate else None}
             for size in share_sizes(trial.workload, workers)
         ]
-        found.append({"trial_id": trial.trial_id, "shares": shares})
-    return found
+        trial_shares.append({"trial_id": trial.trial_id, "shares": shares})
+    return trial_shares
 
 
 def plan_summary(plan: ShownPlan) -> dict[str, Any]:
@@ -156,7 +160,7 @@ def plan_summary(plan: ShownPlan) -> dict[str, Any]:
                 for need in memory.needs
             ],
         },
-        "workers": _shares(trials, memory.workers) if memory is not None and memory.workers > 1 else [],
+        "workers": _worker_shares(trials, memory.workers) if memory is not None and memory.workers > 1 else [],
         "points": [
             {
                 "point": plain(point),

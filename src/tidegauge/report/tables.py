@@ -44,7 +44,7 @@ def records_table(block: Block) -> FigureTable | None:
         for system in block.systems
         for name, records in grouped(
             (record.name, record)
-            for load in shown(block, system)
+            for load in trials_shown(block, system)
             if isinstance(load, LoadResult)
             for record in load.records
         ).items()
@@ -66,7 +66,7 @@ def records_table(block: Block) -> FigureTable | None:
     return FigureTable("system and step", tuple(label for label, _ in rows), groups)
 
 
-def shown(block: Block, system: str) -> Sequence[MeasuredResult]:
+def trials_shown(block: Block, system: str) -> Sequence[MeasuredResult]:
     """A single trial whatever its validity, which the table above shows; of several those whose figures may be used."""
     trials = block.of(system)
     return trials if len(trials) == 1 else block.usable(system)
@@ -80,13 +80,13 @@ class Remark:
     validity: Validity | None = None
 
     def bullet(self) -> Paragraph:
-        """For a terminal."""
+        """The remark as a paragraph for a terminal."""
         style = "" if self.validity is None else "bold red" if self.validity is Validity.INVALID else "yellow"
         return bullet(self.text, style)
 
 
 def remarks(block: Block) -> Iterable[Remark]:
-    """All of a block, by system."""
+    """All remarks on a block, by system."""
     for result in sorted(block.results, key=lambda result: (result.spec.system, result.spec.trial_id)):
         alone = len(block.of(result.spec.system)) == 1 and not block.point
         who = result.spec.system if alone else result.spec.trial_id
@@ -117,21 +117,21 @@ def figure_table(*blocks: Block) -> FigureTable:
     for figure in FIGURES.values():
         if figure.column is None:
             continue
-        values = [reduced(results, figure.of, reduce) for results, reduce in rows]
-        if shows(figure, [result for results, _ in rows for result in results]):
+        values = [reduced_figure(results, figure.of, reduce) for results, reduce in rows]
+        if is_figure_shown(figure, [result for results, _ in rows for result in results]):
             cells = tuple(in_unit(value, figure.unit) for value in values)
             groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
-    validity = Column("validity", tuple(_validity(results) for results, _ in rows), words=True)
-    found = [ColumnGroup(head, tuple(columns), head == _SECOND_TABLE) for head, columns in groups.items()]
-    return FigureTable("system", tuple(label for label, _, _ in listed), (*found, ColumnGroup("", (validity,))))
+    validity = Column("validity", tuple(_worst_validity(results) for results, _ in rows), words=True)
+    column_groups = [ColumnGroup(head, tuple(columns), head == _SECOND_TABLE) for head, columns in groups.items()]
+    return FigureTable("system", tuple(label for label, _, _ in listed), (*column_groups, ColumnGroup("", (validity,))))
 
 
-def shows(figure: Figure, results: Iterable[MeasuredResult]) -> bool:
+def is_figure_shown(figure: Figure, results: Iterable[MeasuredResult]) -> bool:
     """Whether tables of these trials show a figure: an optional one only where it says something."""
     return figure.column is None or not figure.column.optional or any(map(figure.of, results))
 
 
-def reduced(items: Iterable[T], figure: Callable[[T], float | None], reduce: Reduce) -> float | None:
+def reduced_figure(items: Iterable[T], figure: Callable[[T], float | None], reduce: Reduce) -> float | None:
     """What is made of a figure of all items that have it; None where none has."""
     values = [value for value in map(figure, items) if value is not None]
     return float(reduce(values)) if values else None
@@ -145,11 +145,11 @@ def reduced_group(
     reduce: Reduce = median,
 ) -> ColumnGroup:
     """Figures that are written alike, by the heads of their columns: of each row what is made of its items."""
-    cells = {name: tuple(form(reduced(items, of, reduce)) for items in rows) for name, of in figures.items()}
+    cells = {name: tuple(form(reduced_figure(items, of, reduce)) for items in rows) for name, of in figures.items()}
     return ColumnGroup(head, tuple(Column(name, column) for name, column in cells.items()))
 
 
-def _validity(results: Sequence[MeasuredResult]) -> str:
+def _worst_validity(results: Sequence[MeasuredResult]) -> str:
     """ "valid", or in capitals what is not."""
     if not results:
         return "INVALID"
@@ -180,7 +180,7 @@ def footnotes(block: Block) -> list[str]:
             "Figures are over the whole time before, during and after catching up; those of each phase are below. "
             + times
         )
-    notes += _promises(block)
+    notes += _promise_notes(block)
     if block.closed_loop and block.loads:
         notes.append(
             "Closed loop: the next message waits for an earlier one, so these times hide waiting; "
@@ -194,9 +194,9 @@ def _missing_times(block: Block) -> list[str]:
     rows = [(results, reduce) for _, results, reduce in figure_rows(block) if results]
     every = [result for results, _ in rows for result in results]
     times = [figure for figure in FIGURES.values() if figure.column is not None and figure.unit == "ms"]
-    listed = [figure for figure in times if shows(figure, every)]
+    listed = [figure for figure in times if is_figure_shown(figure, every)]
     notes = []
-    if any(reduced(results, figure.of, reduce) is None for results, reduce in rows for figure in listed):
+    if any(reduced_figure(results, figure.of, reduce) is None for results, reduce in rows for figure in listed):
         needed = "p99.99 needs 100,000, p99.9 10,000, p99 1,000, p95 200, p50 20"
         across = any(load.clocks for load in block.loads)
         clocks = ", or (end-to-end) clocks of several hosts that are not known well enough" if across else ""
@@ -235,7 +235,7 @@ def _over_subscriptions(block: Block) -> list[str]:
     return ["End-to-end times and backlogs are each the largest of any subscription; message counts sum over all."]
 
 
-def _promises(block: Block) -> list[str]:
+def _promise_notes(block: Block) -> list[str]:
     """What the workload's shape takes away from what is checked."""
     workload = block.results[0].spec.workload
     notes = []
@@ -273,7 +273,7 @@ def _own_settings(block: Block) -> list[str]:
 
 
 WORKER_ROWS_MAX = 16
-"""Of one system; of more load generators those with the largest own lag are shown."""
+"""How many rows one system has; of more load generators those with the largest own lag are shown."""
 WORKER_LABEL_CHARS_MAX = 32
 
 WorkerFigure = Callable[[WorkerResult], float | None]
@@ -289,13 +289,13 @@ def workers_table(block: Block) -> FigureTable | None:
     if block.point:
         return None
     rows = [
-        (f"{block.label(system)} {own[0].worker}", own)
+        (f"{block.label(system)} {worker_results[0].worker}", worker_results)
         for system in block.systems
-        for own in _workers_shown(block, system)
+        for worker_results in _workers_shown(block, system)
     ]
     if not rows:
         return None
-    group = partial(reduced_group, [own for _, own in rows])
+    group = partial(reduced_group, [worker_results for _, worker_results in rows])
     rates: Mapping[str, WorkerFigure] = {
         "offered": lambda w: w.offered_msgs_per_s,
         "achieved": lambda w: w.msgs_per_s,
@@ -311,21 +311,28 @@ def workers_table(block: Block) -> FigureTable | None:
         group("response, ms", ms, {"p50": lambda w: w.response.p50_ms, "p99": lambda w: w.response.p99_ms}),
         group("own lag, ms", ms, lags, max),
         ColumnGroup("used, s", tuple(column for part in used for column in part.columns), begins_table=True),
-        group("after the first, ms", _apart, {"started": lambda w: w.started_ms, "ended": lambda w: w.stopped_ms}, max),
+        group(
+            "after the first, ms",
+            _apart_text,
+            {"started": lambda w: w.started_ms, "ended": lambda w: w.stopped_ms},
+            max,
+        ),
     )
     labels = tuple(label for label, _ in rows)
     return FigureTable("system, load generator", labels, groups, label_chars_max=WORKER_LABEL_CHARS_MAX)
 
 
-def _apart(apart_ms: float | None) -> str:
-    """Finer than that nobody stops a load generator."""
+def _apart_text(apart_ms: float | None) -> str:
+    """A time between load generators in two digits: more exactly nobody stops one."""
     return MISSING if apart_ms is None else rounded(apart_ms, 2)
 
 
 def _workers_shown(block: Block, system: str) -> list[OfWorker]:
-    every = _by_number(shown(block, system))
-    late = sorted(every, key=lambda own: -max(worker.own_lag.max_ms for worker in own))[:WORKER_ROWS_MAX]
-    return sorted(late, key=lambda own: own[0].worker)
+    every = _by_number(trials_shown(block, system))
+    late = sorted(every, key=lambda worker_results: -max(worker.own_lag.max_ms for worker in worker_results))[
+        :WORKER_ROWS_MAX
+    ]
+    return sorted(late, key=lambda worker_results: worker_results[0].worker)
 
 
 def _by_number(results: Sequence[MeasuredResult]) -> list[OfWorker]:
@@ -336,18 +343,18 @@ def worker_notes(blocks: Sequence[Block]) -> list[str]:
     """How far apart load generators began and ended at most, and what the table leaves out; [] where trials had one."""
     notes = []
     for system in dict.fromkeys(system for block in blocks for system in block.systems):
-        every = [own for block in blocks for own in _by_number(shown(block, system))]
-        workers = [worker for own in every for worker in own]
+        every = [worker_results for block in blocks for worker_results in _by_number(trials_shown(block, system))]
+        workers = [worker for worker_results in every for worker in worker_results]
         if not workers:
             continue
         several = max(worker.worker for worker in workers)
         label = next(block.label(system) for block in blocks if system in block.systems)
         who = f"{label}: the {several} load generators"
-        started = _apart(reduced(workers, lambda w: w.started_ms, max))
-        ended = _apart(reduced(workers, lambda w: w.stopped_ms, max))
+        started = _apart_text(reduced_figure(workers, lambda w: w.started_ms, max))
+        ended = _apart_text(reduced_figure(workers, lambda w: w.stopped_ms, max))
         if MISSING not in (started, ended):
             notes.append(f"{who} began within {started} ms of each other and ended within {ended} ms.")
-        if across := _across_clocks([result for block in blocks for result in shown(block, system)]):
+        if across := _across_clocks([result for block in blocks for result in trials_shown(block, system)]):
             notes.append(f"{who} are on several hosts: {across}.")
         if several > WORKER_ROWS_MAX and not blocks[0].point:
             notes.append(
@@ -376,7 +383,7 @@ def _across_clocks(results: Sequence[MeasuredResult]) -> str:
 Point = Mapping[str, str]
 
 SWEPT_LABEL_CHARS_MAX = 56
-"""Of the swept values and the system together."""
+"""How long labels of the swept values and the system together may be."""
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z%]*)")
 _UNITS = {
     "": 1.0, "b": 1.0, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "kb": 1e3, "mb": 1e6, "gb": 1e9,
@@ -389,18 +396,20 @@ def in_order(points: Sequence[Point]) -> list[Point]:
     """Each point once, by its values: quantities by their size, other words by the alphabet, the first axis first."""
     unique = {point_words(point): point for point in points}
     numeric = {
-        axis: all(_size(point.get(axis, "")) is not None for point in unique.values())
+        axis: all(_leading_quantity(point.get(axis, "")) is not None for point in unique.values())
         for point in unique.values()
         for axis in point
     }
 
     def key(point: Point) -> list[tuple[float, str]]:
-        return [(_size(value) or 0.0, "") if numeric[axis] else (0.0, value) for axis, value in point.items()]
+        return [
+            (_leading_quantity(value) or 0.0, "") if numeric[axis] else (0.0, value) for axis, value in point.items()
+        ]
 
     return sorted(unique.values(), key=key)
 
 
-def _size(value: str) -> float | None:
+def _leading_quantity(value: str) -> float | None:
     """The quantity that a value begins with ("4" of "4 bypass"); None if it does not begin with one."""
     match = _QUANTITY.match(value)
     if match is None:
@@ -411,7 +420,7 @@ def _size(value: str) -> float | None:
 
 def quantity(value: str) -> float | None:
     """The quantity that a value is, in its unit's base: 1024.0 for "1KiB"; None for "4 bypass" or "4.3.1"."""
-    return _size(value) if _QUANTITY.fullmatch(value) else None
+    return _leading_quantity(value) if _QUANTITY.fullmatch(value) else None
 
 
 def axis_name(axis: str) -> str:
@@ -426,7 +435,7 @@ def short_point(point: Point) -> str:
     return point_words(short if len(short) == len(point) else point)
 
 
-def labelled(points: Sequence[Point], labels: Sequence[str], head: str) -> tuple[str, tuple[str, ...]]:
+def labels_at_points(points: Sequence[Point], labels: Sequence[str], head: str) -> tuple[str, tuple[str, ...]]:
     """The head and the labels of a table whose rows are at these points: aligned columns of values, then `labels`.
 
     A label has the form in which its system gives its level: it is no value of the systems beside it.
@@ -454,20 +463,20 @@ class Swept:
         """One table of all points."""
         table = figure_table(*self.blocks)
         points = [block.point for block in self.blocks for _ in figure_rows(block)]
-        head, labels = labelled(points, table.labels, "system")
+        head, labels = labels_at_points(points, table.labels, "system")
         return FigureTable(head, labels, table.groups, SWEPT_LABEL_CHARS_MAX)
 
 
-def swept(blocks: Sequence[Block]) -> list[Swept]:
+def swept_tables(blocks: Sequence[Block]) -> list[Swept]:
     """The tables of a sweep's results. An experiment that the campaign lists several times gets one for each."""
-    found: dict[tuple[str, int], list[Block]] = {}
+    blocks_by_table: dict[tuple[str, int], list[Block]] = {}
     seen: dict[tuple[str, str], int] = {}
     for block in blocks:
         at = (block.experiment, point_words(block.point))
         number = seen[at] = seen.get(at, -1) + 1
-        found.setdefault((block.experiment, number), []).append(block)
+        blocks_by_table.setdefault((block.experiment, number), []).append(block)
     order = [point_words(point) for point in in_order([block.point for block in blocks])]
     return [
-        Swept(name, tuple(sorted(own, key=lambda block: order.index(point_words(block.point)))))
-        for (name, _), own in found.items()
+        Swept(name, tuple(sorted(blocks_of_table, key=lambda block: order.index(point_words(block.point)))))
+        for (name, _), blocks_of_table in blocks_by_table.items()
     ]

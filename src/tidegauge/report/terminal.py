@@ -10,14 +10,22 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.trial import AttestSpec, LoadSpec, MeasuredResult, TrialResult, TrialSpec, point_words
 from tidegauge.model.workload import SubscriptionType, Workload
 from tidegauge.numbers import count, duration, local_time, plural, rounded, size
 from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
 from tidegauge.report.ending import again_words
-from tidegauge.report.findings import fault_notes, faults_table, findings
-from tidegauge.report.layout import FigureTable, Paragraph, apart, bullet, headed, heading, shown_path
+from tidegauge.report.findings import fault_notes, faults_table, finding_parts
+from tidegauge.report.layout import (
+    FigureTable,
+    Paragraph,
+    bullet,
+    headed_bullets,
+    heading,
+    shown_path,
+    with_blank_lines,
+)
 from tidegauge.report.names import names_of
 from tidegauge.report.published import published_parts
 from tidegauge.report.sending import changed_words, reported_words
@@ -27,7 +35,7 @@ from tidegauge.report.tables import (
     footnotes,
     records_table,
     remarks,
-    swept,
+    swept_tables,
     worker_notes,
     workers_table,
 )
@@ -35,7 +43,7 @@ from tidegauge.store.files import REPORT_NAME
 from tidegauge.store.read import StoredRun, environment_changes
 
 CHANGES_MAX = 8
-"""Of the surroundings, shown between two sessions; --json has all."""
+"""Changes of the surroundings that are shown between two sessions; --json has all."""
 
 WORDS = (
     "Response time: from the intended send to the acknowledgement. Service: from the actual send to the "
@@ -48,20 +56,35 @@ WORDS = (
 
 def run_report(run: StoredRun) -> RenderableType:
     """Everything about a run that fits a terminal: state, durability, a table per experiment, ratios, what next."""
-    groups: list[Iterable[RenderableType]] = [_head(run), fairness.run_parts(run.terms), thresholds.run_parts(run)]
+    groups: list[Iterable[RenderableType]] = [
+        _head_lines(run),
+        fairness.run_parts(run.terms),
+        thresholds.run_parts(run),
+    ]
     if run.results:
-        tables = swept(blocks(run.results))
-        groups += [_durability(run.results), [Paragraph(WORDS, "dim")] if tables else [], *map(_experiment, tables)]
-        groups += [distributions.parts(run), findings(run.findings, names_of(run)), _comparison(run), usage.parts(run)]
+        tables = swept_tables(sort_into_blocks(run.results))
+        groups += [
+            _durability_parts(run.results),
+            [Paragraph(WORDS, "dim")] if tables else [],
+            *map(_experiment_parts, tables),
+        ]
+        groups += [
+            distributions.parts(run),
+            finding_parts(run.findings, names_of(run)),
+            _comparison_parts(run),
+            usage.parts(run),
+        ]
         groups.append(
-            headed("Client settings that differ from the library's own default (in brackets)", changed_words(run))
+            headed_bullets(
+                "Client settings that differ from the library's own default (in brackets)", changed_words(run)
+            )
         )
     else:
         groups.append([Text("No trial has finished, so there are no figures.")])
     if run.published is not None:
         host = host_words(run)
         groups.append(published_parts(run.published, host, bool(run.terms.unequal)))
-    return Group(*apart(*groups, _unfinished(run), _next(run)))
+    return Group(*with_blank_lines(*groups, _unfinished_parts(run), _next_steps(run)))
 
 
 def path_line(before: str, path: Path) -> Text:
@@ -69,7 +92,7 @@ def path_line(before: str, path: Path) -> Text:
     return Text(f"{before}{shown_path(path)}", no_wrap=True, overflow="ignore")
 
 
-def _head(run: StoredRun) -> list[RenderableType]:
+def _head_lines(run: StoredRun) -> list[RenderableType]:
     trials = f"{len(run.results)} of {plural(run.trials_expected, 'trial')} finished"
     state = f"Run {run.name}, started {local_time(run.started_at)}: {run.status}, {trials}."
     lines: list[RenderableType] = [Paragraph(state, style="bold")]
@@ -113,8 +136,8 @@ def host_words(run: StoredRun) -> str:
     memory = f"{rounded(memory_bytes / (1 << 30))} GiB memory" if isinstance(memory_bytes, int) else ""
     kernel = " ".join(str(host.get("kernel", "")).split()[:2])
     disks = host.get("disks")
-    found = disks.values() if isinstance(disks, Mapping) else []
-    systems = sorted({str(disk.get("file_system")) for disk in found if isinstance(disk, Mapping)} - {"None"})
+    disk_facts = disks.values() if isinstance(disks, Mapping) else []
+    systems = sorted({str(disk.get("file_system")) for disk in disk_facts if isinstance(disk, Mapping)} - {"None"})
     cpus = host.get("cpus")
     counted = plural(cpus, "CPU") if isinstance(cpus, int) else "? CPUs"
     processor = f"{counted} ({host.get('cpu_model') or 'unknown model'})"
@@ -122,11 +145,11 @@ def host_words(run: StoredRun) -> str:
     specs = run.planned or tuple(trial.spec for trial in run.trials if trial.spec)
     data_here = systems and not (specs and all(spec.elsewhere for spec in specs))
     parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if data_here else ""]
-    where = _where(specs, run.measured) if run.trials else ""
+    where = _where_all_ran(specs, run.measured) if run.trials else ""
     return f"Host: {', '.join(part for part in parts if part)}. {where}".rstrip()
 
 
-def _where(planned: Sequence[TrialSpec], measured: Sequence[MeasuredResult]) -> str:
+def _where_all_ran(planned: Sequence[TrialSpec], measured: Sequence[MeasuredResult]) -> str:
     """Who ran where, and whether what they said to each other could be read on the way."""
     fleet = any(spec.load_hosts for spec in planned)
     attached = sorted({spec.system for spec in planned if spec.attached})
@@ -155,16 +178,16 @@ def _where_attached(measured: Sequence[MeasuredResult]) -> str:
     return "Others run the servers; where was not looked up."
 
 
-def _durability(results: Sequence[TrialResult]) -> list[RenderableType]:
+def _durability_parts(results: Sequence[TrialResult]) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    for head, own in levels.headlines(results):
-        good = levels.standing(own) is levels.Standing.KEPT
+    for head, group in levels.headlines_by_point(results):
+        good = levels.standing(group) is levels.Standing.KEPT
         parts.append(Paragraph(head, style="" if good else "bold red"))
-        parts += [bullet(line) for line in levels.details(own)]
+        parts += [bullet(line) for line in levels.details(group)]
     return parts
 
 
-def _experiment(sweep: Swept) -> Iterable[RenderableType]:
+def _experiment_parts(sweep: Swept) -> Iterable[RenderableType]:
     first = sweep.blocks[0]
     loads = list(dict.fromkeys(load_words(block.results[0]) for block in sweep.blocks))
     yield heading(f"{sweep.experiment}: {loads[0]}" + (", and other loads" if len(loads) > 1 else ""))
@@ -191,14 +214,14 @@ def block_words(block: Block) -> str:
 
 
 def further_tables(block: Block) -> list[FigureTable]:
-    """Those of a schedule's steps, of faults and of load generators, where the block has such."""
+    """Tables of a schedule's steps, of faults and of load generators, where the block has such."""
     return [*filter(None, (records_table(block), faults_table(block), workers_table(block)))]
 
 
 def table_notes(points: Sequence[Block]) -> list[str]:
     """What a reader of all tables of these blocks must know, each sentence once."""
-    own = [note for block in points for note in (*footnotes(block), *fault_notes(block))]
-    return list(dict.fromkeys((*own, *worker_notes(points))))
+    block_notes = [note for block in points for note in (*footnotes(block), *fault_notes(block))]
+    return list(dict.fromkeys((*block_notes, *worker_notes(points))))
 
 
 def load_words(result: MeasuredResult) -> str:
@@ -239,8 +262,8 @@ def workload_words(workload: Workload) -> str:
     return f"{shape}."
 
 
-def _comparison(run: StoredRun) -> Iterable[RenderableType]:
-    objections = (compare.objection(block, run.terms.allowed) for block in blocks(run.results))
+def _comparison_parts(run: StoredRun) -> Iterable[RenderableType]:
+    objections = (compare.objection(block, run.terms.allowed) for block in sort_into_blocks(run.results))
     ratios = compare.ratios_of(run)
     mark = fairness.mark(run.terms.unequal)
     lines = [*filter(None, objections), *(f"{mark}{compare.sentence(ratio)}" for ratio in ratios)]
@@ -250,10 +273,10 @@ def _comparison(run: StoredRun) -> Iterable[RenderableType]:
     yield from (bullet(line) for line in lines)
     if any(ratio.repeated for ratio in ratios):
         yield Paragraph(compare.HOW_SURE, "dim")
-    yield from _repeats(run, ratios)
+    yield from _repeat_parts(run, ratios)
 
 
-def _repeats(run: StoredRun, ratios: Sequence[within.Ratio]) -> Iterable[RenderableType]:
+def _repeat_parts(run: StoredRun, ratios: Sequence[within.Ratio]) -> Iterable[RenderableType]:
     """How to decide what is open: the command, with the repeats that it takes."""
     needed = compare.repeats_needed(ratios)
     if needed is None:
@@ -265,12 +288,12 @@ def _repeats(run: StoredRun, ratios: Sequence[within.Ratio]) -> Iterable[Rendera
     yield Paragraph(again_words(run, "tidegauge", needed, by_file=True), first="  ", rest="  ")
 
 
-def _unfinished(run: StoredRun) -> Iterable[RenderableType]:
-    left = [trial for trial in run.trials if trial.result is None]
-    if not left:
+def _unfinished_parts(run: StoredRun) -> Iterable[RenderableType]:
+    trials_left = [trial for trial in run.trials if trial.result is None]
+    if not trials_left:
         return
     yield heading("Trials without a result")
-    for trial in left:
+    for trial in trials_left:
         yield bullet(f"{trial.trial_id}: {trial.status_words}")
         logs = trial.directory / "logs"
         if str(logs) not in trial.reason and logs.is_dir() and any(logs.iterdir()):
@@ -279,14 +302,14 @@ def _unfinished(run: StoredRun) -> Iterable[RenderableType]:
 
 def how_to_go_on(run: StoredRun) -> str:
     """The command that resumes a run, with what it keeps."""
-    kept = f"{len(run.results)} of {run.trials_expected} trials are finished and would be kept"
+    kept_words = f"{len(run.results)} of {run.trials_expected} trials are finished and would be kept"
     cycles = sum(len(trial.cycles.cycles) for trial in run.trials if trial.cycles is not None)
     if cycles:
-        kept += f", and so would {plural(cycles, 'cycle')} of an attestation"
-    return f"To go on with it ({kept}): tidegauge run --resume {shown_path(run.path)}"
+        kept_words += f", and so would {plural(cycles, 'cycle')} of an attestation"
+    return f"To go on with it ({kept_words}): tidegauge run --resume {shown_path(run.path)}"
 
 
-def _next(run: StoredRun) -> list[RenderableType]:
+def _next_steps(run: StoredRun) -> list[RenderableType]:
     lines: list[RenderableType] = [heading("Next steps"), path_line("  run directory:  ", run.path)]
     if any(not isinstance(trial.spec, AttestSpec) for trial in run.trials):
         lines.append(Text("  each second:    trials/*/seconds.parquet    whole distributions: trials/*/*.hlog"))

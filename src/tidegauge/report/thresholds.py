@@ -9,17 +9,17 @@ from typing import Any
 from rich.console import RenderableType
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.trial import point_words
 from tidegauge.numbers import count
 from tidegauge.plain import plain
 from tidegauge.report import fairness
-from tidegauge.report.compare import named
+from tidegauge.report.compare import experiment_at_point
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.store.read import StoredRun
-from tidegauge.thresholds import Asked, Outcome, Ruling, parse_threshold, rule
+from tidegauge.thresholds import Asked, Ruling, ThresholdOutcome, parse_threshold, rule_on_thresholds
 
-_STYLES = {Outcome.MISSED: "bold red", Outcome.INCONCLUSIVE: "yellow", Outcome.MET: ""}
+_STYLES = {ThresholdOutcome.MISSED: "bold red", ThresholdOutcome.INCONCLUSIVE: "yellow", ThresholdOutcome.MET: ""}
 """By what became of a threshold, in the order in which one hides the next."""
 HOW_RULED = (
     "Of what is measured, with 3 blocks or more the whole 95% interval must hold, with fewer every block; of what is "
@@ -36,52 +36,57 @@ def rulings(run: StoredRun) -> tuple[Ruling, ...]:
         try:
             thresholds.append(parse_threshold(text))
         except ValueError as error:  # Stored by another version of Tidegauge.
-            unreadable.append(Ruling(text, "", "", "", Outcome.INCONCLUSIVE, None, None, 0, str(error)))
+            unreadable.append(Ruling(text, "", "", "", ThresholdOutcome.INCONCLUSIVE, None, None, 0, str(error)))
     order = list(_STYLES)
-    return tuple(sorted((*rule(thresholds, asked(run)), *unreadable), key=lambda ruling: order.index(ruling.outcome)))
+    return tuple(
+        sorted(
+            (*rule_on_thresholds(thresholds, questions_asked(run)), *unreadable),
+            key=lambda ruling: order.index(ruling.outcome),
+        )
+    )
 
 
-def asked(run: StoredRun) -> list[Asked]:
+def questions_asked(run: StoredRun) -> list[Asked]:
     """The tables of a run, and what its experiments found."""
-    tables = blocks(run.results)
+    tables = sort_into_blocks(run.results)
     several = [table.experiment for table in tables]
-    found = []
+    questions = []
     for table in tables:
-        where = _where(table, several.count(table.experiment) > 1)
-        found.append(Asked(table.experiment, where, table.point, table.closed_loop, results=table.results))
-    for (experiment, _), own in within.by_question(run.findings).items():
-        point = own[0].point
-        found.append(Asked(experiment, named(experiment, point), point, False, findings=own))
-    return found
+        where = _where_measured(table, several.count(table.experiment) > 1)
+        questions.append(Asked(table.experiment, where, table.point, table.closed_loop, results=table.results))
+    for (experiment, _), findings in within.by_question(run.findings).items():
+        point = findings[0].point
+        questions.append(Asked(experiment, experiment_at_point(experiment, point), point, False, findings=findings))
+    return questions
 
 
-def _where(table: Block, by_load: bool) -> str:
-    """The experiment, with the load and the point of the sweep where it has several."""
+def _where_measured(table: Block, by_load: bool) -> str:
+    """Where a table was measured: its experiment, with load and point of the sweep where it has several."""
     rate, point = table.results[0].offered_msgs_per_s, point_words(table.results[0].spec.point)
     load = f"{count(rate)} msg/s" if by_load and rate is not None else ""
     places = ", ".join(filter(None, (load, point)))
     return f"{table.experiment} at {places}" if places else table.experiment
 
 
-def headline(found: Sequence[Ruling]) -> str:
+def headline(all_rulings: Sequence[Ruling]) -> str:
     """ "Thresholds: 1 MISSED, 2 met."."""
-    counted = Counter(ruling.outcome for ruling in found)
-    return f"Thresholds: {', '.join(f'{number} {_said(kind)}' for kind, number in counted.items())}."
+    counted = Counter(ruling.outcome for ruling in all_rulings)
+    return f"Thresholds: {', '.join(f'{number} {_outcome_word(kind)}' for kind, number in counted.items())}."
 
 
-def _said(outcome: Outcome) -> str:
-    return "MISSED" if outcome is Outcome.MISSED else outcome.value
+def _outcome_word(outcome: ThresholdOutcome) -> str:
+    return "MISSED" if outcome is ThresholdOutcome.MISSED else outcome.value
 
 
 def place(ruling: Ruling) -> str:
-    """Of what and where it was asked: "kafka@4.3.1, peak"; may be ""."""
+    """The system and the place that a threshold is asked of: "kafka@4.3.1, peak"; may be ""."""
     return ", ".join(filter(None, (ruling.subject, ruling.where)))
 
 
 def sentence(ruling: Ruling) -> str:
     """One line: the threshold, where it was asked, what became of it and why."""
     where = f"{place(ruling)}: " if place(ruling) else ""
-    return f"{ruling.threshold}: {_said(ruling.outcome)}: {where}{ruling.why}"
+    return f"{ruling.threshold}: {_outcome_word(ruling.outcome)}: {where}{ruling.why}"
 
 
 def run_parts(run: StoredRun) -> Iterable[RenderableType]:
@@ -89,15 +94,15 @@ def run_parts(run: StoredRun) -> Iterable[RenderableType]:
     all_rulings = rulings(run)
     if not all_rulings:
         return
-    said = f"{fairness.mark(run.terms.unequal)}{headline(all_rulings)}"
-    yield Paragraph(said, style=f"bold {_STYLES[all_rulings[0].outcome]}".strip())
+    head_sentence = f"{fairness.mark(run.terms.unequal)}{headline(all_rulings)}"
+    yield Paragraph(head_sentence, style=f"bold {_STYLES[all_rulings[0].outcome]}".strip())
     yield from (bullet(sentence(ruling), _STYLES[ruling.outcome]) for ruling in all_rulings)
     if any(ruling.interval for ruling in all_rulings):
         yield Paragraph(HOW_RULED, "dim")
 
 
 def content(run: StoredRun) -> dict[str, Any] | None:
-    """The same as plain data; None without thresholds."""
+    """What became of a run's thresholds, as plain data; None without any."""
     all_rulings = rulings(run)
     if not all_rulings:
         return None

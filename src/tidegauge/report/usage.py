@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from tidegauge.comparison.blocks import blocks
+from tidegauge.comparison.blocks import sort_into_blocks
 from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
 from tidegauge.model.disturbance import taken_words
 from tidegauge.model.trial import MeasuredResult, point_words
@@ -19,14 +19,14 @@ from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, mb_per_s, ms,
 from tidegauge.plain import grouped, plain
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, columns, heading
 from tidegauge.store.read import StoredRun
-from tidegauge.usage import Basis, Ceiling, Cost, Share, cost, shares
+from tidegauge.usage import Basis, Ceiling, CeilingShare, Cost, ceiling_shares, cost
 
 MOST = 0.5
 """Of repeated trials, more than half must agree, or none is named."""
 STEAL_SHOWN_MIN = 0.01
-"""CPUs."""
+"""CPUs that a hypervisor held back at least where that is mentioned."""
 TRIALS_MAX = 3
-"""Named of those in which the same was found."""
+"""How many trials are named of those in which the same was found."""
 
 
 def limited_by(results: Sequence[MeasuredResult]) -> Limiting | None:
@@ -42,7 +42,7 @@ def limited_by(results: Sequence[MeasuredResult]) -> Limiting | None:
 
 
 def sentence(result: MeasuredResult) -> str:
-    """The evidence; "" where nothing was recorded. What was offered and came through needs none of its own."""
+    """What limited a trial, with the evidence; "" where nothing was recorded, or just what was offered came through."""
     limiting = result.limiting
     if limiting is None or (limiting.resource is Resource.OFFERED and not limiting.others):
         return ""
@@ -56,24 +56,29 @@ def sentence(result: MeasuredResult) -> str:
     return f"{subject}: {what}: {limiting.words}.{also}"
 
 
-def further(results: Sequence[MeasuredResult], shown: Sequence[MeasuredResult]) -> list[str]:
+def further_sentences(results: Sequence[MeasuredResult], shown: Sequence[MeasuredResult]) -> list[str]:
     """What was found in other trials than those whose sentence is `shown` (repeated, tried, left out): one line each.
 
     One that the sentence of the same experiment, system and point has is not repeated.
     """
-    known = {(_where(result), name) for result in shown for name, _words in _findings(result)}
+    findings_shown = {
+        (_question_of_result(result), name) for result in shown for name, _words in _resources_found(result)
+    }
     shown_ids = {result.spec.trial_id for result in shown}
     others = grouped(
         (name, (result.spec.trial_id, words))
         for result in results
-        for name, words in _findings(result)
-        if result.spec.trial_id not in shown_ids and (_where(result), name) not in known
+        for name, words in _resources_found(result)
+        if result.spec.trial_id not in shown_ids and (_question_of_result(result), name) not in findings_shown
     )
     # What the first of them says stands for all.
-    return [f"Near a limit also in {_listed([trial for trial, _ in own])}: {own[0][1]}." for own in others.values()]
+    return [
+        f"Near a limit also in {_trial_ids_shown([trial for trial, _ in group])}: {group[0][1]}."
+        for group in others.values()
+    ]
 
 
-def others(results: Sequence[MeasuredResult]) -> list[str]:
+def other_programs_words(results: Sequence[MeasuredResult]) -> list[str]:
     """How much of the CPUs programs that are no part of it had, in the trial where that was most."""
     accounts = [
         (account, result) for result in results for account in result.accounts if account.disturbing is not None
@@ -86,11 +91,11 @@ def others(results: Sequence[MeasuredResult]) -> list[str]:
     return [f"Other programs took at most {taken_words(worst)}, in {result.spec.trial_id}{steal}."]
 
 
-def _where(result: MeasuredResult) -> tuple[str, str, str]:
+def _question_of_result(result: MeasuredResult) -> tuple[str, str, str]:
     return (result.spec.experiment, result.spec.system, point_words(result.spec.point))
 
 
-def _findings(result: MeasuredResult) -> list[tuple[str, str]]:
+def _resources_found(result: MeasuredResult) -> list[tuple[str, str]]:
     """Each resource that was found, with the evidence; its name has no share, which differs from trial to trial."""
     limiting = result.limiting
     if limiting is None:
@@ -100,13 +105,13 @@ def _findings(result: MeasuredResult) -> list[tuple[str, str]]:
     return [(clause.partition(": ")[0].partition(" (")[0], clause) for clause in clauses]
 
 
-def _listed(trial_ids: Sequence[str]) -> str:
+def _trial_ids_shown(trial_ids: Sequence[str]) -> str:
     more = f" and {len(trial_ids) - TRIALS_MAX} more" if len(trial_ids) > TRIALS_MAX else ""
     return f"{', '.join(trial_ids[:TRIALS_MAX])}{more}"
 
 
 ROWS_MAX = 24
-"""Of a sweep, in a table; --json has every trial."""
+"""How many rows of a sweep a table has; --json has every trial."""
 TITLE, TITLE_OF_FLEET = "Of what its host can do", "Of what its hosts can do"
 
 
@@ -115,7 +120,7 @@ class Used:
     """One result with its shares and its cost (None without a price, or where it has none)."""
 
     result: MeasuredResult
-    shares: tuple[Share, ...]
+    shares: tuple[CeilingShare, ...]
     cost: Cost | None
 
     @property
@@ -129,24 +134,24 @@ class Used:
         """Whether its rate is an answer and not what was asked for: a closed loop's, or a confirmed one."""
         return self.result.spec.exploratory or self.result.offered_msgs_per_s is None
 
-    def share(self, of: Ceiling, where: str) -> Share | None:
-        """That of one ceiling."""
+    def share(self, of: Ceiling, where: str) -> CeilingShare | None:
+        """The share of one ceiling; None without."""
         return next((share for share in self.shares if share.of is of and share.where == where), None)
 
 
-def used(run: StoredRun) -> list[Used]:
+def results_used(run: StoredRun) -> list[Used]:
     """Every result that tables show, and the confirmations of what was searched, in the order of measuring."""
     confirmed = {goal.confirmation_trial_id for finding in run.findings for goal in finding.goals}
     return [
-        _used(result, run)
+        _use_of_result(result, run)
         for result in run.measured
         if not result.spec.exploratory or result.spec.trial_id in confirmed
     ]
 
 
-def _used(result: MeasuredResult, run: StoredRun) -> Used:
-    found = shares(result, run.ceilings) if run.ceilings is not None else ()
-    return Used(result, found, cost(result, run.price) if run.price is not None else None)
+def _use_of_result(result: MeasuredResult, run: StoredRun) -> Used:
+    result_shares = ceiling_shares(result, run.ceilings) if run.ceilings is not None else ()
+    return Used(result, result_shares, cost(result, run.price) if run.price is not None else None)
 
 
 def content(run: StoredRun) -> dict[str, Any]:
@@ -162,66 +167,66 @@ def content(run: StoredRun) -> dict[str, Any]:
                 "cost": plain(row.cost),
                 "limiting": plain(row.result.limiting),
             }
-            for row in used(run)
+            for row in results_used(run)
         ],
     }
 
 
 def rows(run: StoredRun) -> list[Used]:
-    """One for each line of a table: of repeated trials the one with the middle rate, of a search its confirmation."""
-    every = {row.result.spec.trial_id: row for row in used(run)}
-    found = []
-    for block in blocks(run.results):
+    """Results that tables show: of repeated trials the one with the middle rate, of a search its confirmation."""
+    every = {row.result.spec.trial_id: row for row in results_used(run)}
+    table_rows = []
+    for block in sort_into_blocks(run.results):
         for system in block.systems:
             by_rate = sorted(block.usable(system), key=lambda result: result.msgs_per_s)
             if by_rate:
-                found.append(every.pop(by_rate[(len(by_rate) - 1) // 2].spec.trial_id))
-    found += [row for row in every.values() if row.result.spec.exploratory]
-    return [row for row in found if row.shares or row.cost is not None or row.result.limiting is not None]
+                table_rows.append(every.pop(by_rate[(len(by_rate) - 1) // 2].spec.trial_id))
+    table_rows += [row for row in every.values() if row.result.spec.exploratory]
+    return [row for row in table_rows if row.shares or row.cost is not None or row.result.limiting is not None]
 
 
 def parts(run: StoredRun) -> Iterable[RenderableType]:
     """Heading, table and what it means; nothing where neither ceilings nor a price are known."""
-    found = rows(run)
-    table = usage_table(found[:ROWS_MAX])
-    lines = notes(run, found)
+    table_rows = rows(run)
+    table = usage_table(table_rows[:ROWS_MAX])
+    lines = notes(run, table_rows)
     if table is None and not lines:
         return
-    yield heading(title(found))
+    yield heading(title(table_rows))
     if table is not None:
         yield table
-    if len(found) > ROWS_MAX:
-        yield Text(f"... and {len(found) - ROWS_MAX} rows more; --json has every trial.")
+    if len(table_rows) > ROWS_MAX:
+        yield Text(f"... and {len(table_rows) - ROWS_MAX} rows more; --json has every trial.")
     for note in lines:
         yield Paragraph(note, "dim")
 
 
-def title(found: Sequence[Used]) -> str:
+def title(table_rows: Sequence[Used]) -> str:
     """What the table is about."""
-    if any(row.shares for row in found):
-        return TITLE_OF_FLEET if any(row.result.spec.apart for row in found) else TITLE
-    return "What it costs" if any(row.cost for row in found) else "What limited it"
+    if any(row.shares for row in table_rows):
+        return TITLE_OF_FLEET if any(row.result.spec.apart for row in table_rows) else TITLE
+    return "What it costs" if any(row.cost for row in table_rows) else "What limited it"
 
 
-def usage_table(found: Sequence[Used]) -> FigureTable | None:
+def usage_table(table_rows: Sequence[Used]) -> FigureTable | None:
     """Shares by disk, loopback, cost; None without any."""
-    limits = tuple(row.result.limiting.summary if row.result.limiting else MISSING for row in found)
-    groups = [*_share_groups(found), *_cost_groups(found)]
-    if any(row.result.limiting for row in found):
+    limits = tuple(row.result.limiting.summary if row.result.limiting else MISSING for row in table_rows)
+    groups = [*_share_groups(table_rows), *_cost_groups(table_rows)]
+    if any(row.result.limiting for row in table_rows):
         groups.insert(0, ColumnGroup("", (Column("limited by", limits, words=True),)))
     if not groups:
         return None
-    return FigureTable("result", tuple(row.label for row in found), tuple(groups), label_chars_max=32)
+    return FigureTable("result", tuple(row.label for row in table_rows), tuple(groups), label_chars_max=32)
 
 
-def _share_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
-    for where in dict.fromkeys(share.where for row in found for share in row.shares):
-        kinds = [of for of in Ceiling if any(row.share(of, where) for row in found)]
-        each = (Column(str(kind), tuple(_share_cell(row.share(kind, where)) for row in found)) for kind in kinds)
+def _share_groups(table_rows: Sequence[Used]) -> Iterable[ColumnGroup]:
+    for where in dict.fromkeys(share.where for row in table_rows for share in row.shares):
+        kinds = [of for of in Ceiling if any(row.share(of, where) for row in table_rows)]
+        each = (Column(str(kind), tuple(_share_cell(row.share(kind, where)) for row in table_rows)) for kind in kinds)
         yield ColumnGroup(f"share of {where}" if where else "share", tuple(each))
 
 
-def _share_cell(share: Share | None) -> str:
+def _share_cell(share: CeilingShare | None) -> str:
     if share is None:
         return MISSING
     if share.basis is Basis.COMPUTED:
@@ -229,27 +234,31 @@ def _share_cell(share: Share | None) -> str:
     return percent(share.share)
 
 
-def _cost_groups(found: Sequence[Used]) -> Iterable[ColumnGroup]:
-    known = next((row.cost for row in found if row.cost is not None), None)
-    if known is None:
+def _cost_groups(table_rows: Sequence[Used]) -> Iterable[ColumnGroup]:
+    first_cost = next((row.cost for row in table_rows if row.cost is not None), None)
+    if first_cost is None:
         return
     cells = columns(
-        [row.cost for row in found],
+        [row.cost for row in table_rows],
         {
             "1 GB/s for 1 h": lambda paid: precise(paid.per_gb_per_s_hour if paid else None),
             "10^9 messages": lambda paid: precise(paid.per_billion_messages if paid else None),
         },
     )
-    yield ColumnGroup(f"cost, {known.currency}" if known.currency else "cost", cells)
+    yield ColumnGroup(f"cost, {first_cost.currency}" if first_cost.currency else "cost", cells)
 
 
-def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
+def notes(run: StoredRun, table_rows: Sequence[Used]) -> list[str]:
     """What limited every trial; what the shares are of and how sure they are; what the cost is made of."""
-    shown = [row.result for row in found[:ROWS_MAX]]
-    lines = [*filter(None, map(sentence, shown)), *further(run.measured, shown), *others(run.measured)]
-    if run.ceilings is not None and any(row.shares for row in found):
+    shown = [row.result for row in table_rows[:ROWS_MAX]]
+    lines = [
+        *filter(None, map(sentence, shown)),
+        *further_sentences(run.measured, shown),
+        *other_programs_words(run.measured),
+    ]
+    if run.ceilings is not None and any(row.shares for row in table_rows):
         lines.append(ceiling_words(run.ceilings))
-        bounded = {share.of for row in found for share in row.shares if share.basis is Basis.COMPUTED}
+        bounded = {share.of for row in table_rows for share in row.shares if share.basis is Basis.COMPUTED}
         if bounded - {Ceiling.SYNCS}:
             lines.append(
                 ">= of bytes: a lower bound. They count message values only, once for each copy, each reader and each "
@@ -262,7 +271,7 @@ def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
         if run.ceilings.ceilings.doubtful:
             load = run.ceilings.ceilings.load_average
             lines.append(f"DOUBTFUL ceilings: the load average was {load:.1f} when they were measured.")
-    costs = [row.cost for row in found if row.cost is not None]
+    costs = [row.cost for row in table_rows if row.cost is not None]
     if run.price is not None and costs:
         least, most = min(cost.hosts for cost in costs), max(cost.hosts for cost in costs)
         hosts = plural(most, "host") if least == most else f"{least} to {plural(most, 'host')}"
@@ -270,15 +279,15 @@ def notes(run: StoredRun, found: Sequence[Used]) -> list[str]:
     return lines
 
 
-def ceiling_words(known: RunCeilings) -> str:
+def ceiling_words(run_ceilings: RunCeilings) -> str:
     """The ceilings in a sentence, with their age."""
-    ceilings = known.ceilings
+    ceilings = run_ceilings.ceilings
     figures = [_disk_words(disk) for disk in ceilings.disks]
     if ceilings.loopback is not None:
         loopback = ceilings.loopback
         many = f", in {loopback.many} {mb_per_s(loopback.many_bytes_per_s)}" if loopback.many_bytes_per_s else ""
         figures.append(f"loopback {mb_per_s(loopback.bytes_per_s)} in one connection{many}")
-    age = f"{duration(round(known.age_s))} before the run" if known.reused else "before the first trial"
+    age = f"{duration(round(run_ceilings.age_s))} before the run" if run_ceilings.reused else "before the first trial"
     return f"Ceilings, measured {age}: {'; '.join(figures)}."
 
 

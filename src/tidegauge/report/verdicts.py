@@ -13,22 +13,22 @@ from functools import cached_property
 from math import floor, log10
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.comparison.within import Ratio
 from tidegauge.durability import levels_equal, levels_found
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, point_words
-from tidegauge.numbers import listed, ms, of_all, plural, short
+from tidegauge.numbers import join_with_and, ms, of_all, plural, short
 from tidegauge.plain import grouped
 from tidegauge.report import compare, distributions, fairness, levels
 from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
 from tidegauge.report.findings import by_experiment
 from tidegauge.report.names import SystemNames, names_of
-from tidegauge.report.tables import in_order, swept
+from tidegauge.report.tables import in_order, swept_tables
 from tidegauge.statistics.classify import NOT_KEPT_UP
 from tidegauge.statistics.figures import FIGURES, FindingFigure, Shown, figures_found
-from tidegauge.statistics.intervals import CONFIDENCE, Verdict
+from tidegauge.statistics.intervals import CONFIDENCE, ComparisonVerdict
 from tidegauge.store.read import StoredRun
 
 ONE_EACH = "measured once each: no evidence that the order would hold again"
@@ -53,29 +53,31 @@ class ExperimentVerdict:
 
 
 def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
-    """One for each experiment, in the order of measuring; one whose answer is beyond trials comes with it alone."""
-    case = _Case(run)
-    found = by_experiment(run.findings)
+    """A verdict for each experiment, in order of measuring; one whose answer is beyond trials comes with it alone."""
+    case = _RunCase(run)
+    findings_by_experiment = by_experiment(run.findings)
     order = dict.fromkeys(spec.experiment for spec in (*run.planned, *(result.spec for result in run.results)))
-    tables = swept(blocks(run.results))
+    tables = swept_tables(sort_into_blocks(run.results))
     answered = [
         replace(
-            _of_findings(own, case),
+            _verdict_on_findings(findings, case),
             blocks=tuple(block for sweep in tables if sweep.experiment == name for block in sweep.blocks),
         )
-        for name, own in found.items()
+        for name, findings in findings_by_experiment.items()
     ]
     by_trials = [
         ExperimentVerdict(
             sweep.experiment,
-            _of_block(sweep.blocks[0], case) if len(sweep.blocks) == 1 else _of_sweep(sweep.blocks, case),
+            _sentence_of_block(sweep.blocks[0], case)
+            if len(sweep.blocks) == 1
+            else _sentence_of_sweep(sweep.blocks, case),
             sweep.blocks,
         )
         for sweep in tables
-        if sweep.experiment not in found
+        if sweep.experiment not in findings_by_experiment
     ]
     all_verdicts = [*by_trials, *answered]
-    return sorted(all_verdicts, key=lambda verdict: [*order, *found].index(verdict.experiment))
+    return sorted(all_verdicts, key=lambda verdict: [*order, *findings_by_experiment].index(verdict.experiment))
 
 
 def level_phrase(run: StoredRun) -> str:
@@ -84,26 +86,27 @@ def level_phrase(run: StoredRun) -> str:
     In capitals where the levels are not what their reader would take for granted.
     """
     stands = levels.standing(run.results)
-    found = levels_found(run.results)
-    if not found:
+    levels_by_system = levels_found(run.results)
+    if not levels_by_system:
         return ""
     some = " at some points" if len(levels.by_point(run.results)) > 1 else ""
     if stands is levels.Standing.UNKNOWN:
         return f"At an UNKNOWN durability level{some}"
     if stands is levels.Standing.NOT_EQUAL:
         return f"At levels that DIFFER{some}"
-    given = sorted({result.level.level for result in run.results if result.level.level is not None})
-    if len(given) > 1:
+    level_numbers = sorted({result.level.level for result in run.results if result.level.level is not None})
+    if len(level_numbers) > 1:
         asked = "" if stands is levels.Standing.KEPT else ", NOT all as asked for"
-        return f"At levels {listed([str(level) for level in given])}{asked} ({levels.witnesses(run.results)})"
-    (level,) = given
+        numbers = join_with_and([str(level) for level in level_numbers])
+        return f"At levels {numbers}{asked} ({levels.witness_words(run.results)})"
+    (level,) = level_numbers
     asked = "" if stands is levels.Standing.KEPT else ", NOT the one asked for"
     but = "; with a caveat, see durability" if levels.caveats(run.results) else ""
-    return f"At level {level}{asked} ({levels.short_name(level)}; {levels.witnesses(run.results)}{but})"
+    return f"At level {level}{asked} ({levels.short_name(level)}; {levels.witness_words(run.results)}{but})"
 
 
 @dataclass(frozen=True)
-class _Case:
+class _RunCase:
     """A run with what all sentences need of it."""
 
     run: StoredRun
@@ -114,7 +117,7 @@ class _Case:
 
     @cached_property
     def within(self) -> list[Within]:
-        return distributions.within(self.run)
+        return distributions.intervals_within_trials(self.run)
 
     @property
     def mark(self) -> str:
@@ -168,14 +171,14 @@ def _three_digits(value: float) -> float:
     return round(value, 2 - floor(log10(abs(value)))) if value else 0.0
 
 
-def _of_block(block: Block, case: _Case) -> str:
+def _sentence_of_block(block: Block, case: _RunCase) -> str:
     question = _trial_question(block)
-    ratios = [ratio for ratio in within.ratios(block, case.run.terms.allowed) if ratio.figure == question.figure]
+    ratios = [ratio for ratio in within.block_ratios(block, case.run.terms.allowed) if ratio.figure == question.figure]
     trials = {result.spec.trial_id for result in block.results}
     sayings = [spread for spread in case.within if spread.trial_id in trials and spread.figure == question.figure]
     without = case.without(block.experiment, block.systems, point_words(block.point))
-    reasons = [_objection(block, case), without, _damage(block.results, case)]
-    return _sentence(question, ratios, sayings, [*filter(None, reasons)], case)
+    reasons = [_objection_to_block(block, case), without, _damage_words(block.results, case)]
+    return _question_sentence(question, ratios, sayings, [*filter(None, reasons)], case)
 
 
 def _trial_question(block: Block, points: Sequence[Block] = ()) -> _Question:
@@ -184,39 +187,39 @@ def _trial_question(block: Block, points: Sequence[Block] = ()) -> _Question:
     load = block.loads[0].spec if block.loads else None
     if load is None or block.closed_loop:
         verb = "took" if load else "read"
-        sides = _sides(block, FIGURES["msgs_per_s"].of)
+        sides = _sides_of_block(block, FIGURES["msgs_per_s"].of)
         return _Question("as fast as it goes, ", verb, "rate", "msg/s", True, sides, point_words(block.point))
     # The highest percentile that all have samples enough for.
-    known = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
+    candidates = [FIGURES[f"response_ms_{name}"] for name in ("p99", "p50", "max")]
     tables = points or [block]
     results = [result for table in tables for system in table.systems for result in table.usable(system)]
-    figure = next((figure for figure in known if results and all(map(figure.of, results))), known[0])
+    figure = next((figure for figure in candidates if results and all(map(figure.of, results))), candidates[0])
     rate = "the scheduled rates" if load.schedule else f"{about(first.offered_msgs_per_s or 0.0)} msg/s"
     faults = f" with {plural(len(load.faults), 'fault')}" if load.faults else ""
     lead = f"at {rate}{faults} the {figure.title} was "
-    return _Question(lead, "", figure.title, "ms", False, _sides(block, figure.of), point_words(block.point))
+    return _Question(lead, "", figure.title, "ms", False, _sides_of_block(block, figure.of), point_words(block.point))
 
 
-def _sides(block: Block, figure: Callable[[MeasuredResult], float | None]) -> tuple[_Side, ...]:
+def _sides_of_block(block: Block, figure: Callable[[MeasuredResult], float | None]) -> tuple[_Side, ...]:
     sides = []
     for system in block.systems:
         results = block.usable(system)
-        known = estimate_of(figure, results)
-        if known is None:
+        middle = estimate_of(figure, results)
+        if middle is None:
             continue
         doubtful = any(result.validity is Validity.DOUBTFUL for result in results)
-        slow = [result for result in results if any(said.startswith(NOT_KEPT_UP) for said in result.warnings)]
-        marks = (*(["DOUBTFUL"] if doubtful else []), *([_shortfall(slow)] if slow else []))
-        sides.append(_Side(system, known, len(block.of(system)), marks))
+        slow = [result for result in results if any(warning.startswith(NOT_KEPT_UP) for warning in result.warnings)]
+        marks = (*(["DOUBTFUL"] if doubtful else []), *([_shortfall_words(slow)] if slow else []))
+        sides.append(_Side(system, middle, len(block.of(system)), marks))
     return tuple(sides)
 
 
-def _shortfall(slow: Sequence[MeasuredResult]) -> str:
+def _shortfall_words(slow: Sequence[MeasuredResult]) -> str:
     worst = min(slow, key=lambda result: result.msgs_per_s)
     return f"did not keep up: {about(worst.msgs_per_s)} msg/s"
 
 
-def _objection(block: Block, case: _Case) -> str:
+def _objection_to_block(block: Block, case: _RunCase) -> str:
     """Why systems are missing from the comparison."""
     bad = [system for system in block.systems if not block.usable(system)]
     if bad:
@@ -226,21 +229,24 @@ def _objection(block: Block, case: _Case) -> str:
     return ""
 
 
-def _damage(results: Sequence[MeasuredResult], case: _Case) -> str:
+def _damage_words(results: Sequence[MeasuredResult], case: _RunCase) -> str:
     """Messages that were lost or damaged, by system. Of a damaged one nobody knows whether it was acknowledged."""
     damage = []
     for system in sorted({result.spec.system for result in results}):
-        own = [result for result in results if result.spec.system == system]
-        lost, damaged = sum(result.lost for result in own), sum(result.corrupt for result in own)
-        what = [f"LOST {plural(lost, 'acknowledged message')}"] if lost else []
-        what += [f"DAMAGED {plural(damaged, 'message')}"] if damaged else []
-        if what:
-            damage.append(f"{case.names.of(system)} {' and '.join(what)}")
+        results_of_system = [result for result in results if result.spec.system == system]
+        lost, damaged = (
+            sum(result.lost for result in results_of_system),
+            sum(result.corrupt for result in results_of_system),
+        )
+        parts = [f"LOST {plural(lost, 'acknowledged message')}"] if lost else []
+        parts += [f"DAMAGED {plural(damaged, 'message')}"] if damaged else []
+        if parts:
+            damage.append(f"{case.names.of(system)} {' and '.join(parts)}")
     return ", ".join(damage)
 
 
-def _of_findings(findings: Sequence[Finding], case: _Case) -> ExperimentVerdict:
-    """Of an experiment that finds more than the figures of trials; at several points, each for itself."""
+def _verdict_on_findings(findings: Sequence[Finding], case: _RunCase) -> ExperimentVerdict:
+    """The verdict of an experiment that finds more than figures of trials; at several points, each for itself."""
     compared = within.finding_ratios(findings, case.run.results, case.run.terms.allowed)
     at_points = grouped((point_words(finding.point), finding) for finding in findings)
     sentences = []
@@ -254,38 +260,38 @@ def _of_findings(findings: Sequence[Finding], case: _Case) -> ExperimentVerdict:
     return ExperimentVerdict(name, _at_all_points(at_points, compared, case), each=tuple(sentences))
 
 
-def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequence[Ratio], case: _Case) -> str:
-    """What was found over a sweep, as `_of_sweep` has it of trials, and where it is no answer."""
-    findings = [finding for own in at_points.values() for finding in own]
+def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequence[Ratio], case: _RunCase) -> str:
+    """What was found over a sweep, as `_sentence_of_sweep` has it of trials, and where it is no answer."""
+    findings = [finding for group in at_points.values() for finding in group]
     many = plural(len(at_points), "point")
     figure = _figure_of(findings)
     parts = [f"answers at {many}"]
     if figure is not None:
         values = grouped(
             ((finding.system, at), value)
-            for at, own in at_points.items()
-            for finding in own
+            for at, group in at_points.items()
+            for finding in group
             if (value := figure.of(finding)) is not None
         )
-        means = [(system, (known.value, at)) for (system, at), own in values.items() if (known := estimate(own))]
+        means = [(system, (mean.value, at)) for (system, at), group in values.items() if (mean := estimate(group))]
         question = _Question("", "", figure.title, figure.unit, figure.higher_is_better, ())
         ratios = [ratio for ratio in compared if ratio.name == figure.name]
-        parts = [f"{figure.title} over {many}: {_ranges(grouped(means), question, case, len(at_points))}"]
+        parts = [f"{figure.title} over {many}: {_range_words(grouped(means), question, case, len(at_points))}"]
         once = len(findings) == len({(finding.system, point_words(finding.point)) for finding in findings})
         parts.append(_over_points(ratios, len(at_points), case, once=once))
-    there = {(finding.system, point_words(finding.point)) for finding in findings}
+    answered = {(finding.system, point_words(finding.point)) for finding in findings}
     planned = [(system, at) for at in at_points for system in case.planned(findings[0].experiment, at)]
-    for what, where in (
-        ("has no result", [at for at in planned if at not in there]),
-        ("REFUTED", [(one.system, point_words(one.point)) for one in findings if one.refuted]),
-        ("not decided", [(one.system, point_words(one.point)) for one in findings if not one.decided]),
+    for state, where in (
+        ("has no result", [at for at in planned if at not in answered]),
+        ("REFUTED", [(each.system, point_words(each.point)) for each in findings if each.refuted]),
+        ("not decided", [(each.system, point_words(each.point)) for each in findings if not each.decided]),
     ):
         points = grouped(sorted(where))
         parts += [
-            f"{case.names.of(system)} {what} at {of_all(len(set(own)), len(at_points), 'point')}"
-            for system, own in points.items()
+            f"{case.names.of(system)} {state} at {of_all(len(set(group)), len(at_points), 'point')}"
+            for system, group in points.items()
         ]
-    return _finished("; ".join(parts), case)
+    return _as_sentence("; ".join(parts), case)
 
 
 def _figure_of(findings: Sequence[Finding]) -> FindingFigure | None:
@@ -293,60 +299,62 @@ def _figure_of(findings: Sequence[Finding]) -> FindingFigure | None:
     return next((figure for figure in figures_found(Shown.WITHIN) if any(map(figure.of, findings))), None)
 
 
-def _at_one_point(own: Sequence[Finding], ratios: Sequence[Ratio], case: _Case) -> str:
-    figure = _figure_of(own)
-    systems = sorted({finding.system for finding in own})
-    open_for = sorted({_open_words(finding, case) for finding in own if not finding.decided})
-    reasons = [f"not decided for {listed(open_for)}"] if open_for else []
-    reasons += [reason for reason in [case.without(own[0].experiment, systems, point_words(own[0].point))] if reason]
+def _at_one_point(findings: Sequence[Finding], ratios: Sequence[Ratio], case: _RunCase) -> str:
+    figure = _figure_of(findings)
+    systems = sorted({finding.system for finding in findings})
+    open_for = sorted({_open_words(finding, case) for finding in findings if not finding.decided})
+    reasons = [f"not decided for {join_with_and(open_for)}"] if open_for else []
+    reasons += [
+        reason for reason in [case.without(findings[0].experiment, systems, point_words(findings[0].point))] if reason
+    ]
     if figure is None:
-        return _without_figure(own, reasons, case)
-    values = grouped((finding.system, value) for finding in own if (value := figure.of(finding)))
-    made = Counter(finding.system for finding in own)
+        return _without_figure(findings, reasons, case)
+    values = grouped((finding.system, value) for finding in findings if (value := figure.of(finding)))
+    findings_by_system = Counter(finding.system for finding in findings)
     middles = {system: estimate(values[system]) for system in sorted(values)}
-    sides = tuple(_Side(system, middle, made[system]) for system, middle in middles.items() if middle)
-    at = point_words(own[0].point)
+    sides = tuple(_Side(system, middle, findings_by_system[system]) for system, middle in middles.items() if middle)
+    at = point_words(findings[0].point)
     question = _Question(f"{figure.title}: ", "", figure.title, figure.unit, figure.higher_is_better, sides, at)
     ratios = [ratio for ratio in ratios if ratio.name == figure.name]
-    return _sentence(question, ratios, [], reasons, case)
+    return _question_sentence(question, ratios, [], reasons, case)
 
 
-def _open_words(finding: Finding, case: _Case) -> str:
+def _open_words(finding: Finding, case: _RunCase) -> str:
     """For whom a finding is not decided: "Kafka", or where some goals are, "Kafka (goal: prompt)"."""
-    left = [goal.goal for goal in finding.goals if not goal.decided]
-    some = f" (goal: {', '.join(left)})" if 0 < len(left) < len(finding.goals) else ""
+    goals_open = [goal.goal for goal in finding.goals if not goal.decided]
+    some = f" (goal: {', '.join(goals_open)})" if 0 < len(goals_open) < len(finding.goals) else ""
     return f"{case.names.of(finding.system)}{some}"
 
 
-def _without_figure(own: Sequence[Finding], reasons: Sequence[str], case: _Case) -> str:
-    """An attestation's verdicts, or a curve's extent."""
+def _without_figure(findings: Sequence[Finding], reasons: Sequence[str], case: _RunCase) -> str:
+    """What findings without a figure say: an attestation's verdicts, or a curve's extent."""
     attested = []
-    for finding in own:
+    for finding in findings:
         scenarios = [
-            f"{kept.verdict.value.upper() if finding.refuted else kept.verdict.value} at level {kept.level} in "
-            f"{plural(kept.cuts, 'cut')} ({'; '.join(filter(None, (kept.scenario.value, kept.label)))})"
-            for kept in finding.attestations
+            f"{record.verdict.value.upper() if finding.refuted else record.verdict.value} at level {record.level} in "
+            f"{plural(record.cuts, 'cut')} ({'; '.join(filter(None, (record.scenario.value, record.label)))})"
+            for record in finding.attestations
         ]
-        found = ", ".join(scenarios) or next(iter(finding.summary), "no verdict").rstrip(".")
-        attested.append(f"{case.names.of(finding.system)}: {found}")
-    return _finished("; ".join([*attested, *reasons]), case)
+        outcome = ", ".join(scenarios) or next(iter(finding.summary), "no verdict").rstrip(".")
+        attested.append(f"{case.names.of(finding.system)}: {outcome}")
+    return _as_sentence("; ".join([*attested, *reasons]), case)
 
 
-def _sentence(
-    question: _Question, ratios: Sequence[Ratio], within: Sequence[Within], reasons: Sequence[str], case: _Case
+def _question_sentence(
+    question: _Question, ratios: Sequence[Ratio], within: Sequence[Within], reasons: Sequence[str], case: _RunCase
 ) -> str:
     """Figures, the best first, then how sure they are, then what speaks against them."""
     sides = sorted(question.sides, key=lambda side: side.known.value)
     if question.higher_is_better:
         sides.reverse()
     if not sides:
-        return _finished("; ".join(["no figure that may be used", *reasons]), case)
-    figures = [_figure(side, question, case, first=place == 0) for place, side in enumerate(sides)]
+        return _as_sentence("; ".join(["no figure that may be used", *reasons]), case)
+    figures = [_figure_words(side, question, case, first=place == 0) for place, side in enumerate(sides)]
     sure = _how_sure(sides, ratios, within, question, case)
-    return _finished("; ".join([f"{question.lead}{listed(figures)}", sure, *reasons]), case)
+    return _as_sentence("; ".join([f"{question.lead}{join_with_and(figures)}", sure, *reasons]), case)
 
 
-def _figure(side: _Side, question: _Question, case: _Case, *, first: bool) -> str:
+def _figure_words(side: _Side, question: _Question, case: _RunCase, *, first: bool) -> str:
     """ "Pulsar took 147,000 msg/s" or "25.4 ms for Pulsar", and for the others "Kafka 66,200" or "146 for Kafka"."""
     name, value = case.names.of(side.system, question.at), question.form(side.known.value)
     value += f" {question.unit}" if first else ""
@@ -357,13 +365,13 @@ def _figure(side: _Side, question: _Question, case: _Case, *, first: bool) -> st
 
 
 def _how_sure(
-    sides: Sequence[_Side], ratios: Sequence[Ratio], within: Sequence[Within], question: _Question, case: _Case
+    sides: Sequence[_Side], ratios: Sequence[Ratio], within: Sequence[Within], question: _Question, case: _RunCase
 ) -> str:
     if len(sides) == 1:
-        return _alone(sides[0], within, question, case)
+        return _single_side_words(sides[0], within, question, case)
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if repeated:
-        comparisons = [_compared(ratio, case, first=place == 0) for place, ratio in enumerate(ratios)]
+        comparisons = [_comparison_words(ratio, case, first=place == 0) for place, ratio in enumerate(ratios)]
         return f"over {compare.rests_on(repeated[0])}, {'; '.join(comparisons)}"
     if any(side.known.trials > 1 for side in sides):
         return "not compared"
@@ -371,7 +379,7 @@ def _how_sure(
     return f"{alone}{_least_sure(within, case)}"
 
 
-def _alone(side: _Side, within: Sequence[Within], question: _Question, case: _Case) -> str:
+def _single_side_words(side: _Side, within: Sequence[Within], question: _Question, case: _RunCase) -> str:
     if side.known.trials < 2:
         how_often = "measured once" if side.made == 1 else "one usable result"
         return f"{how_often}, compared with nothing{_least_sure(within, case)}"
@@ -379,7 +387,7 @@ def _alone(side: _Side, within: Sequence[Within], question: _Question, case: _Ca
     return f"{span}, {side.known.span_words()}, compared with nothing"
 
 
-def _least_sure(within: Sequence[Within], case: _Case) -> str:
+def _least_sure(within: Sequence[Within], case: _RunCase) -> str:
     """How far the figure that moved most within its trial may be off."""
     if not within:
         return ""
@@ -390,7 +398,7 @@ def _least_sure(within: Sequence[Within], case: _Case) -> str:
     return f"{least} {low:+.0%} to {high:+.0%} ({CONFIDENCE:.0%} interval)"
 
 
-def _compared(ratio: Ratio, case: _Case, *, first: bool) -> str:
+def _comparison_words(ratio: Ratio, case: _RunCase, *, first: bool) -> str:
     """ "Pulsar's is 2.22x [1.95, 2.53] Kafka's: better"."""
     at = point_words(ratio.point)
     base = f" {case.names.of(ratio.baseline, at)}'s" if first else ""
@@ -398,7 +406,7 @@ def _compared(ratio: Ratio, case: _Case, *, first: bool) -> str:
     return f"{case.names.of(ratio.system, at)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
 
 
-def _of_sweep(points: Sequence[Block], case: _Case) -> str:
+def _sentence_of_sweep(points: Sequence[Block], case: _RunCase) -> str:
     """Each system from its lowest to its highest figure, then how often it was better or worse."""
     each = [(block, _trial_question(block, points)) for block in points]
     question = each[0][1]
@@ -408,18 +416,18 @@ def _of_sweep(points: Sequence[Block], case: _Case) -> str:
     ratios = [
         ratio
         for block, asked in each
-        for ratio in within.ratios(block, case.run.terms.allowed)
+        for ratio in within.block_ratios(block, case.run.terms.allowed)
         if ratio.figure == asked.figure
     ]
-    damage = _damage([result for block in points for result in block.results], case)
+    damage = _damage_words([result for block in points for result in block.results], case)
     once = all(len(block.of(system)) == 1 for block in points for system in block.systems)
     sure = _over_points(ratios, len(points), case, once=once)
     over = f"{question.figure} over {plural(len(points), 'point')}"
-    parts = [f"{over}: {_ranges(figures, question, case, len(each))}", sure, *_doubts_over(each, case), damage]
-    return _finished("; ".join(filter(None, parts)), case)
+    parts = [f"{over}: {_range_words(figures, question, case, len(each))}", sure, *_doubts_over(each, case), damage]
+    return _as_sentence("; ".join(filter(None, parts)), case)
 
 
-def _doubts_over(each: Sequence[tuple[Block, _Question]], case: _Case) -> list[str]:
+def _doubts_over(each: Sequence[tuple[Block, _Question]], case: _RunCase) -> list[str]:
     """At how many points of a sweep something speaks against the figures, or a system has none."""
     doubts: Counter[str] = Counter()
     for block, asked in each:
@@ -435,26 +443,31 @@ def _doubts_over(each: Sequence[tuple[Block, _Question]], case: _Case) -> list[s
     return [f"{what} at {of_all(number, len(each), 'point')}" for what, number in doubts.items()]
 
 
-def _ranges(figures: Mapping[str, Sequence[tuple[float, str]]], question: _Question, case: _Case, points: int) -> str:
+def _range_words(
+    figures: Mapping[str, Sequence[tuple[float, str]]], question: _Question, case: _RunCase, points: int
+) -> str:
     """Of each system the lowest and the highest figure with their points: "Kafka 40 (n=2) to 60 msg/s (n=1)".
 
     `points`: of how many points the sweep is.
     """
     ranges = []
-    for system, own in sorted(figures.items()):
-        (low, at_low), (high, at_high) = min(own), max(own)
+    for system, figures_at_points in sorted(figures.items()):
+        (low, at_low), (high, at_high) = min(figures_at_points), max(figures_at_points)
         lowest, highest = question.form(low), question.form(high)
-        if lowest == highest and len(own) > 1:
-            ranges.append(f"{case.names.of(system)} {highest} {question.unit} at {of_all(len(own), points, 'point')}")
+        if lowest == highest and len(figures_at_points) > 1:
+            ranges.append(
+                f"{case.names.of(system)} {highest} {question.unit} "
+                f"at {of_all(len(figures_at_points), points, 'point')}"
+            )
             continue
         first = f"{lowest} ({case.names.where(system, at_low)}) to " if at_low != at_high else ""
         last = f"{highest} {question.unit} ({case.names.where(system, at_high)})"
         ranges.append(f"{case.names.of(system)} {first}{last}")
-    return listed(ranges) or "no figure"
+    return join_with_and(ranges) or "no figure"
 
 
-def _over_points(ratios: Sequence[Ratio], points: int, case: _Case, *, once: bool) -> str:
-    """`once`: whether nothing was repeated at any point."""
+def _over_points(ratios: Sequence[Ratio], points: int, case: _RunCase, *, once: bool) -> str:
+    """How often systems were better or worse over points. `once`: whether nothing was repeated at any point."""
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if not ratios:
         return "compared with nothing"
@@ -463,11 +476,13 @@ def _over_points(ratios: Sequence[Ratio], points: int, case: _Case, *, once: boo
     counts = []
     for system, base in dict.fromkeys((ratio.system, ratio.baseline) for ratio in repeated):
         decided = [ratio.comparison.verdict for ratio in repeated if ratio.system == system]
-        numbers = [f"{verdict.value} at {decided.count(verdict)}" for verdict in Verdict if verdict in decided]
+        numbers = [
+            f"{verdict.value} at {decided.count(verdict)}" for verdict in ComparisonVerdict if verdict in decided
+        ]
         counts.append(f"{case.names.of(system)} against {case.names.of(base)}: {', '.join(numbers)} of {points}")
     return "; ".join(counts)
 
 
-def _finished(sentence: str, case: _Case) -> str:
-    """With its capital and its full stop."""
+def _as_sentence(sentence: str, case: _RunCase) -> str:
+    """A sentence with its mark, its capital and its full stop."""
     return f"{case.mark}{sentence[:1].upper()}{sentence[1:].rstrip('.')}."

@@ -41,7 +41,7 @@ CLEAR_SHARE = 0.10
 _RESPONSE = "response"
 
 
-class Outcome(StrEnum):
+class PassFail(StrEnum):
     """What a trial says about a goal. A CLEAR_FAIL is one by so much that no single stall explains it.
 
     UNDECIDED is neither a pass nor a fail.
@@ -77,86 +77,88 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GoalVerdict:
     """A trial's outcome for one goal. `kind` and `clause` say what was broken, or why nothing is decided."""
 
-    outcome: Outcome
+    outcome: PassFail
     kind: str = ""
     clause: str = ""
 
 
-def _broken(kind: str, clause: str, clear: bool) -> Verdict:
+def _broken_clause(kind: str, clause: str, clear: bool) -> GoalVerdict:
     """A clause that does not hold; `clear` where no single stall can have broken it."""
-    return Verdict(Outcome.CLEAR_FAIL if clear else Outcome.FAIL, kind, clause)
+    return GoalVerdict(PassFail.CLEAR_FAIL if clear else PassFail.FAIL, kind, clause)
 
 
-def judge(goal: Goal, result: LoadResult) -> Verdict:
+def judge_goal(goal: Goal, result: LoadResult) -> GoalVerdict:
     """Apply all clauses to an open-loop trial."""
-    verdict = next(chain(_integrity(result), _rate(result), _backlog(result)), None) or _limits(goal, result)
+    verdict = next(
+        chain(_broken_by_loss(result), _broken_by_rate(result), _broken_by_backlog(result)), None
+    ) or _verdict_on_limits(goal, result)
     own_lag_ms = result.own_lag.p99_ms
     # Whether the generator offered the load as intended.
     offered = own_lag_ms is not None and own_lag_ms <= OWN_LAG_MS_MAX
-    if result.validity is Validity.INVALID and not (verdict.outcome is Outcome.PASS and offered):
-        return Verdict(Outcome.UNDECIDED, INVALID, f"INVALID: {result.reasons[0]}")
+    if result.validity is Validity.INVALID and not (verdict.outcome is PassFail.PASS and offered):
+        return GoalVerdict(PassFail.UNDECIDED, INVALID, f"INVALID: {result.reasons[0]}")
     return verdict
 
 
-def _integrity(result: LoadResult) -> Iterator[Verdict]:
+def _broken_by_loss(result: LoadResult) -> Iterator[GoalVerdict]:
     for sub in result.subscriptions:
         if sub.lost:
-            yield _broken("loss", f"{plural(sub.lost, 'acknowledged message')} got lost on {sub.name}", True)
+            yield _broken_clause("loss", f"{plural(sub.lost, 'acknowledged message')} got lost on {sub.name}", True)
         if sub.corrupt:
-            yield _broken("damage", f"{plural(sub.corrupt, 'message')} arrived damaged on {sub.name}", True)
+            yield _broken_clause("damage", f"{plural(sub.corrupt, 'message')} arrived damaged on {sub.name}", True)
     if result.failed >= NO_OUTCOME_SHARE * max(1, result.sent):
-        yield _broken("failed sends", f"{result.failed:,} of {result.sent:,} messages failed to be sent", False)
+        yield _broken_clause("failed sends", f"{result.failed:,} of {result.sent:,} messages failed to be sent", False)
 
 
-def _rate(result: LoadResult) -> Iterator[Verdict]:
+def _broken_by_rate(result: LoadResult) -> Iterator[GoalVerdict]:
     offered = result.offered_msgs_per_s or 0.0
     tolerance = max(RATE_SHORTFALL, 3 / math.sqrt(max(1.0, offered * result.measured_s)))
     if result.msgs_per_s < (1 - tolerance) * offered:
         percent = math.floor(1000 * result.msgs_per_s / offered) / 10
-        yield _broken("rate", f"achieved {percent:g} % of the offered rate", percent / 100 < 1 - CLEAR_SHARE)
+        yield _broken_clause("rate", f"achieved {percent:g} % of the offered rate", percent / 100 < 1 - CLEAR_SHARE)
 
 
-def _backlog(result: LoadResult) -> Iterator[Verdict]:
+def _broken_by_backlog(result: LoadResult) -> Iterator[GoalVerdict]:
     offered = result.offered_msgs_per_s or 0.0
     for sub in result.subscriptions:
         slope = sub.backlog_growth
         if slope is not None and slope.low_per_s > 0 and slope.per_s > BACKLOG_GROWTH_SHARE * offered:
             interval = f"[{slope.low_per_s:,.0f}, {slope.high_per_s:,.0f}]"
             clause = f"backlog grew by {slope.per_s:,.0f} msg/s {interval} on {sub.name}"
-            yield _broken("backlog", clause, slope.low_per_s > CLEAR_SHARE * offered)
+            yield _broken_clause("backlog", clause, slope.low_per_s > CLEAR_SHARE * offered)
     for sub in result.subscriptions:
         if sub.late or sub.untraced:
             # Waiting ended because nothing more came, so no length of time is named.
             missing = plural(sub.late + sub.untraced, "acknowledged message")
             why = "and whether they are lost is not known" if sub.untraced else "though they are in the topic"
-            yield _broken("backlog", f"{missing} never came to {sub.name}, {why}", False)
+            yield _broken_clause("backlog", f"{missing} never came to {sub.name}, {why}", False)
         elif sub.backlog:
             limit = f"{result.spec.drain_s_max:g} s"
             clause = f"{sub.name} was still {sub.backlog:,} messages behind {limit} after the load ended"
-            yield _broken("backlog", clause, False)
+            yield _broken_clause("backlog", clause, False)
 
 
-def _limits(goal: Goal, result: LoadResult) -> Verdict:
-    undecided = Verdict(Outcome.PASS)
+def _verdict_on_limits(goal: Goal, result: LoadResult) -> GoalVerdict:
+    undecided = GoalVerdict(PassFail.PASS)
     for limit in goal.limits:
-        for where, latency, least, most in _series(limit.series, result):
+        for where, latency, least, most in _latencies_of_series(limit.series, result):
             least_ms, most_ms = least.at(limit.percentile), most.at(limit.percentile)
             if least_ms is None or most_ms is None:
-                undecided = Verdict(Outcome.UNDECIDED, "samples", _why_missing(limit.percentile, latency))
+                undecided = GoalVerdict(PassFail.UNDECIDED, "samples", _why_missing(limit.percentile, latency))
             elif least_ms > limit.limit_ms:
-                least_words = _above(least_ms, limit.limit_ms)
+                least_words = _time_above_limit(least_ms, limit.limit_ms)
                 clause = f"{limit.series} {limit.percentile} {least_words} ms > {limit.limit_ms:g} ms{where}"
                 clear = (least.p50_ms or 0.0) > limit.limit_ms
-                return _broken(f"{limit.series} {limit.percentile}", clause, clear)
+                return _broken_clause(f"{limit.series} {limit.percentile}", clause, clear)
             elif most_ms > limit.limit_ms:
                 within = f"{rounded(least_ms)} to {rounded(most_ms)} ms"
-                known = f"clocks of load hosts leave {limit.series} {limit.percentile} at {within}{where}"
-                undecided = Verdict(Outcome.UNDECIDED, "clocks", known)
+                in_doubt = f"clocks of load hosts leave {limit.series} {limit.percentile} at {within}{where}"
+                undecided = GoalVerdict(PassFail.UNDECIDED, "clocks", in_doubt)
     if not result.subscriptions and any(limit.series != _RESPONSE for limit in goal.limits):
-        return Verdict(Outcome.UNDECIDED, "samples", "nobody reads, so nothing has an end-to-end time")
+        return GoalVerdict(PassFail.UNDECIDED, "samples", "nobody reads, so nothing has an end-to-end time")
     return undecided
 
 
@@ -170,14 +172,14 @@ def _why_missing(percentile: str, latency: Latency) -> str:
     return f"messages without an outcome leave the {percentile} of the {latency.count:,} others unknown"
 
 
-def _above(value_ms: float, limit_ms: float) -> str:
+def _time_above_limit(value_ms: float, limit_ms: float) -> str:
     """A time with as many digits, three at least, as show that it is above a limit."""
     shown = (rounded(value_ms, digits) for digits in range(3, 17))
     return next((text for text in shown if float(text.replace(",", "")) > limit_ms), repr(value_ms))
 
 
-def _series(name: str, result: LoadResult) -> Iterator[tuple[str, Latency, Latency, Latency]]:
-    """Where, the latency, and what it is at least and at most: the same on one clock."""
+def _latencies_of_series(name: str, result: LoadResult) -> Iterator[tuple[str, Latency, Latency, Latency]]:
+    """Yields where, the latency, and what it is at least and at most: the same on one clock."""
     if name == _RESPONSE:
         yield "", result.response, result.response, result.response
         return
@@ -203,7 +205,7 @@ class GoalOutcome:
     goal: Goal
     lower: float | None = None
     upper: float | None = None
-    above: Verdict | None = None
+    above: GoalVerdict | None = None
     confirmation: LoadResult | None = None
     stepped_down: int = 0
     problem: str = ""
@@ -220,18 +222,18 @@ class GoalOutcome:
         return self.confirmation.spec.msgs_per_s if self.confirmation else None
 
 
-def bracket(lower: float | None, upper: float | None) -> str:
+def bracket_words(lower: float | None, upper: float | None) -> str:
     """ "[81,250, 85,300]"; "?" for a bound that is not known."""
     return f"[{_rate_words(lower)}, {_rate_words(upper)}]"
 
 
-def sentence(outcome: GoalOutcome, trials: int) -> str:
+def goal_sentence(outcome: GoalOutcome, trials: int) -> str:
     """The answer in words. `trials`: how many the search and the confirmations made, over all goals."""
-    parts = [_answer(outcome)]
+    parts = [_answer_words(outcome)]
     if outcome.above is not None and outcome.above.clause and outcome.decided:
         parts.append(f"at {_rate_words(outcome.upper)} msg/s {outcome.above.clause}")
     if outcome.stepped_down:
-        parts.append(_stepped_down(outcome))
+        parts.append(_stepped_down_words(outcome))
     if outcome.remark:
         parts.append(outcome.remark)
     if outcome.problem:
@@ -239,7 +241,7 @@ def sentence(outcome: GoalOutcome, trials: int) -> str:
     return f"{outcome.goal}: {'; '.join(parts)} ({plural(trials, 'trial')})"
 
 
-def _stepped_down(outcome: GoalOutcome) -> str:
+def _stepped_down_words(outcome: GoalOutcome) -> str:
     """Which rates failed their confirmation. Only the highest of them is one that the search ended at."""
     others = outcome.stepped_down - 1
     if outcome.confirmation is None:
@@ -249,15 +251,15 @@ def _stepped_down(outcome: GoalOutcome) -> str:
     return f"a higher rate passed the search and failed the confirmation{more}"
 
 
-def _answer(outcome: GoalOutcome) -> str:
+def _answer_words(outcome: GoalOutcome) -> str:
     confirmed = outcome.confirmation
     if confirmed is None:
-        known = f", the search was at {bracket(outcome.lower, outcome.upper)} msg/s" if outcome.lower else ""
-        return f"no rate was confirmed{known}"
+        search_end = f", the search was at {bracket_words(outcome.lower, outcome.upper)} msg/s" if outcome.lower else ""
+        return f"no rate was confirmed{search_end}"
     least = "" if outcome.decided else "at least "
-    found = f"sustains {least}{_rate_words(outcome.sustainable_msgs_per_s)} msg/s ({rounded(confirmed.mb_per_s)} MB/s)"
-    known = f" {bracket(outcome.lower, outcome.upper)}" if outcome.decided else ""
-    return f"{found}{known}, confirmed over {confirmed.measured_s:g} s"
+    answer = f"sustains {least}{_rate_words(outcome.sustainable_msgs_per_s)} msg/s ({rounded(confirmed.mb_per_s)} MB/s)"
+    search_end = f" {bracket_words(outcome.lower, outcome.upper)}" if outcome.decided else ""
+    return f"{answer}{search_end}, confirmed over {confirmed.measured_s:g} s"
 
 
 def _rate_words(msgs_per_s: float | None) -> str:

@@ -34,14 +34,14 @@ from MLRsearch.load_stats import LoadStats
 
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.numbers import count
-from tidegauge.search.goals import INVALID, Goal, GoalOutcome, Outcome, Verdict, bracket, judge
+from tidegauge.search.goals import INVALID, Goal, GoalOutcome, GoalVerdict, PassFail, bracket_words, judge_goal
 from tidegauge.statistics.classify import NEAR_GENERATOR
 
 _ONE_TRIAL = 1.0
-_WEIGHT = {outcome: _ONE_TRIAL / 2 if outcome is Outcome.FAIL else _ONE_TRIAL for outcome in Outcome}
+_WEIGHT = {outcome: _ONE_TRIAL / 2 if outcome is PassFail.FAIL else _ONE_TRIAL for outcome in PassFail}
 """How much of the needed duration sum a trial makes up: only a fail that a stall may explain needs a second."""
 
-Ask = Callable[[float], Sequence[Outcome]]
+Ask = Callable[[float], Sequence[PassFail]]
 """Makes a trial at a rate and reports its outcome for each goal. Raises `EnoughError` when no more may be made."""
 
 
@@ -68,13 +68,13 @@ class Space:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of one goal: the highest rate that passed below the lowest that did not; None where there is none (yet)."""
+    """The highest rate that passed a goal below the lowest that did not; None where there is none (yet)."""
 
     lower: float | None = None
     upper: float | None = None
 
 
-def _controller(goals: int, space: Space, ask: Ask) -> _Controller:
+def _make_controller(goals: int, space: Space, ask: Ask) -> _Controller:
     """The package's controller of a search for so many goals."""
     config = Config()
     # The package checks each against the other, whose default is 9001 to 10^9.
@@ -83,13 +83,13 @@ def _controller(goals: int, space: Space, ask: Ask) -> _Controller:
     config.min_load = space.min_msgs_per_s
     config.warmup_duration = 0.0
     config.search_duration_max = 1e9
-    config.goals = [_goal(number, space.width) for number in range(goals)]
+    config.goals = [_search_goal(number, space.width) for number in range(goals)]
     controller = _Controller(config=config)
     controller.ask, controller.begin = ask, space.begin
     return controller
 
 
-def _goal(number: int, width: float) -> SearchGoal:
+def _search_goal(number: int, width: float) -> SearchGoal:
     """The package distinguishes goals by their loss ratio; any between none and all means the same here."""
     return SearchGoal(
         loss_ratio=number / 1000,
@@ -104,7 +104,7 @@ def _goal(number: int, width: float) -> SearchGoal:
     )
 
 
-def _rate(load: DiscreteLoad | None) -> float | None:
+def _rate_of_load(load: DiscreteLoad | None) -> float | None:
     return None if load is None else float(load)
 
 
@@ -126,17 +126,17 @@ class _Controller(MultipleLossRatioSearch):  # type: ignore[misc]
         if getattr(self, "database", None) is None:
             return [Bounds()] * len(self.config.goals)
         relevant = [self.database.get_relevant_bounds(target) for target in self.scaling.targets]
-        return [Bounds(_rate(found.clo), _rate(found.chi)) for found in relevant]
+        return [Bounds(_rate_of_load(pair.clo), _rate_of_load(pair.chi)) for pair in relevant]
 
     def run_initial_trials(self) -> tuple[DiscreteResult, DiscreteResult]:
         """Low loads first: the second is tried only when a goal passes at the first."""
         first, second = (self.from_float(rate).rounded_down() for rate in self.begin)
         below = self.measure(_ONE_TRIAL, first)
-        if second <= first or not any(self._passed(first)):
+        if second <= first or not any(self._goals_passed(first)):
             return below, below
         above = self.measure(_ONE_TRIAL, second)
         # Once both pass, the search goes up in small steps from the second, not by the distance between the two.
-        return (above if any(self._passed(second)) else below), above
+        return (above if any(self._goals_passed(second)) else below), above
 
     def measure(self, duration: float, load: DiscreteLoad) -> DiscreteResult:
         """One trial, whose outcome for each goal goes into that goal's statistics."""
@@ -146,22 +146,22 @@ class _Controller(MultipleLossRatioSearch):  # type: ignore[misc]
         if key not in stats:
             empty = LoadStats.new_empty(load=key, targets=self.scaling.targets)
             self.database.load_to_stats = stats = dict(sorted({**stats, key: empty}.items()))
-        results = [self._result(duration, load, outcome) for outcome in outcomes]
+        results = [self._result_of_outcome(duration, load, outcome) for outcome in outcomes]
         for target, result in zip(self.scaling.targets, results, strict=True):
             stats[key].target_to_stat[target].add(result)
         return results[0]
 
-    def _result(self, duration: float, load: DiscreteLoad, outcome: Outcome) -> DiscreteResult:
+    def _result_of_outcome(self, duration: float, load: DiscreteLoad, outcome: PassFail) -> DiscreteResult:
         result = MeasurementResult(
             intended_duration=duration,
             intended_load=float(load),
             offered_count=1,
-            loss_count=0 if outcome is Outcome.PASS else 1,
+            loss_count=0 if outcome is PassFail.PASS else 1,
             duration_with_overheads=_WEIGHT[outcome],
         )
         return DiscreteResult.with_load(result=result, load=load)
 
-    def _passed(self, load: DiscreteLoad) -> list[bool]:
+    def _goals_passed(self, load: DiscreteLoad) -> list[bool]:
         stats = self.database.load_to_stats[load.hashable()]
         return [stats.estimates(target) == (True, True) for target in self.scaling.targets]
 
@@ -190,7 +190,7 @@ class Callbacks:
 @dataclass(frozen=True)
 class _Step:
     rate: float
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[GoalVerdict, ...]
 
 
 class SustainedSearch:
@@ -207,11 +207,11 @@ class SustainedSearch:
         self._callbacks = callbacks
         self._steps: list[_Step] = []
         self._confirmations: dict[float, list[LoadResult]] = {}
-        self._controller = _controller(len(self._goals), space, self._ask)
+        self._controller = _make_controller(len(self._goals), space, self._outcomes_at_rate)
         self._ran_out = False
 
     @property
-    def _allowed(self) -> int:
+    def _trials_allowed(self) -> int:
         """Trials that may be made yet."""
         return self._trials_max - self._made_before - len(self._steps)
 
@@ -219,45 +219,45 @@ class SustainedSearch:
         """Search, then confirm. Errors of the trials pass through."""
         with contextlib.suppress(EnoughError):
             self._controller.search(measurer=_Unused(), debug=lambda _: None)
-        known = enumerate(self._known())
-        return tuple(self._outcome(found, len(self._goals) - number) for number, found in known)
+        outcomes = enumerate(self._outcomes_so_far())
+        return tuple(self._confirm_goal(outcome, len(self._goals) - number) for number, outcome in outcomes)
 
     def unfinished(self, problem: str) -> tuple[GoalOutcome, ...]:
         """What is known of each goal when something ended the search; nothing of it is confirmed."""
-        return tuple(replace(found, problem=problem) for found in self._known())
+        return tuple(replace(outcome, problem=problem) for outcome in self._outcomes_so_far())
 
-    def _known(self) -> list[GoalOutcome]:
+    def _outcomes_so_far(self) -> list[GoalOutcome]:
         """The bounds of each goal as they stand."""
         return [
             GoalOutcome(goal, at.lower, at.upper, self._verdict_at(number, at.upper))
             for number, (goal, at) in enumerate(zip(self._goals, self._controller.bounds(), strict=True))
         ]
 
-    def _ask(self, rate: float) -> tuple[Outcome, ...]:
+    def _outcomes_at_rate(self, rate: float) -> tuple[PassFail, ...]:
         """A trial at a rate, made again if it is INVALID. Raises `EnoughError` at the limit of trials."""
         for attempt in range(1 + INVALID_REPEATS_MAX):
-            if self._allowed <= 0:
+            if self._trials_allowed <= 0:
                 self._ran_out = True
                 raise EnoughError
             result = self._callbacks.search(rate)
-            verdicts = tuple(judge(goal, result) for goal in self._goals)
+            verdicts = tuple(judge_goal(goal, result) for goal in self._goals)
             self._steps.append(_Step(rate, verdicts))
             spoilt = [verdict for verdict in verdicts if verdict.kind == INVALID]
-            if not spoilt or attempt == INVALID_REPEATS_MAX or self._allowed <= 0:
+            if not spoilt or attempt == INVALID_REPEATS_MAX or self._trials_allowed <= 0:
                 break
-            self._announce(f"{_msgs(rate)}: {spoilt[0].clause}; made again")
-        self._announce(f"{_msgs(rate)}: {self._words(rate, verdicts)}")
+            self._announce_search(f"{_rate_words(rate)}: {spoilt[0].clause}; made again")
+        self._announce_search(f"{_rate_words(rate)}: {self._verdicts_in_words(rate, verdicts)}")
         return tuple(verdict.outcome for verdict in verdicts)
 
-    def _words(self, rate: float, verdicts: Sequence[Verdict]) -> str:
+    def _verdicts_in_words(self, rate: float, verdicts: Sequence[GoalVerdict]) -> str:
         """ "pass [40,000, ?]", "fail: backlog grew by ... [?, 40,000]", for each goal where they differ."""
         if len(set(verdicts)) == 1:
             numbers = range(len(self._goals))
             again = any(self._is_tried_again(number, rate) for number in numbers)
-            brackets = ", ".join(dict.fromkeys(map(self._bracket, numbers)))
+            brackets = ", ".join(dict.fromkeys(map(self._goal_bracket, numbers)))
             return f"{_verdict_words(verdicts[0], again)} {brackets}"
         return "; ".join(
-            f"'{goal.name}' {_verdict_words(verdict, self._is_tried_again(number, rate))} {self._bracket(number)}"
+            f"'{goal.name}' {_verdict_words(verdict, self._is_tried_again(number, rate))} {self._goal_bracket(number)}"
             for number, (goal, verdict) in enumerate(zip(self._goals, verdicts, strict=True))
         )
 
@@ -267,113 +267,117 @@ class SustainedSearch:
         Above a rate that it failed at for good no other trial is of any use to it.
         """
         outcomes = [step.verdicts[number].outcome for step in self._steps if step.rate == rate]
-        once = outcomes.count(Outcome.FAIL) == 1 and Outcome.PASS not in outcomes
-        return once and self._allowed > 0 and self._bounds(number)[1] == rate
+        once = outcomes.count(PassFail.FAIL) == 1 and PassFail.PASS not in outcomes
+        return once and self._trials_allowed > 0 and self._goal_bounds(number)[1] == rate
 
-    def _bounds(self, number: int) -> tuple[float | None, float | None]:
+    def _goal_bounds(self, number: int) -> tuple[float | None, float | None]:
         """A goal's bounds as the trials so far have them."""
-        passed = {step.rate for step in self._steps if step.verdicts[number].outcome is Outcome.PASS}
+        passed = {step.rate for step in self._steps if step.verdicts[number].outcome is PassFail.PASS}
         upper = min((step.rate for step in self._steps if step.rate not in passed), default=None)
         return max((rate for rate in passed if upper is None or rate < upper), default=None), upper
 
-    def _bracket(self, number: int) -> str:
-        return bracket(*self._bounds(number))
+    def _goal_bracket(self, number: int) -> str:
+        return bracket_words(*self._goal_bounds(number))
 
-    def _announce(self, text: str) -> None:
-        left = min(self._allowed, _trials_left(self._controller.bounds(), self._space.width))
-        self._callbacks.announce(f"{text}.", left, len(self._goals))
+    def _announce_search(self, text: str) -> None:
+        trials = min(self._trials_allowed, _trials_left(self._controller.bounds(), self._space.width))
+        self._callbacks.announce(f"{text}.", trials, len(self._goals))
 
-    def _outcome(self, found: GoalOutcome, confirmations: int) -> GoalOutcome:
+    def _confirm_goal(self, outcome: GoalOutcome, confirmations: int) -> GoalOutcome:
         """Confirm what was found for one goal."""
-        found = replace(found, problem=self._problem(found))
-        name, lower = found.goal.name, found.lower
+        outcome = replace(outcome, problem=self._why_open(outcome))
+        name, lower = outcome.goal.name, outcome.lower
         if lower is None:
-            self._callbacks.announce(f"'{name}': no rate was found: {found.problem}.", 0, confirmations - 1)
-            return found
-        made = lower in self._confirmations
+            self._callbacks.announce(f"'{name}': no rate was found: {outcome.problem}.", 0, confirmations - 1)
+            return outcome
+        was_made = lower in self._confirmations
         where = ", on fresh servers" if self._callbacks.fresh else ""
-        next_step = "whose confirmation was made" if made else f"now its confirmation{where}"
-        text = f"'{name}': found {bracket(lower, found.upper)}: {_msgs(lower)}, {next_step}."
-        self._callbacks.announce(text, 0, confirmations - made)
-        return self._confirmed(found, lower)
+        next_step = "whose confirmation was made" if was_made else f"now its confirmation{where}"
+        text = f"'{name}': found {bracket_words(lower, outcome.upper)}: {_rate_words(lower)}, {next_step}."
+        self._callbacks.announce(text, 0, confirmations - was_made)
+        return self._confirm_stepping_down(outcome, lower)
 
-    def _problem(self, found: GoalOutcome) -> str:
+    def _why_open(self, outcome: GoalOutcome) -> str:
         """ "" or why the bounds of a goal leave its sustainable rate open."""
-        above = found.above
-        if found.lower is None:
+        above = outcome.above
+        if outcome.lower is None:
             lowest = min((step.rate for step in self._steps), default=0.0)
             why = f": {above.clause}" if above and above.clause else ""
-            return f"not even {_msgs(lowest)} passed{why}"
-        if found.upper is None:
+            return f"not even {_rate_words(lowest)} passed{why}"
+        if outcome.upper is None:
             end = "that is max-rate: raise it" if self._space.max_given else "without max-rate nothing higher is tried"
             if self._ran_out:
                 end = f"the limit of {self._trials_max} trials was reached"
-            return f"nothing was broken up to {_msgs(found.lower)}, and {end}"
-        if above is not None and above.outcome is Outcome.UNDECIDED:
-            return f"at {_msgs(found.upper)} {above.clause}"
+            return f"nothing was broken up to {_rate_words(outcome.lower)}, and {end}"
+        if above is not None and above.outcome is PassFail.UNDECIDED:
+            return f"at {_rate_words(outcome.upper)} {above.clause}"
         return ""
 
-    def _verdict_at(self, number: int, rate: float | None) -> Verdict | None:
+    def _verdict_at(self, number: int, rate: float | None) -> GoalVerdict | None:
         """Why a goal's upper bound is one: undecided if any of its trials was, else its last fail."""
         verdicts = [step.verdicts[number] for step in self._steps if step.rate == rate]
-        undecided = [verdict for verdict in verdicts if verdict.outcome is Outcome.UNDECIDED]
-        failed = [verdict for verdict in verdicts if verdict.outcome is not Outcome.PASS]
+        undecided = [verdict for verdict in verdicts if verdict.outcome is PassFail.UNDECIDED]
+        failed = [verdict for verdict in verdicts if verdict.outcome is not PassFail.PASS]
         return next(reversed(undecided or failed), None)
 
-    def _confirmed(self, found: GoalOutcome, rate: float) -> GoalOutcome:
+    def _confirm_stepping_down(self, outcome: GoalOutcome, rate: float) -> GoalOutcome:
         """Confirm a rate, stepping down where that fails."""
         for steps_down in range(1 + STEPS_DOWN_MAX):
-            result, verdict = self._confirm(found.goal, rate)
-            found = replace(found, lower=rate, stepped_down=steps_down)
-            if verdict.outcome is Outcome.PASS:
-                wide = "" if found.problem else self._remark(rate, found.upper)
-                doubts = "; ".join(filter(None, (_doubt(result), self._failed_before(found.goal, rate))))
-                return replace(found, confirmation=result, remark=doubts or _near_generator(result) or wide)
-            if verdict.outcome is Outcome.UNDECIDED:
-                return replace(found, problem=f"the confirmation at {_msgs(rate)} decided nothing: {verdict.clause}")
+            result, verdict = self._confirm_rate(outcome.goal, rate)
+            outcome = replace(outcome, lower=rate, stepped_down=steps_down)
+            if verdict.outcome is PassFail.PASS:
+                wide = "" if outcome.problem else self._remark_on_width(rate, outcome.upper)
+                doubts = "; ".join(
+                    filter(None, (_doubt_of_confirmation(result), self._failed_before(outcome.goal, rate)))
+                )
+                return replace(outcome, confirmation=result, remark=doubts or _near_generator(result) or wide)
+            if verdict.outcome is PassFail.UNDECIDED:
+                return replace(
+                    outcome, problem=f"the confirmation at {_rate_words(rate)} decided nothing: {verdict.clause}"
+                )
             # What was undecided above no longer matters: something is broken below it.
-            problem = f"no confirmation held; the last, at {_msgs(rate)}: {verdict.clause}"
-            found = GoalOutcome(found.goal, None, rate, verdict, stepped_down=steps_down + 1)
+            problem = f"no confirmation held; the last, at {_rate_words(rate)}: {verdict.clause}"
+            outcome = GoalOutcome(outcome.goal, None, rate, verdict, stepped_down=steps_down + 1)
             lower = max(self._space.min_msgs_per_s, rate * (1 - self._space.width))
             if lower >= rate:
                 break
             rate = lower
-        return replace(found, problem=problem)
+        return replace(outcome, problem=problem)
 
-    def _confirm(self, goal: Goal, rate: float) -> tuple[LoadResult, Verdict]:
+    def _confirm_rate(self, goal: Goal, rate: float) -> tuple[LoadResult, GoalVerdict]:
         """The confirmation at a rate, made again where it is INVALID or a stall may explain its fail."""
-        made = self._confirmations.setdefault(rate, [])
-        verdicts = [judge(goal, result) for result in made]
+        results = self._confirmations.setdefault(rate, [])
+        verdicts = [judge_goal(goal, result) for result in results]
         while True:
-            for result, verdict in zip(made, verdicts, strict=True):
-                if verdict.outcome is Outcome.PASS:
+            for result, verdict in zip(results, verdicts, strict=True):
+                if verdict.outcome is PassFail.PASS:
                     return result, verdict
-            fails = sum(verdict.outcome is Outcome.FAIL for verdict in verdicts)
-            undecided = sum(verdict.outcome is Outcome.UNDECIDED for verdict in verdicts)
-            clear = any(verdict.outcome is Outcome.CLEAR_FAIL for verdict in verdicts)
+            fails = sum(verdict.outcome is PassFail.FAIL for verdict in verdicts)
+            undecided = sum(verdict.outcome is PassFail.UNDECIDED for verdict in verdicts)
+            clear = any(verdict.outcome is PassFail.CLEAR_FAIL for verdict in verdicts)
             if clear or fails > FAIL_REPEATS_MAX or undecided > INVALID_REPEATS_MAX:
-                return made[-1], verdicts[-1]
-            made.append(self._callbacks.confirm(rate))
-            verdicts.append(judge(goal, made[-1]))
-            self._callbacks.announce(f"Confirmation of {_msgs(rate)}: {_plain(verdicts[-1])}.", 0, 0)
+                return results[-1], verdicts[-1]
+            results.append(self._callbacks.confirm(rate))
+            verdicts.append(judge_goal(goal, results[-1]))
+            self._callbacks.announce(f"Confirmation of {_rate_words(rate)}: {_plain_verdict(verdicts[-1])}.", 0, 0)
 
     def _failed_before(self, goal: Goal, rate: float) -> str:
         """ "" or why the confirmation that held is not the first one at its rate."""
-        verdicts = [judge(goal, result) for result in self._confirmations[rate]]
-        failed = next((verdict.clause for verdict in verdicts if verdict.outcome is Outcome.FAIL), "")
+        verdicts = [judge_goal(goal, result) for result in self._confirmations[rate]]
+        failed = next((verdict.clause for verdict in verdicts if verdict.outcome is PassFail.FAIL), "")
         return f"another confirmation at the same rate failed: {failed}" if failed else ""
 
-    def _remark(self, lower: float, upper: float | None) -> str:
+    def _remark_on_width(self, lower: float, upper: float | None) -> str:
         if upper is None or 1 - lower / upper <= 1.01 * self._space.width or not self._ran_out:
             return ""
         return f"the bracket is {1 - lower / upper:.0%} wide, since {self._trials_max} trials were allowed"
 
 
-def _doubt(result: LoadResult) -> str:
+def _doubt_of_confirmation(result: LoadResult) -> str:
     if result.validity is Validity.VALID:
         return ""
-    what = "DOUBTFUL" if result.validity is Validity.DOUBTFUL else "no measure of latency"
-    return f"the confirmation is {what}: {result.reasons[0]}"
+    validity_words = "DOUBTFUL" if result.validity is Validity.DOUBTFUL else "no measure of latency"
+    return f"the confirmation is {validity_words}: {result.reasons[0]}"
 
 
 def _near_generator(result: LoadResult) -> str:
@@ -381,28 +385,28 @@ def _near_generator(result: LoadResult) -> str:
     return next((warning for warning in result.warnings if warning.startswith(NEAR_GENERATOR)), "")
 
 
-def _plain(verdict: Verdict) -> str:
-    outcome = Outcome.FAIL if verdict.outcome is Outcome.CLEAR_FAIL else verdict.outcome
+def _plain_verdict(verdict: GoalVerdict) -> str:
+    outcome = PassFail.FAIL if verdict.outcome is PassFail.CLEAR_FAIL else verdict.outcome
     return f"{outcome.value}: {verdict.clause}" if verdict.clause else outcome.value
 
 
-def _verdict_words(verdict: Verdict, again: bool) -> str:
+def _verdict_words(verdict: GoalVerdict, again: bool) -> str:
     """A verdict, and that its rate is tried again."""
     next_step = ", to be tried again" if again else ""
-    return f"{_plain(verdict)}{next_step}"
+    return f"{_plain_verdict(verdict)}{next_step}"
 
 
-def _msgs(rate: float) -> str:
+def _rate_words(rate: float) -> str:
     return f"{count(rate)} msg/s"
 
 
 def _trials_left(bounds: Sequence[Bounds], width: float) -> int:
     """About how many trials the search needs yet: halvings of each bracket, with the fails that are tried again."""
-    left = 0.0
+    trials = 0.0
     for bound in bounds:
         if bound.lower is None or bound.upper is None:
-            left += 6
+            trials += 6
         elif bound.upper > bound.lower:
             widths = math.log(bound.upper / bound.lower) / -math.log1p(-width)
-            left += 1.5 * math.ceil(math.log2(max(1.0, widths)))
-    return math.ceil(left)
+            trials += 1.5 * math.ceil(math.log2(max(1.0, widths)))
+    return math.ceil(trials)

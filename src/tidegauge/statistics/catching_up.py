@@ -14,11 +14,11 @@ from tidegauge.model.load import SecondFigures, SubscriptionSecond
 from tidegauge.model.trial import CatchUp, PhaseFigures
 from tidegauge.model.workload import BEFORE, DURING, PHASES, DeviceReads
 from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode, latency_summary
-from tidegauge.statistics.steady import growth
+from tidegauge.statistics.steady import slope_of
 
 
 @dataclass
-class _Sum:
+class _PhaseSum:
     """What has been seen of one phase so far."""
 
     seconds: float = 0.0
@@ -47,16 +47,16 @@ class PhaseTally:
     built_msgs: int = 0
     peak_read_msgs_per_s: float = 0.0
     peak_read_bytes_per_s: float = 0.0
-    _sums: dict[str, _Sum] = field(default_factory=dict)
+    _sums: dict[str, _PhaseSum] = field(default_factory=dict)
 
     def take(self, phase: str, figures: SecondFigures) -> None:
-        """One second more."""
+        """Takes in one second more."""
         late = [subscription for subscription in figures.subscriptions if subscription.name in self.late]
         self.backlog_msgs = max((subscription.backlog for subscription in late), default=0)
         if phase not in PHASES:
             return
         length_s = max(1e-3, (figures.until_mono_ns - figures.from_mono_ns) / 1e9)
-        sums = self._sums.setdefault(phase, _Sum())
+        sums = self._sums.setdefault(phase, _PhaseSum())
         sums.seconds += length_s
         sums.acked += figures.acked
         sums.late_received += sum(sub.received for sub in late)
@@ -68,9 +68,9 @@ class PhaseTally:
             self.built_msgs = self.backlog_msgs
         if phase == DURING:
             self.behind.append((figures.until_mono_ns, self.backlog_msgs))
-            self._peak(late, length_s)
+            self._note_peak_read_rate(late, length_s)
 
-    def _peak(self, late: Collection[SubscriptionSecond], length_s: float) -> None:
+    def _note_peak_read_rate(self, late: Collection[SubscriptionSecond], length_s: float) -> None:
         msgs_per_s = sum(sub.received for sub in late) / length_s
         if msgs_per_s > self.peak_read_msgs_per_s:
             self.peak_read_msgs_per_s = msgs_per_s
@@ -78,9 +78,9 @@ class PhaseTally:
 
     def phases(self) -> tuple[PhaseFigures, ...]:
         """The figures of all phases, those that never came with nothing in them."""
-        return tuple(self._figures(phase, self._sums.get(phase, _Sum())) for phase in PHASES)
+        return tuple(self._figures_of_phase(phase, self._sums.get(phase, _PhaseSum())) for phase in PHASES)
 
-    def _figures(self, phase: str, sums: _Sum) -> PhaseFigures:
+    def _figures_of_phase(self, phase: str, sums: _PhaseSum) -> PhaseFigures:
         length_s = max(sums.seconds, 1e-9)
         return PhaseFigures(
             phase=phase,
@@ -115,9 +115,9 @@ def catch_up(
     tally: PhaseTally, times: ChaseTimes, message_bytes: int, reads: DeviceReads, limits: tuple[str, ...] = ()
 ) -> CatchUp:
     """Everything that is reported of late readers."""
-    left = times.left_msgs if times.chase_s is None else times.gone_at_msgs
+    remaining_msgs = times.left_msgs if times.chase_s is None else times.gone_at_msgs
     span_s = max(1e-3, times.watched_s if times.chase_s is None else times.chase_s)
-    drain_msgs_per_s = (times.backlog_msgs - left) / span_s
+    drain_msgs_per_s = (times.backlog_msgs - remaining_msgs) / span_s
     return CatchUp(
         backlog_msgs=times.backlog_msgs,
         backlog_bytes=times.backlog_msgs * message_bytes,
@@ -126,7 +126,7 @@ def catch_up(
         watched_s=times.watched_s,
         drain_msgs_per_s=drain_msgs_per_s,
         drain_bytes_per_s=drain_msgs_per_s * message_bytes,
-        slope=growth([backlog for _, backlog in tally.behind]),
+        slope=slope_of([backlog for _, backlog in tally.behind]),
         peak_read_msgs_per_s=tally.peak_read_msgs_per_s,
         peak_read_bytes_per_s=tally.peak_read_bytes_per_s,
         left_msgs=times.left_msgs,

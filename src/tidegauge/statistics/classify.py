@@ -18,7 +18,7 @@ from typing import NamedTuple
 from tidegauge.model.load import worker_name
 from tidegauge.model.trial import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity, WorkerResult
 from tidegauge.model.workload import GENERATOR_SHARE_MAX, GENERATOR_SHARE_WRONG
-from tidegauge.numbers import count, listed, plural, rounded
+from tidegauge.numbers import count, join_with_and, plural, rounded
 
 OK = "ok"
 FAILED_CHECK = "failed check"
@@ -134,7 +134,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TrialVerdict:
     """Status, validity, why it is not VALID, and what a reader should know though it is."""
 
     status: str
@@ -143,31 +143,31 @@ class Verdict:
     warnings: tuple[str, ...]
 
 
-def classify(evidence: Evidence) -> Verdict:
+def classify(evidence: Evidence) -> TrialVerdict:
     """Apply all rules."""
-    invalid = _invalid(evidence)
-    integrity = _integrity(evidence)
-    doubtful = [*integrity, *_doubtful(evidence)]
+    invalid = _reasons_for_invalid(evidence)
+    integrity = _loss_and_damage(evidence)
+    doubtful = [*integrity, *_reasons_for_doubt(evidence)]
     validity = Validity.INVALID if invalid else Validity.DOUBTFUL if doubtful else Validity.VALID
     status = FAILED_CHECK if integrity else OK
-    return Verdict(status, validity, (*invalid, *doubtful), tuple(_warnings(evidence)))
+    return TrialVerdict(status, validity, (*invalid, *doubtful), tuple(_all_warnings(evidence)))
 
 
-def _invalid(evidence: Evidence) -> list[str]:
+def _reasons_for_invalid(evidence: Evidence) -> list[str]:
     if evidence.response.count == 0 and not _far_behind(evidence):
         return ["no message of the measured window was acknowledged"]
-    found = []
+    reasons = []
     lag = _own_lag(evidence)
     if lag and lag.share >= OWN_LAG_INVALID_SHARE:
-        found.append(_own_lag_text(lag))
+        reasons.append(_own_lag_text(lag))
     # After a fault consumers work off what waited: that they are busy then says nothing about the rest.
-    waited_for = _waited_for(evidence)
-    if _often(waited_for) and not evidence.faults:
-        found.append(_busy_text(*waited_for[0]))
-    return found
+    waited_for = _consumers_waited_for(evidence)
+    if _were_busy_for_long(waited_for) and not evidence.faults:
+        reasons.append(_busy_text(*waited_for[0]))
+    return reasons
 
 
-def _often(waited_for: Sequence[tuple[BusyConsumer, str]]) -> bool:
+def _were_busy_for_long(waited_for: Sequence[tuple[BusyConsumer, str]]) -> bool:
     """Whether consumers had no time left for long enough to decide the window's end-to-end times.
 
     Of each second one consumer is known, the one furthest behind: where several take turns, their seconds add up.
@@ -177,20 +177,23 @@ def _often(waited_for: Sequence[tuple[BusyConsumer, str]]) -> bool:
     return bool(waited_for) and busy_s >= max(min(BUSY_SECONDS_MIN, seconds), BUSY_SECONDS_SHARE * seconds)
 
 
-def _waited_for(evidence: Evidence) -> list[tuple[BusyConsumer, str]]:
+def _consumers_waited_for(evidence: Evidence) -> list[tuple[BusyConsumer, str]]:
     """Consumers without time left that messages waited for, for half of the end-to-end time or more; how, in words."""
     by_name = {sub.name: sub for sub in evidence.subscriptions}
-    found = []
+    consumers = []
     for busy_consumer in evidence.busy_consumers:
         if busy_consumer.subscription in by_name and busy_consumer.waiting_ms >= WAITING_FLOOR_MS:
             end_to_end = by_name[busy_consumer.subscription].end_to_end
-            words = _beyond_response(evidence, end_to_end) or _beyond_sending(evidence, end_to_end, busy_consumer)
-            found += [(busy_consumer, words)] if words else []
-    return found
+            proof = _beyond_response(evidence, end_to_end) or _beyond_sending(evidence, end_to_end, busy_consumer)
+            consumers += [(busy_consumer, proof)] if proof else []
+    return consumers
 
 
 def _beyond_response(evidence: Evidence, end_to_end: Latency) -> str:
-    """Where a percentile of end-to-end is twice the response's or more: the system had the message long before."""
+    """Says which percentile of end-to-end is twice the response's or more; "" if none.
+
+    The system had the message long before.
+    """
     for name in ("p50", "p95", "p99"):
         all_ms, response_ms = end_to_end.at(name), evidence.response.at(name)
         if all_ms is None or response_ms is None:
@@ -202,7 +205,9 @@ def _beyond_response(evidence: Evidence, end_to_end: Latency) -> str:
 
 
 def _beyond_sending(evidence: Evidence, end_to_end: Latency, consumer: BusyConsumer) -> str:
-    """Where a system with a bounded queue holds producers back, slow consumers show in the response, as delay.
+    """Says how long messages waited for a consumer, if that was half of the time from sending to receipt; else "".
+
+    Where a system with a bounded queue holds producers back, slow consumers show in the response, as delay.
 
     So what messages waited for the consumer, by Little's law, is compared with the time from their sending to their
     receipt. Means may be subtracted, percentiles may not.
@@ -216,9 +221,9 @@ def _beyond_sending(evidence: Evidence, end_to_end: Latency, consumer: BusyConsu
     return f"{waited}, where sending to receipt took {rounded(sent_ms)} ms on average"
 
 
-def _busy_text(consumer: BusyConsumer, words: str) -> str:
+def _busy_text(consumer: BusyConsumer, proof: str) -> str:
     busy = f"{consumer.busy_seconds} of {consumer.seconds} s"
-    return f"{BUSY_CONSUMER}: {consumer.name} had no time left in {busy}, and {words}{BUSY_CONSUMER_REMEDY}"
+    return f"{BUSY_CONSUMER}: {consumer.name} had no time left in {busy}, and {proof}{BUSY_CONSUMER_REMEDY}"
 
 
 def _far_behind(evidence: Evidence) -> bool:
@@ -247,7 +252,7 @@ class _Lag(NamedTuple):
 def _own_lag(
     evidence: Evidence, floor_ms: float = OWN_LAG_FLOOR_MS, percentiles: Sequence[str] = ("p50", "p99", "p95")
 ) -> _Lag | None:
-    """Where own lag weighs most against the response, of all workers together or of one. None if it never matters.
+    """Finds where own lag weighs most against the response, of all workers together or one; None if it never matters.
 
     Own lag is part of the response as reported. Where it makes up half of a percentile, that percentile is the
     generator's. The comparison is relative because on a busy machine every thread is late now and then: a lag of
@@ -260,15 +265,15 @@ def _own_lag(
     if evidence.closed_loop:
         return None
     judged = [("", evidence.own_lag, evidence.response)]
-    judged += [(_name(evidence, worker), worker.own_lag, worker.response) for worker in evidence.workers]
+    judged += [(_name_of_worker(evidence, worker), worker.own_lag, worker.response) for worker in evidence.workers]
     lags = []
     for worker, own_lag, response in judged:
-        found = []
+        lags_of_worker = []
         for name in percentiles:
             lag_ms, response_ms = own_lag.at(name), response.at(name)
             if lag_ms is not None and response_ms and lag_ms >= floor_ms:
-                found.append(_Lag(name, lag_ms / response_ms, lag_ms, response_ms, worker))
-        lags += [max(found, key=lambda lag: lag.share)] if found else []
+                lags_of_worker.append(_Lag(name, lag_ms / response_ms, lag_ms, response_ms, worker))
+        lags += [max(lags_of_worker, key=lambda lag: lag.share)] if lags_of_worker else []
     most = max(lags, key=lambda lag: (_bounds_reached(lag), bool(lag.worker), lag.lag_ms), default=None)
     if most is None or not most.worker:
         return most
@@ -281,12 +286,12 @@ def _bounds_reached(lag: _Lag) -> int:
 
 
 def _own_lag_text(lag: _Lag) -> str:
-    whose = f"the own lag of {lag.worker}" if lag.worker else "its own lag"
+    own_lag = f"the own lag of {lag.worker}" if lag.worker else "its own lag"
     likewise = f"; likewise {', '.join(lag.likewise)}" if lag.likewise else ""
     # Of less than half the system has the larger part.
     alone = ", not the system" if lag.share >= OWN_LAG_INVALID_SHARE else ""
     return (
-        f"{OWN_LAG}{alone}: {whose} at {lag.percentile} is {rounded(lag.lag_ms)} ms of a response of "
+        f"{OWN_LAG}{alone}: {own_lag} at {lag.percentile} is {rounded(lag.lag_ms)} ms of a response of "
         f"{rounded(lag.response_ms)} ms{likewise}{OWN_LAG_REMEDY}"
     )
 
@@ -297,93 +302,97 @@ def _is_generators(evidence: Evidence) -> bool:
     return lag is not None and lag.share >= OWN_LAG_INVALID_SHARE
 
 
-def _integrity(evidence: Evidence) -> list[str]:
-    """Loss and damage."""
-    found = []
+def _loss_and_damage(evidence: Evidence) -> list[str]:
+    """Says what got lost and what was damaged, by subscription."""
+    reasons = []
     for sub in evidence.subscriptions:
         if sub.lost:
             why = f"; {sub.lost_why}" if sub.lost_why else ""
-            found.append(f"{plural(sub.lost, 'acknowledged message')} got lost ({sub.name}){why}")
+            reasons.append(f"{plural(sub.lost, 'acknowledged message')} got lost ({sub.name}){why}")
         if sub.corrupt:
-            found.append(f"{plural(sub.corrupt, 'message')} arrived damaged ({sub.name})")
-    return found
+            reasons.append(f"{plural(sub.corrupt, 'message')} arrived damaged ({sub.name})")
+    return reasons
 
 
-def _doubtful(evidence: Evidence) -> list[str]:
-    found = []
+def _reasons_for_doubt(evidence: Evidence) -> list[str]:
+    reasons = []
     lag = _own_lag(evidence)
     if lag and OWN_LAG_DOUBTFUL_SHARE <= lag.share < OWN_LAG_INVALID_SHARE:
-        found.append(_own_lag_text(lag))
+        reasons.append(_own_lag_text(lag))
     elif not lag or lag.share < OWN_LAG_DOUBTFUL_SHARE:
         small = _own_lag(evidence, OWN_LAG_SMALL_MS)
         if small and small.share >= OWN_LAG_INVALID_SHARE:
-            found.append(_own_lag_text(small))
+            reasons.append(_own_lag_text(small))
     # After a fault what waited for it is worked off, as it is meant to be.
     debt = evidence.catching_up or _worked_off(evidence)
     if debt and not (evidence.closed_loop or evidence.faults or _is_generators(evidence)):
-        found.append(f"{CATCHING_UP}: {debt}, so latencies are in part those of the start{CATCHING_UP_REMEDY}")
+        reasons.append(f"{CATCHING_UP}: {debt}, so latencies are in part those of the start{CATCHING_UP_REMEDY}")
     if evidence.drain_end == "limit":
         behind = max((sub.backlog for sub in evidence.subscriptions), default=0)
-        found.append(
+        reasons.append(
             f"consumers were still {behind:,} messages behind when the time to drain ended, so loss can't be judged"
         )
-    found += [words for sub in evidence.subscriptions for words in _undelivered(evidence, sub)]
-    without = evidence.failed + evidence.unresolved
-    if without and not evidence.faults and without >= NO_OUTCOME_SHARE * max(1, evidence.window_intended):
-        are = "latencies are those of the others" if evidence.response.count else "so there are no latencies"
-        found.append(f"{_without_words(evidence)}; {are}")
-    return [*found, *evidence.level_doubts]
+    reasons += [reason for sub in evidence.subscriptions for reason in _doubts_of_undelivered(evidence, sub)]
+    without_outcome = evidence.failed + evidence.unresolved
+    if (
+        without_outcome
+        and not evidence.faults
+        and without_outcome >= NO_OUTCOME_SHARE * max(1, evidence.window_intended)
+    ):
+        consequence = "latencies are those of the others" if evidence.response.count else "so there are no latencies"
+        reasons.append(f"{_without_words(evidence)}; {consequence}")
+    return [*reasons, *evidence.level_doubts]
 
 
-def _undelivered(evidence: Evidence, sub: SubscriptionResult) -> list[str]:
+def _doubts_of_undelivered(evidence: Evidence, sub: SubscriptionResult) -> list[str]:
     """What a subscription did not receive, and nobody can call lost; with what its consumers met."""
     errors = sum(count for _, count in evidence.receive_errors)
     # Errors are of all consumers, whatever they subscribe to.
-    whose = "its consumers" if len(evidence.subscriptions) == 1 else "consumers of any subscription"
-    met = f"; {whose} met {plural(errors, 'error')}: {evidence.receive_errors[0][0]}" if errors else ""
-    found = []
+    consumers = "its consumers" if len(evidence.subscriptions) == 1 else "consumers of any subscription"
+    caveat = f"; {consumers} met {plural(errors, 'error')}: {evidence.receive_errors[0][0]}" if errors else ""
+    reasons = []
     if sub.late:
         are = "is" if sub.late == 1 else "are"
-        found.append(
-            f"{plural(sub.late, 'acknowledged message')} {NOT_DELIVERED} ({sub.name}), but {are} in the topic{met}"
+        reasons.append(
+            f"{plural(sub.late, 'acknowledged message')} {NOT_DELIVERED} ({sub.name}), but {are} in the topic{caveat}"
         )
     if sub.untraced:
-        words = plural(sub.untraced, "acknowledged message")
+        messages = plural(sub.untraced, "acknowledged message")
         they = "it is" if sub.untraced == 1 else "they are"
-        found.append(
-            f"{words} {NOT_DELIVERED} ({sub.name}), and whether {they} lost is not known: {sub.untraced_why}{met}"
+        reasons.append(
+            f"{messages} {NOT_DELIVERED} ({sub.name}), and whether {they} lost is not known: {sub.untraced_why}{caveat}"
         )
-    return found
+    return reasons
 
 
-def _warnings(evidence: Evidence) -> list[str]:
+def _all_warnings(evidence: Evidence) -> list[str]:
     load = _fault_warnings(evidence) if evidence.faults else _load_warnings(evidence)
     return [*load, *_message_warnings(evidence), *_machine_warnings(evidence)]
 
 
 def _fault_warnings(evidence: Evidence) -> list[str]:
-    """Instead of what would be said of a load that the system does not keep up with by itself."""
-    count = "a fault was" if evidence.faults == 1 else f"{evidence.faults} faults were"
+    """Says what faults explain, instead of what is said of a load that the system does not keep up with by itself."""
+    faults_were = "a fault was" if evidence.faults == 1 else f"{evidence.faults} faults were"
     them = "it" if evidence.faults == 1 else "them"
-    found = [f"{count} made while it was measured, and the figures of the whole window are those with {them}"]
+    warnings = [f"{faults_were} made while it was measured, and the figures of the whole window are those with {them}"]
     if evidence.unsteady:
-        found.append(evidence.too_short or f"{UNSTEADY_WARMUP}: {evidence.unsteady}")
-    return found
+        warnings.append(evidence.too_short or f"{UNSTEADY_WARMUP}: {evidence.unsteady}")
+    return warnings
 
 
 def _load_warnings(evidence: Evidence) -> list[str]:
-    found = _shortfall(evidence)
+    warnings = _shortfall_warnings(evidence)
     if evidence.unsteady:
-        found.append(evidence.too_short or f"{UNSTEADY_WARMUP}: {evidence.unsteady}")
+        warnings.append(evidence.too_short or f"{UNSTEADY_WARMUP}: {evidence.unsteady}")
     if evidence.backlog_grew:
-        found.append("consumers fell ever further behind, so end-to-end latency depends on the length of the trial")
+        warnings.append("consumers fell ever further behind, so end-to-end latency depends on the length of the trial")
     if evidence.drift:
-        found.append(f"{UNSTEADY}: {evidence.drift}")
-    return found
+        warnings.append(f"{UNSTEADY}: {evidence.drift}")
+    return warnings
 
 
-def _shortfall(evidence: Evidence) -> list[str]:
-    """That less came through than was offered, and who decided it."""
+def _shortfall_warnings(evidence: Evidence) -> list[str]:
+    """Says that less came through than was offered, and who decided it; nothing if it did not."""
     offered, achieved = evidence.offered_msgs_per_s, evidence.achieved_msgs_per_s
     least = (1 - _rate_tolerance(evidence)) * (offered or 0.0)
     if evidence.closed_loop or not offered or achieved >= least:
@@ -405,7 +414,7 @@ def _rate_tolerance(evidence: Evidence) -> float:
 
 
 def _worked_off(evidence: Evidence) -> str:
-    """That more was acknowledged in the window than was due in it: what the warm-up had left; "" if not."""
+    """Says that more was acknowledged in the window than was due in it: what the warm-up had left; "" if not."""
     offered, achieved = evidence.offered_msgs_per_s, evidence.achieved_msgs_per_s
     if not offered or achieved <= (1 + _rate_tolerance(evidence)) * offered:
         return ""
@@ -419,14 +428,14 @@ def _without_words(evidence: Evidence) -> str:
         (evidence.unresolved - evidence.never_sent, "never had an outcome"),
     )
     (first, how), *more = [(number, how) for number, how in counts if number]
-    return listed([f"{plural(first, 'message')} {how}", *(f"{number:,} {how}" for number, how in more)])
+    return join_with_and([f"{plural(first, 'message')} {how}", *(f"{number:,} {how}" for number, how in more)])
 
 
 def _message_warnings(evidence: Evidence) -> list[str]:
-    found = []
-    without = evidence.failed + evidence.unresolved
-    if without and (evidence.faults or without < NO_OUTCOME_SHARE * max(1, evidence.window_intended)):
-        found.append(_without_words(evidence))
+    warnings = []
+    without_outcome = evidence.failed + evidence.unresolved
+    if without_outcome and (evidence.faults or without_outcome < NO_OUTCOME_SHARE * max(1, evidence.window_intended)):
+        warnings.append(_without_words(evidence))
     for sub in evidence.subscriptions:
         counts = (
             (sub.duplicated, "arrived more than once"),
@@ -434,49 +443,49 @@ def _message_warnings(evidence: Evidence) -> list[str]:
             (sub.foreign, "did not belong to this trial"),
             (sub.negative_latency, "arrived before the intended time: the clock is in doubt"),
         )
-        found += [f"{plural(count, 'message')} {text} ({sub.name})" for count, text in counts if count]
-    return found
+        warnings += [f"{plural(count, 'message')} {text} ({sub.name})" for count, text in counts if count]
+    return warnings
 
 
 def _machine_warnings(evidence: Evidence) -> list[str]:
-    found = []
+    warnings = []
     lag = _own_lag(evidence)
     tail = _own_lag(evidence, percentiles=("p99.9",))
     late_tail = tail is not None and tail.share >= OWN_LAG_INVALID_SHARE
     if tail is not None and late_tail and (lag is None or lag.share < OWN_LAG_DOUBTFUL_SHARE):
         longest = evidence.own_lag.max_ms >= OWN_LAG_INVALID_SHARE * evidence.response.max_ms
-        what = "p99.9 and the maximum are" if longest else "p99.9 is"
-        found.append(f"{what} not the system's: {_own_lag_text(tail)}")
-    waited_for = _waited_for(evidence)
-    if evidence.faults or not _often(waited_for):
-        found += [
+        tail_figures = "p99.9 and the maximum are" if longest else "p99.9 is"
+        warnings.append(f"{tail_figures} not the system's: {_own_lag_text(tail)}")
+    waited_for = _consumers_waited_for(evidence)
+    if evidence.faults or not _were_busy_for_long(waited_for):
+        warnings += [
             f"{consumer.name}{'' if evidence.workers else ' of the load generator'} had no time left in "
-            f"{consumer.busy_seconds} of {consumer.seconds} s, and {words}: the longest end-to-end times may be its own"
-            for consumer, words in waited_for
+            f"{consumer.busy_seconds} of {consumer.seconds} s, and {proof}: the longest end-to-end times may be its own"
+            for consumer, proof in waited_for
         ]
     if evidence.closed_loop and evidence.blocked_share < BLOCKED_SHARE_MIN:
-        found.append(
+        warnings.append(
             f"{GENERATOR_FIRST} {evidence.blocked_share:.0%} of the time only: this rate is what the "
             "generator and its client manage, and the system may do more"
         )
     elif GENERATOR_SHARE_MAX < _generator_share(evidence) <= GENERATOR_SHARE_WRONG:
-        found.append(_near_generator_text(evidence))
+        warnings.append(_near_generator_text(evidence))
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
-        whose = _most(evidence, lambda worker: worker.cpu_wait_s)
-        of_it = f" ({whose})" if whose else ""
+        waiting_worker = _worker_with_most(evidence, lambda worker: worker.cpu_wait_s)
+        of_it = f" ({waiting_worker})" if waiting_worker else ""
         # A quota makes them wait beside free CPUs, so nothing is said of the host.
-        found.append(f"{CPU_WAIT} for {evidence.cpu_wait_share:.2g} s in each second{of_it}: they were short of CPU")
+        warnings.append(f"{CPU_WAIT} for {evidence.cpu_wait_share:.2g} s in each second{of_it}: they were short of CPU")
     if evidence.gc_share > GC_SHARE:
-        who = _most(evidence, lambda worker: worker.gc_pause_s) or "the worker"
-        found.append(f"{who} spent {evidence.gc_share:.0%} of the window in garbage collection")
+        collecting_worker = _worker_with_most(evidence, lambda worker: worker.gc_pause_s) or "the worker"
+        warnings.append(f"{collecting_worker} spent {evidence.gc_share:.0%} of the window in garbage collection")
     if evidence.jit_cpus > JIT_CPUS:
-        found.append(
+        warnings.append(
             f"{COMPILING} while measured: its JIT compiler took {rounded(evidence.jit_cpus, 2)} of a CPU, which can "
             "slow it down; a longer warm-up leaves less of it"
         )
     elif evidence.cold:
-        found.append(f"{COLD}: {evidence.cold}")
-    return found
+        warnings.append(f"{COLD}: {evidence.cold}")
+    return warnings
 
 
 def _generator_share(evidence: Evidence) -> float:
@@ -486,18 +495,18 @@ def _generator_share(evidence: Evidence) -> float:
 
 def _near_generator_text(evidence: Evidence) -> str:
     share, most = _generator_share(evidence), evidence.generators_msgs_per_s
-    so = "the system may do more" if evidence.closed_loop else "delays may be the generator's"
+    conclusion = "the system may do more" if evidence.closed_loop else "delays may be the generator's"
     if share <= 1:
-        of = f"{share:.0%} of the {most:,.0f} msg/s that can be made and checked here"
+        rate_text = f"{share:.0%} of the {most:,.0f} msg/s that can be made and checked here"
     else:
-        of = f"more than the {most:,.0f} msg/s that were made and checked here without a system"
-    return f"{NEAR_GENERATOR}: {of}, so {so}"
+        rate_text = f"more than the {most:,.0f} msg/s that were made and checked here without a system"
+    return f"{NEAR_GENERATOR}: {rate_text}, so {conclusion}"
 
 
-def _most(evidence: Evidence, spent_s: Callable[[WorkerResult], float]) -> str:
+def _worker_with_most(evidence: Evidence, spent_s: Callable[[WorkerResult], float]) -> str:
     """The worker that has most of something; "" where there is one only."""
-    return _name(evidence, max(evidence.workers, key=spent_s)) if evidence.workers else ""
+    return _name_of_worker(evidence, max(evidence.workers, key=spent_s)) if evidence.workers else ""
 
 
-def _name(evidence: Evidence, worker: WorkerResult) -> str:
+def _name_of_worker(evidence: Evidence, worker: WorkerResult) -> str:
     return worker_name(worker.worker - 1, len(evidence.workers))

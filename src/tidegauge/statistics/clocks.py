@@ -81,10 +81,10 @@ def offset_at(time_ns: float, measured: Iterable[Offset], drift_ppm: float = DRI
 
     Raises `ClockContradictionError` if they contradict each other, `ValueError` without any.
     """
-    there = [offset.at(time_ns, drift_ppm) for offset in measured]
-    if not there:
+    offsets_then = [offset.at(time_ns, drift_ppm) for offset in measured]
+    if not offsets_then:
         raise ValueError("an offset takes at least one exchange")
-    low_ns, high_ns = max(offset.low_ns for offset in there), min(offset.high_ns for offset in there)
+    low_ns, high_ns = max(offset.low_ns for offset in offsets_then), min(offset.high_ns for offset in offsets_then)
     if low_ns > high_ns:
         raise ClockContradictionError(
             f"exchanges contradict each other by {low_ns - high_ns:,.0f} ns with a drift of at most {drift_ppm:g} ppm"
@@ -92,7 +92,7 @@ def offset_at(time_ns: float, measured: Iterable[Offset], drift_ppm: float = DRI
     return Offset(low_ns, high_ns, time_ns, time_ns)
 
 
-def closed(bounds: Mapping[Pair, Offset]) -> dict[Pair, Offset]:
+def tightest_bounds(bounds: Mapping[Pair, Offset]) -> dict[Pair, Offset]:
     """The tightest bounds of all pairs that follow from those of some, at one instant; each pair in both directions.
 
     `high` of (a, c) is at most `high` of (a, b) plus `high` of (b, c): shortest paths (Floyd-Warshall). Pairs without
@@ -104,36 +104,36 @@ def closed(bounds: Mapping[Pair, Offset]) -> dict[Pair, Offset]:
     most_ns = np.full((len(hosts), len(hosts)), np.inf)
     np.fill_diagonal(most_ns, 0.0)
     for (first, other), offset in bounds.items():
-        for one, two, high_ns in ((first, other, offset.high_ns), (other, first, -offset.low_ns)):
-            most_ns[number[one], number[two]] = min(most_ns[number[one], number[two]], high_ns)
+        for start, end, high_ns in ((first, other, offset.high_ns), (other, first, -offset.low_ns)):
+            most_ns[number[start], number[end]] = min(most_ns[number[start], number[end]], high_ns)
     for through in range(len(hosts)):
         np.minimum(most_ns, most_ns[:, through, None] + most_ns[None, through, :], out=most_ns)
     if (np.diagonal(most_ns) < 0).any():
         raise ClockContradictionError(f"the clocks of {', '.join(hosts)} contradict each other")
-    found = most_ns.tolist()
+    bounds_ns = most_ns.tolist()
     return {
-        (first, other): Offset(-found[two][one], found[one][two], instant_ns, instant_ns)
-        for (one, first), (two, other) in permutations(enumerate(hosts), 2)
-        if np.isfinite(found[one][two]) and np.isfinite(found[two][one])
+        (first, other): Offset(-bounds_ns[end][start], bounds_ns[start][end], instant_ns, instant_ns)
+        for (start, first), (end, other) in permutations(enumerate(hosts), 2)
+        if np.isfinite(bounds_ns[start][end]) and np.isfinite(bounds_ns[end][start])
     }
 
 
-def suspects(bounds: Mapping[Pair, Offset]) -> Sequence[str]:
+def suspect_hosts(bounds: Mapping[Pair, Offset]) -> Sequence[str]:
     """Hosts without any one of which the rest agree: the bad clock is among them.
 
     Empty if all agree, or if no single host explains it.
     """
-    if _agree(bounds):
+    if _bounds_agree(bounds):
         return ()
     hosts = sorted({host for pair in bounds for host in pair})
     return tuple(
-        host for host in hosts if _agree({pair: offset for pair, offset in bounds.items() if host not in pair})
+        host for host in hosts if _bounds_agree({pair: offset for pair, offset in bounds.items() if host not in pair})
     )
 
 
-def _agree(bounds: Mapping[Pair, Offset]) -> bool:
+def _bounds_agree(bounds: Mapping[Pair, Offset]) -> bool:
     try:
-        closed(bounds)
+        tightest_bounds(bounds)
     except ClockContradictionError:
         return False
     return True

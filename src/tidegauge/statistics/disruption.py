@@ -40,7 +40,7 @@ class LoadSecond:
 
     @property
     def length_s(self) -> float:
-        """Its length; the first and the last of a trial may be shorter than the others."""
+        """The second's length; the first and the last of a trial may be shorter than the others."""
         return (self.until_ns - self.from_ns) / _NS_PER_S
 
 
@@ -90,16 +90,16 @@ class Disruption:
 
 
 def normal_before(seconds: Sequence[LoadSecond], first_fault_ns: int) -> Normal:
-    """The seconds that ended before the first fault, at most `BEFORE_S` of them."""
+    """What the load was like in the seconds that ended before the first fault, at most `BEFORE_S` of them."""
     before = [second for second in seconds if second.until_ns <= first_fault_ns and second.length_s > 0][-BEFORE_S:]
-    known = [second.p99_ms for second in before if second.p99_ms is not None]
-    if not before or not known:
+    p99s_ms = [second.p99_ms for second in before if second.p99_ms is not None]
+    if not before or not p99s_ms:
         return Normal(0.0, 0.0, None, None)
     return Normal(
         median(second.acked / second.length_s for second in before),
         median(second.received / second.length_s for second in before),
-        median(known),
-        max(known),
+        median(p99s_ms),
+        max(p99s_ms),
     )
 
 
@@ -137,7 +137,7 @@ def _worst_ms(under: Sequence[LoadSecond]) -> float | None:
 
 
 def _normal_after_s(under: Sequence[LoadSecond], normal: Normal, span: FaultSpan) -> float | None:
-    """Until the first stretch of normal seconds of which `HOLD_S` lie after the fault was lifted; None without one.
+    """How long it took until the first stretch of normal seconds, `HOLD_S` of them after the fault was lifted, or None.
 
     A stretch that begins earlier, because others took over while a node was down and nothing was felt when it came
     back, counts from its beginning: 0 if the fault changed nothing.

@@ -23,7 +23,7 @@ Of = Callable[[MeasuredResult], float | None]
 OfLoad = Callable[[LoadResult], float | None]
 
 
-class Kind(StrEnum):
+class FigureKind(StrEnum):
     """Whether a figure scatters or is a fact of its trial."""
 
     MEASURED = "measured"
@@ -78,7 +78,7 @@ class Figure:
     title: str
     unit: str
     higher_is_better: bool
-    kind: Kind
+    kind: FigureKind
     of: Of
     scheduled: bool = False
     offered: bool = False
@@ -87,7 +87,7 @@ class Figure:
 
     @property
     def head(self) -> str:
-        """Of a column: "response p99, ms"."""
+        """The head of its column: "response p99, ms"."""
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
 
@@ -164,10 +164,10 @@ PERCENTILES = (
     ("mean", "mean", "mean"),
     ("max", "maximum", "max"),
 )
-"""By the end of a name: in titles, and as a column's head."""
+"""What each end of a figure's name is called: in titles, and as a column's head."""
 
 
-def _times(
+def _latency_figures(
     series: str,
     title: str,
     latency: Callable[[LoadResult], Latency | None],
@@ -178,24 +178,24 @@ def _times(
 
     def of(field: str) -> Of:
         def figure(result: LoadResult) -> float | None:
-            found = latency(result)
-            return getattr(found, field) if found is not None and found.count else None
+            summary = latency(result)
+            return getattr(summary, field) if summary is not None and summary.count else None
 
         return _of_load(figure)
 
     return [
         Figure(
             f"{series}_ms_{name}",
-            f"{title} {words}",
+            f"{title} {title_end}",
             "ms",
             False,
-            Kind.MEASURED,
+            FigureKind.MEASURED,
             of(f"{name}_ms"),
             scheduled=True,
             column=TableColumn(columns[0], head, optional=name == "p9999") if name in columns[1:] else None,
             shown=(shown or {}).get(name, Shown.NOWHERE),
         )
-        for name, words, head in PERCENTILES
+        for name, title_end, head in PERCENTILES
     ]
 
 
@@ -204,28 +204,31 @@ def _of_load(figure: OfLoad, without: float | None = None) -> Of:
     return lambda result: figure(result) if isinstance(result, LoadResult) else without
 
 
-def _summed(what: str) -> OfLoad:
-    """Over all subscriptions; None without any, for then nobody knows."""
+def _sum_over_subscriptions(field: str) -> OfLoad:
+    """Sums a count over all subscriptions; None without any, for then nobody knows."""
 
     def figure(result: LoadResult) -> float | None:
-        counts = [getattr(subscription, what) for subscription in result.subscriptions]
+        counts = [getattr(subscription, field) for subscription in result.subscriptions]
         return float(sum(counts)) if counts else None
 
     return figure
 
 
-def _corrupt(result: MeasuredResult) -> float | None:
-    """Of messages that others sent only those with checksums were checked: unless one is damaged, it is not known."""
+def _corrupt_messages(result: MeasuredResult) -> float | None:
+    """How many messages arrived damaged; None if that is not known.
+
+    Of messages that others sent only those with checksums were checked.
+    """
     read = result.subscriptions if isinstance(result, ReadResult) else ()
     unchecked = not result.subscriptions or any(sub.received > sub.verified for sub in read)
     return None if unchecked and not result.corrupt else float(result.corrupt)
 
 
-def _foreign(result: MeasuredResult) -> float | None:
+def _foreign_messages(result: MeasuredResult) -> float | None:
     return float(sum(sub.foreign for sub in result.subscriptions)) if result.subscriptions else None
 
 
-def _lost(result: LoadResult) -> float | None:
+def _lost_messages(result: LoadResult) -> float | None:
     """None where of something that was not received nobody knows what became of it, unless some is known to be lost."""
     if not result.subscriptions:
         return None
@@ -234,7 +237,7 @@ def _lost(result: LoadResult) -> float | None:
 
 
 def _window_end_backlog(result: LoadResult) -> float | None:
-    """Of the slowest subscription; None where it was not seen. Late readers don't count."""
+    """The slowest subscription's backlog as the window ended; None where it was not seen. Late readers don't count."""
     late = late_names(len(result.subscriptions), result.spec.late)
     backlogs = [
         subscription.window_end_backlog for subscription in result.subscriptions if subscription.name not in late
@@ -242,11 +245,11 @@ def _window_end_backlog(result: LoadResult) -> float | None:
     return max((float(backlog) for backlog in backlogs if backlog is not None), default=None)
 
 
-def _backlog(result: LoadResult) -> float | None:
+def _backlog_left(result: LoadResult) -> float | None:
     return max((float(subscription.backlog) for subscription in result.subscriptions), default=None)
 
 
-def _cores(cpu_s: str) -> Of:
+def _cores_kept_busy(cpu_s: str) -> Of:
     """CPU seconds of the window as cores kept busy on average."""
 
     def figure(result: MeasuredResult) -> float | None:
@@ -261,7 +264,7 @@ def _catch_up(field: str) -> Of:
 
 
 def _phase_p99(series: str, phase: str) -> Of:
-    """Of a phase of a trial with late readers."""
+    """The p99 of a series in one phase of a trial with late readers."""
 
     def figure(result: LoadResult) -> float | None:
         latency: Latency | None = getattr(result.catch_up.phase(phase), series) if result.catch_up else None
@@ -270,67 +273,71 @@ def _phase_p99(series: str, phase: str) -> Of:
     return _of_load(figure)
 
 
-def _counted(name: str, title: str, of: Of, column: TableColumn | None = None, shown: Shown = Shown.NOWHERE) -> Figure:
-    return Figure(name, title, "", False, Kind.COUNTED, of, column=column, shown=shown)
+def _count_figure(
+    name: str, title: str, of: Of, column: TableColumn | None = None, shown: Shown = Shown.NOWHERE
+) -> Figure:
+    return Figure(name, title, "", False, FigureKind.COUNTED, of, column=column, shown=shown)
 
 
-def _messages(what: str, of: OfLoad | None = None, shown: Shown = Shown.NOWHERE, *, optional: bool = False) -> Figure:
+def _messages_figure(
+    field: str, of: OfLoad | None = None, shown: Shown = Shown.NOWHERE, *, optional: bool = False
+) -> Figure:
     """Messages to which something happened, over all subscriptions; of what others sent nobody knows it."""
-    column = TableColumn("messages", what, optional=optional)
-    return _counted(what, f"{what} messages", _of_load(of or _summed(what)), column, shown)
+    column = TableColumn("messages", field, optional=optional)
+    return _count_figure(field, f"{field} messages", _of_load(of or _sum_over_subscriptions(field)), column, shown)
 
 
-def _measured(name: str, title: str, unit: str, of: Of, column: TableColumn | None = None) -> Figure:
-    return Figure(name, title, unit, False, Kind.MEASURED, of, column=column)
+def _measured_figure(name: str, title: str, unit: str, of: Of, column: TableColumn | None = None) -> Figure:
+    return Figure(name, title, unit, False, FigureKind.MEASURED, of, column=column)
 
 
-def _rate(name: str, title: str, unit: str, of: Of, shown: Shown = Shown.NOWHERE) -> Figure:
+def _rate_figure(name: str, title: str, unit: str, of: Of, shown: Shown = Shown.NOWHERE) -> Figure:
     column = TableColumn("rate", unit)
-    return Figure(name, title, unit, True, Kind.MEASURED, of, offered=True, column=column, shown=shown)
+    return Figure(name, title, unit, True, FigureKind.MEASURED, of, offered=True, column=column, shown=shown)
 
 
 _EVERYWHERE = Shown.MARKDOWN | Shown.JUNIT | Shown.TRIALS | Shown.WITHIN | Shown.ACROSS
 _ALL = (
-    _rate("msgs_per_s", "rate", "msg/s", lambda result: result.msgs_per_s, _EVERYWHERE),
-    _rate("mb_per_s", "throughput", "MB/s", lambda result: result.mb_per_s),
-    *_times(
+    _rate_figure("msgs_per_s", "rate", "msg/s", lambda result: result.msgs_per_s, _EVERYWHERE),
+    _rate_figure("mb_per_s", "throughput", "MB/s", lambda result: result.mb_per_s),
+    *_latency_figures(
         "response", "response", lambda result: result.response,
         ("response time, ms", "p50", "p95", "p99", "p999", "p9999", "max"),
         {"p50": Shown.MARKDOWN | Shown.ACROSS, "p99": _EVERYWHERE, "p999": Shown.ACROSS},
     ),
-    *_times("service", "service", lambda result: result.service, ("service, ms", "p99")),
-    *_times("delay", "delay", lambda result: result.delay),
-    *_times(
+    *_latency_figures("service", "service", lambda result: result.service, ("service, ms", "p99")),
+    *_latency_figures("delay", "delay", lambda result: result.delay),
+    *_latency_figures(
         "end_to_end", "end-to-end", _worst_end_to_end,
         ("end-to-end, ms", "p50", "p99"),
         {"p99": _EVERYWHERE & ~Shown.JUNIT},
     ),
-    _counted(
+    _count_figure(
         "window_end_backlog", "backlog when the measured window ended", _of_load(_window_end_backlog),
         TableColumn("backlog", "end"),
     ),
-    _counted("backlog", "backlog after the drain", _of_load(_backlog), TableColumn("backlog", "left")),
-    _messages("lost", _lost, Shown.MARKDOWN),
-    _messages("late", shown=Shown.MARKDOWN, optional=True),
-    _messages("untraced", shown=Shown.MARKDOWN, optional=True),
-    _messages("duplicated", shown=Shown.MARKDOWN),
-    _messages("reordered"),
-    _counted("corrupt", "corrupt messages", _corrupt, TableColumn("messages", "corrupt")),
-    _counted("foreign", "foreign messages", _foreign),
-    _counted("failed", "failed messages", _of_load(lambda result: float(result.failed), 0.0)),
-    _counted("unresolved", "messages without an outcome", _of_load(lambda result: float(result.unresolved), 0.0)),
-    _counted(
+    _count_figure("backlog", "backlog after the drain", _of_load(_backlog_left), TableColumn("backlog", "left")),
+    _messages_figure("lost", _lost_messages, Shown.MARKDOWN),
+    _messages_figure("late", shown=Shown.MARKDOWN, optional=True),
+    _messages_figure("untraced", shown=Shown.MARKDOWN, optional=True),
+    _messages_figure("duplicated", shown=Shown.MARKDOWN),
+    _messages_figure("reordered"),
+    _count_figure("corrupt", "corrupt messages", _corrupt_messages, TableColumn("messages", "corrupt")),
+    _count_figure("foreign", "foreign messages", _foreign_messages),
+    _count_figure("failed", "failed messages", _of_load(lambda result: float(result.failed), 0.0)),
+    _count_figure("unresolved", "messages without an outcome", _of_load(lambda result: float(result.unresolved), 0.0)),
+    _count_figure(
         "unacknowledged", "messages failed or without an outcome",
         _of_load(lambda result: float(result.failed + result.unresolved), 0.0), TableColumn("messages", "failed"),
     ),
-    _measured("server_cpu_s", "CPU time of the servers", "s", lambda result: result.server_cpu_s),
-    _measured("worker_cpu_s", "CPU time of the clients", "s", lambda result: result.worker_cpu_s),
-    _measured(
-        "worker_cpu_cores", "CPU cores of the clients", "cores", _cores("worker_cpu_s"),
+    _measured_figure("server_cpu_s", "CPU time of the servers", "s", lambda result: result.server_cpu_s),
+    _measured_figure("worker_cpu_s", "CPU time of the clients", "s", lambda result: result.worker_cpu_s),
+    _measured_figure(
+        "worker_cpu_cores", "CPU cores of the clients", "cores", _cores_kept_busy("worker_cpu_s"),
         TableColumn("CPU, cores", "client"),
     ),
-    _measured(
-        "server_cpu_cores", "CPU cores of the servers", "cores", _cores("server_cpu_s"),
+    _measured_figure(
+        "server_cpu_cores", "CPU cores of the servers", "cores", _cores_kept_busy("server_cpu_s"),
         TableColumn("CPU, cores", "server"),
     ),
 )  # fmt: skip
@@ -366,17 +373,17 @@ FINDING_FIGURES = {figure.name: figure for figure in _FOUND}
 
 
 def figures_shown(where: Shown) -> list[Figure]:
-    """Those of trials that a place shows, in order."""
+    """Figures of trials that a place shows, in order."""
     return [figure for figure in FIGURES.values() if where in figure.shown]
 
 
-def compared(where: Shown, *, closed_loop: bool) -> list[Figure]:
-    """Those of trials that a place compares: of a closed loop no waiting times, else nothing that was asked for."""
+def figures_compared(where: Shown, *, closed_loop: bool) -> list[Figure]:
+    """Figures of trials that a place compares: of a closed loop no waiting times, else nothing that was asked for."""
     return [figure for figure in figures_shown(where) if not (figure.scheduled if closed_loop else figure.offered)]
 
 
 def figures_found(where: Shown) -> list[FindingFigure]:
-    """Those of findings that a place compares, in order."""
+    """Figures of findings that a place compares, in order."""
     return [figure for figure in FINDING_FIGURES.values() if where in figure.shown]
 
 

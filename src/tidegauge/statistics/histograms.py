@@ -71,7 +71,7 @@ class Histogram:
         return self.percentiles_ns(percentile)[0]
 
     def percentiles_ns(self, *percentiles: float) -> list[int]:
-        """The same of several percentiles, from one sum over the counts."""
+        """`percentile_ns` of several percentiles, from one sum over the counts."""
         summed = np.cumsum(self.counts)
         total = int(summed[-1]) if summed.size else 0
         if not total:
@@ -82,7 +82,7 @@ class Histogram:
 
     def highest_ns(self, indexes: Counts) -> Counts:
         """The upper ends of buckets."""
-        low, width = _buckets(indexes)
+        low, width = _bounds_of_buckets(indexes)
         return low + width - 1
 
     def mean_ns(self) -> float:
@@ -90,7 +90,7 @@ class Histogram:
         used = np.flatnonzero(self.counts)
         if not used.size:
             return 0.0
-        low, width = _buckets(used)
+        low, width = _bounds_of_buckets(used)
         counts = self.counts[used].astype(np.float64)
         return float(((low + width // 2) * counts).sum() / counts.sum())
 
@@ -103,7 +103,7 @@ class Histogram:
         used = np.flatnonzero(self.counts)
         if not used.size:
             return 0.0
-        low, _ = _buckets(used)
+        low, _ = _bounds_of_buckets(used)
         return float(self.counts[used][low > value_ns].sum() / self.counts.sum())
 
     def count_below(self, value_ns: int) -> int:
@@ -125,19 +125,19 @@ def decode(encoded: bytes) -> Histogram:
     return _decode_sum([encoded])
 
 
-def add(one: Histogram, other: Histogram) -> Histogram:
+def add(first: Histogram, other: Histogram) -> Histogram:
     """The samples of both."""
-    if not one.counts.size:
+    if not first.counts.size:
         return other
     if not other.counts.size:
-        return one
-    counts = np.zeros(max(one.counts.size, other.counts.size), dtype=np.int64)
-    counts[: one.counts.size] += one.counts
+        return first
+    counts = np.zeros(max(first.counts.size, other.counts.size), dtype=np.int64)
+    counts[: first.counts.size] += first.counts
     counts[: other.counts.size] += other.counts
     return Histogram(counts)
 
 
-def less(whole: Histogram, part: Histogram) -> Histogram:
+def samples_without(whole: Histogram, part: Histogram) -> Histogram:
     """The samples of a histogram without those of another that it contains."""
     counts = np.zeros(max(whole.counts.size, part.counts.size), dtype=np.int64)
     counts[: whole.counts.size] += whole.counts
@@ -145,7 +145,7 @@ def less(whole: Histogram, part: Histogram) -> Histogram:
     return Histogram(np.maximum(counts, 0))
 
 
-def moved(histogram: Histogram, by_ns: float, *, mirrored: bool = False, least: bool = False) -> Histogram:
+def moved_in_time(histogram: Histogram, by_ns: float, *, mirrored: bool = False, least: bool = False) -> Histogram:
     """Every sample later by `by_ns`, which may be negative; what falls below 0 is 0.
 
     Args:
@@ -155,7 +155,7 @@ def moved(histogram: Histogram, by_ns: float, *, mirrored: bool = False, least: 
     used = np.flatnonzero(histogram.counts)
     if not used.size:
         return EMPTY
-    low, width = _buckets(used)
+    low, width = _bounds_of_buckets(used)
     values = low if least is not mirrored else low + width - 1
     by_whole_ns = math.floor(by_ns) if least else math.ceil(by_ns)
     places = _index_of(np.maximum(0, (-values if mirrored else values) + by_whole_ns))
@@ -173,16 +173,16 @@ def sum_of(histograms: Iterable[Histogram]) -> Histogram:
     return reduce(add, histograms, EMPTY)
 
 
-def merged(encoded: Sequence[bytes]) -> bytes:
+def merged_encodings(encoded: Sequence[bytes]) -> bytes:
     """The samples of all, encoded; "" where none has any. Raises ValueError like `decode`.
 
     All are decoded in one go: a second of a thousand workers has thousands of small ones, and each by itself would cost
     more in calls than in work.
     """
-    given = [each for each in encoded if each]
-    if len(given) <= 1:
-        return given[0] if given else b""
-    return encode(_decode_sum(given))
+    nonempty = [each for each in encoded if each]
+    if len(nonempty) <= 1:
+        return nonempty[0] if nonempty else b""
+    return encode(_decode_sum(nonempty))
 
 
 def encode(histogram: Histogram) -> bytes:
@@ -193,7 +193,7 @@ def encode(histogram: Histogram) -> bytes:
     used = np.flatnonzero(histogram.counts)
     if not used.size:
         return b""
-    body = _pack(histogram.counts[: used[-1] + 1])
+    body = _pack_counts(histogram.counts[: used[-1] + 1])
     # Everything that can be counted in the buckets that are there; a reader makes as many.
     highest_ns = max(int(histogram.highest_ns(used[-1:])[0]), 2)
     head = _INNER.pack(_PLAIN_COOKIE | 0x10, len(body), 0, _DIGITS, _LOWEST_NS, highest_ns, 1.0)
@@ -202,18 +202,18 @@ def encode(histogram: Histogram) -> bytes:
 
 
 def compressed(encoded: bytes) -> bytes:
-    """The same encoding, smaller where the worker left it uncompressed. Raises ValueError if it is damaged."""
+    """An encoding made smaller, if the worker left it uncompressed. Raises ValueError if it is damaged."""
     if encoded[_OUTER.size : _OUTER.size + 2] != _STORED:
         return encoded
     try:
-        packed = zlib.compress(_unpacked(encoded[_OUTER.size :]))
+        packed = zlib.compress(_unpack_bytes(encoded[_OUTER.size :]))
     except zlib.error as error:
         raise ValueError(f"not an encoded histogram: {error}") from error
     return _OUTER.pack(_COMPRESSED_COOKIE | 0x10, len(packed)) + packed
 
 
 def _decode_sum(encoded: Sequence[bytes]) -> Histogram:
-    bodies = list(map(_body, encoded))
+    bodies = list(map(_packed_counts_of, encoded))
     room = max(_AT_ONCE_BYTES, *map(len, bodies)) if len(bodies) > 1 else len(bodies[0])
     places, counted = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.float64)
     total = EMPTY
@@ -261,7 +261,7 @@ def _sum_at_once(bodies: Sequence[bytes], places: Counts, counted: NDArray[np.fl
 
 
 def _long_numbers(packed: NDArray[np.uint8], lengths: Sequence[int]) -> tuple[Counts, Counts]:
-    """Where numbers of several bytes end, and their values. Raises ValueError if one isn't whole in its histogram."""
+    """Finds the ends and values of numbers of several bytes. Raises ValueError if one isn't whole in its histogram."""
     more = np.flatnonzero(packed >= 0x80)
     begins = np.zeros(packed.size + 1, dtype=bool)
     begins[np.cumsum(lengths)] = True
@@ -281,13 +281,13 @@ def _long_numbers(packed: NDArray[np.uint8], lengths: Sequence[int]) -> tuple[Co
     return ends, (values >> 1) ^ -(values & 1)
 
 
-def _body(encoded: bytes) -> bytes:
+def _packed_counts_of(encoded: bytes) -> bytes:
     """The packed counts of an encoding. Raises ValueError."""
     try:
         cookie, length = _OUTER.unpack_from(encoded)
         if cookie & _COOKIE_MASK != _COMPRESSED_COOKIE or length > len(encoded) - _OUTER.size:
             raise ValueError("not an encoded histogram")
-        plain = _unpacked(encoded[_OUTER.size : _OUTER.size + length])
+        plain = _unpack_bytes(encoded[_OUTER.size : _OUTER.size + length])
         inner, payload_bytes, _, digits, lowest, _, _ = _INNER.unpack_from(plain)
     except (struct.error, zlib.error) as error:
         raise ValueError(f"not an encoded histogram: {error}") from error
@@ -298,8 +298,11 @@ def _body(encoded: bytes) -> bytes:
     return plain[_INNER.size : _INNER.size + payload_bytes]
 
 
-def _unpacked(packed: bytes) -> bytes:
-    """Raises `ValueError` where it becomes more than any histogram has, `zlib.error` where it is damaged."""
+def _unpack_bytes(packed: bytes) -> bytes:
+    """Unpacks an encoding's inside.
+
+    Raises `ValueError` where it becomes more than any histogram has, `zlib.error` where it is damaged.
+    """
     unpacking = zlib.decompressobj()
     plain = unpacking.decompress(packed, _PLAIN_BYTES_MAX)
     if not unpacking.eof:
@@ -307,29 +310,29 @@ def _unpacked(packed: bytes) -> bytes:
     return plain
 
 
-def _pack(counts: Counts) -> bytes:
+def _pack_counts(counts: Counts) -> bytes:
     """Counts as ZigZag LEB128 numbers; several empty buckets in a row are one negative number."""
     used = np.flatnonzero(counts)
     packed = bytearray()
     end = 0
     for place, count in zip(used.tolist(), counts[used].tolist(), strict=True):
         if place - end > 1:
-            _append(packed, (place - end) * 2 - 1)
+            _append_number(packed, (place - end) * 2 - 1)
         elif place > end:
             packed.append(0)
-        _append(packed, count * 2)
+        _append_number(packed, count * 2)
         end = place + 1
     return bytes(packed)
 
 
-def _append(packed: bytearray, number: int) -> None:
+def _append_number(packed: bytearray, number: int) -> None:
     while number >= 0x80:
         packed.append(number & 0x7F | 0x80)
         number >>= 7
     packed.append(number)
 
 
-def _buckets(indexes: Counts) -> tuple[Counts, Counts]:
+def _bounds_of_buckets(indexes: Counts) -> tuple[Counts, Counts]:
     """Lowest value and width, in ns, of buckets: 2048 fine ones, then 1024 for each doubling."""
     doubling = np.maximum(0, (indexes >> _HALF_MAGNITUDE) - 1)
     return (indexes - (doubling << _HALF_MAGNITUDE)) << doubling, np.int64(1) << doubling
@@ -339,7 +342,7 @@ _BEYOND_MIN = 10
 
 _NINES = {"p99_ms": 99.0, "p999_ms": 99.9, "p9999_ms": 99.99}
 PERCENTILES = {"p50_ms": 50.0, "p75_ms": 75.0, "p90_ms": 90.0, "p95_ms": 95.0, **_NINES}
-"""By the field of a `Latency`."""
+"""Which percentile each field of a `Latency` holds."""
 SAMPLES_MIN = {
     percentile: math.ceil(round(_BEYOND_MIN / (1 - percentile / 100), 3)) for percentile in PERCENTILES.values()
 }
@@ -353,14 +356,14 @@ def latency_summary(histogram: Histogram) -> Latency:
         return NO_LATENCY
     *each_ns, max_ns = histogram.percentiles_ns(*PERCENTILES.values(), 100.0)
     percentiles = {
-        field: own_ns / 1e6 if count >= SAMPLES_MIN[percentile] else None
-        for (field, percentile), own_ns in zip(PERCENTILES.items(), each_ns, strict=True)
+        field: value_ns / 1e6 if count >= SAMPLES_MIN[percentile] else None
+        for (field, percentile), value_ns in zip(PERCENTILES.items(), each_ns, strict=True)
     }
     return Latency(count=count, mean_ms=histogram.mean_ns() / 1e6, max_ms=max_ns / 1e6, **percentiles)
 
 
 def without_unknown_tail(latency: Latency, without_outcome: int) -> Latency:
-    """The same summary without p99.9 and p99.99 where messages without an outcome would have decided them.
+    """A summary without its p99.9 and p99.99 where messages without an outcome would have decided them.
 
     What failed, or was never answered, took longest of all and is in no histogram. As soon as it is as many messages as
     lie beyond a percentile, that percentile is not known. Of p99 and below a trial's reasons say that they are those of

@@ -100,8 +100,8 @@ def figure_interval(values: Sequence[float], resolution: float = 0.0) -> Interva
 
     None with fewer than two values, or with one that is not positive and finite: that has no logarithm.
     """
-    logs = _logs(values)
-    return None if logs is None or logs.size < 2 else _interval(logs, resolution)
+    logs = _logarithms_of(values)
+    return None if logs is None or logs.size < 2 else _interval_of_logs(logs, resolution)
 
 
 def paired_ratio(above: Mapping[int, float], below: Mapping[int, float], resolution: float = 0.0) -> Interval | None:
@@ -115,10 +115,13 @@ def paired_ratio(above: Mapping[int, float], below: Mapping[int, float], resolut
     Returns None with fewer than two common blocks, or a value that is not positive and finite.
     """
     common = sorted(above.keys() & below.keys())
-    numerators, denominators = _logs([above[block] for block in common]), _logs([below[block] for block in common])
+    numerators, denominators = (
+        _logarithms_of([above[block] for block in common]),
+        _logarithms_of([below[block] for block in common]),
+    )
     if numerators is None or denominators is None or len(common) < 2:
         return None
-    return _interval(numerators - denominators, resolution)
+    return _interval_of_logs(numerators - denominators, resolution)
 
 
 def unpaired_ratio(above: Sequence[float], below: Sequence[float], resolution: float = 0.0) -> Interval | None:
@@ -126,13 +129,13 @@ def unpaired_ratio(above: Sequence[float], below: Sequence[float], resolution: f
 
     Spreads may differ (Welch). None with fewer than two values on a side, or one that is not positive and finite.
     """
-    first, second = _logs(above), _logs(below)
+    first, second = _logarithms_of(above), _logarithms_of(below)
     if first is None or second is None or min(first.size, second.size) < 2:
         return None
-    error, freedom = _welch(first, second)
+    error, freedom = _welch_error(first, second)
     fewer = min(first.size, second.size)
     estimate, deviation = float(first.mean() - second.mean()), error * math.sqrt(fewer)
-    return _around(
+    return _interval_around(
         estimate, deviation, fewer, freedom, lambda: _studentised_difference(first, second), resolution=resolution
     )
 
@@ -150,16 +153,18 @@ def by_block(parts: Iterable[Part], of: Callable[[Part], float | None]) -> dict[
     What is not positive has none.
     """
     values = ((part.block if isinstance(part, Finding) else part.spec.block, of(part)) for part in parts)
-    found = grouped((block, value) for block, value in values if value is not None and value > 0)
-    return {block: geometric_mean(of_block) for block, of_block in sorted(found.items())}
+    values_by_block = grouped((block, value) for block, value in values if value is not None and value > 0)
+    return {block: geometric_mean(of_block) for block, of_block in sorted(values_by_block.items())}
 
 
-def _interval(logs: Floats, resolution: float) -> Interval:
+def _interval_of_logs(logs: Floats, resolution: float) -> Interval:
     estimate, deviation = float(logs.mean()), float(logs.std(ddof=1))
-    return _around(estimate, deviation, logs.size, logs.size - 1, lambda: _studentised(logs), resolution=resolution)
+    return _interval_around(
+        estimate, deviation, logs.size, logs.size - 1, lambda: _studentised_ends(logs), resolution=resolution
+    )
 
 
-def _around(
+def _interval_around(
     estimate: float,
     deviation: float,
     blocks: int,
@@ -179,20 +184,20 @@ def _around(
         down, up = studentised()
         low, high, method = min(low, down), max(high, up), Method.BOOTSTRAP
     step = math.log1p(resolution)
-    ends = _exp(estimate + low * error - step), _exp(estimate + high * error + step)
+    ends = _exp_bounded(estimate + low * error - step), _exp_bounded(estimate + high * error + step)
     return Interval(math.exp(estimate), *ends, blocks, method, deviation, resolution)
 
 
-def _exp(exponent: float) -> float:
-    """Two blocks that differ much give ends beyond any figure."""
+def _exp_bounded(exponent: float) -> float:
+    """The exponential, bounded: two blocks that differ much give ends beyond any figure."""
     return math.exp(min(exponent, 700.0))
 
 
-def _logs(values: Sequence[float]) -> Floats | None:
-    found = np.asarray(values, dtype=np.float64)
-    if not np.all(np.isfinite(found)) or not np.all(found > 0):
+def _logarithms_of(values: Sequence[float]) -> Floats | None:
+    numbers = np.asarray(values, dtype=np.float64)
+    if not np.all(np.isfinite(numbers)) or not np.all(numbers > 0):
         return None
-    return np.asarray(np.log(found), dtype=np.float64)
+    return np.asarray(np.log(numbers), dtype=np.float64)
 
 
 def t_quantile(freedom: float) -> float:
@@ -202,7 +207,7 @@ def t_quantile(freedom: float) -> float:
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
-def _welch(first: Floats, second: Floats) -> tuple[float, float]:
+def _welch_error(first: Floats, second: Floats) -> tuple[float, float]:
     """Standard error of the difference of means and its degrees of freedom (Welch, Satterthwaite)."""
     parts = [float(side.var(ddof=1)) / side.size for side in (first, second)]
     whole = sum(parts)
@@ -212,22 +217,22 @@ def _welch(first: Floats, second: Floats) -> tuple[float, float]:
     return math.sqrt(whole), freedom
 
 
-def _studentised(logs: Floats) -> tuple[float, float]:
+def _studentised_ends(logs: Floats) -> tuple[float, float]:
     drawn = logs[np.random.default_rng(_SEED).integers(0, logs.size, (_RESAMPLES, logs.size))]
     errors = drawn.std(axis=1, ddof=1) / math.sqrt(logs.size)
-    return _ends((drawn.mean(axis=1) - logs.mean()), errors)
+    return _ends_of_deviations((drawn.mean(axis=1) - logs.mean()), errors)
 
 
 def _studentised_difference(first: Floats, second: Floats) -> tuple[float, float]:
     draw = np.random.default_rng(_SEED)
-    one = first[draw.integers(0, first.size, (_RESAMPLES, first.size))]
-    two = second[draw.integers(0, second.size, (_RESAMPLES, second.size))]
-    errors = np.sqrt(one.var(axis=1, ddof=1) / first.size + two.var(axis=1, ddof=1) / second.size)
-    moved = one.mean(axis=1) - two.mean(axis=1) - (first.mean() - second.mean())
-    return _ends(moved, errors)
+    first_drawn = first[draw.integers(0, first.size, (_RESAMPLES, first.size))]
+    second_drawn = second[draw.integers(0, second.size, (_RESAMPLES, second.size))]
+    errors = np.sqrt(first_drawn.var(axis=1, ddof=1) / first.size + second_drawn.var(axis=1, ddof=1) / second.size)
+    moved = first_drawn.mean(axis=1) - second_drawn.mean(axis=1) - (first.mean() - second.mean())
+    return _ends_of_deviations(moved, errors)
 
 
-def _ends(moved: Floats, errors: Floats) -> tuple[float, float]:
+def _ends_of_deviations(moved: Floats, errors: Floats) -> tuple[float, float]:
     """Quantiles of the studentised deviations, turned over. Resamples of one value only have no spread to divide by."""
     spread = errors > 1e-9 * errors.max()
     low, high = np.quantile(moved[spread] / errors[spread], TAILS)
@@ -274,7 +279,7 @@ NOISE_THRESHOLD = 0.03
 """A difference up to this share is none that anybody would act on, unless the user says otherwise."""
 
 
-class Verdict(StrEnum):
+class ComparisonVerdict(StrEnum):
     """What is said of the first system against the second."""
 
     BETTER = "better"
@@ -302,7 +307,7 @@ class Comparison:
     interval: Interval | None
     paired: bool
     blocks: int
-    verdict: Verdict
+    verdict: ComparisonVerdict
     noise: float
     blocks_needed: int | None
     difference: float
@@ -327,10 +332,10 @@ def compare_paired(
     pairs = [(above[block], below[block]) for block in common]
     if not pairs or any(not value > 0 for pair in pairs for value in pair):
         return None
-    ratio = geometric_mean([one / other for one, other in pairs])
+    ratio = geometric_mean([numerator / denominator for numerator, denominator in pairs])
     interval = paired_ratio(above, below, resolution=resolution)
     noise = _with_steps(noise, resolution)
-    return _comparison(ratio, interval, higher_is_better, noise=noise, paired=True, blocks=len(pairs))
+    return _comparison_by_interval(ratio, interval, higher_is_better, noise=noise, paired=True, blocks=len(pairs))
 
 
 def compare_unpaired(
@@ -340,14 +345,17 @@ def compare_unpaired(
     noise: float = NOISE_THRESHOLD,
     resolution: float = 0.0,
 ) -> Comparison | None:
-    """The same where the two sides were measured at different times: two runs. None if a side has no figure."""
+    """The first system against the second where each was measured at another time: two runs.
+
+    None if a side has no figure.
+    """
     if not above or not below or any(not value > 0 for value in (*above, *below)):
         return None
     ratio = geometric_mean(above) / geometric_mean(below)
     blocks = min(len(above), len(below))
     interval = unpaired_ratio(above, below, resolution=resolution)
     noise = _with_steps(noise, resolution)
-    return _comparison(ratio, interval, higher_is_better, noise=noise, paired=False, blocks=blocks)
+    return _comparison_by_interval(ratio, interval, higher_is_better, noise=noise, paired=False, blocks=blocks)
 
 
 def _with_steps(noise: float, resolution: float) -> float:
@@ -355,27 +363,29 @@ def _with_steps(noise: float, resolution: float) -> float:
     return (1 + noise) * (1 + resolution) - 1 if resolution else noise
 
 
-def judge(interval: Interval | None, higher_is_better: bool, noise: float = NOISE_THRESHOLD) -> Verdict:
+def judge_interval(
+    interval: Interval | None, higher_is_better: bool, noise: float = NOISE_THRESHOLD
+) -> ComparisonVerdict:
     """The verdict on a ratio's interval (see the table above)."""
     if interval is None or interval.blocks < BLOCKS_MIN:
-        return Verdict.INCONCLUSIVE
+        return ComparisonVerdict.INCONCLUSIVE
     if 1 / (1 + noise) <= interval.low and interval.high <= 1 + noise:
-        return Verdict.NO_DIFFERENCE
+        return ComparisonVerdict.NO_DIFFERENCE
     if interval.low > 1:
-        return Verdict.BETTER if higher_is_better else Verdict.WORSE
+        return ComparisonVerdict.BETTER if higher_is_better else ComparisonVerdict.WORSE
     if interval.high < 1:
-        return Verdict.WORSE if higher_is_better else Verdict.BETTER
-    return Verdict.INCONCLUSIVE
+        return ComparisonVerdict.WORSE if higher_is_better else ComparisonVerdict.BETTER
+    return ComparisonVerdict.INCONCLUSIVE
 
 
-def _comparison(
+def _comparison_by_interval(
     ratio: float, interval: Interval | None, higher_is_better: bool, *, noise: float, paired: bool, blocks: int
 ) -> Comparison:
-    verdict = judge(interval, higher_is_better, noise)
+    verdict = judge_interval(interval, higher_is_better, noise)
     difference = max(noise, math.exp(abs(math.log(ratio))) - 1)
-    needed = None
-    if verdict is Verdict.INCONCLUSIVE and interval is not None and interval.deviation > 0:
+    more_blocks = None
+    if verdict is ComparisonVerdict.INCONCLUSIVE and interval is not None and interval.deviation > 0:
         # A spread from few blocks may be too small by chance: never fewer than one more than there were.
         beyond = (1 + difference) / (1 + interval.resolution) - 1
-        needed = max(blocks + 1, blocks_needed(interval.deviation, beyond, paired))
-    return Comparison(ratio, interval, paired, blocks, verdict, noise, needed, difference)
+        more_blocks = max(blocks + 1, blocks_needed(interval.deviation, beyond, paired))
+    return Comparison(ratio, interval, paired, blocks, verdict, noise, more_blocks, difference)

@@ -37,7 +37,7 @@ A. N. Pettitt, "A Non-Parametric Approach to the Change-Point Problem", Applied 
 bridge: N. H. Kuiper, "Tests Concerning Random Points on a Circle", Indagationes Mathematicae 22 (1960); the search in
 all parts: A. J. Scott and M. Knott, "A Cluster Analysis Method for Grouping Means", Biometrics 30 (1974).
 
-The interval of a slope (`growth`) supposes that deviations from the line are independent. A backlog's are not quite:
+The interval of a slope (`slope_of`) supposes that deviations from the line are independent. A backlog's are not quite:
 after a pause it takes seconds to fall. So the interval is rather too narrow, and whoever decides by it also asks
 whether the slope matters.
 """
@@ -72,7 +72,7 @@ class _Busy:
 
     @property
     def waiting_ms(self) -> float:
-        """At most those seconds, which is what is known where nothing was received at all."""
+        """How long messages waited: at most those seconds, which is all that is known where nothing was received."""
         return 1e3 * min(self.length_s, self.backlog_s / self.received if self.received else self.length_s)
 
 
@@ -88,7 +88,7 @@ class ReceivingTally:
     _busy: dict[str, _Busy] = field(default_factory=dict)
 
     def take(self, figures: SecondFigures, *, judged: bool = True) -> None:
-        """One second more. Not `judged`: consumers are meant to be busy in it, as late readers are."""
+        """Takes in one second more. Not `judged`: consumers are meant to be busy in it, as late readers are."""
         self.window_end = {sub.name: sub.backlog for sub in figures.subscriptions}
         if not judged:
             return
@@ -98,7 +98,7 @@ class ReceivingTally:
         self._seconds += seconds
         # Each of several load generators by itself: one that pauses says nothing of another's consumers.
         each: Sequence[SecondFigures | WorkerSecond] = figures.workers or (figures,)
-        busiest = max(each, key=lambda own: _busy_share(own, length_ns))
+        busiest = max(each, key=lambda generator: _busy_share(generator, length_ns))
         if _busy_share(busiest, length_ns) < BUSY_SHARE:
             return
         name = busiest.busiest_consumer.partition(" ")[0]
@@ -111,8 +111,8 @@ class ReceivingTally:
                 busy.backlog_s += sub.backlog * length_ns / 1e9
 
     def busy_consumers(self) -> tuple[BusyConsumer, ...]:
-        """One of each subscription that had a consumer without time left, the busiest first."""
-        found = [
+        """A consumer of each subscription that had one without time left, the busiest first."""
+        consumers = [
             BusyConsumer(
                 name=busy.names.most_common(1)[0][0],
                 subscription=subscription,
@@ -122,13 +122,13 @@ class ReceivingTally:
             )
             for subscription, busy in self._busy.items()
         ]
-        return tuple(sorted(found, key=lambda consumer: (-consumer.busy_seconds, -consumer.waiting_ms)))
+        return tuple(sorted(consumers, key=lambda consumer: (-consumer.busy_seconds, -consumer.waiting_ms)))
 
 
-def _busy_share(own: SecondFigures | WorkerSecond, length_ns: int) -> float:
+def _busy_share(generator: SecondFigures | WorkerSecond, length_ns: int) -> float:
     """How busy the busiest consumer was, outside pauses of the collector."""
-    free_ns = max(1, length_ns - min(length_ns, own.gc_pause_ns))
-    return own.busiest_consumer_busy_ns / free_ns
+    free_ns = max(1, length_ns - min(length_ns, generator.gc_pause_ns))
+    return generator.busiest_consumer_busy_ns / free_ns
 
 
 SECONDS_MIN = 6
@@ -195,11 +195,11 @@ class Trend:
 
 def trend(values: Sequence[float]) -> Trend:
     """The trend of equally spaced values; no trend with fewer than three."""
-    points, stretch = _thinned(values)
+    points, stretch = _thinned_values(values)
     count = len(points)
     if count < 3:
         return Trend(0.0, 1.0)
-    slopes = _slopes(points, stretch)
+    slopes = _slopes_of_pairs(points, stretch)
     score = sum((slope > 0) - (slope < 0) for slope in slopes)
     ties = sum(n * (n - 1) * (2 * n + 5) for n in Counter(points).values())
     variance = (count * (count - 1) * (2 * count + 5) - ties) / 18
@@ -209,12 +209,12 @@ def trend(values: Sequence[float]) -> Trend:
     return Trend(median(slopes), math.erfc(deviation / math.sqrt(2)))
 
 
-def _slopes(points: Sequence[float], stretch: int) -> list[float]:
-    """Those of all pairs, a second; `stretch`: seconds from one point to the next."""
+def _slopes_of_pairs(points: Sequence[float], stretch: int) -> list[float]:
+    """Slopes of all pairs of points, a second; `stretch`: seconds from one point to the next."""
     return [(points[j] - points[i]) / (j - i) / stretch for i, j in combinations(range(len(points)), 2)]
 
 
-def _thinned(values: Sequence[float]) -> tuple[Sequence[float], int]:
+def _thinned_values(values: Sequence[float]) -> tuple[Sequence[float], int]:
     """Medians of equal stretches of many values, and how many each stands for."""
     stretch = -(-len(values) // POINTS_MAX)
     if stretch <= 1:
@@ -234,18 +234,18 @@ class Jump:
 
 def jumps(values: Sequence[float]) -> tuple[Jump, ...]:
     """Every jump in equally spaced values, in order."""
-    found = sorted(_split(np.asarray(values, dtype=np.float64), 0))
-    edges = [0, *found, len(values)]
+    starts = sorted(_places_of_jumps(np.asarray(values, dtype=np.float64), 0))
+    edges = [0, *starts, len(values)]
     return tuple(
         Jump(at, median(values[edges[place] : at]), median(values[at : edges[place + 2]]))
-        for place, at in enumerate(found)
+        for place, at in enumerate(starts)
     )
 
 
 def pettitt(values: NDArray[np.float64]) -> tuple[int, float]:
     """The likeliest place of a jump (first index after it), and the probability of such a one by chance (at most 1)."""
     count = values.size
-    statistic = np.abs(2 * np.cumsum(_ranks(values)) - np.arange(1, count + 1) * (count + 1))[:-1]
+    statistic = np.abs(2 * np.cumsum(_ranks_of_values(values)) - np.arange(1, count + 1) * (count + 1))[:-1]
     at = int(np.argmax(statistic))
     return at + 1, min(1.0, 2 * math.exp(-6 * float(statistic[at]) ** 2 / (count**3 + count**2)))
 
@@ -256,7 +256,7 @@ def pulse(values: NDArray[np.float64]) -> tuple[int, int, float]:
     The sums of ranks above the mean are a Brownian bridge; what counts is its range.
     """
     count = values.size
-    bridge = (np.cumsum(_ranks(values)) - np.arange(1, count + 1) * (count + 1) / 2)[:-1]
+    bridge = (np.cumsum(_ranks_of_values(values)) - np.arange(1, count + 1) * (count + 1) / 2)[:-1]
     bridge = bridge / math.sqrt(count * (count**2 - 1) / 12)
     reach = float(max(0.0, bridge.max()) - min(0.0, bridge.min()))
     squares = [(2 * turn * reach) ** 2 for turn in range(1, 10)]
@@ -265,7 +265,7 @@ def pulse(values: NDArray[np.float64]) -> tuple[int, int, float]:
     return first, second, min(1.0, max(0.0, p_value))
 
 
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranks_of_values(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks from 1; equal values share the mean of theirs."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
@@ -273,7 +273,7 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return ranks
 
 
-def _split(values: NDArray[np.float64], offset: int) -> list[int]:
+def _places_of_jumps(values: NDArray[np.float64], offset: int) -> list[int]:
     """Places of jumps; of the two tests each has half of `JUMP_ALPHA`."""
     if values.size < SECONDS_MIN:
         return []
@@ -284,7 +284,7 @@ def _split(values: NDArray[np.float64], offset: int) -> list[int]:
     if p_value >= JUMP_ALPHA / 2:
         return []
     edges = [0, *places, values.size]
-    parts = [_split(values[start:end], offset + start) for start, end in pairwise(edges)]
+    parts = [_places_of_jumps(values[start:end], offset + start) for start, end in pairwise(edges)]
     return [*(offset + at for at in places), *(at for part in parts for at in part)]
 
 
@@ -296,10 +296,10 @@ def unsteady_because(points: Sequence[SecondPoint], offered_msgs_per_s: float | 
         offered_msgs_per_s: the schedule's rate in an open loop. While the rate is another one, the system falls behind
             or works off what it owes, and what it owes would be measured as if the window had caused it.
     """
-    known = points[1:]
-    if len(known) < SECONDS_MIN:
+    after_first = points[1:]
+    if len(after_first) < SECONDS_MIN:
         return f"fewer than {SECONDS_MIN} whole seconds seen"
-    horizon = _horizon(known)
+    horizon = _seconds_of_horizon(after_first)
     rates = [point.msgs_per_s for point in horizon]
     rate = median(rates)
     if rate <= 0:
@@ -318,16 +318,16 @@ def cold_because(points: Sequence[SecondPoint]) -> str:
     figures and neither is the system's. Apart from `unsteady_because`, since a system can be steady all the same.
 
     Args:
-        points: as there.
+        points: whole seconds since the load began, the oldest first.
     """
     compiling = median([point.jit_cpus for point in points[-JIT_SECONDS:]]) if points else 0.0
     if compiling >= JIT_CPUS_QUIET:
         return f"its JIT compiler took {rounded(compiling, 2)} of a CPU in its last {min(len(points), JIT_SECONDS)} s"
-    horizon = _horizon(points[1:])
+    horizon = _seconds_of_horizon(points[1:])
     delays = [point.delay_p99_ms for point in horizon if point.delay_p99_ms is not None]
     if len(delays) < SECONDS_MIN:
         return ""
-    if _moves(delays, max(DELAY_FLOOR_MS, P99_TOLERANCE * median(delays))) == "falling":
+    if _direction_of_trend(delays, max(DELAY_FLOOR_MS, P99_TOLERANCE * median(delays))) == "falling":
         return f"the p99 of its own delay is falling over the last {len(horizon)} s"
     return ""
 
@@ -337,8 +337,8 @@ def jit_cpus(points: Sequence[SecondPoint]) -> float | None:
     return sum(point.jit_cpus for point in points) / len(points) if points else None
 
 
-def _horizon(known: Sequence[SecondPoint]) -> Sequence[SecondPoint]:
-    return known[-min(SECONDS_MAX, max(SECONDS_MIN, len(known) // 2)) :]
+def _seconds_of_horizon(points: Sequence[SecondPoint]) -> Sequence[SecondPoint]:
+    return points[-min(SECONDS_MAX, max(SECONDS_MIN, len(points) // 2)) :]
 
 
 def too_short_to_judge(warmup_s_max: float) -> str:
@@ -351,7 +351,7 @@ def too_short_to_judge(warmup_s_max: float) -> str:
 def _first_moving(horizon: Sequence[SecondPoint], rate: float) -> str:
     """The first of rate, p99 and backlog that has a trend, in words; "" if none has."""
     all_at: Sequence[int] = range(len(horizon))
-    p99_at, p99s = _known_p99s(horizon)
+    p99_at, p99s = _p99s_with_places(horizon)
     backlog = [float(point.backlog) for point in horizon]
     figures = [
         ("rate", all_at, [point.msgs_per_s for point in horizon], RATE_TOLERANCE * rate),
@@ -360,20 +360,20 @@ def _first_moving(horizon: Sequence[SecondPoint], rate: float) -> str:
     if len(p99s) >= SECONDS_MIN:
         figures.insert(1, ("p99", p99_at, p99s, P99_TOLERANCE * median(p99s)))
     for name, at, values, tolerance in figures:
-        moving = _moves(values, tolerance)
+        moving = _direction_of_trend(values, tolerance)
         if moving:
             return f"the {name} is {moving} over the last {len(horizon)} s"
-        jump = _jumped(values, tolerance)
+        jump = _newest_jump(values, tolerance)
         if jump:
             ago = len(horizon) - at[jump.at]
             return f"the {name} jumped from about {rounded(jump.before, 2)} to {rounded(jump.after, 2)} {ago} s ago"
     return ""
 
 
-def _known_p99s(points: Sequence[SecondPoint]) -> tuple[Sequence[int], list[float]]:
+def _p99s_with_places(points: Sequence[SecondPoint]) -> tuple[Sequence[int], list[float]]:
     """Which seconds have a p99, and these."""
-    known = [(at, point.p99_ms) for at, point in enumerate(points) if point.p99_ms is not None]
-    return [at for at, _ in known], [p99_ms for _, p99_ms in known]
+    places_and_p99s = [(at, point.p99_ms) for at, point in enumerate(points) if point.p99_ms is not None]
+    return [at for at, _ in places_and_p99s], [p99_ms for _, p99_ms in places_and_p99s]
 
 
 def _start_debt(horizon: Sequence[SecondPoint], rate: float, open_loop: bool) -> str:
@@ -382,15 +382,15 @@ def _start_debt(horizon: Sequence[SecondPoint], rate: float, open_loop: bool) ->
     How far behind: by the waiting messages of the slowest subscription, and in an open loop by the time from intended
     to acknowledged, which holds all that waits to be sent. A level that stays is the system's own, however high.
     """
-    for who, values in _behind_s(horizon, rate, open_loop).items():
+    for subject, values in _behind_s(horizon, rate, open_loop).items():
         left_s = median(values[-3:]) if len(values) >= SECONDS_MIN else 0.0
-        if left_s > DEBT_S_MIN and _moves(values, DEBT_TOLERANCE * left_s) == "falling":
-            return f"{who} still catching up with what was queued before: about {rounded(left_s, 2)} s behind"
+        if left_s > DEBT_S_MIN and _direction_of_trend(values, DEBT_TOLERANCE * left_s) == "falling":
+            return f"{subject} still catching up with what was queued before: about {rounded(left_s, 2)} s behind"
     return ""
 
 
 def _behind_s(points: Sequence[SecondPoint], rate: float, open_loop: bool) -> dict[str, list[float]]:
-    """How many seconds of load each is behind."""
+    """How many seconds of load consumers, and in an open loop sending, are behind."""
     behind = {"consumers are": [point.backlog / rate for point in points]}
     if open_loop:
         behind["sending is"] = [point.p50_ms / 1e3 for point in points if point.p50_ms is not None]
@@ -401,7 +401,7 @@ def catching_up(warm_up: Sequence[SecondPoint], window: Sequence[SecondPoint]) -
     """Whether the load worked off, while it was measured, what was queued before, in words; "" if it didn't.
 
     Of an open loop. All of these hold of the time that consumers, or sending, were behind (see `_start_debt`):
-      * it fell: the interval of its slope (`growth`) lies below zero;
+      * it fell: the interval of its slope (`slope_of`) lies below zero;
       * well: from the window's first sixth to its last by half or more of what was left, and 0.1 s at least;
       * steadily: no sixth lies above the one before by more than a quarter of that fall. A backlog that wanders, as
         it does near the capacity, rises in between;
@@ -413,19 +413,19 @@ def catching_up(warm_up: Sequence[SecondPoint], window: Sequence[SecondPoint]) -
     rate = median([point.msgs_per_s for point in window]) if len(window) >= SECONDS_MIN else 0.0
     if rate <= 0:
         return ""
-    before = _behind_s(_horizon(warm_up[1:]), rate, True)
-    said = []
-    for who, values in _behind_s(window, rate, True).items():
+    before = _behind_s(_seconds_of_horizon(warm_up[1:]), rate, True)
+    sentences = []
+    for subject, values in _behind_s(window, rate, True).items():
         ends = _worked_off(values)
-        if ends and before[who] and median(before[who]) >= sum(ends) / 2:
+        if ends and before[subject] and median(before[subject]) >= sum(ends) / 2:
             first_s, last_s = (rounded(end_s, 2) for end_s in ends)
-            said.append(f"{who.split()[0]} about {first_s} s behind when it began and {last_s} s at its end")
-    return ", ".join(said)
+            sentences.append(f"{subject.split()[0]} about {first_s} s behind when it began and {last_s} s at its end")
+    return ", ".join(sentences)
 
 
 def _worked_off(values: Sequence[float]) -> tuple[float, float] | None:
     """The first and the last level of values that fell well and steadily; None of others."""
-    slope = growth(values)
+    slope = slope_of(values)
     if slope is None or slope.high_per_s >= 0:
         return None
     parts = min(CATCHING_UP_PARTS, len(values) // 2)
@@ -443,24 +443,24 @@ def backlog_grows(points: Sequence[SecondPoint]) -> bool:
         return False
     rate = median([point.msgs_per_s for point in points])
     backlog = [float(point.backlog) for point in points]
-    return _moves(backlog, BACKLOG_TOLERANCE * rate * len(points)) == "rising"
+    return _direction_of_trend(backlog, BACKLOG_TOLERANCE * rate * len(points)) == "rising"
 
 
-def drifts(points: Sequence[SecondPoint]) -> str:
+def drift_of_window(points: Sequence[SecondPoint]) -> str:
     """ "" or what drifted over these seconds of the measured window, from where to where."""
     rates = [point.msgs_per_s for point in points]
     for name, unit, (at, values), tolerance in (
         ("rate", "msg/s", (range(len(points)), rates), RATE_TOLERANCE),
-        ("p99", "ms", _known_p99s(points), P99_TOLERANCE),
+        ("p99", "ms", _p99s_with_places(points), P99_TOLERANCE),
     ):
         if len(values) < SECONDS_MIN or median(values) <= 0:
             continue
-        moving = _moves(values, tolerance * median(values))
+        moving = _direction_of_trend(values, tolerance * median(values))
         if moving:
             third = len(values) // 3
             first, last = median(values[:third]), median(values[-third:])
             return f"the {name} was {moving}, from about {rounded(first, 2)} to {rounded(last, 2)} {unit}"
-        jump = _jumped(values, tolerance * median(values))
+        jump = _newest_jump(values, tolerance * median(values))
         if jump:
             levels = f"{rounded(jump.before, 2)} to {rounded(jump.after, 2)} {unit}"
             return f"the {name} jumped from about {levels} after {at[jump.at]} of {len(points)} s"
@@ -480,7 +480,7 @@ def _off_schedule(rates: Sequence[float], offered_msgs_per_s: float | None) -> s
     return f"{doing}: {rounded(rate)} instead of {rounded(offered_msgs_per_s)} msg/s over the last {len(rates)} s"
 
 
-def _moves(values: Sequence[float], change_tolerated: float) -> str:
+def _direction_of_trend(values: Sequence[float], change_tolerated: float) -> str:
     drift = trend(values)
     change = drift.slope_per_s * (len(values) - 1)
     if not drift.is_real or abs(change) <= change_tolerated:
@@ -488,9 +488,9 @@ def _moves(values: Sequence[float], change_tolerated: float) -> str:
     return "rising" if change > 0 else "falling"
 
 
-def _jumped(values: Sequence[float], change_tolerated: float) -> Jump | None:
+def _newest_jump(values: Sequence[float], change_tolerated: float) -> Jump | None:
     """The newest jump that matters."""
-    thinned, stretch = _thinned(values)
+    thinned, stretch = _thinned_values(values)
     matter = [jump for jump in jumps(thinned) if abs(jump.after - jump.before) > change_tolerated]
     return replace(matter[-1], at=matter[-1].at * stretch) if matter else None
 
@@ -498,13 +498,13 @@ def _jumped(values: Sequence[float], change_tolerated: float) -> Jump | None:
 _NORMAL_95 = 1.959964
 
 
-def growth(values: Sequence[float]) -> Slope | None:
+def slope_of(values: Sequence[float]) -> Slope | None:
     """The slope of equally spaced values (one a second); None with fewer than six."""
-    points, stretch = _thinned(values)
+    points, stretch = _thinned_values(values)
     count = len(points)
     if count < SECONDS_MIN:
         return None
-    slopes = sorted(_slopes(points, stretch))
+    slopes = sorted(_slopes_of_pairs(points, stretch))
     reach = _NORMAL_95 * math.sqrt(count * (count - 1) * (2 * count + 5) / 18)
     low = max(0, round((len(slopes) - reach) / 2) - 1)
     high = min(len(slopes) - 1, round((len(slopes) + reach) / 2))

@@ -47,8 +47,8 @@ def mean_within(values: Sequence[float]) -> Interval | None:
         stretch = -(-series.size // _PIECES_MAX)
         series = series[: series.size - series.size % stretch].reshape(-1, stretch).mean(axis=1)
     length = block_length(series)
-    drawn = series[_draw(series.size, length)].mean(axis=1)
-    return _interval(float(series.mean()), drawn, series.size, length)
+    drawn = series[_draw_places(series.size, length)].mean(axis=1)
+    return _interval_within(float(series.mean()), drawn, series.size, length)
 
 
 def percentile_within(seconds: Sequence[Histogram], percentile: float) -> Interval | None:
@@ -56,14 +56,14 @@ def percentile_within(seconds: Sequence[Histogram], percentile: float) -> Interv
 
     None with fewer than ten seconds or too few samples for the percentile (`histograms.SAMPLES_MIN`).
     """
-    pieces = _thinned([second for second in seconds if second.count])
+    pieces = _thinned_seconds([second for second in seconds if second.count])
     whole = sum_of(pieces)
     if len(pieces) < SECONDS_MIN or whole.count < SAMPLES_MIN[percentile]:
         return None
     each = np.log([max(1, piece.percentile_ns(percentile)) for piece in pieces])
     length = block_length(each)
-    drawn = _percentiles(pieces, whole, _draw(len(pieces), length), percentile)
-    return _interval(whole.percentile_ns(percentile) / 1e6, drawn / 1e6, len(pieces), length)
+    drawn = _percentile_of_resamples(pieces, whole, _draw_places(len(pieces), length), percentile)
+    return _interval_within(whole.percentile_ns(percentile) / 1e6, drawn / 1e6, len(pieces), length)
 
 
 def block_length(series: Floats) -> int:
@@ -73,11 +73,11 @@ def block_length(series: Floats) -> int:
     spread = float((around**2).sum())
     next_to = float((around[:-1] * around[1:]).sum()) / spread if spread > 0 else 0.0
     correlation = min(0.95, max(0.0, next_to))
-    wanted = math.pow(math.sqrt(6) * correlation / (1 - correlation**2), 2 / 3) * math.cbrt(count)
-    return max(1, min(count // 5, math.ceil(max(wanted, math.cbrt(count)))))
+    length = math.pow(math.sqrt(6) * correlation / (1 - correlation**2), 2 / 3) * math.cbrt(count)
+    return max(1, min(count // 5, math.ceil(max(length, math.cbrt(count)))))
 
 
-def _draw(count: int, length: int) -> NDArray[np.int64]:
+def _draw_places(count: int, length: int) -> NDArray[np.int64]:
     """Places of resampled series: runs of `length` neighbours, the last one followed by the first."""
     runs = -(-count // length)
     starts = np.random.default_rng(_SEED).integers(0, count, (_RESAMPLES, runs))
@@ -86,7 +86,7 @@ def _draw(count: int, length: int) -> NDArray[np.int64]:
     return drawn
 
 
-def _interval(estimate: float, drawn: Floats, count: int, length: int) -> Interval:
+def _interval_within(estimate: float, drawn: Floats, count: int, length: int) -> Interval:
     """Quantiles of what was drawn, widened by Student's t: so few blocks show too little of the spread."""
     from scipy.special import ndtri
 
@@ -104,27 +104,31 @@ def _interval(estimate: float, drawn: Floats, count: int, length: int) -> Interv
     )
 
 
-def _thinned(seconds: list[Histogram]) -> list[Histogram]:
+def _thinned_seconds(seconds: list[Histogram]) -> list[Histogram]:
     stretch = -(-len(seconds) // _PIECES_MAX)
     if stretch <= 1:
         return seconds
     return [sum_of(seconds[at : at + stretch]) for at in range(0, len(seconds), stretch)]
 
 
-def _percentiles(pieces: Sequence[Histogram], whole: Histogram, places: NDArray[np.int64], percentile: float) -> Floats:
+def _percentile_of_resamples(
+    pieces: Sequence[Histogram], whole: Histogram, places: NDArray[np.int64], percentile: float
+) -> Floats:
     """The percentile, in ns, of each resampled trial: counts of its seconds added up bucket by bucket."""
     used = np.flatnonzero(whole.counts)
     counts = np.zeros((len(pieces), used.size))
     for row, piece in enumerate(pieces):
-        known = used[used < piece.counts.size]
-        counts[row, : known.size] = piece.counts[known]
+        within_piece = used[used < piece.counts.size]
+        counts[row, : within_piece.size] = piece.counts[within_piece]
     highest = whole.highest_ns(used)
-    found = [_ranked(counts, part, percentile) for part in np.array_split(places, -(-len(places) // _AT_ONCE))]
-    values: Floats = highest[np.concatenate(found)].astype(np.float64)
+    columns = [
+        _column_of_percentile(counts, part, percentile) for part in np.array_split(places, -(-len(places) // _AT_ONCE))
+    ]
+    values: Floats = highest[np.concatenate(columns)].astype(np.float64)
     return values
 
 
-def _ranked(counts: Floats, places: NDArray[np.int64], percentile: float) -> NDArray[np.int64]:
+def _column_of_percentile(counts: Floats, places: NDArray[np.int64], percentile: float) -> NDArray[np.int64]:
     """The column in which the percentile of each resampled trial lies."""
     times = np.zeros((places.shape[0], counts.shape[0]))
     np.add.at(times, (np.repeat(np.arange(places.shape[0]), places.shape[1]), places.ravel()), 1.0)

@@ -24,19 +24,19 @@ def attestations_directory(environment: Mapping[str, str] | None = None) -> Path
     return user_directory("DATA", ".local/share", environment) / "attestations"
 
 
-def keep_attestations(made: Sequence[Attestation], started_at: str, run: str) -> None:
+def keep_attestations(attestations: Sequence[Attestation], started_at: str, run: str) -> None:
     """Add attestations to what is known. Raises `RunFailedError` if they can't be written."""
     directory = attestations_directory()
-    for attestation in made:
+    for attestation in attestations:
         choice = LevelChoice(attestation.level, attestation.form)
-        path = directory / _name(attestation.system, choice, attestation.settings_digest)
+        path = directory / _file_name(attestation.system, choice, attestation.settings_digest)
         make_directory(directory)
         # Two runs that end at the same time must not lose each other's.
         try:
             with locked(directory / ".lock"):
                 # As they stand there: a newer Tidegauge may have written what this one can't read.
-                known = part_of(path, "attestations") or []
-                all_made = [*known, replace(attestation, started_at=started_at, run=run)]
+                earlier = part_of(path, "attestations") or []
+                all_made = [*earlier, replace(attestation, started_at=started_at, run=run)]
                 write_json(path, "tidegauge.attestation/1", {"attestations": all_made}, durable=True)
         except OSError as error:
             raise write_failed(directory / ".lock", error) from error
@@ -44,10 +44,10 @@ def keep_attestations(made: Sequence[Attestation], started_at: str, run: str) ->
 
 def known_attestations(system: str, choice: LevelChoice, settings_digest: str) -> tuple[Attestation, ...]:
     """What is known of a system's version at a level with these settings; what can't be read is left out."""
-    path = attestations_directory() / _name(system, choice, settings_digest)
+    path = attestations_directory() / _file_name(system, choice, settings_digest)
     return all_readable(Attestation, part_of(path, "attestations"))
 
 
-def _name(system: str, choice: LevelChoice, settings_digest: str) -> str:
+def _file_name(system: str, choice: LevelChoice, settings_digest: str) -> str:
     form = f"-{choice.form}" if choice.form else ""
     return re.sub(r"[^A-Za-z0-9.@_-]+", "-", f"{system}-level{choice.level}{form}-{settings_digest}") + ".json"

@@ -11,11 +11,11 @@ from typing_extensions import TypedDict
 
 from tidegauge.plain import grouped
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
-from tidegauge.store.documents import mapping_of, part_of, read_object, readable
+from tidegauge.store.documents import mapping_of, part_of, read_object, typed_or_none
 from tidegauge.store.hlog import each_interval
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.store.seconds import each_second
-from tidegauge.store.tables import bounded
+from tidegauge.store.tables import condense_stream
 from tidegauge.store.telemetry import use_rows
 
 
@@ -40,7 +40,7 @@ class Disclosed:
 
 def read_disclosed(trial: StoredTrial) -> Disclosed:
     """What a trial's settings.json and distribution.json hold. Never raises for what can't be read."""
-    return _disclosed(_settings(trial.directory), _distribution(trial.directory))
+    return _disclosed_from(_read_settings(trial.directory), _read_distribution(trial.directory))
 
 
 class _Settings(TypedDict, total=False):
@@ -52,24 +52,24 @@ class _Settings(TypedDict, total=False):
     worker: Mapping[str, Any] | None
 
 
-def _settings(directory: Path) -> Mapping[str, Any]:
+def _read_settings(directory: Path) -> Mapping[str, Any]:
     """What was in force; {} unless it has the shape that it must have."""
-    return readable(_Settings, read_object(directory / "settings.json")) or {}
+    return typed_or_none(_Settings, read_object(directory / "settings.json")) or {}
 
 
-def _distribution(directory: Path) -> Mapping[str, Any]:
+def _read_distribution(directory: Path) -> Mapping[str, Any]:
     return mapping_of(part_of(directory / "distribution.json", "distribution"))
 
 
-def _disclosed(settings: Mapping[str, Any], distribution: Mapping[str, Any]) -> Disclosed:
-    found = {
+def _disclosed_from(settings: Mapping[str, Any], distribution: Mapping[str, Any]) -> Disclosed:
+    settings_by_name = {
         (kind, str(setting.get("scope", "")), str(setting.get("name", ""))): str(setting.get("value", ""))
         for kind in ("server", "client")
         for setting in settings.get(kind, ())
     }
     worker = mapping_of(settings.get("worker"))
     return Disclosed(
-        settings=found,
+        settings=settings_by_name,
         server_java=str(distribution.get("java_version") or ""),
         client_java=str(worker.get("java_version") or ""),
         digest=str(distribution.get("digest") or ""),
@@ -93,7 +93,7 @@ class ChangedSetting:
 
 def changed_clients(trials: Iterable[StoredTrial]) -> list[ChangedSetting]:
     """What differed from its default in these trials; without what has none, as addresses. Never raises for a file."""
-    settings = [setting for trial in trials for setting in _settings(trial.directory).get("client", ())]
+    settings = [setting for trial in trials for setting in _read_settings(trial.directory).get("client", ())]
     values = grouped((_place(setting), str(setting.get("value", ""))) for setting in settings)
     defaults = {
         _place(setting): str(setting["default_value"])
@@ -117,7 +117,7 @@ class TrialDetails:
     """A trial with its seconds, its distributions and what was disclosed about it.
 
     Attributes:
-        seconds: rows of `seconds.parquet`, or of `seconds.jsonl` while it goes; of very many see `condensed`.
+        seconds: rows of `seconds.parquet`, or of `seconds.jsonl` while it goes; of very many see `condense_rows`.
         window_ns: the measured window on the host's monotonic clock; None where the trial has no result.
         histograms: of the window, by tag: "response", "end-to-end/sub-0".
         settings, distribution, witness: the objects of these files; {} where there is none.
@@ -140,34 +140,34 @@ class TrialDetails:
 def read_details(trial: StoredTrial) -> TrialDetails:
     """Everything that reports show of a trial. Never raises for a file that can't be read."""
     directory = trial.directory
-    settings, distribution = _settings(directory), _distribution(directory)
+    settings, distribution = _read_settings(directory), _read_distribution(directory)
     return TrialDetails(
         trial=trial,
-        seconds=_seconds(directory),
+        seconds=_read_second_rows(directory),
         use=use_rows(directory, SECONDS_MAX),
-        window_ns=_window(read_object(directory / "result.json") or {}),
-        histograms=_histograms(directory / "window.hlog"),
+        window_ns=_window_of_result(read_object(directory / "result.json") or {}),
+        histograms=_read_histograms(directory / "window.hlog"),
         settings=settings,
         distribution=distribution,
         witness=read_object(directory / "witness.json") or {},
-        disclosed=_disclosed(settings, distribution),
+        disclosed=_disclosed_from(settings, distribution),
         page_cache=mapping_of(part_of(directory / "trial.json", "page_cache")),
     )
 
 
 def details_of(run: StoredRun) -> dict[str, TrialDetails]:
-    """The same of all trials of a run, by their ids."""
+    """Everything that reports show of a run's trials, by their ids."""
     return {trial.trial_id: read_details(trial) for trial in run.trials}
 
 
-def _seconds(directory: Path) -> tuple[Mapping[str, Any], ...]:
+def _read_second_rows(directory: Path) -> tuple[Mapping[str, Any], ...]:
     try:
-        return tuple(bounded(each_second(directory), SECONDS_MAX))
+        return tuple(condense_stream(each_second(directory), SECONDS_MAX))
     except (OSError, ValueError):  # pyarrow's own errors are ValueErrors
         return ()
 
 
-def _window(result: Mapping[str, Any]) -> tuple[int, int] | None:
+def _window_of_result(result: Mapping[str, Any]) -> tuple[int, int] | None:
     try:
         window = result["totals"]["window"]
         return int(window["from_mono_ns"]), int(window["until_mono_ns"])
@@ -175,14 +175,14 @@ def _window(result: Mapping[str, Any]) -> tuple[int, int] | None:
         return None
 
 
-def _histograms(path: Path) -> dict[str, Histogram]:
-    found: dict[str, Histogram] = {}
+def _read_histograms(path: Path) -> dict[str, Histogram]:
+    by_tag: dict[str, Histogram] = {}
     try:
         for interval in each_interval(path):
-            found[interval.tag] = add(found.get(interval.tag, EMPTY), interval.histogram)
+            by_tag[interval.tag] = add(by_tag.get(interval.tag, EMPTY), interval.histogram)
     except (OSError, ValueError, IndexError):
         return {}
-    return found
+    return by_tag
 
 
 WINDOW_SECONDS_MAX = 3600
@@ -214,17 +214,17 @@ def response_by_stretch(details: TrialDetails) -> list[Histogram]:
         return []
     seconds = -(-len(rows) // STRETCHES_MAX)
     stretch_of = {round((row["from_mono_ns"] - base) / 1e6): place // seconds for place, row in enumerate(rows)}
-    found: dict[int, Histogram] = {}
+    by_stretch: dict[int, Histogram] = {}
     try:
         for interval in each_interval(details.trial.directory / "response.hlog"):
-            stretch = _near(stretch_of, round(interval.start_s * 1000))
+            stretch = _stretch_starting_near(stretch_of, round(interval.start_s * 1000))
             if stretch is not None:
-                found[stretch] = add(found.get(stretch, EMPTY), interval.histogram)
+                by_stretch[stretch] = add(by_stretch.get(stretch, EMPTY), interval.histogram)
     except (OSError, ValueError, IndexError):
         return []
-    return [found[stretch] for stretch in sorted(found)]
+    return [by_stretch[stretch] for stretch in sorted(by_stretch)]
 
 
-def _near(stretch_of: Mapping[int, int], start_ms: int) -> int | None:
+def _stretch_starting_near(stretch_of: Mapping[int, int], start_ms: int) -> int | None:
     """The stretch of the second that begins then, as far as rounding allows."""
     return next((stretch_of[at] for at in (start_ms, start_ms - 1, start_ms + 1) if at in stretch_of), None)

@@ -37,7 +37,9 @@ def read_document(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError) as error:
         raise DamagedError(words_of(error)) from error
     try:
-        content = json.loads(text, parse_float=_finite, parse_int=_whole, parse_constant=_no_number)
+        content = json.loads(
+            text, parse_float=_parse_finite, parse_int=_parse_whole_number, parse_constant=_refuse_constant
+        )
     except RecursionError as error:
         raise DamagedError("nested too deeply") from error
     except ValueError as error:
@@ -56,20 +58,20 @@ def words_of(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError(f"{text[:_DIGITS_MAX]} is no number that there is")
     return number
 
 
-def _whole(text: str) -> int:
+def _parse_whole_number(text: str) -> int:
     if len(text) > _DIGITS_MAX:
         raise ValueError(f"a whole number of {len(text):,} digits")
     return int(text)
 
 
-def _no_number(text: str) -> float:
+def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is no number")
 
 
@@ -107,10 +109,10 @@ class Documents:
             return None
 
     def note(self, path: Path, why: str) -> None:
-        """A file of the run can't be read."""
-        words = f"{path.relative_to(self._run)} can't be read: {why}"
-        if words not in self.damage:
-            self.damage.append(words)
+        """Remember that a file of the run can't be read, and why."""
+        sentence = f"{path.relative_to(self._run)} can't be read: {why}"
+        if sentence not in self.damage:
+            self.damage.append(sentence)
 
     def look_for_others(self, directory: Path, endings: tuple[str, ...]) -> None:
         """Remember what has the name of a file that is read, and is none: a FIFO, a link, a device."""
@@ -139,7 +141,7 @@ def part_of(path: Path, name: str) -> Any:
     return (read_object(path) or {}).get(name)
 
 
-def readable(kind: type[T], content: object) -> T | None:
+def typed_or_none(kind: type[T], content: object) -> T | None:
     """What was stored as one of a kind; None if there is none, or it can't be read."""
     try:
         return typed(kind, content)
@@ -148,9 +150,9 @@ def readable(kind: type[T], content: object) -> T | None:
 
 
 def all_readable(kind: type[T], content: object) -> tuple[T, ...]:
-    """Of a stored list those that can be read."""
-    kept = (readable(kind, item) for item in (content if isinstance(content, list) else ()))
-    return tuple(item for item in kept if item is not None)
+    """The items of a stored list that can be read."""
+    parts = (typed_or_none(kind, item) for item in (content if isinstance(content, list) else ()))
+    return tuple(item for item in parts if item is not None)
 
 
 def mapping_of(value: object) -> Mapping[str, Any]:

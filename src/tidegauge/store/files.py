@@ -140,8 +140,8 @@ def write_bytes(path: Path, content: bytes, durable: bool = False) -> None:
 
 def write_json(path: Path, schema: str, content: Mapping[str, object], durable: bool = False) -> None:
     """Write one JSON object that begins with its `schema`. Raises `RunFailedError`."""
-    whole = {"schema": schema, **{str(key): plain(value) for key, value in content.items()}}
-    text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    document = {"schema": schema, **{str(key): plain(value) for key, value in content.items()}}
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_bytes(path, text.encode(), durable)
 
 

@@ -46,7 +46,7 @@ class IntervalLog:
         """
         if not encoded:
             return
-        file = self._opened(from_mono_ns)
+        file = self._open_file(from_mono_ns)
         whole = compressed(encoded)
         text = base64.b64encode(whole).decode()
         largest = decode(whole).max_ns() / NS_PER_MS if max_ms is None else max_ms
@@ -60,7 +60,7 @@ class IntervalLog:
         if self._file is not None:
             self._file.close(durable)
 
-    def _opened(self, first_mono_ns: int) -> LineFile:
+    def _open_file(self, first_mono_ns: int) -> LineFile:
         if self._file is None:
             self._base_mono_ns = first_mono_ns
             wall_s = time.time() - (time.monotonic_ns() - first_mono_ns) / 1e9
@@ -76,7 +76,7 @@ class IntervalLog:
 
 
 @dataclass(frozen=True)
-class Interval:
+class LogInterval:
     """One line of a .hlog: seconds after the log's first interval, the series' tag, and the samples."""
 
     start_s: float
@@ -84,7 +84,7 @@ class Interval:
     histogram: Histogram
 
 
-def each_interval(path: Path) -> Iterator[Interval]:
+def each_interval(path: Path) -> Iterator[LogInterval]:
     """The intervals of a .hlog file that Tidegauge wrote; none if there is no file, as when nothing was recorded.
 
     One after the other: a log of a day does not fit into memory decoded. Raises `OSError`, `ValueError`.
@@ -99,4 +99,4 @@ def each_interval(path: Path) -> Iterator[Interval]:
             tag = fields.pop(0).removeprefix("Tag=") if fields[0].startswith("Tag=") else ""
             if len(fields) < 4 or not 0 <= (start_s := float(fields[0])) <= _SECONDS_MAX:
                 raise ValueError(f"{path}: a line that is no interval")
-            yield Interval(start_s, tag, decode(base64.b64decode(fields[3])))
+            yield LogInterval(start_s, tag, decode(base64.b64decode(fields[3])))

@@ -59,21 +59,21 @@ def omb_result(directory: Path, names: tuple[str, str], workload: Workload) -> d
     totals = json.loads((directory / "result.json").read_bytes())["totals"]["window"]
     from_ns, until_ns = int(totals["from_mono_ns"]), int(totals["until_mono_ns"])
     rows = read_seconds(directory)
-    measured = _measured(rows, from_ns, until_ns)
+    measured = _rows_of_window(rows, from_ns, until_ns)
     periods = periods_of(measured, from_ns)
-    content |= _rates(periods)
+    content |= _rates_by_period(periods)
     window = list(each_interval(directory / "window.hlog"))
     for field, series in _SERIES.items():
         unit_ns = _NS_PER_US if series == "delay" else _NS_PER_MS
         by_second = _by_second(directory / f"{series}.hlog", series, rows)
         merged = [sum_of(by_second.get(row["from_mono_ns"], EMPTY) for row in period) for period in periods]
-        content |= _listed(field, merged, unit_ns)
+        content |= _figures_by_period(field, merged, unit_ns)
         overall = sum_of(interval.histogram for interval in window if interval.tag.partition("/")[0] == series)
-        content |= _aggregated(f"aggregated{field[0].upper()}{field[1:]}", overall, unit_ns)
+        content |= _aggregated_fields(f"aggregated{field[0].upper()}{field[1:]}", overall, unit_ns)
     return content
 
 
-def _measured(rows: Sequence[Mapping[str, Any]], from_ns: int, until_ns: int) -> list[Mapping[str, Any]]:
+def _rows_of_window(rows: Sequence[Mapping[str, Any]], from_ns: int, until_ns: int) -> list[Mapping[str, Any]]:
     """Seconds of the measured window: those with their middle in it, else the one that has most of it.
 
     A window hardly longer than a second may hold no middle, and scripts for OMB's results need one period at least.
@@ -101,22 +101,22 @@ def periods_of(rows: Sequence[Mapping[str, Any]], from_ns: int) -> list[list[Map
 
 def quantiles(histogram: Histogram, unit_ns: float) -> dict[str, float | int]:
     """Values by the share of samples at or below them, in percent, at steps that halve with the distance to 100."""
-    found: dict[str, float | int] = {}
+    values: dict[str, float | int] = {}
     level = 0.0
     while histogram.count and level < 100:
         value_ns = histogram.percentile_ns(level)
         share = 100.0 * (1 - histogram.share_above(value_ns))
-        found[repr(share)] = _value(value_ns, unit_ns)
+        values[repr(share)] = _value_in_unit(value_ns, unit_ns)
         if share >= 100:
             break
         halvings = math.floor(math.log2(100 / (100 - level))) + 1
         level += 100 / (_TICKS_PER_HALF_DISTANCE * 2**halvings)
     if histogram.count:
-        found["100.0"] = _value(histogram.max_ns(), unit_ns)
-    return found
+        values["100.0"] = _value_in_unit(histogram.max_ns(), unit_ns)
+    return values
 
 
-def _rates(periods: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[float] | list[int]]:
+def _rates_by_period(periods: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[float] | list[int]]:
     def rates(column: str) -> list[float]:
         return [sum(row[column] for row in period) / _length_s(period) for period in periods]
 
@@ -131,28 +131,33 @@ def _rates(periods: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[flo
     }
 
 
-def _listed(field: str, histograms: Sequence[Histogram], unit_ns: float) -> dict[str, list[float | int]]:
+def _figures_by_period(field: str, histograms: Sequence[Histogram], unit_ns: float) -> dict[str, list[float | int]]:
     """The lists with one value for each period."""
-    found = [_figures(histogram, unit_ns) for histogram in histograms]
-    return {f"{field}{name}": [figures[name] for figures in found] for name in ("Avg", *_PERCENTILES, "Max")}
-
-
-def _aggregated(field: str, histogram: Histogram, unit_ns: float) -> dict[str, Any]:
-    values: dict[str, Any] = {f"{field}{name}": value for name, value in _figures(histogram, unit_ns).items()}
-    return {**values, f"{field}Quantiles": quantiles(histogram, unit_ns)}
-
-
-def _figures(histogram: Histogram, unit_ns: float) -> dict[str, float | int]:
-    """By the end of a field's name. The mean is never a whole number, as in OMB."""
+    figures_of_periods = [_figures_by_ending(histogram, unit_ns) for histogram in histograms]
     return {
-        "Avg": histogram.mean_ns() / unit_ns,
-        **{name: _value(histogram.percentile_ns(percentile), unit_ns) for name, percentile in _PERCENTILES.items()},
-        "Max": _value(histogram.max_ns(), unit_ns),
+        f"{field}{name}": [figures[name] for figures in figures_of_periods] for name in ("Avg", *_PERCENTILES, "Max")
     }
 
 
-def _value(value_ns: int, unit_ns: float) -> float | int:
-    """Microseconds are whole ones in OMB's results."""
+def _aggregated_fields(field: str, histogram: Histogram, unit_ns: float) -> dict[str, Any]:
+    values: dict[str, Any] = {f"{field}{name}": value for name, value in _figures_by_ending(histogram, unit_ns).items()}
+    return {**values, f"{field}Quantiles": quantiles(histogram, unit_ns)}
+
+
+def _figures_by_ending(histogram: Histogram, unit_ns: float) -> dict[str, float | int]:
+    """Figures of a histogram by the end of a field's name. The mean is never a whole number, as in OMB."""
+    return {
+        "Avg": histogram.mean_ns() / unit_ns,
+        **{
+            name: _value_in_unit(histogram.percentile_ns(percentile), unit_ns)
+            for name, percentile in _PERCENTILES.items()
+        },
+        "Max": _value_in_unit(histogram.max_ns(), unit_ns),
+    }
+
+
+def _value_in_unit(value_ns: int, unit_ns: float) -> float | int:
+    """A time in OMB's unit, in whose results microseconds are whole ones."""
     return int(value_ns // unit_ns) if unit_ns == _NS_PER_US else value_ns / unit_ns
 
 
@@ -163,13 +168,13 @@ def _by_second(path: Path, series: str, rows: Sequence[Mapping[str, Any]]) -> di
     """
     column = f"{series.replace('-', '_')}_max_ms"
     starts = [row["from_mono_ns"] for row in rows if row[column] is not None]
-    found: dict[int, Histogram] = {}
+    histograms: dict[int, Histogram] = {}
     for interval in each_interval(path) if starts else []:
         at_ns = starts[0] + round(interval.start_s * 1e9)
         after = bisect_left(starts, at_ns)
         nearest = min(starts[max(0, after - 1) : after + 1], key=lambda start: abs(start - at_ns))
-        found[nearest] = add(found.get(nearest, EMPTY), interval.histogram)
-    return found
+        histograms[nearest] = add(histograms.get(nearest, EMPTY), interval.histogram)
+    return histograms
 
 
 def _middle_ns(row: Mapping[str, Any]) -> float:

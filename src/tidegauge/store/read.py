@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.attestation.words import until_then
-from tidegauge.errors import UserError, nearest
+from tidegauge.errors import UserError, did_you_mean
 from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.finding import Finding
@@ -27,7 +27,7 @@ from tidegauge.model.trial import (
 from tidegauge.plain import differing, flatten, typed
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.regular import read_regular
-from tidegauge.store.documents import Documents, read_document, readable, words_of
+from tidegauge.store.documents import Documents, read_document, typed_or_none, words_of
 from tidegauge.store.files import (
     CAMPAIGN_FILE,
     CEILINGS_FILE,
@@ -49,7 +49,7 @@ _READ_FILES = (".json", ".jsonl", ".parquet", ".hlog", CAMPAIGN_FILE, REPORT_NAM
 
 
 @dataclass(frozen=True)
-class Session:
+class RunSession:
     """One go at a run. Times in UTC, ISO 8601, `ended_at` "" while it goes or if it was killed; `status` as a run's."""
 
     number: int
@@ -77,13 +77,13 @@ class _RunHead:
     unequal_allowed: bool = False
     advice: Any = None
     price: Price | None = None
-    sessions: tuple[Session, ...] | None = ()
+    sessions: tuple[RunSession, ...] | None = ()
     writer: Writer | None = None
 
     @property
-    def all_sessions(self) -> tuple[Session, ...]:
+    def all_sessions(self) -> tuple[RunSession, ...]:
         """The sessions, oldest first; of a run that was written before there were any, its only one."""
-        return self.sessions or (Session(1, self.started_at, self.ended_at, self.status, self.reason),)
+        return self.sessions or (RunSession(1, self.started_at, self.ended_at, self.status, self.reason),)
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class StoredRun:
     terms: Terms = EQUAL_TERMS
     thresholds: tuple[str, ...] = ()
     published: PublishedOutcome | None = None
-    sessions: tuple[Session, ...] = ()
+    sessions: tuple[RunSession, ...] = ()
     environments: tuple[Mapping[str, Any], ...] = ()
     overrides: Mapping[str, Any] = field(default_factory=dict)
     meaning: Mapping[str, str] | None = None
@@ -280,13 +280,13 @@ class StoredRun:
 
     @property
     def measured(self) -> tuple[LoadResult | ReadResult, ...]:
-        """Those that measured how fast messages went."""
+        """Results that measured how fast messages went."""
         return tuple(result for result in self.results if not isinstance(result, AttestResult))
 
     def facts(self, kind: str) -> Mapping[str, Any]:
         """A part of `environment`, such as "host"; empty where it is not recorded."""
-        found = self.environment.get(kind)
-        return found if isinstance(found, Mapping) else {}
+        part = self.environment.get(kind)
+        return part if isinstance(part, Mapping) else {}
 
     @property
     def trials_expected(self) -> int:
@@ -301,7 +301,7 @@ def load_run(path: Path) -> StoredRun:
         UserError: it is no run directory, its run.json can't be read, or it is a newer Tidegauge's.
     """
     documents = Documents(path)
-    head = _head(path)
+    head = _read_run_head(path)
     alive = head.status == "running" and head.writer is not None and may_be_alive(head.writer)
     campaign = documents.read(path / "campaign.json", _CampaignFile) or _CampaignFile()
     plan = documents.read(path / "plan.json", _PlanFile) or _PlanFile()
@@ -309,8 +309,8 @@ def load_run(path: Path) -> StoredRun:
         replace(session, status=_status_shown(session.status, alive and session.status == "running"))
         for session in head.all_sessions
     )
-    environments = tuple(_environment(documents, path / environment_name(session.number)) for session in sessions)
-    findings = [documents.read(file, _FindingFile) for file in _listed(path / "findings", ".json")]
+    environments = tuple(_read_environment(documents, path / environment_name(session.number)) for session in sessions)
+    findings = [documents.read(file, _FindingFile) for file in _entries_of_directory(path / "findings", ".json")]
     run = StoredRun(
         path=path,
         name=head.name or path.name,
@@ -321,12 +321,12 @@ def load_run(path: Path) -> StoredRun:
         tidegauge_version=head.tidegauge_version,
         campaign_path=head.campaign_path,
         campaign_text=_campaign_text(documents, path / CAMPAIGN_FILE),
-        planned=tuple(spec for spec in map(_spec, plan.trials) if spec is not None),
-        trials=tuple(_trial(documents, directory, alive) for directory in _directories(path / "trials")),
+        planned=tuple(spec for spec in map(_parse_spec, plan.trials) if spec is not None),
+        trials=tuple(_read_trial(documents, directory, alive) for directory in _subdirectories(path / "trials")),
         environment=environments[0],
         notes=head.notes or (),
         findings=tuple(file.finding for file in findings if file is not None and file.finding is not None),
-        terms=Terms(_tilts(head.unequal), _tilts(head.advice), head.unequal_allowed),
+        terms=Terms(_parse_tilts(head.unequal), _parse_tilts(head.advice), head.unequal_allowed),
         thresholds=head.thresholds or (),
         published=(documents.read(path / PUBLISHED_FILE, _PublishedFile) or _PublishedFile()).published,
         sessions=sessions,
@@ -343,7 +343,7 @@ def load_run(path: Path) -> StoredRun:
     return replace(run, damage=tuple(documents.damage))
 
 
-def _head(path: Path) -> _RunHead:
+def _read_run_head(path: Path) -> _RunHead:
     """What a run says of itself. Raises `UserError`."""
     try:
         content = read_document(path / "run.json")
@@ -367,15 +367,15 @@ def list_runs(runs_directory: Path) -> list[StoredRun]:
         try:
             runs.append(load_run(path))
         except UserError as error:
-            runs.append(_unreadable(path, error.message))
+            runs.append(_unreadable_run(path, error.message))
     return sorted(runs, key=lambda run: (run.started_at, run.path.name))
 
 
-def _unreadable(path: Path, why: str) -> StoredRun:
-    return StoredRun(path, path.name, UNREADABLE, why, "", "", "", "", "", (), (), {}, damage=(why,))
+def _unreadable_run(path: Path, reason: str) -> StoredRun:
+    return StoredRun(path, path.name, UNREADABLE, reason, "", "", "", "", "", (), (), {}, damage=(reason,))
 
 
-def _environment(documents: Documents, path: Path) -> Mapping[str, Any]:
+def _read_environment(documents: Documents, path: Path) -> Mapping[str, Any]:
     """Everything that a session ran on, as it stands in its file."""
     content = documents.read(path, dict[str, Any]) or {}
     try:
@@ -396,7 +396,7 @@ def _campaign_text(documents: Documents, path: Path) -> str:
         return ""
 
 
-def _listed(directory: Path, ending: str = "") -> list[Path]:
+def _entries_of_directory(directory: Path, ending: str = "") -> list[Path]:
     """What a directory holds, by name; nothing of what is none."""
     try:
         return sorted(path for path in directory.iterdir() if path.name.endswith(ending))
@@ -404,8 +404,8 @@ def _listed(directory: Path, ending: str = "") -> list[Path]:
         return []
 
 
-def _directories(directory: Path) -> list[Path]:
-    return [path for path in _listed(directory) if path.is_dir() and not path.is_symlink()]
+def _subdirectories(directory: Path) -> list[Path]:
+    return [path for path in _entries_of_directory(directory) if path.is_dir() and not path.is_symlink()]
 
 
 def newest_run_of(runs_directory: Path, campaign_text: bytes) -> StoredRun | None:
@@ -439,18 +439,20 @@ def find_run(runs_directory: Path, wanted: str) -> Path:
     if len(fitting) == 1:
         return runs_directory / fitting[0]
     if fitting:
-        listed = ", ".join(sorted(fitting)[-5:])
+        newest_names = ", ".join(sorted(fitting)[-5:])
         newest = "the newest are " if len(fitting) > 5 else ""
-        raise UserError(f"'{wanted}' fits {len(fitting)} runs: {newest}{listed}.", "Give more of the name, or `last`.")
+        raise UserError(
+            f"'{wanted}' fits {len(fitting)} runs: {newest}{newest_names}.", "Give more of the name, or `last`."
+        )
     raise UserError(
-        f"No run '{wanted}' in {runs_directory}{nearest(wanted, names)}.",
+        f"No run '{wanted}' in {runs_directory}{did_you_mean(wanted, names)}.",
         "`tidegauge runs` lists what there is; --runs-dir chooses another directory.",
     )
 
 
 def run_directories(runs_directory: Path) -> list[Path]:
     """The directories of all runs, by name, without reading them."""
-    return [path for path in _listed(runs_directory) if not path.name.startswith(".") and _is_run(path)]
+    return [path for path in _entries_of_directory(runs_directory) if not path.name.startswith(".") and _is_run(path)]
 
 
 def _is_run(path: Path) -> bool:
@@ -461,12 +463,12 @@ def _is_run(path: Path) -> bool:
         return False
 
 
-def _trial(documents: Documents, directory: Path, alive: bool) -> StoredTrial:
+def _read_trial(documents: Documents, directory: Path, alive: bool) -> StoredTrial:
     head = documents.read(directory / "trial.json", _TrialHead) or _TrialHead()
     result, problem = None, ""
     try:
         content = read_document(directory / "result.json")
-        result = None if content is None else _result(content)
+        result = None if content is None else _parse_result(content)
     except ValueError as error:
         problem = f"{directory / 'result.json'} can't be read: {error}"
         documents.note(directory / "result.json", str(error))
@@ -482,7 +484,7 @@ def _trial(documents: Documents, directory: Path, alive: bool) -> StoredTrial:
         trial_id=directory.name,
         status=_status_shown("finished" if result is not None else head.status, alive),
         reason=head.reason,
-        spec=_spec(head.spec),
+        spec=_parse_spec(head.spec),
         result=result,
         problem=problem,
         session=head.session or 1,
@@ -493,23 +495,23 @@ def _trial(documents: Documents, directory: Path, alive: bool) -> StoredTrial:
     )
 
 
-def _result(content: Mapping[str, Any]) -> AnyResult:
-    """Raises `ValueError` for one of another schema, or that lacks what this Tidegauge needs."""
+def _parse_result(content: Mapping[str, Any]) -> AnyResult:
+    """The result in a file. Raises `ValueError` for one of another schema, or that lacks what this Tidegauge needs."""
     schema = content.get("schema")
     if schema != RESULT_SCHEMA:
         raise ValueError(f"its schema is '{schema}'; this Tidegauge reads '{RESULT_SCHEMA}'")
     result = content.get("result")
-    return typed(_KINDS[_kind(result.get("spec") if isinstance(result, Mapping) else None)], result)
+    return typed(_KINDS[_kind_of_spec(result.get("spec") if isinstance(result, Mapping) else None)], result)
 
 
 _KINDS: Mapping[type[AnySpec], type[AnyResult]] = {LoadSpec: LoadResult, ReadSpec: ReadResult, AttestSpec: AttestResult}
 
 
-def _spec(content: object) -> AnySpec | None:
-    return readable(_kind(content), content) if isinstance(content, Mapping) else None
+def _parse_spec(content: object) -> AnySpec | None:
+    return typed_or_none(_kind_of_spec(content), content) if isinstance(content, Mapping) else None
 
 
-def _kind(spec: object) -> type[AnySpec]:
+def _kind_of_spec(spec: object) -> type[AnySpec]:
     """Which kind of trial was stored. Older files have the keys of all kinds: null, or 0, where they say nothing."""
     if not isinstance(spec, Mapping):
         raise ValueError("its trial is not described")
@@ -519,11 +521,11 @@ def _kind(spec: object) -> type[AnySpec]:
     return ReadSpec if isinstance(workload, Mapping) and workload.get("producers") == 0 else LoadSpec
 
 
-def _tilts(content: object) -> tuple[Tilt, ...]:
+def _parse_tilts(content: object) -> tuple[Tilt, ...]:
     """What made a run unequal; one that can't be read is still one: that a run is unequal must not get lost."""
     unknown = Tilt("unknown", Severity.UNEQUAL, Stage.WANTED, (), "", "what it was can't be read", "", "", "")
     items = content if isinstance(content, list) else []
-    return tuple(readable(Tilt, item) or replace(unknown, what=str(item)) for item in items)
+    return tuple(typed_or_none(Tilt, item) or replace(unknown, what=str(item)) for item in items)
 
 
 def _status_shown(status: str, alive: bool) -> str:

@@ -40,7 +40,7 @@ from tidegauge.store.files import (
     write_json,
     writing,
 )
-from tidegauge.store.read import Session, load_run
+from tidegauge.store.read import RunSession, load_run
 from tidegauge.store.trial import TrialStore, now
 from tidegauge.usage import Price
 
@@ -59,7 +59,7 @@ class RunStore:
     unequal_allowed: bool = False
     thresholds: tuple[str, ...] = ()
     price: Price | None = None
-    earlier: tuple[Session, ...] = ()
+    earlier: tuple[RunSession, ...] = ()
     ended: bool = False
     alone: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     """Holds what keeps others from writing it, until it ends."""
@@ -70,13 +70,15 @@ class RunStore:
         self._trials: list[TrialStore] = []
         self._notes: list[str] = []
         self._tilts: tuple[Tilt, ...] = ()
-        self._session = Session(1, self.started_at)
+        self._session = RunSession(1, self.started_at)
 
     def plan(self, trials: Sequence[TrialSpec]) -> None:
         """Every trial intended, in order, and each block with its seed."""
         blocks = grouped(((spec.block, spec.seed), spec.trial_id) for spec in trials)
-        listed = [{"block": block, "seed": seed, "trials": names} for (block, seed), names in sorted(blocks.items())]
-        write_json(self.path / "plan.json", "tidegauge.plan/1", {"trials": trials, "blocks": listed})
+        block_rows = [
+            {"block": block, "seed": seed, "trials": names} for (block, seed), names in sorted(blocks.items())
+        ]
+        write_json(self.path / "plan.json", "tidegauge.plan/1", {"trials": trials, "blocks": block_rows})
 
     def environment(self, facts: Mapping[str, object]) -> None:
         """What the run runs on in this session."""
@@ -106,13 +108,13 @@ class RunStore:
 
     def _say_running(self) -> None:
         with contextlib.suppress(RunFailedError):
-            self._write("running", "", "", durable=False)
+            self._write_head("running", "", "", durable=False)
 
     def trial(self, spec: TrialSpec) -> TrialStore:
         """Open the directory of a trial that begins now. Raises `RunFailedError`."""
         if (self.path / "trials" / spec.trial_id).exists():
             self.set_aside(spec.trial_id)
-        return self._open(spec)
+        return self._open_trial(spec)
 
     def reopen(self, spec: TrialSpec) -> TrialStore:
         """Open the directory of a trial that an earlier session measured. Raises `RunFailedError`."""
@@ -124,16 +126,16 @@ class RunStore:
                 series.unlink(missing_ok=True)
         except OSError as error:
             raise write_failed(directory, error) from error
-        return self._open(spec, head)
+        return self._open_trial(spec, head)
 
-    def _open(self, spec: TrialSpec, earlier: Mapping[str, Any] | None = None) -> TrialStore:
+    def _open_trial(self, spec: TrialSpec, earlier: Mapping[str, Any] | None = None) -> TrialStore:
         directory = self.path / "trials" / spec.trial_id
         number = self._session.number
         # No session meets what an earlier one, whose end may have been sudden, left on a disk.
         name = spec.trial_id if number == 1 else f"{spec.trial_id}-session{number}"
         # On another disk nothing but the trial's own directory is made, so that removing it leaves nothing behind.
-        own = self.data_directory == self.path / "data"
-        data = self.data_directory / (name if own else f"{self.path.name}-{name}")
+        in_run_directory = self.data_directory == self.path / "data"
+        data = self.data_directory / (name if in_run_directory else f"{self.path.name}-{name}")
         on_disk = f"{self.path.name}-{name}"
         disks = tuple(disk / on_disk for disk in self.disks)
         journals = tuple(disk / f"{on_disk}-journal" for disk in self.journal_disks)
@@ -143,10 +145,10 @@ class RunStore:
 
     def set_aside(self, trial_id: str) -> str:
         """Keep what was measured of a trial that is made again beside. Returns where. Raises `RunFailedError`."""
-        directory, kept = self.path / "trials" / trial_id, self.path / "earlier"
-        make_directory(kept)
+        directory, earlier_directory = self.path / "trials" / trial_id, self.path / "earlier"
+        make_directory(earlier_directory)
         names = (f"{trial_id}-{number}" for number in itertools.count(1))
-        free = next(kept / name for name in names if not (kept / name).exists())
+        free = next(earlier_directory / name for name in names if not (earlier_directory / name).exists())
         try:
             directory.rename(free)
         except OSError as error:
@@ -170,11 +172,11 @@ class RunStore:
         for trial in self._trials:
             trial.remove_data()
         shutil.rmtree(self.path / "data", ignore_errors=True)
-        why = reason or "the run ended before this trial did"
+        reason_of_open = reason or "the run ended before this trial did"
         for trial in self._trials:
             if not trial.ended:
-                trial.fail(why, status == "interrupted")
-        with_reserve(self._reserve, partial(self._write, status, reason, now()))
+                trial.fail(reason_of_open, status == "interrupted")
+        with_reserve(self._reserve, partial(self._write_head, status, reason, now()))
         self._reserve.unlink(missing_ok=True)
         self.ended = True
         self.alone.close()
@@ -186,7 +188,7 @@ class RunStore:
         shutil.rmtree(self.path, ignore_errors=True)
         return True
 
-    def _write(
+    def _write_head(
         self, status: str, reason: str, ended_at: str, directory: Path | None = None, durable: bool = True
     ) -> None:
         session = replace(self._session, status=status, reason=reason, ended_at=ended_at)
@@ -213,12 +215,12 @@ class RunStore:
         }
         write_json((directory or self.path) / "run.json", RUN_SCHEMA, content, durable=durable)
 
-    def go_on(self, earlier: Sequence[Session], notes: Sequence[str]) -> None:
+    def go_on(self, earlier: Sequence[RunSession], notes: Sequence[str]) -> None:
         """A further session of a run that ended or was killed. For `resume_run`. Raises `RunFailedError`."""
         self.earlier = tuple(earlier)
-        self._session = Session(earlier[-1].number + 1, now())
+        self._session = RunSession(earlier[-1].number + 1, now())
         self._notes = list(notes)
-        self._write("running", "", "")
+        self._write_head("running", "", "")
         write_bytes(self._reserve, b"\0" * RESERVE_BYTES)
 
     def begin(self, directory: Path, campaign_text: str | bytes) -> None:
@@ -227,7 +229,7 @@ class RunStore:
         write_bytes(directory / CAMPAIGN_FILE, content)
         self.alone.enter_context(writing(directory))
         write_bytes(directory / RESERVE, b"\0" * RESERVE_BYTES)
-        self._write("running", "", "", directory)
+        self._write_head("running", "", "", directory)
 
 
 def create_run(
@@ -254,13 +256,13 @@ def create_run(
     make_directory(runs_directory)
     started = datetime.now(UTC)
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "run"
-    places = _places(disks, journal_disks)
-    wanted = f"{started:%Y-%m-%dT%H-%M-%S}-{slug}"
+    places = _absolute_places(disks, journal_disks)
+    directory_name = f"{started:%Y-%m-%dT%H-%M-%S}-{slug}"
     for attempt in range(1, 1000):
-        path = runs_directory.absolute() / (wanted if attempt == 1 else f"{wanted}-{attempt}")
+        path = runs_directory.absolute() / (directory_name if attempt == 1 else f"{directory_name}-{attempt}")
         data = path / "data" if data_root is None else data_root.absolute()
         run = RunStore(path, name, campaign_path, started.isoformat(timespec="seconds"), data, *places)
-        if not path.exists() and _appear(run, campaign_text):
+        if not path.exists() and _make_visible(run, campaign_text):
             return run
     raise RunFailedError(f"No free name for a run in {runs_directory}.", "Choose another with --runs-dir.")
 
@@ -281,7 +283,7 @@ def resume_run(
     path = path.absolute()
     stored = load_run(path)
     data = path / "data" if data_root is None else data_root.absolute()
-    places = _places(disks, journal_disks)
+    places = _absolute_places(disks, journal_disks)
     run = RunStore(path, stored.name, stored.campaign_path, stored.started_at, data, *places)
     run.unequal_allowed, run.thresholds, run.price = stored.terms.allowed, stored.thresholds, stored.price
     run._tilts = (*stored.terms.unequal, *stored.terms.advice)
@@ -289,11 +291,11 @@ def resume_run(
     return run
 
 
-def _places(disks: Sequence[Path], journal_disks: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+def _absolute_places(disks: Sequence[Path], journal_disks: Sequence[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     return tuple(map(Path.absolute, disks)), tuple(map(Path.absolute, journal_disks))
 
 
-def _appear(run: RunStore, campaign_text: str | bytes) -> bool:
+def _make_visible(run: RunStore, campaign_text: str | bytes) -> bool:
     """Fill a hidden directory and rename it to the run's; False if somebody took that name in between."""
     hidden = run.path.with_name(f".new-{run.path.name}-{os.getpid()}")
     make_directory(hidden)

@@ -31,7 +31,7 @@ _COUNTED = ("received_msgs", "received_bytes", "backlog_msgs", "duplicated_msgs"
 
 
 def _time_columns(*series: str) -> dict[str, str]:
-    return {f"{name}_{what}_ms": FLOAT for name in series for what in _STATISTICS}
+    return {f"{name}_{statistic}_ms": FLOAT for name in series for statistic in _STATISTICS}
 
 
 OF_GENERATOR: Mapping[str, str] = {
@@ -58,7 +58,7 @@ _ROWS_MAX = 1_000_000
 
 @cache
 def columns() -> pa.Schema:
-    """Names and types."""
+    """Names and types of the columns of per-second figures."""
     import pyarrow as pa
 
     subscriptions = pa.list_(pa.struct([pa.field(name, kind) for name, kind in _OF_SUBSCRIPTION.items()]))
@@ -68,7 +68,7 @@ def columns() -> pa.Schema:
 Times = dict[str, float | None]
 
 
-def times(series: str, encoded: bytes) -> Times:
+def percentile_columns(series: str, encoded: bytes) -> Times:
     """The columns with p50, p99 and maximum of an encoded histogram, in ms; None where nothing was recorded."""
     names, histogram = _time_columns(series), decode(encoded)
     if not histogram.count:
@@ -77,9 +77,9 @@ def times(series: str, encoded: bytes) -> Times:
     return {name: end_ns / NS_PER_MS for name, end_ns in zip(names, ends_ns, strict=True)}
 
 
-def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
+def row_of_second(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
     """The columns of one second; `phase` is what of its trial it belongs to, "" if nobody said."""
-    subscriptions = list(map(_subscription, figures.subscriptions))
+    subscriptions = list(map(_subscription_row, figures.subscriptions))
     return {
         **{name: getattr(figures, name) for name in EDGES},
         "scheduled_msgs_per_s": figures.scheduled_msgs_per_s,
@@ -91,10 +91,10 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
         **{column: sum(subscription[column] for subscription in subscriptions) for column in _COUNTED},
         # What waits does not add up: it may be the same messages.
         "backlog_msgs": max((subscription["backlog_msgs"] for subscription in subscriptions), default=0),
-        **times("response", figures.response),
-        **times("service", figures.service),
-        **times("delay", figures.delay),
-        **_slowest(subscriptions),
+        **percentile_columns("response", figures.response),
+        **percentile_columns("service", figures.service),
+        **percentile_columns("delay", figures.delay),
+        **_slowest_times(subscriptions),
         "blocked_s": figures.blocked_ns / 1e9,
         **generator_row(figures),
         "subscriptions": subscriptions,
@@ -102,7 +102,7 @@ def row(figures: SecondFigures, phase: str = "") -> dict[str, Any]:
     }
 
 
-def _subscription(subscription: SubscriptionSecond) -> dict[str, Any]:
+def _subscription_row(subscription: SubscriptionSecond) -> dict[str, Any]:
     return {
         "name": subscription.name,
         "received_msgs": subscription.received,
@@ -111,11 +111,11 @@ def _subscription(subscription: SubscriptionSecond) -> dict[str, Any]:
         "duplicated_msgs": subscription.duplicated,
         "reordered_msgs": subscription.reordered,
         "corrupt_msgs": subscription.corrupt,
-        **times("end_to_end", subscription.end_to_end),
+        **percentile_columns("end_to_end", subscription.end_to_end),
     }
 
 
-def _slowest(subscriptions: Sequence[Mapping[str, Any]]) -> Times:
+def _slowest_times(subscriptions: Sequence[Mapping[str, Any]]) -> Times:
     """The slowest subscription's end-to-end times (percentiles are never averaged)."""
     seen = (subscription for subscription in subscriptions if subscription["end_to_end_p99_ms"] is not None)
     slowest = max(seen, key=lambda subscription: float(subscription["end_to_end_p99_ms"]), default={})
@@ -131,7 +131,7 @@ def each_second(trial_directory: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_seconds(trial_directory: Path) -> list[dict[str, Any]]:
-    """All of them at once."""
+    """All per-second rows of a trial at once. Raises `OSError`, `ValueError`."""
     return list(each_second(trial_directory))
 
 
@@ -147,16 +147,16 @@ def last_seconds(trial_directory: Path, rows_max: int) -> list[dict[str, Any]]:
         return []
 
 
-def generator_row(of: SecondFigures | WorkerSecond) -> dict[str, Any]:
+def generator_row(second: SecondFigures | WorkerSecond) -> dict[str, Any]:
     """What a second says of the load generator itself: the one, all of them, or one of several."""
     return {
-        "own_lag_max_ms": of.own_lag_ns_max / NS_PER_MS,
-        "worker_cpu_s": of.worker_cpu_ns / 1e9,
-        "gc_pause_s": of.gc_pause_ns / 1e9,
-        "heap_used_bytes": of.heap_used_bytes,
-        "busiest_consumer": of.busiest_consumer,
-        "busiest_consumer_busy_s": of.busiest_consumer_busy_ns / 1e9,
-        "jit_s": of.jit_ns / 1e9,
+        "own_lag_max_ms": second.own_lag_ns_max / NS_PER_MS,
+        "worker_cpu_s": second.worker_cpu_ns / 1e9,
+        "gc_pause_s": second.gc_pause_ns / 1e9,
+        "heap_used_bytes": second.heap_used_bytes,
+        "busiest_consumer": second.busiest_consumer,
+        "busiest_consumer_busy_s": second.busiest_consumer_busy_ns / 1e9,
+        "jit_s": second.jit_ns / 1e9,
     }
 
 
@@ -173,7 +173,7 @@ WORKER_KINDS: Kinds = {name: {**COLUMNS, WORKER: INT, "phase": TEXT}[name] for n
 
 
 def worker_columns() -> pa.Schema:
-    """Names and types."""
+    """Names and types of the columns of load generators' seconds."""
     return parquet_schema("tidegauge.workers/1", WORKER_KINDS)
 
 
@@ -182,20 +182,20 @@ def worker_rows(figures: SecondFigures, phase: str = "") -> list[dict[str, Any]]
     return [
         {
             **{name: getattr(figures, name) for name in EDGES},
-            WORKER: own.worker,
-            "scheduled_msgs_per_s": own.scheduled_msgs_per_s,
-            "sent_msgs": own.sent,
-            "acked_msgs": own.acked,
-            "received_msgs": own.received,
-            **generator_row(own),
+            WORKER: worker.worker,
+            "scheduled_msgs_per_s": worker.scheduled_msgs_per_s,
+            "sent_msgs": worker.sent,
+            "acked_msgs": worker.acked,
+            "received_msgs": worker.received,
+            **generator_row(worker),
             "phase": phase,
         }
-        for own in figures.workers
+        for worker in figures.workers
     ]
 
 
 def worker_rows_of(trial_directory: Path, second: int) -> list[Mapping[str, Any]]:
-    """Those of one of the newest seconds of a trial that goes on; [] of any other."""
+    """Rows of the load generators in one of the newest seconds of a trial that goes on; [] of any other second."""
     try:
         newest = last_lines(trial_directory / f"{WORKERS}.jsonl", WORKER_KINDS, _LAST_BYTES)
         return [row for row in newest if row["second"] == second]

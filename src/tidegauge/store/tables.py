@@ -60,14 +60,14 @@ class Table:
         if self._lines is None:
             self._lines = LineFile(self._growing)
             if self._columns:
-                self._lines.append(_packed(self._columns))
+                self._lines.append(_pack_json(self._columns))
         return self._lines
 
     def append(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Append rows. Raises `RunFailedError`."""
         for row in rows:
-            values = [_short(row.get(column)) for column in self._columns]
-            self.begin().append(_packed(values) if values else json.dumps(row))
+            values = [_shorten_number(row.get(column)) for column in self._columns]
+            self.begin().append(_pack_json(values) if values else json.dumps(row))
 
     def close(self) -> None:
         """No more rows for now; what there is stays as it is. Twice is fine."""
@@ -83,11 +83,11 @@ class Table:
             self._growing.unlink(missing_ok=True)
 
 
-def _packed(values: Sequence[Any]) -> str:
+def _pack_json(values: Sequence[Any]) -> str:
     return json.dumps(list(values), separators=(",", ":"))
 
 
-def _short(value: Any) -> Any:
+def _shorten_number(value: Any) -> Any:
     """Nobody measures to more than nine digits; as JSON they would be most of a row. Whole numbers stay whole."""
     if not isinstance(value, float) or value.is_integer():
         return value
@@ -110,18 +110,18 @@ Kinds = Mapping[str, Any]
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a growing table; a last line cut short by a kill is left out. Raises `OSError`, `ValueError`."""
     with open_regular(path, _GROWING_BYTES_MAX) as file:
-        yield from _rows(bounded_lines(file))
+        yield from _parse_rows(bounded_lines(file))
 
 
 def bounded_lines(file: BinaryIO) -> Iterator[bytes]:
-    """Its lines. Raises `ValueError` for one that is longer than any of ours."""
+    """The lines of a file. Raises `ValueError` for one that is longer than any of ours."""
     while line := file.readline(ROW_BYTES_MAX):
         if len(line) == ROW_BYTES_MAX:
             raise ValueError(f"a line of more than {ROW_BYTES_MAX:,} bytes")
         yield line
 
 
-def _rows(lines: Iterable[bytes], names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+def _parse_rows(lines: Iterable[bytes], names: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
             content = json.loads(line)
@@ -130,12 +130,12 @@ def _rows(lines: Iterable[bytes], names: Sequence[str] = ()) -> Iterator[dict[st
         if isinstance(content, dict):
             yield content
         elif isinstance(content, list) and not names:
-            names = _names(content)
+            names = _column_names(content)
         elif isinstance(content, list) and content != names and len(content) == len(names):
             yield dict(zip(names, content, strict=True))
 
 
-def _names(head: object) -> list[str]:
+def _column_names(head: object) -> list[str]:
     """The names of columns in the first line of a table of arrays. Raises `ValueError` if they are none."""
     if isinstance(head, list) and all(isinstance(name, str) for name in head):
         return head
@@ -157,7 +157,7 @@ def read_table(directory: Path, name: str, kinds: Kinds, rows_max: int = ROWS_RE
     else:
         return
     for row in rows:
-        fitted = fitting(row, kinds)
+        fitted = fit_row(row, kinds)
         if fitted is not None:
             yield fitted
 
@@ -174,7 +174,7 @@ def _parquet_rows(path: Path, rows_max: int) -> Iterator[dict[str, Any]]:
             yield from batch.to_pylist()
 
 
-def fitting(row: Mapping[str, Any], kinds: Kinds) -> dict[str, Any] | None:
+def fit_row(row: Mapping[str, Any], kinds: Kinds) -> dict[str, Any] | None:
     """A row with all columns of `kinds` and no others; None if one has another type, or it is of no stretch of time.
 
     Numbers that there are not (NaN) are None.
@@ -183,14 +183,14 @@ def fitting(row: Mapping[str, Any], kinds: Kinds) -> dict[str, Any] | None:
     for column, kind in kinds.items():
         value = row.get(column)
         if isinstance(kind, Mapping):
-            parts = [fitting(part, kind) if isinstance(part, dict) else None for part in _list_of(value)]
+            parts = [fit_row(part, kind) if isinstance(part, dict) else None for part in _list_of(value)]
             if (value is not None and not isinstance(value, list)) or None in parts:
                 return None
             fitted[column] = parts
             continue
         if isinstance(value, float) and not math.isfinite(value):
             value = None
-        if value is not None and not _is_of(value, kind):
+        if value is not None and not _is_of_kind(value, kind):
             return None
         fitted[column] = value
     if any(column in kinds and fitted[column] is None for column in EDGES):
@@ -203,7 +203,7 @@ def _list_of(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _is_of(value: object, kind: str) -> bool:
+def _is_of_kind(value: object, kind: str) -> bool:
     if kind == TEXT:
         return isinstance(value, str) and is_unicode(value)
     whole = isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
@@ -214,12 +214,12 @@ def last_lines(path: Path, kinds: Kinds, bytes_max: int, rows_max: int | None = 
     """The newest rows of a growing table, without reading more of a long one. Raises `OSError`, `ValueError`."""
     with open_regular(path, _GROWING_BYTES_MAX) as file:
         head = file.readline(ROW_BYTES_MAX)
-        names = _names(json.loads(head)) if head.startswith(b"[") else ()
+        names = _column_names(json.loads(head)) if head.startswith(b"[") else ()
         file.seek(max(file.tell() if names else 0, file.seek(0, 2) - bytes_max))
         # The first line may be cut, and so may the last.
         lines = file.read(bytes_max).split(b"\n")
-    newest = _rows(lines if rows_max is None else lines[-rows_max - 1 :], names)
-    fitted = (fitting(row, kinds) for row in newest)
+    newest = _parse_rows(lines if rows_max is None else lines[-rows_max - 1 :], names)
+    fitted = (fit_row(row, kinds) for row in newest)
     yield from (row for row in fitted if row is not None)
 
 
@@ -227,21 +227,21 @@ Row = dict[str, Any]
 EDGES = ("second", "from_mono_ns", "until_mono_ns")
 """Which row it is, and no figure."""
 ROWS_MAX = 7200
-"""In memory at once; beyond it, neighbours are merged (`condensed`)."""
+"""In memory at once; beyond it, neighbours are merged (`condense_rows`)."""
 
 
-def bounded(rows: Iterable[Row], rows_max: int) -> list[Row]:
-    """What `condensed` makes of them, without ever holding many more."""
-    kept: list[Row] = []
+def condense_stream(rows: Iterable[Row], rows_max: int) -> list[Row]:
+    """Condense rows as `condense_rows` does, without ever holding many more."""
+    rows_kept: list[Row] = []
     kept_max = max(ROWS_MAX, 2 * rows_max)
     for row in rows:
-        kept.append(row)
-        if len(kept) >= kept_max:
-            kept = condensed(kept, kept_max // 2)
-    return condensed(kept, rows_max)
+        rows_kept.append(row)
+        if len(rows_kept) >= kept_max:
+            rows_kept = condense_rows(rows_kept, kept_max // 2)
+    return condense_rows(rows_kept, rows_max)
 
 
-def condensed(rows: Sequence[Row], rows_max: int) -> list[Row]:
+def condense_rows(rows: Sequence[Row], rows_max: int) -> list[Row]:
     """At most so many rows: of equal stretches the first with the least of every figure, the middle with the largest.
 
     A long line must hide neither dips nor peaks; of a single row it can show the peaks alone.
@@ -249,25 +249,27 @@ def condensed(rows: Sequence[Row], rows_max: int) -> list[Row]:
     if len(rows) <= rows_max:
         return list(rows)
     if rows_max < 2:
-        return [_reduced(rows, rows[0], max)]
+        return [_reduce_rows(rows, rows[0], max)]
     stretch = math.ceil(len(rows) / (rows_max // 2))
-    kept = []
+    rows_kept = []
     for begin in range(0, len(rows), stretch):
         part = rows[begin : begin + stretch]
-        kept.append(_reduced(part, part[0], min))
+        rows_kept.append(_reduce_rows(part, part[0], min))
         if len(part) > 1:
-            kept.append(_reduced(part, part[len(part) // 2], max))
-    return kept
+            rows_kept.append(_reduce_rows(part, part[len(part) // 2], max))
+    return rows_kept
 
 
-def _reduced(rows: Sequence[Row], like: Row, choose: Callable[[Iterable[Any]], Any]) -> Row:
-    """What is chosen of the figures of all; `like`: whose edges and words it has."""
+def _reduce_rows(rows: Sequence[Row], like: Row, choose: Callable[[Iterable[Any]], Any]) -> Row:
+    """A row of what is chosen of the figures of all. `like`: whose edges and words it has."""
     columns: Row = {}
     for row in (*reversed(rows), like):  # One of them may lack what others have.
         columns.update({name: value for name, value in row.items() if value is not None or name not in columns})
-    known = {name: [row[name] for row in rows if row.get(name) is not None] for name in columns}
+    values_by_column = {name: [row[name] for row in rows if row.get(name) is not None] for name in columns}
     return {
-        name: value if name in EDGES or isinstance(value, str | list) or value is None else choose(known[name])
+        name: value
+        if name in EDGES or isinstance(value, str | list) or value is None
+        else choose(values_by_column[name])
         for name, value in columns.items()
     }
 
@@ -280,10 +282,10 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], path: Path, columns: pa.Sch
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    left = iter(rows)
+    rows_left = iter(rows)
     try:
         with replacing(path, durable=True) as new, pq.ParquetWriter(new, columns) as writer:
-            while batch := [dict(row) for row in islice(left, ROWS_AT_A_TIME)]:
+            while batch := [dict(row) for row in islice(rows_left, ROWS_AT_A_TIME)]:
                 writer.write_table(pa.Table.from_pylist(batch, schema=columns))
     except OSError as error:
         raise write_failed(path, error) from error

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, ProgramUse, Sample, ThreadUse
-from tidegauge.store.tables import FLOAT, INT, TEXT, Row, Table, bounded, last_lines, parquet_schema, read_table
+from tidegauge.store.tables import FLOAT, INT, TEXT, Row, Table, condense_stream, last_lines, parquet_schema, read_table
 
 DIRECTORY = "telemetry"
 PROCESSES, DEVICES, HOST, HOSTS, METRICS = "processes", "devices", "host", "hosts", "metrics"
@@ -27,8 +27,8 @@ _SPAN = {"from_mono_ns": INT, "until_mono_ns": INT}
 _TYPES = {int: INT, int | None: INT, float: FLOAT, float | None: FLOAT, str: TEXT}
 
 
-def _columns_of_thread(of: str) -> dict[str, str]:
-    return {f"{of}_thread": TEXT, f"{of}_thread_cpu_s": FLOAT, f"{of}_thread_wait_s": FLOAT}
+def _columns_of_thread(which: str) -> dict[str, str]:
+    return {f"{which}_thread": TEXT, f"{which}_thread_cpu_s": FLOAT, f"{which}_thread_wait_s": FLOAT}
 
 
 def _columns_of(kind: type, **instead: Mapping[str, str]) -> dict[str, str]:
@@ -122,11 +122,11 @@ def process_row(use: ProcessUse) -> dict[str, Any]:
     }
 
 
-def _thread_row(of: str, threads: Sequence[ThreadUse]) -> dict[str, Any]:
+def _thread_row(which: str, threads: Sequence[ThreadUse]) -> dict[str, Any]:
     """The columns of the first of these threads."""
     first = threads[0] if threads else None
     figures = (first.name, first.cpu_s, first.wait_s) if first else (None, None, None)
-    return dict(zip(_columns_of_thread(of), figures, strict=True))
+    return dict(zip(_columns_of_thread(which), figures, strict=True))
 
 
 def last_telemetry(trial_directory: Path, table: str, bytes_max: int) -> Iterator[dict[str, Any]]:
@@ -153,7 +153,7 @@ _END = 1 << 63
 def use_rows(trial_directory: Path, rows_max: int) -> tuple[Row, ...]:
     """A row for each look, oldest first, at most `rows_max`; () where nothing was recorded or can be read."""
     try:
-        return tuple(bounded(_rows(trial_directory), rows_max))
+        return tuple(condense_stream(_join_tables(trial_directory), rows_max))
     except (OSError, ValueError, KeyError, TypeError, ArithmeticError):  # pyarrow's own errors are ValueErrors
         return ()
 
@@ -161,13 +161,15 @@ def use_rows(trial_directory: Path, rows_max: int) -> tuple[Row, ...]:
 def last_use_rows(trial_directory: Path) -> list[Row]:
     """The newest rows of a trial that goes on, some minutes of them at most; [] once it is done."""
     try:
-        return list(_rows(trial_directory, lambda directory, table: last_telemetry(directory, table, LAST_BYTES)))
+        return list(
+            _join_tables(trial_directory, lambda directory, table: last_telemetry(directory, table, LAST_BYTES))
+        )
     except (OSError, ValueError, KeyError, TypeError, ArithmeticError):
         return []
 
 
 def last_hosts(trial_directory: Path) -> list[Row]:
-    """Of each of a fleet's other hosts what it used when it was heard last, while a trial goes on; [] once it is done.
+    """What each of a fleet's other hosts used when it was heard last, while a trial goes on; [] once it is done.
 
     A row is `host`, `cpu_percent` of its CPUs, `io_stall_percent`, `sent_mb_per_s` and `received_mb_per_s`.
     """
@@ -183,7 +185,7 @@ def _use_of(host: Row) -> Row:
     return {
         "host": host["host"],
         "cpu_percent": _cpu_percent(host, seconds),
-        "io_stall_percent": _percent(host["io_stall_s"], seconds),
+        "io_stall_percent": _percent_of_time(host["io_stall_s"], seconds),
         "sent_mb_per_s": host["network_sent_bytes"] / seconds / 1e6,
         "received_mb_per_s": host["network_received_bytes"] / seconds / 1e6,
     }
@@ -192,13 +194,13 @@ def _use_of(host: Row) -> Row:
 Read = Callable[[Path, str], Iterator[Row]]
 
 
-def _rows(directory: Path, read: Read = read_telemetry) -> Iterator[Row]:
+def _join_tables(directory: Path, read: Read = read_telemetry) -> Iterator[Row]:
     """The tables joined by their spans. They were written look by look, so they are in the same order."""
     processes, devices, hosts = (_Looks(read(directory, table)) for table in (PROCESSES, DEVICES, HOSTS))
     for host in read(directory, HOST):
         at = host["from_mono_ns"]
         servers = [row for row in processes.at(at) if not WORKER.fullmatch(row["process"])]
-        yield _row(host, servers, devices.at(at)) | _of_hosts(hosts.at(at))
+        yield _row_of_look(host, servers, devices.at(at)) | _cpu_of_hosts(hosts.at(at))
 
 
 class _Looks:
@@ -209,29 +211,29 @@ class _Looks:
         self._at, self._rows = -1, list[Row]()
 
     def at(self, from_mono_ns: int) -> list[Row]:
-        """Those of one look; [] if there are none."""
+        """The rows of one look; [] if there are none."""
         while self._at < from_mono_ns:
-            self._at, alike = next(self._looks, (_END, iter(())))
-            self._rows = list(alike)
+            self._at, rows_of_look = next(self._looks, (_END, iter(())))
+            self._rows = list(rows_of_look)
         return self._rows if self._at == from_mono_ns else []
 
 
-def _of_hosts(rows: list[Row]) -> Row:
+def _cpu_of_hosts(rows: list[Row]) -> Row:
     """What each of a fleet's other hosts used of its CPUs; the larger where one was heard twice."""
-    found: Row = {}
+    cpu_by_host: Row = {}
     for row in rows:
         name = f"{OF_HOST}{row['host']}"
-        found[name] = max(found.get(name, 0.0), _cpu_percent(row, max(1e-3, row["seconds"])))
-    return found
+        cpu_by_host[name] = max(cpu_by_host.get(name, 0.0), _cpu_percent(row, max(1e-3, row["seconds"])))
+    return cpu_by_host
 
 
 _OF_SERVERS = ("cpu_s", "resident_bytes", "gc_pause_s", "context_switches")
 
 
-def _row(host: Mapping[str, Any], servers: list[Row], devices: list[Row]) -> Row:
+def _row_of_look(host: Mapping[str, Any], servers: list[Row], devices: list[Row]) -> Row:
     def total(rows: list[Row], column: str) -> float | None:
-        known = [row[column] for row in rows if row[column] is not None]
-        return float(sum(known)) if known else None
+        values = [row[column] for row in rows if row[column] is not None]
+        return float(sum(values)) if values else None
 
     length_s = max(1e-3, (host["until_mono_ns"] - host["from_mono_ns"]) / 1e9)
     return {
@@ -239,12 +241,14 @@ def _row(host: Mapping[str, Any], servers: list[Row], devices: list[Row]) -> Row
         "until_mono_ns": host["until_mono_ns"],
         "host_cpu_percent": _cpu_percent(host, length_s),
         # Runs of earlier versions have none.
-        "others_cpu_percent": _percent(host.get("others_cpu_s"), length_s * int(host["cpus"])),
-        **{f"server_{what}": total(servers, what) for what in _OF_SERVERS},
-        **{f"disk_{what}": total(devices, what) for what in ("written_bytes", "read_bytes", "flushes")},
+        "others_cpu_percent": _percent_of_time(host.get("others_cpu_s"), length_s * int(host["cpus"])),
+        **{f"server_{figure}": total(servers, figure) for figure in _OF_SERVERS},
+        **{f"disk_{figure}": total(devices, figure) for figure in ("written_bytes", "read_bytes", "flushes")},
         "disk_busy_percent": max((min(100.0, 100 * row["busy_s"] / length_s) for row in devices), default=None),
         "loopback_bytes": float(host["loopback_bytes"]),
-        **{f"{what}_stall_percent": _percent(host[f"{what}_stall_s"], length_s) for what in ("cpu", "io")},
+        **{
+            f"{figure}_stall_percent": _percent_of_time(host[f"{figure}_stall_s"], length_s) for figure in ("cpu", "io")
+        },
     }
 
 
@@ -253,5 +257,5 @@ def _cpu_percent(host: Mapping[str, Any], length_s: float) -> float:
     return min(100.0, 100 * used_s / int(host["cpus"]) / length_s)
 
 
-def _percent(spent_s: float | None, length_s: float) -> float | None:
+def _percent_of_time(spent_s: float | None, length_s: float) -> float | None:
     return None if spent_s is None else min(100.0, 100 * spent_s / length_s)

@@ -79,7 +79,7 @@ class TrialStore:
     def second(self, figures: SecondFigures, phase: str = "") -> None:
         """Append one second's figures and interval histograms. Raises `RunFailedError`."""
         span = (figures.from_mono_ns, figures.until_mono_ns)
-        row = seconds.row(figures, phase)
+        row = seconds.row_of_second(figures, phase)
         for series in ("response", "service", "delay"):
             self._logs[series].append(getattr(figures, series), *span, max_ms=row[f"{series}_max_ms"])
         for subscription, subscription_row in zip(figures.subscriptions, row["subscriptions"], strict=True):
@@ -141,7 +141,7 @@ class TrialStore:
         self.ended = True
 
     def _make_parquet(self) -> None:
-        """Of all tables. What can't be made that stays as lines, which are read alike: no result is lost for it."""
+        """Make a Parquet file of each table; one that can't be stays as lines, read alike: no result is lost for it."""
         for table in (self._seconds, self._workers, self.telemetry):
             try:
                 table.finish()
@@ -181,12 +181,12 @@ class TrialStore:
         }
         write_json(self.directory / "trial.json", "tidegauge.trial/1", content, durable=status != "running")
 
-    def _write_window(self, name: str, of: Mapping[str, TotalFigures]) -> None:
-        """Histograms of the measured window, `of` one or several, by what their tags begin with."""
+    def _write_window(self, name: str, totals_by_prefix: Mapping[str, TotalFigures]) -> None:
+        """Write histograms of the measured window, of one or several, by what their tags begin with."""
         path = self.directory / f"{name}.hlog"
         path.unlink(missing_ok=True)
         log = IntervalLog(path)
-        for prefix, totals in of.items():
+        for prefix, totals in totals_by_prefix.items():
             window = totals.window
             span = (window.from_mono_ns, max(window.until_mono_ns, window.from_mono_ns))
             for tag in ("response", "service", "delay", "own_lag"):

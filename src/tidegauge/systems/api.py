@@ -64,12 +64,12 @@ LOOPBACK = Seat("127.0.0.1", "", "lo")
 
 
 def node_of(nodes: tuple[Node, ...], number: int) -> Node:
-    """The node of a number. Raises `RunFailedError` if there is none."""
+    """The node with this number. Raises `RunFailedError` if there is none."""
     for node in nodes:
         if node.number == number:
             return node
-    known = ", ".join(str(node.number) for node in nodes) or "none that Tidegauge started"
-    raise RunFailedError(f"There is no node {number} (nodes: {known}).")
+    numbers_of_nodes = ", ".join(str(node.number) for node in nodes) or "none that Tidegauge started"
+    raise RunFailedError(f"There is no node {number} (nodes: {numbers_of_nodes}).")
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Deployment:
 
     @property
     def storage_processes(self) -> tuple[str, ...]:
-        """Those of `processes` that must have a message on their disk before it counts as synced; one for each copy.
+        """The `processes` that must have a message on their disk before it counts as synced; one for each copy.
 
         Each of a node keeps a copy, where a system does not say otherwise.
         """
@@ -181,7 +181,7 @@ class Deployment:
         self.set_down(number)
 
     def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
-        """By partition ("topic-0") or, of RabbitMQ, by queue: the number of the node that leads it. Pure.
+        """The number of the node that leads each partition ("topic-0") or, of RabbitMQ, each queue. Pure.
 
         From settings read back with topics; partitions without a leader, and those of large topics, are left out. In
         Pulsar the leader is the node of the broker that owns the partition.
@@ -361,17 +361,17 @@ class System(Deploys, GivesLevels, IsRead, Attaches, IsCompared, Protocol):
 
 def refuse_impossible(system: System, choice: LevelChoice, version: str, nodes: int) -> None:
     """Raise `UserError`, saying what is possible, if a system can't give a level in this shape."""
-    wanted = level_named(choice.level)
+    level = level_named(choice.level)
     possible = system.possible_levels(version, nodes)
     if any(p.level == choice.level and choice.form in ("", p.form) for p in possible):
         return
     offers = ", ".join(describe_choice(p) for p in possible)
     form = f" in the form '{choice.form}'" if choice.form else ""
-    why = ""
-    if wanted.replication_sync and nodes < NODES_FOR_REPLICATION:
+    reason = ""
+    if level.replication_sync and nodes < NODES_FOR_REPLICATION:
         shape = "one node has" if nodes == 1 else f"{nodes} nodes have"
-        why = f": {shape} no majority to replicate to, and level {wanted.number} means that {wanted.meaning}"
+        reason = f": {shape} no majority to replicate to, and level {level.number} means that {level.meaning}"
     raise UserError(
-        f"{system.name} on {nodes} node{'s' if nodes > 1 else ''} can't give level {choice.level}{form}{why}.",
+        f"{system.name} on {nodes} node{'s' if nodes > 1 else ''} can't give level {choice.level}{form}{reason}.",
         f"Possible here: {offers or 'nothing'}.",
     )

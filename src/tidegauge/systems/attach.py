@@ -125,24 +125,28 @@ def secure_addresses(addresses: Mapping[str, str], rules: AttachRules) -> list[s
     return [
         key.name
         for key in rules.keys
-        if any(address.startswith(f"{scheme}://") for address in split(addresses, key) for scheme in key.secure_schemes)
+        if any(
+            address.startswith(f"{scheme}://")
+            for address in split_addresses(addresses, key)
+            for scheme in key.secure_schemes
+        )
     ]
 
 
-def split(addresses: Mapping[str, str], key: AddressKey) -> list[str]:
+def split_addresses(addresses: Mapping[str, str], key: AddressKey) -> list[str]:
     """The single addresses of a key, each with its scheme."""
     return split_text(addresses.get(key.name, ""), key)
 
 
 def split_text(text: str, key: AddressKey) -> list[str]:
-    """The same of a text. Where one scheme is for all, it may be repeated before each of them."""
+    """The single addresses in a text, each with its scheme; one that is for all may be repeated before each of them."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     first, separator, _ = (parts or [""])[0].partition("://")
     scheme = f"{first}://" if key.one_scheme and separator else ""
     return [part if "://" in part else f"{scheme}{part}" for part in parts]
 
 
-def joined(parts: Sequence[str], key: AddressKey) -> str:
+def join_addresses(parts: Sequence[str], key: AddressKey) -> str:
     """Addresses as the system's clients take them. Where one scheme is for all, it stands once."""
     if not key.one_scheme:
         return ",".join(parts)
@@ -150,12 +154,12 @@ def joined(parts: Sequence[str], key: AddressKey) -> str:
     return f"{scheme}{separator}" + ",".join(part.partition("://")[2].rstrip("/") for part in parts)
 
 
-def shown(choice: AttachChoice) -> str:
+def first_addresses(choice: AttachChoice) -> str:
     """Where the cluster is, in few words: its first addresses."""
     return next(iter(choice.addresses.values()), "")
 
 
 def secret_references(choice: AttachChoice) -> dict[str, SecretReference]:
-    """By their name in the campaign ("password", "token"), the secrets to read."""
-    found = {"password": choice.auth.password, "token": choice.auth.token}
-    return {name: reference for name, reference in found.items() if reference is not None}
+    """The secrets to read, by their name in the campaign ("password", "token")."""
+    references = {"password": choice.auth.password, "token": choice.auth.token}
+    return {name: reference for name, reference in references.items() if reference is not None}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.systems.api import Describe
-from tidegauge.systems.attach import AttachChoice, AttachRules, is_secure, split
+from tidegauge.systems.attach import AttachChoice, AttachRules, is_secure, split_addresses
 from tidegauge.systems.servers import Serverless
 
 UNKNOWN = "unknown: "
@@ -57,7 +57,7 @@ class AttachedCluster(Serverless):
         return [*describe(topics), *self.read_more()]
 
     def unread(self, settings: Sequence[Setting]) -> list[Setting]:
-        """Those that decide the durability level and could not be read."""
+        """The settings that decide the durability level and could not be read."""
         return [setting for setting in settings if setting.value.startswith(UNKNOWN) and self.decides(setting)]
 
 
@@ -84,7 +84,9 @@ def connection_settings(choice: AttachChoice, rules: AttachRules, secrets: Mappi
 
 def _all_secure(choice: AttachChoice, rules: AttachRules) -> bool:
     """Whether every address of the driver begins with a secure scheme; where some don't, each speaks for itself."""
-    addresses = [(key, address) for key in rules.keys if key.connection_key for address in split(choice.addresses, key)]
+    addresses = [
+        (key, address) for key in rules.keys if key.connection_key for address in split_addresses(choice.addresses, key)
+    ]
     return all(address.split("://")[0] in key.secure_schemes for key, address in addresses)
 
 

@@ -45,7 +45,7 @@ GC_LOG_MB_MAX = 8
 
 
 def jvm_flags(heap_mb: int, direct_memory_mb: int, java_version: str, data_directory: Path) -> tuple[str, ...]:
-    """Memory and collector. The heap has one size from the start, so that growing it is no part of a measurement."""
+    """Flags for memory and collector. The heap has one size from the start: growing it is no part of a measurement."""
     major = java_major(java_version)
     flags = [
         f"-Xms{heap_mb}m",
@@ -71,7 +71,7 @@ def jvm_flags(heap_mb: int, direct_memory_mb: int, java_version: str, data_direc
 
 
 def quick_start_flags(request: DeployRequest) -> tuple[str, ...]:
-    """Of servers that are started often: a Kafka node needs 2.1 instead of 6.2 CPU seconds until it serves.
+    """Flags of servers that are started often: a Kafka node needs 2.1 instead of 6.2 CPU seconds until it serves.
 
     Compiled once and plainly, and with the classes that the process before it had loaded, from an archive (JEP 350)
     that the first one to end in peace leaves in the cache (`archive_flags`). A JVM that finds no archive, or that of
@@ -166,7 +166,7 @@ def _gc_flags(path: Path) -> tuple[str, ...]:
 
 
 def zookeeper_settings(port: int, data_directory: Path, address: str) -> dict[str, str]:
-    """Its configuration, in Java's properties format. `address`: where it listens. Pure."""
+    """ZooKeeper's configuration, in Java's properties format. `address`: where it listens. Pure."""
     return {
         "tickTime": "2000",
         "dataDir": str(data_directory),

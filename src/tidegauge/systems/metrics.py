@@ -1,7 +1,7 @@
 """Servers' own figures, from HTTP in Prometheus's text format: a short declared list for each system.
 
 A system's folder says which figures matter and where to fetch them; everything here is the same for all. Pure, except
-for `fetch`.
+for `fetch_text`.
 
 Source: https://github.com/prometheus/docs/blob/main/docs/instrumenting/exposition_formats.md
 """
@@ -21,7 +21,7 @@ FETCH_BYTES_MAX = 16 << 20
 """A server with very many topics reports more; then it is asked no further, because answering costs it too much."""
 
 
-class Kind(StrEnum):
+class MetricKind(StrEnum):
     """How a figure comes from what is reported."""
 
     GAUGE = "gauge"
@@ -50,7 +50,7 @@ class Metric:
         meaning: one clause for the reference.
         series: name of the sample as the server reports it, a regular expression where it holds a number or a path.
         labels: that a series must have, with their values.
-        count_series: for `Kind.MEAN`, the sample that counts.
+        count_series: for `MetricKind.MEAN`, the sample that counts.
         factor: from the server's unit to ours.
         is_sync_ms: whether it is the mean time of a sync to disk, in ms.
     """
@@ -58,7 +58,7 @@ class Metric:
     name: str
     meaning: str
     series: str
-    kind: Kind = Kind.GAUGE
+    kind: MetricKind = MetricKind.GAUGE
     combine: Combine = Combine.SUM
     labels: Mapping[str, str] = field(default_factory=dict)
     count_series: str = ""
@@ -78,7 +78,7 @@ Reported = Mapping[str, float]
 """By metric: what a server reported at one moment, series combined. Counters and sums as they stand."""
 
 
-def fetch(url: str, seconds_max: float = FETCH_S_MAX) -> str:
+def fetch_text(url: str, seconds_max: float = FETCH_S_MAX) -> str:
     """The text of an endpoint. Raises `OSError`, `ValueError` if there is far too much of it."""
     # Never by a proxy: endpoints are on loopback, on hosts of the fleet, or of a cluster that clients reach directly.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -104,61 +104,61 @@ def read_text(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
     from prometheus_client.parser import text_string_to_metric_families  # Not needed before servers run.
 
     names = {name for metric in metrics for name in (metric.series, metric.count_series) if name}
-    wanted = re.compile(rf"(?:{'|'.join(sorted(names))})[ {{]")
-    lines = [line for line in text.splitlines() if wanted.match(line)]
-    found: dict[str, list[tuple[Mapping[str, str], float]]] = {}
+    declared_series = re.compile(rf"(?:{'|'.join(sorted(names))})[ {{]")
+    lines = [line for line in text.splitlines() if declared_series.match(line)]
+    samples_by_name: dict[str, list[tuple[Mapping[str, str], float]]] = {}
     for family in text_string_to_metric_families("\n".join(lines) + "\n"):
         for sample in family.samples:
-            found.setdefault(sample.name, []).append((sample.labels, float(sample.value)))
+            samples_by_name.setdefault(sample.name, []).append((sample.labels, float(sample.value)))
     reported: dict[str, float] = {}
     for metric in metrics:
-        for series, key in ((metric.series, metric.name), (metric.count_series, _count(metric))):
+        for series, key in ((metric.series, metric.name), (metric.count_series, _count_key(metric))):
             if not series:
                 continue
-            alike = [samples for name, samples in found.items() if re.fullmatch(series, name)]
-            values = [value for samples in alike for labels, value in samples if _fits(metric, labels)]
+            alike = [samples for name, samples in samples_by_name.items() if re.fullmatch(series, name)]
+            values = [value for samples in alike for labels, value in samples if _has_matching_labels(metric, labels)]
             if values:
-                reported[key] = combined(values, metric.combine)
+                reported[key] = combine_series(values, metric.combine)
     return reported
 
 
-def _count(metric: Metric) -> str:
+def _count_key(metric: Metric) -> str:
     return f"{metric.name} (count)"
 
 
-def _fits(metric: Metric, labels: Mapping[str, str]) -> bool:
+def _has_matching_labels(metric: Metric, labels: Mapping[str, str]) -> bool:
     return all(labels.get(name) == value for name, value in metric.labels.items())
 
 
-def combined(values: Iterable[float], how: Combine) -> float:
+def combine_series(values: Iterable[float], how: Combine) -> float:
     """Several series as one; what is not a number is left out where another is."""
-    known = [value for value in values if not math.isnan(value)] or [float("nan")]
+    numbers = [value for value in values if not math.isnan(value)] or [float("nan")]
     if how is Combine.MAX:
-        return max(known)
+        return max(numbers)
     if how is Combine.MIN:
-        return min(known)
-    return sum(known) / (len(known) if how is Combine.MEAN else 1)
+        return min(numbers)
+    return sum(numbers) / (len(numbers) if how is Combine.MEAN else 1)
 
 
-def figures(before: Reported, now: Reported, seconds: float, metrics: Sequence[Metric]) -> dict[str, float]:
+def figures_of_span(before: Reported, now: Reported, seconds: float, metrics: Sequence[Metric]) -> dict[str, float]:
     """The figures of a span from what was reported at its two ends. A counter that began anew gives none."""
-    found = {}
+    figures_by_metric = {}
     for metric in metrics:
-        value = _figure(before, now, seconds, metric)
+        value = _figure_of_metric(before, now, seconds, metric)
         if value is not None and not math.isnan(value):
-            found[metric.name] = value * metric.factor
-    return found
+            figures_by_metric[metric.name] = value * metric.factor
+    return figures_by_metric
 
 
-def _figure(before: Reported, now: Reported, seconds: float, metric: Metric) -> float | None:
+def _figure_of_metric(before: Reported, now: Reported, seconds: float, metric: Metric) -> float | None:
     if metric.name not in now:
         return None
-    if metric.kind is Kind.GAUGE:
+    if metric.kind is MetricKind.GAUGE:
         return now[metric.name]
     if metric.name not in before:
         return None
-    grown = now[metric.name] - before[metric.name]
-    if metric.kind is Kind.RATE:
-        return grown / seconds if grown >= 0 else None
-    count = now.get(_count(metric), 0.0) - before.get(_count(metric), 0.0)
-    return grown / count if count > 0 and grown >= 0 else None
+    growth = now[metric.name] - before[metric.name]
+    if metric.kind is MetricKind.RATE:
+        return growth / seconds if growth >= 0 else None
+    count = now.get(_count_key(metric), 0.0) - before.get(_count_key(metric), 0.0)
+    return growth / count if count > 0 and growth >= 0 else None

@@ -11,8 +11,8 @@ from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
 
-from tidegauge.distribution.extensions import extensions, origin
-from tidegauge.errors import UserError, nearest
+from tidegauge.distribution.extensions import installed_extensions, package_of
+from tidegauge.errors import UserError, did_you_mean
 from tidegauge.systems.api import System
 from tidegauge.systems.omb import OmbDriver
 
@@ -23,16 +23,16 @@ VERSION = re.compile(r"\d[\w.\-+~]*")
 @cache
 def all_systems() -> dict[str, System]:
     """Every system by name. Raises `UserError` if an installed package does not bring what it says."""
-    own = (getattr(import_module(package), "SYSTEM", None) for package in _own_packages())
-    found: dict[str, System] = {system.name: system for system in own if system is not None}
-    for point in extensions().values():
-        if point.name in found:
+    built_in = (getattr(import_module(package), "SYSTEM", None) for package in _own_packages())
+    systems: dict[str, System] = {system.name: system for system in built_in if system is not None}
+    for point in installed_extensions().values():
+        if point.name in systems:
             raise UserError(
-                f"The system '{point.name}' of the package {origin(point)} has the name of one that is built in.",
+                f"The system '{point.name}' of the package {package_of(point)} has the name of one that is built in.",
                 "Uninstall the package, or let it choose another name.",
             )
-        found[point.name] = _brought(point)
-    return found
+        systems[point.name] = _load_system(point)
+    return systems
 
 
 def _own_packages() -> Iterator[str]:
@@ -41,43 +41,45 @@ def _own_packages() -> Iterator[str]:
             yield f"{__package__}.{module.name}"
 
 
-def _brought(point: EntryPoint) -> System:
+def _load_system(point: EntryPoint) -> System:
     """The system of an installed package. Whatever goes wrong in others' code is said, with whose it is."""
     try:
         loaded = point.load()
     except Exception as error:
-        raise _unusable(point, f"{type(error).__name__}: {error}") from error
+        raise _unusable_package_error(point, f"{type(error).__name__}: {error}") from error
     system = getattr(loaded, "SYSTEM", None) if hasattr(loaded, "__path__") else None
     if not isinstance(system, System):
-        raise _unusable(point, f"'{point.value}' is no package with a SYSTEM derived from tidegauge.systems.api.System")
+        raise _unusable_package_error(
+            point, f"'{point.value}' is no package with a SYSTEM derived from tidegauge.systems.api.System"
+        )
     missing = [name for name in ("name", "title", "driver", "default_version") if not hasattr(system, name)]
     if missing:
-        raise _unusable(point, f"its SYSTEM has no {' and no '.join(missing)}")
+        raise _unusable_package_error(point, f"its SYSTEM has no {' and no '.join(missing)}")
     if system.name != point.name:
-        raise _unusable(point, f"its SYSTEM is called '{system.name}'")
+        raise _unusable_package_error(point, f"its SYSTEM is called '{system.name}'")
     return system
 
 
-def _unusable(point: EntryPoint, why: str) -> UserError:
+def _unusable_package_error(point: EntryPoint, reason: str) -> UserError:
     return UserError(
-        f"The system '{point.name}' of the package {origin(point)} can't be used: {why}.",
+        f"The system '{point.name}' of the package {package_of(point)} can't be used: {reason}.",
         "Uninstall the package, or correct it.",
     )
 
 
 @cache
 def omb_drivers() -> dict[str, OmbDriver]:
-    """By the value of `driverClass`, the systems that read their driver files of the OpenMessaging Benchmark."""
+    """The systems that read driver files of the OpenMessaging Benchmark, by the value of `driverClass` in these."""
     all_systems()  # Whose packages can't be used is said there.
-    found: dict[str, OmbDriver] = {}
+    drivers: dict[str, OmbDriver] = {}
     for package in _own_packages():
-        found |= _omb_driver(package)
-    for point in extensions().values():
+        drivers |= _omb_driver(package)
+    for point in installed_extensions().values():
         try:
-            found |= _omb_driver(point.module)
+            drivers |= _omb_driver(point.module)
         except Exception as error:
-            raise _unusable(point, f"its module omb: {type(error).__name__}: {error}") from error
-    return found
+            raise _unusable_package_error(point, f"its module omb: {type(error).__name__}: {error}") from error
+    return drivers
 
 
 def _omb_driver(package: str) -> dict[str, OmbDriver]:
@@ -88,15 +90,15 @@ def _omb_driver(package: str) -> dict[str, OmbDriver]:
 
 
 def listed_names(names: Iterable[str]) -> list[str]:
-    """Those of these systems that users are told of."""
+    """The names among these of systems that users are told of."""
     systems = all_systems()
     return [name for name in names if name not in systems or systems[name].is_listed]
 
 
-def get(name: str) -> System:
+def system_named(name: str) -> System:
     """The system of a name. Raises `UserError` naming the nearest one."""
     systems = all_systems()
     if name not in systems:
         names = listed_names(sorted(systems))
-        raise UserError(f"There is no system '{name}'{nearest(name, names)}.", f"Systems: {', '.join(names)}.")
+        raise UserError(f"There is no system '{name}'{did_you_mean(name, names)}.", f"Systems: {', '.join(names)}.")
     return systems[name]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tidegauge.errors import nearest
+from tidegauge.errors import did_you_mean
 from tidegauge.systems.api import System
 
 DATA = "decides where data is kept, which is on the campaign's disks and removed after the trial: use 'data-directory'"
@@ -31,12 +31,12 @@ class ServerSettings:
 
 
 def setting_problems(system: System, version: str, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Of each setting that can't be given its name, and why. Names are checked once the version's files are there."""
+    """Yields the name of each setting that can't be given, and why. Names are checked once the files are there."""
     version_settings = system.server_settings(version) if settings else None
     for name in settings:
         reason = next((why for pattern, why in system.reserved_settings.items() if re.fullmatch(pattern, name)), "")
         if reason:
             yield name, f"can't be given: it {reason}"
         elif version_settings is not None and not version_settings.has(name):
-            near = nearest(name, sorted(version_settings.names))
+            near = did_you_mean(name, sorted(version_settings.names))
             yield name, f"{system.title} {version} has no such setting of its servers{near}"

@@ -55,8 +55,8 @@ class Servers(Deployment):
         self.host.start(spec)
 
     @property
-    def _begun(self) -> list[str]:
-        """Those of `processes` that were started so far."""
+    def _started_processes(self) -> list[str]:
+        """The `processes` that were started so far."""
         return [name for name in self.processes if name in self.started]
 
     def set_down(self, number: int) -> None:
@@ -71,14 +71,14 @@ class Servers(Deployment):
             # One may have ended by itself.
             with contextlib.suppress(RunFailedError):
                 self.host.signal(name, signal.SIGKILL)
-        self._end(names)
+        self._end_processes(names)
 
     def stop_node(self, number: int) -> None:
         """See `Deployment.stop_node`."""
         self.set_down(number)
-        own = node_of(self.nodes, number).processes
+        processes_of_node = node_of(self.nodes, number).processes
         for stage in self.stop_order:
-            self._end([name for name in stage if name in own])
+            self._end_processes([name for name in stage if name in processes_of_node])
 
     def start_node(self, number: int) -> None:
         """See `Deployment.start_node`."""
@@ -91,21 +91,21 @@ class Servers(Deployment):
 
     def check_alive(self) -> None:
         """See `Deployment.check_alive`."""
-        for name in self._begun:
+        for name in self._started_processes:
             status = self.host.status(name)
             # Asked in this order, so that a node that is started again meanwhile is no failure.
             if status.running or name in self.down or self.host.status(name).running:
                 continue
-            what, cause = f"{self.title} ({name})", self.cause_in(self.log_end(name))
-            raise ended_error(what, status.exit_code, cause, self.log_path(name))
+            program, cause = f"{self.title} ({name})", self.cause_in(self.log_end(name))
+            raise ended_error(program, status.exit_code, cause, self.log_path(name))
 
     def last_words(self) -> str:
         """See `Deployment.last_words`."""
-        causes = [cause for name in self._begun if (cause := self.cause_in(self.log_end(name)))]
+        causes = [cause for name in self._started_processes if (cause := self.cause_in(self.log_end(name)))]
         return str(causes[0]) if causes else ""
 
     def log_path(self, name: str) -> Path:
-        """Of a process that was started."""
+        """The path of the log of a process that was started."""
         return Path(self.started[name].log_path)
 
     def log_end(self, name: str) -> str:
@@ -129,16 +129,16 @@ class Servers(Deployment):
     def stop(self) -> None:
         """See `Deployment.stop`."""
         for stage in self.stop_order:
-            self._end(stage)
+            self._end_processes(stage)
         with contextlib.suppress(TidegaugeError, OSError):
             self.host.release_ports(self.ports)
 
-    def _end(self, names: Sequence[str]) -> None:
+    def _end_processes(self, names: Sequence[str]) -> None:
         """End processes at the same time and wait for them."""
         with ThreadPoolExecutor(max_workers=max(1, len(names))) as pool:
-            list(pool.map(self._stop_one, names))
+            list(pool.map(self._stop_if_possible, names))
 
-    def _stop_one(self, name: str) -> None:
+    def _stop_if_possible(self, name: str) -> None:
         # An agent that is gone has ended its processes itself.
         with contextlib.suppress(TidegaugeError, OSError):
             self.host.stop(name)
@@ -152,19 +152,21 @@ class Serverless(Deployment):
     processes = metrics_endpoints = jvm_flags = nodes = ()
 
 
-def ended_error(what: str, exit_code: int | None, cause: Cause | None, log_path: Path) -> StartFailedError:
+def ended_error(program: str, exit_code: int | None, cause: Cause | None, log_path: Path) -> StartFailedError:
     """The message for a server that ended by itself. Pure."""
-    how = (
+    ending = (
         f"was killed by signal {-exit_code}"
         if exit_code is not None and exit_code < 0
         else f"ended with code {exit_code}"
     )
     if cause is None:
-        return StartFailedError(f"{what} {how}; its log does not say why.", "Look at the end of the log.", log_path)
-    return StartFailedError(f"{what} {how}: {cause.summary} {cause.line}".rstrip(), cause.hint, log_path)
+        return StartFailedError(
+            f"{program} {ending}; its log does not say why.", "Look at the end of the log.", log_path
+        )
+    return StartFailedError(f"{program} {ending}: {cause.summary} {cause.line}".rstrip(), cause.hint, log_path)
 
 
-def listens(address: str, port: int) -> bool:
+def is_listening(address: str, port: int) -> bool:
     """Whether somebody takes connections there."""
     try:
         socket.create_connection((address, port), timeout=1.0).close()

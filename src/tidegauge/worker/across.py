@@ -18,7 +18,16 @@ from tidegauge.model.load import ClockBound, SubscriptionTotals, TotalFigures
 from tidegauge.model.trial import Latency, SubscriptionResult
 from tidegauge.numbers import ms
 from tidegauge.statistics.clocks import Offset
-from tidegauge.statistics.histograms import PERCENTILES, Histogram, decode, encode, less, moved, sum_of, summarise
+from tidegauge.statistics.histograms import (
+    PERCENTILES,
+    Histogram,
+    decode,
+    encode,
+    moved_in_time,
+    samples_without,
+    sum_of,
+    summarise,
+)
 
 CLOCK_SHARE_MAX = 0.10
 """Of an end-to-end time, by which it may be wrong since it was measured with two clocks, to be given at all."""
@@ -38,22 +47,22 @@ def across_clocks(
     """
     # By receiver and sender: how much further the sender's clock was ahead than it was taken to be.
     errors = {
-        (one, other): replace(
+        (first, second): replace(
             offset,
-            low_ns=offset.low_ns - (ahead_ns[other] - ahead_ns[one]),
-            high_ns=offset.high_ns - (ahead_ns[other] - ahead_ns[one]),
+            low_ns=offset.low_ns - (ahead_ns[second] - ahead_ns[first]),
+            high_ns=offset.high_ns - (ahead_ns[second] - ahead_ns[first]),
         )
-        for (one, other), offset in bounds.items()
+        for (first, second), offset in bounds.items()
     }
     clocks = tuple(
-        ClockBound(one + 1, other + 1, offset.low_ns, offset.high_ns)
-        for (one, other), offset in sorted(bounds.items(), key=itemgetter(0))
-        if one < other
+        ClockBound(first + 1, second + 1, offset.low_ns, offset.high_ns)
+        for (first, second), offset in sorted(bounds.items(), key=itemgetter(0))
+        if first < second
     )
     subscriptions = tuple(
-        _bounded(
+        _with_bounds(
             merged,
-            [next((own for own in totals.subscriptions if own.name == merged.name), None) for totals in each],
+            [next((sub for sub in totals.subscriptions if sub.name == merged.name), None) for totals in each],
             errors,
         )
         for merged in together.subscriptions
@@ -61,22 +70,22 @@ def across_clocks(
     return replace(together, subscriptions=subscriptions, clocks=clocks)
 
 
-def _bounded(
+def _with_bounds(
     merged: SubscriptionTotals, each: Sequence[SubscriptionTotals | None], errors: Bounds
 ) -> SubscriptionTotals:
     same, low, middle, high = [], [], [], []
     impossible = 0
-    for receiver, own in enumerate(each):
-        if own is None:
+    for receiver, sub in enumerate(each):
+        if sub is None:
             continue
-        apart = [(part.worker, decode(part.end_to_end), decode(part.before)) for part in own.apart]
-        same.append(less(decode(own.end_to_end), sum_of(after for _, after, _ in apart)))
+        apart = [(part.worker, decode(part.end_to_end), decode(part.before)) for part in sub.apart]
+        same.append(samples_without(decode(sub.end_to_end), sum_of(after for _, after, _ in apart)))
         for sender, after, before in apart:
             error = errors[receiver, sender]
-            low.append(_moved(after, before, error.low_ns, least=True))
-            middle.append(_moved(after, before, (error.low_ns + error.high_ns) / 2))
-            high.append(_moved(after, before, error.high_ns))
-            impossible += _below_zero(after, before, error.high_ns)
+            low.append(_latencies_moved_by(after, before, error.low_ns, least=True))
+            middle.append(_latencies_moved_by(after, before, (error.low_ns + error.high_ns) / 2))
+            high.append(_latencies_moved_by(after, before, error.high_ns))
+            impossible += _count_below_zero(after, before, error.high_ns)
     if not low:
         return merged
     return replace(
@@ -89,11 +98,11 @@ def _bounded(
     )
 
 
-def _moved(after: Histogram, before: Histogram, by_ns: float, *, least: bool = False) -> Histogram:
-    return sum_of([moved(after, by_ns, least=least), moved(before, by_ns, mirrored=True, least=least)])
+def _latencies_moved_by(after: Histogram, before: Histogram, by_ns: float, *, least: bool = False) -> Histogram:
+    return sum_of([moved_in_time(after, by_ns, least=least), moved_in_time(before, by_ns, mirrored=True, least=least)])
 
 
-def _below_zero(after: Histogram, before: Histogram, by_ns: float) -> int:
+def _count_below_zero(after: Histogram, before: Histogram, by_ns: float) -> int:
     """How many were surely received before they were intended though all are later by so much."""
     if by_ns >= 0:
         return round(before.share_above(math.ceil(by_ns)) * before.count)
@@ -106,11 +115,11 @@ def end_to_end_times(sub: SubscriptionTotals) -> dict[str, Latency]:
     if not sub.end_to_end_low and not sub.end_to_end_high:
         return {"end_to_end": middle}
     low, high = summarise(sub.end_to_end_low), summarise(sub.end_to_end_high)
-    unknown: dict[str, Any] = dict.fromkeys(_not_known(middle, low, high))
+    unknown: dict[str, Any] = dict.fromkeys(_unknown_percentiles(middle, low, high))
     return {"end_to_end": replace(middle, **unknown), "end_to_end_low": low, "end_to_end_high": high}
 
 
-def _not_known(middle: Latency, low: Latency, high: Latency) -> list[str]:
+def _unknown_percentiles(middle: Latency, low: Latency, high: Latency) -> list[str]:
     """Percentiles that clocks leave more than a tenth of room on either side."""
     return [
         name

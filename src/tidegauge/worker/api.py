@@ -109,7 +109,7 @@ OnProgress = Callable[[str, int, int], None]
 
 
 def ignore_progress(_what: str, _done: int, _total: int) -> None:
-    """For whoever does not care."""
+    """Ignores progress, for whoever does not care."""
 
 
 class NoAnswerError(RunFailedError):
@@ -117,7 +117,7 @@ class NoAnswerError(RunFailedError):
 
 
 class WorkerLostError(NoAnswerError, GeneratorFailedError):
-    """It was its own or its host's failure: it has ended, or did not answer what it answers by itself."""
+    """A worker or its host failed: it has ended, or did not answer what it answers by itself."""
 
 
 class WorkerStartError(StartFailedError, GeneratorFailedError):
@@ -154,7 +154,7 @@ def no_answer(subject: str, call: str, seconds: float, log_path: Path) -> NoAnsw
 
 
 Positions = Mapping[tuple[int, int], int]
-"""By topic and partition."""
+"""Positions by topic and partition."""
 NOWHERE: Positions = {}
 FILE_KEY_END = ".path"
 """How the name of a connection setting ends whose value is a file of this host."""
@@ -167,7 +167,7 @@ class LoadWorker(Protocol):
     processes: tuple[str, ...]
     """Names of its processes on its host: "worker"; of several "worker-1", "worker-2" and so on."""
     pids: tuple[int, ...]
-    """Of the same."""
+    """The process ids of these, as far as they run on this host."""
 
     def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float, topic: str = "") -> float:
         """Seconds for one message there and back on a throw-away topic, which must be new ("" = any name that is).
@@ -227,7 +227,7 @@ class LoadWorker(Protocol):
         """Totals so far. Asking changes nothing. Raises `RunFailedError` if those of several workers don't add up."""
 
     def counts(self) -> TotalFigures:
-        """The same by counts alone, which cost less: of several workers, backlogs may be too small and nothing lost."""
+        """Totals by counts alone, which cost less: of several workers, backlogs may be too small and nothing lost."""
 
     def finish(self, delete_topics: bool) -> None:
         """Close the clients of this trial."""
@@ -239,7 +239,7 @@ class LoadWorker(Protocol):
         """
 
     def remove_left_results(self, trial_id: int, share: Share | None = None) -> None:
-        """Remove it; none is no error."""
+        """Remove what each worker of a trial left on its host (`left_results`); none is no error."""
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         """Delete these topics and all that belongs to them, whoever made them; those that do not exist are no error."""

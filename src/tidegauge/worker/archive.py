@@ -23,9 +23,9 @@ from pathlib import Path
 import tidegauge
 from tidegauge.atomic import replacing
 from tidegauge.distribution.cache import cache_directory
-from tidegauge.distribution.extensions import driver_directory, extensions
+from tidegauge.distribution.extensions import driver_directory, installed_extensions
 from tidegauge.distribution.java import JavaRuntime
-from tidegauge.errors import UserError, nearest
+from tidegauge.errors import UserError, did_you_mean
 
 _PACKAGE = Path(tidegauge.__file__).parent
 
@@ -37,26 +37,26 @@ def worker_class_path(driver: str, package: Path = _PACKAGE) -> list[Path]:
     """
     packed = package / "_worker"
     if packed.is_dir():
-        core, own, known = packed / "core", packed / driver, _names(packed.iterdir())
+        core, driver_folder, drivers = packed / "core", packed / driver, _driver_names(packed.iterdir())
     else:
         worker = package.parents[1] / "worker"
         core = worker / "app" / "target" / "dist" / "core"
-        own = worker / driver / "target" / "dist"
-        known = _names(path.parents[1] for path in worker.glob("*/target/dist"))
-    if not own.is_dir():
-        own, known = driver_directory(driver) or own, sorted({*known, *extensions()})
-    jars = [*sorted(core.glob("*.jar")), *sorted(own.glob("*.jar"))]
+        driver_folder = worker / driver / "target" / "dist"
+        drivers = _driver_names(path.parents[1] for path in worker.glob("*/target/dist"))
+    if not driver_folder.is_dir():
+        driver_folder, drivers = driver_directory(driver) or driver_folder, sorted({*drivers, *installed_extensions()})
+    jars = [*sorted(core.glob("*.jar")), *sorted(driver_folder.glob("*.jar"))]
     if not any(jar.parent == core for jar in jars):
         raise UserError(f"The load generator is not built ({core} has no jars).", "Run `make build`.")
-    if not any(jar.parent == own for jar in jars):
+    if not any(jar.parent == driver_folder for jar in jars):
         raise UserError(
-            f"The load generator has no driver '{driver}'{nearest(driver, known)}.",
-            f"Drivers built: {', '.join(known) or 'none'}. Run `make build` if it is in the source.",
+            f"The load generator has no driver '{driver}'{did_you_mean(driver, drivers)}.",
+            f"Drivers built: {', '.join(drivers) or 'none'}. Run `make build` if it is in the source.",
         )
     return jars
 
 
-def _names(directories: Iterable[Path]) -> list[str]:
+def _driver_names(directories: Iterable[Path]) -> list[str]:
     """Drivers by the directories that hold them."""
     return sorted(path.name for path in directories if path.name not in ("app", "core", "bench"))
 
@@ -98,13 +98,13 @@ class Archive:
                 shutil.copyfile(written, new)
         except OSError:
             return False
-        _drop_old(self.path.parent)
+        _drop_oldest_archives(self.path.parent)
         return True
 
 
 @dataclass
 class Archives:
-    """Those of one run.
+    """The archives of one run's load generators.
 
     Attributes:
         drivers: of all its systems.
@@ -124,15 +124,15 @@ class Archives:
         if java.major < JAVA_MAJOR:
             return None
         if self.uses is None:
-            self.uses = all(self._path(java, each).exists() for each in {*self.drivers, driver})
-        path = self._path(java, driver)
+            self.uses = all(self._path_of_archive(java, each).exists() for each in {*self.drivers, driver})
+        path = self._path_of_archive(java, driver)
         if self.uses:
             with suppress(OSError):
                 os.utime(path)  # What is in use is not old.
             return Archive(path, exists=True)
         return None if path.exists() else Archive(path, exists=False)
 
-    def _path(self, java: JavaRuntime, driver: str) -> Path:
+    def _path_of_archive(self, java: JavaRuntime, driver: str) -> Path:
         return self.directory / f"{code_key(java, worker_class_path(driver))}.aot"
 
 
@@ -150,8 +150,8 @@ def code_key(java: JavaRuntime, jars: Sequence[Path]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]
 
 
-def _drop_old(directory: Path) -> None:
-    """The oldest beyond those that are kept; a worker that has one open keeps what it has."""
+def _drop_oldest_archives(directory: Path) -> None:
+    """Delete the oldest archives beyond those that are kept; a worker that has one open keeps what it has."""
     with suppress(OSError):
         archives = sorted(directory.glob("*.aot"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in archives[_CURRENT_MAX:]:

@@ -21,7 +21,7 @@ from tidegauge.fleet.api import Host
 from tidegauge.hosts.ceilings import Calibration, Pace
 from tidegauge.hosts.ceilings_measure import machine_id
 from tidegauge.hosts.kept import is_fresh, read_kept_of, write_kept
-from tidegauge.hosts.memory import machine
+from tidegauge.hosts.memory import this_machine
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import Arrival, Payload, Workload
 from tidegauge.worker.api import LoadOrder, LoadWorker
@@ -33,7 +33,7 @@ _NAME = "calibrations"
 
 
 @dataclass(frozen=True)
-class Subject:
+class CalibrationSubject:
     """What a calibration is of, apart from the message size: with another machine or other code it is another one."""
 
     machine: str
@@ -41,17 +41,17 @@ class Subject:
     cpus: int
 
 
-def subject() -> Subject:
+def calibration_subject() -> CalibrationSubject:
     """This machine with the Java and the jars that workers start with now. Raises `UserError` if it has none."""
     java = find_java("The load generator", JAVA_MAJOR_MIN)
-    return Subject(machine_id(), code_key(java, worker_class_path(DRIVER)), machine().cpus)
+    return CalibrationSubject(machine_id(), code_key(java, worker_class_path(DRIVER)), this_machine().cpus)
 
 
-def keep_calibrations(found: Sequence[Calibration]) -> None:
+def keep_calibrations(calibrations: Sequence[Calibration]) -> None:
     """Add to what is kept, the newest first. Raises `OSError`."""
-    sizes = {calibration.message_bytes for calibration in found}
+    sizes = {calibration.message_bytes for calibration in calibrations}
     earlier = [calibration for calibration in read_kept() if calibration.message_bytes not in sizes]
-    write_kept(_NAME, [*found, *earlier])
+    write_kept(_NAME, [*calibrations, *earlier])
 
 
 def read_kept() -> list[Calibration]:
@@ -59,10 +59,10 @@ def read_kept() -> list[Calibration]:
     return read_kept_of(_NAME, Calibration)
 
 
-def fresh(
-    kept: Sequence[Calibration], of: Subject, sizes: Collection[int], now: datetime, load_average: float
+def fresh_calibrations(
+    kept: Sequence[Calibration], subject: CalibrationSubject, sizes: Collection[int], now: datetime, load_average: float
 ) -> list[Calibration]:
-    """Those of these message sizes that hold for `of` now. Pure.
+    """The kept calibrations of these message sizes that hold for a subject now. Pure.
 
     Doubtful ones count only while the machine is as busy as it was then (`load_average`: now): measuring again would
     show no more.
@@ -71,7 +71,7 @@ def fresh(
         calibration
         for calibration in kept
         if calibration.message_bytes in sizes
-        and Subject(calibration.machine, calibration.code, calibration.cpus) == of
+        and CalibrationSubject(calibration.machine, calibration.code, calibration.cpus) == subject
         and is_fresh(calibration.measured_at, now)
         and (not calibration.doubtful or calibration.load_average <= load_average)
     ]
@@ -81,7 +81,11 @@ def known_calibrations(sizes: Collection[int]) -> list[Calibration]:
     """What is kept of these message sizes and holds here now; nothing is measured. Never raises for what is missing."""
     try:
         kept = read_kept() if sizes else []
-        return fresh(kept, subject(), sizes, datetime.now(UTC), os.getloadavg()[0]) if kept else []
+        return (
+            fresh_calibrations(kept, calibration_subject(), sizes, datetime.now(UTC), os.getloadavg()[0])
+            if kept
+            else []
+        )
     except (OSError, UserError):
         return []
 
@@ -99,9 +103,9 @@ _BACKLOG_BYTES_MAX = 4 << 20
 """Of each producer's messages that wait for their consumer: a closed loop then goes as fast as both of them do."""
 
 
-def seconds_expected(sizes: int, of: Subject) -> float:
+def seconds_expected(sizes: int, subject: CalibrationSubject) -> float:
     """How long a calibration with so many message sizes takes about."""
-    steps = sizes * len(_clients(of))
+    steps = sizes * len(_client_counts(subject))
     return _START_S + (WARM_UP_S - NEXT_WARM_UP_S) + steps * (NEXT_WARM_UP_S + MEASURED_S + 2 * _LEAD_S)
 
 
@@ -114,43 +118,52 @@ def calibrate(
     """
     from tidegauge.worker.launch import WorkerOptions, start_worker  # Plans need not wait for gRPC.
 
-    of, measured_at = subject(), datetime.now(UTC).isoformat()
+    this_subject, measured_at = calibration_subject(), datetime.now(UTC).isoformat()
     with tempfile.TemporaryDirectory(prefix="tidegauge-calibration-") as logs:
         host.track_directory(Path(logs))
         worker = start_worker(host, DRIVER, Path(logs), WorkerOptions(_HEAP_MB))
         try:
-            found = []
+            calibrations = []
             warm_up_s = WARM_UP_S
             for message_bytes in sizes:
                 paces = []
-                for clients in _clients(of):
-                    paces.append(_pace(worker, clients, message_bytes, (warm_up_s, measured_s)))
+                for clients in _client_counts(this_subject):
+                    paces.append(_measure_pace(worker, clients, message_bytes, (warm_up_s, measured_s)))
                     warm_up_s = NEXT_WARM_UP_S
                 many = paces[1] if len(paces) > 1 else None
-                found.append(
-                    Calibration(measured_at, of.machine, of.code, message_bytes, paces[0], many, of.cpus, load_average)
+                calibrations.append(
+                    Calibration(
+                        measured_at,
+                        this_subject.machine,
+                        this_subject.code,
+                        message_bytes,
+                        paces[0],
+                        many,
+                        this_subject.cpus,
+                        load_average,
+                    )
                 )
         finally:
             worker.close()
-    return found
+    return calibrations
 
 
-def _clients(of: Subject) -> list[int]:
+def _client_counts(subject: CalibrationSubject) -> list[int]:
     """The numbers of producers, and of consumers, that are tried one after the other."""
-    return sorted({1, max(1, min(_CLIENTS_MAX, of.cpus // 2))})
+    return sorted({1, max(1, min(_CLIENTS_MAX, subject.cpus // 2))})
 
 
-def _pace(worker: LoadWorker, clients: int, message_bytes: int, length_s: tuple[float, float]) -> Pace:
-    """One closed loop; `length_s`: of its warm-up, and of what is measured. Raises `RunFailedError`."""
-    worker.prepare(_order(clients, message_bytes))
+def _measure_pace(worker: LoadWorker, clients: int, message_bytes: int, length_s: tuple[float, float]) -> Pace:
+    """Measure one closed loop. `length_s`: of its warm-up, and of what is measured. Raises `RunFailedError`."""
+    worker.prepare(_closed_loop_order(clients, message_bytes))
     from_ns = worker.start(_LEAD_S) + round(length_s[0] * 1e9)
     until_ns = from_ns + round(length_s[1] * 1e9)
     worker.set_window(from_ns, until_ns)
     time.sleep(max(0.0, (until_ns - time.monotonic_ns()) / 1e9 + _LEAD_S))
     worker.stop_producers(_DRAIN_S_MAX)
-    totals = _drained(worker)
+    totals = _totals_once_drained(worker)
     worker.finish(delete_topics=True)
-    _check(totals)
+    _check_totals(totals)
     window, measured_ns = totals.window, until_ns - from_ns
     return Pace(
         clients=clients,
@@ -160,8 +173,8 @@ def _pace(worker: LoadWorker, clients: int, message_bytes: int, length_s: tuple[
     )
 
 
-def _order(clients: int, message_bytes: int) -> LoadOrder:
-    """As many independent topics as clients, each with a producer and a consumer."""
+def _closed_loop_order(clients: int, message_bytes: int) -> LoadOrder:
+    """The order for as many independent topics as clients, each with a producer and a consumer."""
     workload = Workload(topics=clients, payload=Payload(message_bytes), arrival=Arrival.CLOSED_LOOP)
     return LoadOrder(
         connection={"backlog_bytes_max": str(_BACKLOG_BYTES_MAX)},
@@ -179,7 +192,7 @@ def _order(clients: int, message_bytes: int) -> LoadOrder:
     )
 
 
-def _drained(worker: LoadWorker) -> TotalFigures:
+def _totals_once_drained(worker: LoadWorker) -> TotalFigures:
     """The totals once everything was received, or there is no more hope of it."""
     deadline_s = time.monotonic() + _DRAIN_S_MAX
     while True:
@@ -189,7 +202,7 @@ def _drained(worker: LoadWorker) -> TotalFigures:
         time.sleep(_LEAD_S / 4)
 
 
-def _check(totals: TotalFigures) -> None:
+def _check_totals(totals: TotalFigures) -> None:
     """Raise `RunFailedError` unless every message arrived once: a rate at which some are missing is none."""
     wrong = totals.sent - totals.acked
     wrong += sum(sub.backlog + sub.lost + sub.duplicated + sub.corrupt for sub in totals.subscriptions)

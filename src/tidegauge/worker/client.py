@@ -59,7 +59,7 @@ def cause_from_log(path: Path) -> str:
 
 
 def cause_in(text: str) -> str:
-    """The same of the end of a log."""
+    """The line of a log's end that most likely says why: the last that names an error, else the last of all, or ""."""
     lines = [line.strip() for line in map(printable, text.splitlines()) if line.strip() and not _is_noise(line)]
     causes = [line for line in lines if _CAUSE.search(line)] or lines
     return causes[-1][:_LINE_CHARS_MAX] if causes else ""
@@ -143,7 +143,7 @@ class WorkerProcess:
 
     @property
     def subject(self) -> str:
-        """The same at the beginning of a sentence."""
+        """`words` for the beginning of a sentence."""
         return self.words[:1].upper() + self.words[1:]
 
 
@@ -176,7 +176,7 @@ class GrpcWorker:
         """Where the worker's host has files that were sent to it, by where they are here."""
         self._hold: Any = None
         try:
-            reply = self._ask("Handshake", pb.HandshakeRequest(protocol_version=PROTOCOL_VERSION))
+            reply = self._ask_worker("Handshake", pb.HandshakeRequest(protocol_version=PROTOCOL_VERSION))
             if reply.protocol_version != PROTOCOL_VERSION:
                 raise StartFailedError(
                     f"{process.subject} speaks protocol version {reply.protocol_version}, this is {PROTOCOL_VERSION}.",
@@ -196,11 +196,11 @@ class GrpcWorker:
         """See `LoadWorker.probe`."""
         # The topic must be new: another message in it would be taken for ours.
         request = pb.ProbeRequest(
-            connection=self._connection(driver, connection),
+            connection=self._connection_message(driver, connection),
             topic=topic or f"tidegauge-probe-{time.time_ns()}",
             timeout_ms=round(timeout_s * 1e3),
         )
-        took_ns: int = self._ask("Probe", request, timeout_s + self._call_s).took_ns
+        took_ns: int = self._ask_worker("Probe", request, timeout_s + self._call_s).took_ns
         return took_ns / 1e9
 
     def witness(self, order: LoadOrder, count: int, pause_s: float, timeout_s: float) -> tuple[AckedMessage, ...]:
@@ -211,7 +211,7 @@ class GrpcWorker:
             pause_ms=round(pause_s * 1e3),
             timeout_ms=round(timeout_s * 1e3),
         )
-        reply = self._ask("Witness", request, _PREPARE_S)
+        reply = self._ask_worker("Witness", request, _PREPARE_S)
         ahead_ns = self.clock_ahead_ns
         return tuple(AckedMessage(m.sent_mono_ns - ahead_ns, m.acked_mono_ns - ahead_ns) for m in reply.messages)
 
@@ -219,7 +219,7 @@ class GrpcWorker:
         """The order with files as the worker's host has them."""
         return replace(self._process.site.own(order), connection=self._files_sent(order.connection))
 
-    def _connection(self, driver: str, settings: Mapping[str, str]) -> pb.Connection:
+    def _connection_message(self, driver: str, settings: Mapping[str, str]) -> pb.Connection:
         return pb.Connection(driver=driver, settings=self._files_sent(settings))
 
     def _files_sent(self, settings: Mapping[str, str]) -> dict[str, str]:
@@ -231,44 +231,44 @@ class GrpcWorker:
             return dict(settings)
         for name, path in settings.items():
             if name.endswith(FILE_KEY_END) and path not in self._sent:
-                there = self._process.scratch / f"{len(self._sent)}-{Path(path).name}"
-                self._process.site.files.write(there, Path(path).read_text(), 0o600)
-                self._sent[path] = str(there)
+                remote_path = self._process.scratch / f"{len(self._sent)}-{Path(path).name}"
+                self._process.site.files.write(remote_path, Path(path).read_text(), 0o600)
+                self._sent[path] = str(remote_path)
         return {name: self._sent.get(value, value) for name, value in settings.items()}
 
     def describe(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> list[Setting]:
         """See `LoadWorker.describe`."""
-        request = pb.DescribeRequest(connection=self._connection(driver, connection), topics=topics)
-        return messages.settings_of(self._ask("Describe", request, _PREPARE_S))
+        request = pb.DescribeRequest(connection=self._connection_message(driver, connection), topics=topics)
+        return messages.settings_of(self._ask_worker("Describe", request, _PREPARE_S))
 
     def prepare(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> list[Setting]:
         """See `LoadWorker.prepare`. Given up when it has come no further for `_PREPARE_S`."""
-        return messages.settings_of(self._follow("Prepare", order, on_progress))
+        return messages.settings_of(self._ask_with_progress("Prepare", order, on_progress))
 
     def create_topics(self, order: LoadOrder, on_progress: OnProgress = ignore_progress) -> None:
         """See `GroupMember.create_topics`. Given up as `prepare` is."""
-        self._follow("CreateTopics", order, on_progress)
+        self._ask_with_progress("CreateTopics", order, on_progress)
 
-    def _follow(self, name: str, order: LoadOrder, on_progress: OnProgress) -> Any:
-        """A call that may take long, while it comes further."""
-        known, since_s = ("", 0, 0), time.monotonic()
+    def _ask_with_progress(self, name: str, order: LoadOrder, on_progress: OnProgress) -> Any:
+        """Make a call that may take long, and wait for its answer while it comes further."""
+        last_progress, since_s = ("", 0, 0), time.monotonic()
 
         def look(reply: Any) -> None:
-            nonlocal known, since_s
-            seen = (reply.what, reply.done, reply.total)
-            if seen != known:
-                known, since_s = seen, time.monotonic()
-                on_progress(*seen)
+            nonlocal last_progress, since_s
+            progress = (reply.what, reply.done, reply.total)
+            if progress != last_progress:
+                last_progress, since_s = progress, time.monotonic()
+                on_progress(*progress)
             elif time.monotonic() - since_s > _PREPARE_S:
-                raise self._stalled(name, known)
+                raise self._stall_error(name, last_progress)
 
         request = messages.prepare_request(
             self._with_files(order), self._process.spin_share_max, self._process.grain_ns
         )
-        return self._ask(name, request, _PREPARE_S_MAX, look)
+        return self._ask_worker(name, request, _PREPARE_S_MAX, look)
 
-    def _stalled(self, name: str, known: tuple[str, int, int]) -> RunFailedError:
-        what, done, total = known
+    def _stall_error(self, name: str, progress: tuple[str, int, int]) -> RunFailedError:
+        what, done, total = progress
         come = f" after {done:,} of {total:,} {what}" if what else ""
         return RunFailedError(
             f"{self._process.subject} came no further in {name} for {_PREPARE_S:.0f} s{come}.",
@@ -282,45 +282,47 @@ class GrpcWorker:
 
     def start_at(self, at_mono_ns: int) -> int:
         """See `GroupMember.start_at`."""
-        request = pb.StartRequest(at_mono_ns=self._there(at_mono_ns))
-        started: int = self._ask("Start", request).started_mono_ns
+        request = pb.StartRequest(at_mono_ns=self._on_worker_clock(at_mono_ns))
+        started: int = self._ask_worker("Start", request).started_mono_ns
         self._started_s = time.monotonic()
         return started - self.clock_ahead_ns
 
     def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
         """See `LoadWorker.set_rate`."""
-        self._ask("SetRate", pb.SetRateRequest(msgs_per_s=msgs_per_s, at_mono_ns=self._there(at_mono_ns)))
+        self._ask_worker(
+            "SetRate", pb.SetRateRequest(msgs_per_s=msgs_per_s, at_mono_ns=self._on_worker_clock(at_mono_ns))
+        )
 
     def set_window(self, from_mono_ns: int, until_mono_ns: int) -> None:
         """See `LoadWorker.set_window`."""
-        from_mono_ns, until_mono_ns = self._there(from_mono_ns), self._there(until_mono_ns)
-        self._ask("SetWindow", pb.SetWindowRequest(from_mono_ns=from_mono_ns, until_mono_ns=until_mono_ns))
+        from_mono_ns, until_mono_ns = self._on_worker_clock(from_mono_ns), self._on_worker_clock(until_mono_ns)
+        self._ask_worker("SetWindow", pb.SetWindowRequest(from_mono_ns=from_mono_ns, until_mono_ns=until_mono_ns))
 
-    def _there(self, mono_ns: int) -> int:
+    def _on_worker_clock(self, mono_ns: int) -> int:
         """An instant of the controller's clock on the worker's; 0 means none."""
         return mono_ns + self.clock_ahead_ns if mono_ns else 0
 
     def pause_consumers(self, subscriptions: list[str]) -> None:
         """See `LoadWorker.pause_consumers`."""
-        self._ask("PauseConsumers", pb.PauseRequest(subscriptions=subscriptions))
+        self._ask_worker("PauseConsumers", pb.PauseRequest(subscriptions=subscriptions))
 
     def resume_consumers(self, subscriptions: list[str]) -> None:
         """See `LoadWorker.resume_consumers`."""
-        self._ask("ResumeConsumers", pb.PauseRequest(subscriptions=subscriptions))
+        self._ask_worker("ResumeConsumers", pb.PauseRequest(subscriptions=subscriptions))
 
     def close_consumers(self, subscriptions: list[str]) -> None:
         """See `LoadWorker.close_consumers`."""
-        self._ask("CloseConsumers", pb.PauseRequest(subscriptions=subscriptions), _PREPARE_S)
+        self._ask_worker("CloseConsumers", pb.PauseRequest(subscriptions=subscriptions), _PREPARE_S)
 
     def watch(self, from_second: int = 0) -> Iterator[SecondFigures]:
         """See `LoadWorker.watch`."""
         call = self._stub.Watch(pb.WatchRequest(from_second=from_second), metadata=self._metadata)
         try:
             for message in call:
-                yield self._second(message)
+                yield self._second_from_message(message)
         except grpc.RpcError as error:
             if not self._closing.is_set():
-                raise self._failure("Watch", error) from error
+                raise self._failure_of_call("Watch", error) from error
         finally:
             call.cancel()
 
@@ -331,11 +333,11 @@ class GrpcWorker:
             if self._closing.is_set():
                 put(None)
             else:
-                put(self._failure("Watch", error) if isinstance(error, grpc.RpcError) else error)
+                put(self._failure_of_call("Watch", error) if isinstance(error, grpc.RpcError) else error)
 
-        self._streams.follow("Watch", pb.WatchRequest(), lambda message: put(self._second(message)), ended)
+        self._streams.follow("Watch", pb.WatchRequest(), lambda message: put(self._second_from_message(message)), ended)
 
-    def _second(self, message: pb.SecondFigures) -> SecondFigures:
+    def _second_from_message(self, message: pb.SecondFigures) -> SecondFigures:
         return messages.second_here(messages.second_of(message), self.clock_ahead_ns)
 
     def stop_producers(self, grace_s: float) -> int:
@@ -345,13 +347,15 @@ class GrpcWorker:
     def stop(self, grace_s: float) -> tuple[int, int]:
         """See `GroupMember.stop`."""
         request = pb.StopProducersRequest(grace_ms=round(grace_s * 1e3))
-        reply = self._ask("StopProducers", request, grace_s + self._call_s)
+        reply = self._ask_worker("StopProducers", request, grace_s + self._call_s)
         stopped_mono_ns = reply.stopped_mono_ns
         return reply.unresolved, stopped_mono_ns - self.clock_ahead_ns if stopped_mono_ns else 0
 
     def totals(self) -> TotalFigures:
         """See `LoadWorker.totals`."""
-        return messages.totals_here(messages.totals_of(self._ask("Totals", pb.TotalsRequest())), self.clock_ahead_ns)
+        return messages.totals_here(
+            messages.totals_of(self._ask_worker("Totals", pb.TotalsRequest())), self.clock_ahead_ns
+        )
 
     def counts(self) -> TotalFigures:
         """See `LoadWorker.counts`: of one worker all of it is exact."""
@@ -359,7 +363,7 @@ class GrpcWorker:
 
     def sequences(self) -> Iterator[SentSequences | ReceivedSequences]:
         """See `GroupMember.sequences`."""
-        yield from map(messages.sequences_of, self._read("Sequences", pb.SequencesRequest()))
+        yield from map(messages.sequences_of, self._read_stream("Sequences", pb.SequencesRequest()))
 
     def missing(self, subscriptions: Sequence[str]) -> Mapping[str, Missing]:
         """See `LoadWorker.missing`."""
@@ -368,38 +372,40 @@ class GrpcWorker:
     def trace(self, order: LoadOrder, subscription: str, timeout_s: float, *, whole: bool) -> Trace:
         """See `LoadWorker.trace`."""
         request = messages.trace_request(self._with_files(order), subscription, timeout_s, whole=whole)
-        return messages.trace_of(self._read("Trace", request))
+        return messages.trace_of(self._read_stream("Trace", request))
 
     def left_results(self, trial_id: int, share: Share | None = None) -> list[LeftResults]:
         """See `LoadWorker.left_results`. Of another host's none: nobody knows any more what its instants mean here."""
         if self._process.site.tls:
             return []
-        return messages.left_results_of(self._read("LeftResults", messages.left_results_request(trial_id, share)))
+        return messages.left_results_of(
+            self._read_stream("LeftResults", messages.left_results_request(trial_id, share))
+        )
 
     def remove_left_results(self, trial_id: int, share: Share | None = None) -> None:
         """See `LoadWorker.remove_left_results`."""
-        self._ask("RemoveLeftResults", messages.left_results_request(trial_id, share))
+        self._ask_worker("RemoveLeftResults", messages.left_results_request(trial_id, share))
 
     def finish(self, delete_topics: bool) -> None:
         """See `LoadWorker.finish`."""
-        self._ask("Finish", pb.FinishRequest(delete_topics=delete_topics), _PREPARE_S)
+        self._ask_worker("Finish", pb.FinishRequest(delete_topics=delete_topics), _PREPARE_S)
         self._load_s = time.monotonic() - self._started_s if self._started_s else 0.0
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         """See `LoadWorker.delete_topics`."""
-        for some in _in_parts(topics):
-            request = pb.DeleteTopicsRequest(connection=self._connection(driver, connection), topics=some)
-            self._ask("DeleteTopics", request, _PREPARE_S)
+        for batch in _in_parts(topics):
+            request = pb.DeleteTopicsRequest(connection=self._connection_message(driver, connection), topics=batch)
+            self._ask_worker("DeleteTopics", request, _PREPARE_S)
 
     def remove_subscriptions(
         self, driver: str, connection: Mapping[str, str], topics: list[str], trial_id: int
     ) -> None:
         """See `LoadWorker.remove_subscriptions`."""
-        for some in _in_parts(topics):
+        for batch in _in_parts(topics):
             request = pb.DeleteTopicsRequest(
-                connection=self._connection(driver, connection), kept_topics=some, trial_id=trial_id
+                connection=self._connection_message(driver, connection), kept_topics=batch, trial_id=trial_id
             )
-            self._ask("DeleteTopics", request, _PREPARE_S)
+            self._ask_worker("DeleteTopics", request, _PREPARE_S)
 
     def read_back(
         self,
@@ -413,12 +419,12 @@ class GrpcWorker:
     ) -> ReadBack:
         """See `LoadWorker.read_back`."""
         request = messages.read_back_request(order, subscription, file, timeout_s, node=node, last=last)
-        return messages.read_back_of(self._ask("ReadBack", request, timeout_s + _PREPARE_S), file)
+        return messages.read_back_of(self._ask_worker("ReadBack", request, timeout_s + _PREPARE_S), file)
 
     def committed_positions(self, order: LoadOrder) -> CommittedPositions:
         """See `LoadWorker.committed_positions`."""
         request = pb.CommittedPositionsRequest(order=messages.prepare_request(order))
-        return messages.positions_of(self._ask("CommittedPositions", request, _PREPARE_S))
+        return messages.positions_of(self._ask_worker("CommittedPositions", request, _PREPARE_S))
 
     def ended(self, call: str) -> WorkerLostError | None:
         """See `GroupMember.ended`."""
@@ -426,7 +432,7 @@ class GrpcWorker:
             running = self._process.host.status(self._process.name).running
         except RunFailedError as error:
             return self._lost_with_host(call, error)
-        return None if running else self._death(call)
+        return None if running else self._death_error(call)
 
     def close(self) -> None:
         """See `LoadWorker.close`."""
@@ -463,7 +469,7 @@ class GrpcWorker:
         with contextlib.suppress(grpc.RpcError, ValueError):
             self._stub.Shutdown(request, timeout=2.0, metadata=self._metadata)
 
-    def _ask(
+    def _ask_worker(
         self,
         call: str,
         request: object,
@@ -483,22 +489,22 @@ class GrpcWorker:
         try:
             if timeout_s <= self._call_s:
                 return method(request, timeout=timeout_s, metadata=self._metadata)
-            return self._await(call, method.future(request, timeout=timeout_s, metadata=self._metadata), look)
+            return self._await_answer(call, method.future(request, timeout=timeout_s, metadata=self._metadata), look)
         except grpc.RpcError as error:
-            raise self._failure(call, error, timeout_s) from error
+            raise self._failure_of_call(call, error, timeout_s) from error
         except ValueError as error:  # The channel was closed in another thread.
-            raise self._closed(call) from error
+            raise self._closed_error(call) from error
 
-    def _read(self, call: str, request: object) -> Iterator[Any]:
+    def _read_stream(self, call: str, request: object) -> Iterator[Any]:
         """All messages of a call, as they are wanted. Raises `RunFailedError`."""
         try:
             yield from self._streams.read(call, request, _PREPARE_S)
         except grpc.RpcError as error:
-            raise self._failure(call, error, _PREPARE_S) from error
+            raise self._failure_of_call(call, error, _PREPARE_S) from error
         except CancelledError as error:
-            raise self._closed(call) from error
+            raise self._closed_error(call) from error
 
-    def _await(self, call: str, answer: Any, look: Callable[[Any], None]) -> Any:
+    def _await_answer(self, call: str, answer: Any, look: Callable[[Any], None]) -> Any:
         try:
             while True:
                 with contextlib.suppress(grpc.FutureTimeoutError):
@@ -517,27 +523,27 @@ class GrpcWorker:
                 pb.PrepareProgressRequest(), timeout=self._call_s, metadata=self._metadata
             )
         except ValueError as error:
-            raise self._closed(call) from error
+            raise self._closed_error(call) from error
         except grpc.RpcError as error:
-            found = self._failure(call, error, self._call_s)
-            if isinstance(found, WorkerLostError) or not isinstance(found, NoAnswerError):
-                raise found from error
+            failure = self._failure_of_call(call, error, self._call_s)
+            if isinstance(failure, WorkerLostError) or not isinstance(failure, NoAnswerError):
+                raise failure from error
             raise WorkerLostError(
                 f"{self._process.subject} did not answer for {self._call_s:.0f} s (seen during {call}).",
                 "It may be stopped, or the machine starved of CPU or memory; see its log.",
                 self._process.log_path,
             ) from error
 
-    def _closed(self, call: str) -> RunFailedError:
+    def _closed_error(self, call: str) -> RunFailedError:
         return RunFailedError(f"{self._process.subject} was closed during {call}.", log_path=self._process.log_path)
 
-    def _failure(self, call: str, error: grpc.RpcError, timeout_s: float = 0.0) -> RunFailedError:
+    def _failure_of_call(self, call: str, error: grpc.RpcError, timeout_s: float = 0.0) -> RunFailedError:
         """What a gRPC error means to the user."""
         status: Any = error  # Every error that a call raises is a grpc.Call too.
         code, details = status.code(), _one_line(status.details())
         log, subject = self._process.log_path, self._process.subject
         if self._is_gone(_PROBE_DOUBT_S if call == "Probe" else _DOUBT_S if code in _LOST else 0.0):
-            return self._death(call)
+            return self._death_error(call)
         if code == grpc.StatusCode.DEADLINE_EXCEEDED:
             return self.ended(call) or no_answer(subject, call, timeout_s, log)
         if code == grpc.StatusCode.FAILED_PRECONDITION and call == "Handshake":
@@ -565,7 +571,7 @@ class GrpcWorker:
                 return False
             time.sleep(0.02)
 
-    def _death(self, call: str) -> WorkerLostError:
+    def _death_error(self, call: str) -> WorkerLostError:
         """The error that says how the worker ended."""
         status = _await_end(self._process, _DEATH_WAIT_S)
         log = self._process.log_path
@@ -573,7 +579,7 @@ class GrpcWorker:
         exhausted = memory_exhausted(cause)
         if exhausted:
             return self._out_of_memory(exhausted, call)
-        said = f" Its log ends with: {cause}" if cause else " Its log is empty."
+        log_end = f" Its log ends with: {cause}" if cause else " Its log is empty."
         if status is None or status.exit_code is None:
             how = "does not listen any more"
         elif status.exit_code < 0:
@@ -581,7 +587,7 @@ class GrpcWorker:
         else:
             how = f"ended with exit code {status.exit_code}"
         return WorkerLostError(
-            f"{self._process.subject} {how} (seen during {call}).{said}",
+            f"{self._process.subject} {how} (seen during {call}).{log_end}",
             "If memory was short, raise the campaign's 'worker: {heap: 512MiB, direct-memory: 256MiB}', or lower "
             "the number of producers, consumers or messages in flight.",
             log,

@@ -40,7 +40,7 @@ from tidegauge.worker.sequences import Missing, Part, count_sequences, missing_s
 ANSWER_S_MAX = 12.0
 """Each member has a deadline of its own for what takes no time, 10 s; this is for what even that does not end."""
 SILENCE_S_MAX = 10.0
-"""Without a second of a worker."""
+"""How long a worker may give no second."""
 _LEAD_S = 1.0
 """Calls reach all workers of a host within milliseconds; a machine with too few CPUs for them took half a second."""
 _LEAD_S_EACH = 0.02
@@ -72,7 +72,7 @@ class MemberClocks(Protocol):
         """Whether two members have the same clock."""
 
     def between(self, from_ns: int, until_ns: int) -> Mapping[tuple[int, int], Offset]:
-        """Of each two without the same clock, the second's minus the first's in all of a span of the controller's."""
+        """The second's clock minus the first's, of each two that differ, in all of a span of the controller's."""
 
 
 class GroupMember(LoadWorker, Protocol):
@@ -91,7 +91,7 @@ class GroupMember(LoadWorker, Protocol):
         """Begin the schedule at an instant; returns when it really begins: later, if the instant had passed."""
 
     def stop(self, grace_s: float) -> tuple[int, int]:
-        """As `stop_producers`; returns also after which instant no message was intended."""
+        """Do as `stop_producers` does; returns also after which instant no message was intended."""
 
     def ended(self, call: str) -> NoAnswerError | None:
         """How its process ended, as seen during `call`; None while it runs."""
@@ -107,7 +107,7 @@ class GroupMember(LoadWorker, Protocol):
 
 
 def lead_s(workers: int) -> float:
-    """After so long so many workers have heard of something that is to begin for all at once."""
+    """How long it takes until so many workers have heard of something that is to begin for all at once."""
     return _LEAD_S + _LEAD_S_EACH * workers
 
 
@@ -155,13 +155,13 @@ class WorkerGroup:
 
     def delete_topics(self, driver: str, connection: Mapping[str, str], topics: list[str]) -> None:
         """See `LoadWorker.delete_topics`."""
-        self._living("DeleteTopics")[0][1].delete_topics(driver, connection, topics)
+        self._living_members("DeleteTopics")[0][1].delete_topics(driver, connection, topics)
 
     def remove_subscriptions(
         self, driver: str, connection: Mapping[str, str], topics: list[str], trial_id: int
     ) -> None:
         """See `LoadWorker.remove_subscriptions`."""
-        self._living("DeleteTopics")[0][1].remove_subscriptions(driver, connection, topics, trial_id)
+        self._living_members("DeleteTopics")[0][1].remove_subscriptions(driver, connection, topics, trial_id)
 
     # Of the load
 
@@ -174,7 +174,7 @@ class WorkerGroup:
         if self._clocks is not None:
             for member, ahead_ns in zip(self._members, self._clocks.ahead_ns(), strict=True):
                 member.clock_ahead_ns = ahead_ns
-        orders = [replace(order, share=self._share(number)) for number in range(count)]
+        orders = [replace(order, share=self._share_of_member(number)) for number in range(count)]
         progress = _Progress(count, on_progress)
         have_topics = [size.topics > 0 for size in share_sizes(order.workload, count)]
         self._on_all(
@@ -184,12 +184,18 @@ class WorkerGroup:
             ),
             _PREPARE_S_MAX,
         )
-        found = self._on_all(
+        settings_of_members = self._on_all(
             "Prepare", lambda number, member: member.prepare(orders[number], progress.of(number)), _PREPARE_S_MAX
         )
-        return list({(setting.scope, setting.name): setting for own in reversed(found) for setting in own}.values())
+        return list(
+            {
+                (setting.scope, setting.name): setting
+                for settings in reversed(settings_of_members)
+                for setting in settings
+            }.values()
+        )
 
-    def _share(self, number: int) -> Share:
+    def _share_of_member(self, number: int) -> Share:
         count, clocks = len(self._members), self._clocks
         if clocks is None:
             return Share(number, count)
@@ -212,9 +218,9 @@ class WorkerGroup:
         at_mono_ns = time.monotonic_ns() + round(max(in_s, lead_s(len(self._members))) * 1e9)
         self._begin_ns = at_mono_ns
         self._started = self._on_all("Start", lambda _, member: member.start_at(at_mono_ns))
-        late_ns, member = self._latest(self._started, at_mono_ns)
+        late_ns, member = self._latest_member(self._started, at_mono_ns)
         if late_ns > _START_LATE_NS_MAX:
-            raise _starved(member, f"began {late_ns / 1e6:,.0f} ms after the instant common to all")
+            raise _starved_error(member, f"began {late_ns / 1e6:,.0f} ms after the instant common to all")
         return at_mono_ns
 
     def set_rate(self, msgs_per_s: float, at_mono_ns: int = 0) -> None:
@@ -237,19 +243,19 @@ class WorkerGroup:
             member.set_window(from_mono_ns, until_mono_ns)
             return time.monotonic_ns()
 
-        known = self._on_all("SetWindow", ask)
+        known_ns = self._on_all("SetWindow", ask)
         # A window that is given an end may have begun long ago.
         if from_mono_ns != self._window_from_ns:
-            self._check_known("of the measured window", known, from_mono_ns)
+            self._check_known("of the measured window", known_ns, from_mono_ns)
             self._window_from_ns = from_mono_ns
 
-    def _check_known(self, what: str, known_mono_ns: Sequence[int], begins_mono_ns: int) -> None:
+    def _check_known(self, subject: str, known_mono_ns: Sequence[int], begins_mono_ns: int) -> None:
         """Raise `RunFailedError` if a member knew of something after its beginning."""
-        late_ns, member = self._latest(known_mono_ns, begins_mono_ns)
+        late_ns, member = self._latest_member(known_mono_ns, begins_mono_ns)
         if late_ns > 0:
-            raise _starved(member, f"knew {what} only {late_ns / 1e6:,.0f} ms after its beginning")
+            raise _starved_error(member, f"knew {subject} only {late_ns / 1e6:,.0f} ms after its beginning")
 
-    def _latest(self, instants: Sequence[int], due_ns: int) -> tuple[int, GroupMember]:
+    def _latest_member(self, instants: Sequence[int], due_ns: int) -> tuple[int, GroupMember]:
         """By how much the member with the latest of these instants was late, and which it is."""
         instant_ns, member = max(zip(instants, self._members, strict=True), key=itemgetter(0))
         return instant_ns - due_ns, member
@@ -268,52 +274,52 @@ class WorkerGroup:
 
     def missing(self, subscriptions: Sequence[str]) -> Mapping[str, Missing]:
         """See `LoadWorker.missing`: what no worker received."""
-        wanted = threading.Event()
-        wanted.set()
+        still_wanted = threading.Event()
+        still_wanted.set()
         try:
-            streams = [self._parts(number, wanted) for number in range(len(self._members))]
+            streams = [self._stream_parts(number, still_wanted) for number in range(len(self._members))]
             return missing_sequences(streams, subscriptions)
         finally:
-            wanted.clear()
+            still_wanted.clear()
 
     def stop_producers(self, grace_s: float) -> int:
         """See `LoadWorker.stop_producers`."""
-        found = self._on_all("StopProducers", lambda _, member: member.stop(grace_s), grace_s + ANSWER_S_MAX)
-        self._stopped = [stopped_mono_ns for _, stopped_mono_ns in found]
-        return sum(unresolved for unresolved, _ in found)
+        answers = self._on_all("StopProducers", lambda _, member: member.stop(grace_s), grace_s + ANSWER_S_MAX)
+        self._stopped = [stopped_mono_ns for _, stopped_mono_ns in answers]
+        return sum(unresolved for unresolved, _ in answers)
 
     def watch(self, from_second: int = 0) -> Iterator[SecondFigures]:
         """See `LoadWorker.watch`. Raises `RunFailedError` if one worker is silent, or if its seconds don't add up."""
         merger = SecondMerger(len(self._members))
-        come: queue.SimpleQueue[tuple[int, SecondFigures | BaseException | None]] = queue.SimpleQueue()
-        wanted = threading.Event()
-        wanted.set()
+        arrivals: queue.SimpleQueue[tuple[int, SecondFigures | BaseException | None]] = queue.SimpleQueue()
+        still_wanted = threading.Event()
+        still_wanted.set()
 
         def put(number: int, item: SecondFigures | BaseException | None) -> bool:
-            come.put((number, item))
-            return wanted.is_set()
+            arrivals.put((number, item))
+            return still_wanted.is_set()
 
         for number, member in enumerate(self._members):
             member.follow(partial(put, number))
         try:
-            for figures in self._merged_seconds(merger, come):
+            for figures in self._merged_seconds(merger, arrivals):
                 if figures.second >= from_second:
                     yield figures
         finally:
-            wanted.clear()
+            still_wanted.clear()
         if self._final is not None:
             merger.check_sent(self._final)
 
     def _merged_seconds(
-        self, merger: SecondMerger, come: queue.SimpleQueue[tuple[int, SecondFigures | BaseException | None]]
+        self, merger: SecondMerger, arrivals: queue.SimpleQueue[tuple[int, SecondFigures | BaseException | None]]
     ) -> Iterator[SecondFigures]:
         silent_s = dict.fromkeys(range(len(self._members)), 0.0)
         looked_s = time.monotonic()
         while silent_s:
             with contextlib.suppress(queue.Empty):
-                number, item = come.get(timeout=_LOOK_S)
+                number, item = arrivals.get(timeout=_LOOK_S)
                 if isinstance(item, BaseException):
-                    self._remember(number, item)
+                    self._remember_if_gone(number, item)
                     yield from merger.end(number)
                     raise item
                 if item is None:
@@ -326,9 +332,9 @@ class WorkerGroup:
             # Not for each of a thousand workers whenever one of them has a second.
             if passed_s >= _LOOK_S:
                 looked_s += passed_s
-                silent = self._silent_for_too_long(silent_s, passed_s, all_read=come.empty())
+                silent = self._silent_for_too_long(silent_s, passed_s, all_read=arrivals.empty())
                 if silent is not None:
-                    error = self._silent(silent)
+                    error = self._silence_error(silent)
                     yield from merger.end(silent)
                     raise error
 
@@ -354,28 +360,28 @@ class WorkerGroup:
         producers = workload.topics * workload.producers
         if not producers:
             self._final = before
-            return merged_totals(self._named(before))
+            return merged_totals(self._totals_by_worker(before))
         window, clocks = before[0].window, self._clocks
         bounds = clocks.between(window.from_mono_ns, window.until_mono_ns) if clocks and window.until_mono_ns else {}
         names = [f"sub-{number}" for number in range(workload.subscriptions)]
-        wanted = threading.Event()
-        wanted.set()
+        still_wanted = threading.Event()
+        still_wanted.set()
         try:
-            parts = [self._parts(number, wanted) for number in range(len(self._members))]
+            parts = [self._stream_parts(number, still_wanted) for number in range(len(self._members))]
             counts = count_sequences(parts, names, producers)
         finally:
-            wanted.clear()
+            still_wanted.clear()
         after = self._totals_of_each()
         check_counts(before, counts, after)
         self._final = after
-        merged = merged_totals(self._named(after), counts)
+        merged = merged_totals(self._totals_by_worker(after), counts)
         if not bounds:
             return merged
         return across_clocks(merged, after, bounds, [member.clock_ahead_ns for member in self._members])
 
     def counts(self) -> TotalFigures:
         """See `LoadWorker.counts`."""
-        return merged_totals(self._named(self._totals_of_each()))
+        return merged_totals(self._totals_by_worker(self._totals_of_each()))
 
     def finish(self, delete_topics: bool) -> None:
         """See `LoadWorker.finish`: by the first what is left of the trial, once the others' clients are closed.
@@ -383,15 +389,15 @@ class WorkerGroup:
         The first is the first that lives. Raises what went wrong once all have been asked.
         """
         others_topics = self._workload is not None and bool(self._workload.existing_topics)
-        living = self._living("Finish")
+        living = self._living_members("Finish")
 
         def ask(number: int, member: GroupMember) -> None:
             # Of topics of others only the subscriptions, which one worker alone removes unasked.
             member.finish(number == living[0][0] and (delete_topics or others_topics))
 
-        answers = list(self._answers("Finish", ask, living[1:], _FINISH_S_MAX))
+        answers = list(self._ask_members("Finish", ask, living[1:], _FINISH_S_MAX))
         self._end_gone()
-        answers += self._answers("Finish", ask, living[:1], _FINISH_S_MAX)
+        answers += self._ask_members("Finish", ask, living[:1], _FINISH_S_MAX)
         for _, answer in answers:
             if answer is not None:
                 raise answer
@@ -399,10 +405,10 @@ class WorkerGroup:
     def left_results(self, trial_id: int, share: Share | None = None) -> list[LeftResults]:
         """See `LoadWorker.left_results`."""
         count = len(self._members)
-        found = self._on_all(
+        results_of_members = self._on_all(
             "LeftResults", lambda number, member: member.left_results(trial_id, Share(number, count)), _FINISH_S_MAX
         )
-        return [left for own in found for left in own] if all(found) else []
+        return [left for results in results_of_members for left in results] if all(results_of_members) else []
 
     def remove_left_results(self, trial_id: int, share: Share | None = None) -> None:
         """See `LoadWorker.remove_left_results`."""
@@ -411,7 +417,7 @@ class WorkerGroup:
             "RemoveLeftResults", lambda number, member: member.remove_left_results(trial_id, Share(number, count))
         )
 
-    def _living(self, call: str) -> list[tuple[int, GroupMember]]:
+    def _living_members(self, call: str) -> list[tuple[int, GroupMember]]:
         """Who can still be asked; the others are ended. Raises `NoAnswerError` if nobody lives."""
         for number, member in enumerate(self._members):
             if number not in self._gone and (error := member.ended(call)):
@@ -422,19 +428,19 @@ class WorkerGroup:
             raise self._gone[0]
         return living
 
-    def _remember(self, number: int, answer: object) -> None:
+    def _remember_if_gone(self, number: int, answer: object) -> None:
         if isinstance(answer, NoAnswerError):
             self._gone.setdefault(number, answer)
 
     def _end_gone(self) -> None:
-        """What is only stopped would send again later, and make its topics anew."""
-        self._close([self._members[number] for number in list(self._gone)])
+        """Close members that are gone: one that is only stopped would send again later, and make its topics anew."""
+        self._close_members([self._members[number] for number in list(self._gone)])
 
     def close(self) -> None:
         """See `LoadWorker.close`."""
-        self._close(self._members)
+        self._close_members(self._members)
 
-    def _close(self, members: Sequence[GroupMember]) -> None:
+    def _close_members(self, members: Sequence[GroupMember]) -> None:
         threads = [threading.Thread(target=member.close, name="close", daemon=True) for member in members]
         for thread in threads:
             thread.start()
@@ -444,29 +450,29 @@ class WorkerGroup:
     def _totals_of_each(self) -> list[TotalFigures]:
         return self._on_all("Totals", lambda _, member: member.totals())
 
-    def _named(self, totals: Sequence[TotalFigures]) -> list[WorkerTotals]:
-        known = zip(self.processes, self._started, totals, self._stopped, strict=True)
-        return [WorkerTotals(*each) for each in known]
+    def _totals_by_worker(self, totals: Sequence[TotalFigures]) -> list[WorkerTotals]:
+        figures_of_workers = zip(self.processes, self._started, totals, self._stopped, strict=True)
+        return [WorkerTotals(*each) for each in figures_of_workers]
 
-    def _parts(self, number: int, wanted: threading.Event) -> Iterator[Part]:
+    def _stream_parts(self, number: int, still_wanted: threading.Event) -> Iterator[Part]:
         """A worker's sequences as they come, a few ahead. Raises `RunFailedError` if they stop coming."""
-        come: queue.Queue[Part | BaseException | None] = queue.Queue(_AHEAD)
+        arrivals: queue.Queue[Part | BaseException | None] = queue.Queue(_AHEAD)
 
         def put(item: Part | BaseException | None) -> bool:
-            while wanted.is_set():
+            while still_wanted.is_set():
                 with contextlib.suppress(queue.Full):
-                    come.put(item, timeout=_LOOK_S)
+                    arrivals.put(item, timeout=_LOOK_S)
                     return True
             return False
 
-        pump(self._members[number].sequences, put)
+        pump_in_thread(self._members[number].sequences, put)
         while True:
             try:
-                item = come.get(timeout=SILENCE_S_MAX)
+                item = arrivals.get(timeout=SILENCE_S_MAX)
             except queue.Empty:
-                raise self._late(number, "Sequences", SILENCE_S_MAX) from None
+                raise self._late_error(number, "Sequences", SILENCE_S_MAX) from None
             if isinstance(item, BaseException):
-                self._remember(number, item)
+                self._remember_if_gone(number, item)
                 raise item
             if item is None:
                 return
@@ -479,14 +485,14 @@ class WorkerGroup:
             if number in self._gone:
                 raise self._gone[number]
         seconds_max = ANSWER_S_MAX if seconds_max is None else seconds_max
-        found: dict[int, T] = {}
-        for number, answer in self._answers(step, ask, list(enumerate(self._members)), seconds_max):
+        answers_by_member: dict[int, T] = {}
+        for number, answer in self._ask_members(step, ask, list(enumerate(self._members)), seconds_max):
             if isinstance(answer, BaseException):
                 raise answer
-            found[number] = answer
-        return [found[number] for number in range(len(self._members))]
+            answers_by_member[number] = answer
+        return [answers_by_member[number] for number in range(len(self._members))]
 
-    def _answers(
+    def _ask_members(
         self,
         step: str,
         ask: Callable[[int, GroupMember], T],
@@ -510,31 +516,31 @@ class WorkerGroup:
             try:
                 number, answer = answers.get(timeout=max(0.001, deadline_s - time.monotonic()))
             except queue.Empty:
-                yield from [(number, self._late(number, step, seconds_max)) for number in missing]
+                yield from [(number, self._late_error(number, step, seconds_max)) for number in missing]
                 return
             missing.remove(number)
-            self._remember(number, answer)
+            self._remember_if_gone(number, answer)
             yield number, answer
 
-    def _late(self, number: int, step: str, seconds_max: float) -> NoAnswerError:
+    def _late_error(self, number: int, step: str, seconds_max: float) -> NoAnswerError:
         member = self._members[number]
         error = member.ended(step) or no_answer(member.subject, step, seconds_max, member.log_path)
-        self._remember(number, error)
+        self._remember_if_gone(number, error)
         return error
 
-    def _silent(self, number: int) -> NoAnswerError:
+    def _silence_error(self, number: int) -> NoAnswerError:
         member = self._members[number]
         error = member.ended("Watch") or WorkerLostError(
             f"{member.subject} gave no figures for {SILENCE_S_MAX:.0f} s.",
             "It may be stopped, or the machine starved of CPU or memory; see its log.",
             member.log_path,
         )
-        self._remember(number, error)
+        self._remember_if_gone(number, error)
         return error
 
 
-def _starved(member: GroupMember, what: str) -> GeneratorFailedError:
-    return GeneratorFailedError(f"{member.subject} {what}.", "The machine may be starved of CPU.", member.log_path)
+def _starved_error(member: GroupMember, problem: str) -> GeneratorFailedError:
+    return GeneratorFailedError(f"{member.subject} {problem}.", "The machine may be starved of CPU.", member.log_path)
 
 
 class _Progress:
@@ -550,26 +556,26 @@ class _Progress:
 
         def report(what: str, done: int, total: int) -> None:
             with self._lock:
-                own = self._seen[number]
-                for earlier, (_, all_of_them) in own.items():
+                phases = self._seen[number]
+                for earlier, (_, all_of_them) in phases.items():
                     if earlier != what:
-                        own[earlier] = (all_of_them, all_of_them)
-                own[what] = (done, total)
-                self._report()
+                        phases[earlier] = (all_of_them, all_of_them)
+                phases[what] = (done, total)
+                self._report_phase()
 
         return report
 
-    def _report(self) -> None:
+    def _report_phase(self) -> None:
         """The first phase that is not done everywhere, as far as its extent is known."""
         for phase in _PHASES:
-            known = [own[phase] for own in self._seen if phase in own]
-            done, total = sum(done for done, _ in known), sum(total for _, total in known)
+            extents = [phases[phase] for phases in self._seen if phase in phases]
+            done, total = sum(done for done, _ in extents), sum(total for _, total in extents)
             if done < total:
                 self._on_progress(phase, done, total)
                 return
 
 
-def pump(call: Callable[[], Iterator[T]], put: Put[T]) -> None:
+def pump_in_thread(call: Callable[[], Iterator[T]], put: Put[T]) -> None:
     """Read what a call yields in a thread of its own, so that waiting for it can end; last comes None, or an error.
 
     `put` returns False when nobody wants more.

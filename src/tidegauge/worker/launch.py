@@ -62,7 +62,7 @@ class WorkerHosts(MemberClocks, Protocol):
     """Other hosts than this one, for workers."""
 
     def sites(self, driver: str) -> Sequence[Site]:
-        """Of each worker with a driver."""
+        """The place of each worker with a driver."""
 
 
 def start_workers(
@@ -86,10 +86,10 @@ def start_workers(
     with contextlib.ExitStack() as undo:
         for number, site in enumerate(sites):
             # Each would write the same archive.
-            own = options if number == 0 else replace(options, records_archive=False)
+            options_of_worker = options if number == 0 else replace(options, records_archive=False)
             words = f"{worker_name(number, count)} on {site.address if site else host.name}"
             name = f"{ONE}-{number + 1}"
-            started.append(start_worker(host, driver, log_directory, own, name, words=words, site=site))
+            started.append(start_worker(host, driver, log_directory, options_of_worker, name, words=words, site=site))
             undo.callback(started[-1].close)
         undo.pop_all()
     return WorkerGroup(started, elsewhere)
@@ -138,14 +138,14 @@ def start_worker(
         site.files.make_directories(scratch, mode=0o700)
         if site.tls:
             site.files.make_directories(log_directory)
-        host.start(_spec(process, options))
+        host.start(_process_spec(process, options))
         undo.callback(host.stop, name)
         worker = GrpcWorker(replace(process, port=_await_port(process)))
         undo.pop_all()
     return worker
 
 
-def _spec(process: WorkerProcess, options: WorkerOptions) -> ProcessSpec:
+def _process_spec(process: WorkerProcess, options: WorkerOptions) -> ProcessSpec:
     """How the process is started; its secrets are on its standard input."""
     site, scratch = process.site, process.scratch
     java, archive = site.installed.java, process.archive
@@ -153,24 +153,31 @@ def _spec(process: WorkerProcess, options: WorkerOptions) -> ProcessSpec:
     argv = (str(java.executable), *flags, "-cp", os.pathsep.join(map(str, site.installed.jars)), MAIN_CLASS)
     return ProcessSpec(
         name=process.name,
-        argv=(*argv, "--port-file", str(scratch / "port"), "--results", str(site.installed.results), *_listen(site)),
-        env=_environment(),
+        argv=(
+            *argv,
+            "--port-file",
+            str(scratch / "port"),
+            "--results",
+            str(site.installed.results),
+            *_listen_arguments(site),
+        ),
+        env=_worker_environment(),
         cwd=str(scratch),
         log_path=str(process.log_path),
-        stdin_text="".join(f"{line}\n" for line in (process.secret, *_keys(site))),
+        stdin_text="".join(f"{line}\n" for line in (process.secret, *_server_keys(site))),
         stop_grace_s=_STOP_GRACE_S,
         timer_slack_ns=_TIMER_SLACK_NS,
         network_node=site.link,
     )
 
 
-def _listen(site: Site) -> tuple[str, ...]:
+def _listen_arguments(site: Site) -> tuple[str, ...]:
     if site.tls is None:
         return ()
     return ("--listen", f"{site.address}:{site.tls.ports[0]}-{site.tls.ports[-1]}")
 
 
-def _keys(site: Site) -> list[str]:
+def _server_keys(site: Site) -> list[str]:
     """What a worker that is reached from another host reads behind its secret."""
     if site.tls is None:
         return []
@@ -178,7 +185,7 @@ def _keys(site: Site) -> list[str]:
     return [base64.b64encode(pem).decode() for pem in (key.encode(), certificate.encode(), site.tls.authority)]
 
 
-def _environment() -> dict[str, str]:
+def _worker_environment() -> dict[str, str]:
     """What the worker inherits: nothing but this."""
     # glibc gives each thread a heap of its own, which many client threads turn into 100 MB: two are enough.
     return {"PATH": os.defpath, "HOME": str(Path.home()), "LANG": "C.UTF-8", "MALLOC_ARENA_MAX": "2"}

@@ -3,7 +3,7 @@
 All instants are on one timeline, the controller's. Counts are added up, histograms merged bin by bin. What belongs to
 one process (own lag of a second, pauses of its collector, its JIT compiler, its wait for a CPU) is that of the worker
 which has most of it: workers pause apart, and one that is late makes the trial's figures late however calm the others
-are. CPU time and memory are added up. `_rules` says it field by field.
+are. CPU time and memory are added up. `_rules_of_fields` says it field by field.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tidegauge.model.load import (
 )
 from tidegauge.model.trial import WorkerResult
 from tidegauge.plain import grouped
-from tidegauge.statistics.histograms import merged, summarise
+from tidegauge.statistics.histograms import merged_encodings, summarise
 from tidegauge.worker.sequences import EXAMPLES_MAX, FiguresError, Received, SequenceCounts
 
 _SECOND_NS = 1_000_000_000
@@ -66,34 +66,36 @@ class SecondMerger:
         self._missing -= not self._waiting[worker]
         self._waiting[worker].append((self._edges[worker], figures))
         self._sent[worker] += figures.sent
-        return self._complete()
+        return self._complete_seconds()
 
     def end(self, worker: int) -> list[SecondFigures]:
         """A worker has no more."""
         self._ended[worker] = True
         self._missing -= not self._waiting[worker]
-        return self._complete()
+        return self._complete_seconds()
 
     def check_sent(self, totals: Sequence[TotalFigures]) -> None:
         """Raise `FiguresError` if a worker's seconds, of which all have been added, are not what it sent altogether."""
-        for worker, (own, sent) in enumerate(zip(totals, self._sent, strict=True)):
-            if own.sent != sent:
+        for worker, (totals_of_worker, sent) in enumerate(zip(totals, self._sent, strict=True)):
+            if totals_of_worker.sent != sent:
                 name = worker_name(worker, len(totals))
-                raise FiguresError(f"{name}: its seconds have {sent:,} messages sent, its totals {own.sent:,}")
+                raise FiguresError(
+                    f"{name}: its seconds have {sent:,} messages sent, its totals {totals_of_worker.sent:,}"
+                )
 
-    def _complete(self) -> list[SecondFigures]:
-        found = []
+    def _complete_seconds(self) -> list[SecondFigures]:
+        merged_seconds = []
         while (edge := self._common_edge()) is not None:
-            own = []
+            parts = []
             for worker, waiting in enumerate(self._waiting):
                 taken = []
                 while waiting and waiting[0][0] <= edge:
                     taken.append(waiting.popleft()[1])
                 if taken:
-                    own.append((worker, taken))
+                    parts.append((worker, taken))
                     self._missing += not waiting and not self._ended[worker]
-            found.append(self._merge(own))
-        return found
+            merged_seconds.append(self._merge_second(parts))
+        return merged_seconds
 
     def _common_edge(self) -> int | None:
         """The next edge that all workers have which have not ended; None if it is not known yet."""
@@ -103,30 +105,30 @@ class SecondMerger:
         while True:
             later = edge
             for waiting, ended in zip(self._waiting, self._ended, strict=True):
-                own = next((each for each, _ in waiting if each >= edge), None)
-                if own is None and not ended:
+                next_edge = next((each for each, _ in waiting if each >= edge), None)
+                if next_edge is None and not ended:
                     return None
-                later = max(later, own or 0)
+                later = max(later, next_edge or 0)
             if later == edge:
                 return edge
             edge = later
 
-    def _merge(self, own: Sequence[tuple[int, Sequence[SecondFigures]]]) -> SecondFigures:
+    def _merge_second(self, parts: Sequence[tuple[int, Sequence[SecondFigures]]]) -> SecondFigures:
         """One second of what each worker had since the last."""
         count = len(self._waiting)
-        every = [_in_a_row(seconds) for _, seconds in own]
-        workers = [_worker_second(worker, count, figures) for (worker, _), figures in zip(own, every, strict=True)]
+        every = [_seconds_in_a_row(seconds) for _, seconds in parts]
+        workers = [_worker_second(worker, count, figures) for (worker, _), figures in zip(parts, every, strict=True)]
         busiest = max(workers, key=lambda worker: worker.busiest_consumer_busy_ns)
         from_ns = min(figures.from_mono_ns for figures in every) if self._until_ns is None else self._until_ns
         self._until_ns = max(from_ns + 1, median_low(figures.until_mono_ns for figures in every))
         self._acked += sum(figures.acked for figures in every)
-        second = _combined(
+        second = _combine_parts(
             _SECOND_OF_ALL,
             every,
             second=self._count,
             from_mono_ns=from_ns,
             until_mono_ns=self._until_ns,
-            subscriptions=self._subscriptions(every),
+            subscriptions=self._merge_all_subscriptions(every),
             busiest_consumer=busiest.busiest_consumer,
             busiest_consumer_busy_ns=busiest.busiest_consumer_busy_ns,
             workers=tuple(workers),
@@ -134,34 +136,36 @@ class SecondMerger:
         self._count += 1
         return second
 
-    def _subscriptions(self, every: Sequence[SecondFigures]) -> tuple[SubscriptionSecond, ...]:
+    def _merge_all_subscriptions(self, every: Sequence[SecondFigures]) -> tuple[SubscriptionSecond, ...]:
         by_name = grouped((sub.name, sub) for figures in every for sub in figures.subscriptions)
-        return tuple(self._subscription(name, by_name[name]) for name in sorted(by_name, key=_number))
+        return tuple(
+            self._merge_one_subscription(name, by_name[name]) for name in sorted(by_name, key=_rank_of_subscription)
+        )
 
-    def _subscription(self, name: str, own: Sequence[SubscriptionSecond]) -> SubscriptionSecond:
+    def _merge_one_subscription(self, name: str, seconds: Sequence[SubscriptionSecond]) -> SubscriptionSecond:
         """Its backlog: what was acknowledged to any producer so far, less what any worker received for the first time.
 
         By counts, so it is a little too small while messages arrive that failed, or that another worker had received.
         """
-        unique = sum(sub.unique for sub in own)
+        unique = sum(sub.unique for sub in seconds)
         self._unique[name] = self._unique.get(name, 0) + unique
         backlog = max(0, self._acked - self._unique[name])
-        return _combined(_SUBSCRIPTION_SECOND, own, name=name, backlog=backlog, unique=unique)
+        return _combine_parts(_SUBSCRIPTION_SECOND, seconds, name=name, backlog=backlog, unique=unique)
 
 
-def _number(name: str) -> tuple[int, str]:
-    """Puts "sub-10" behind "sub-9"."""
+def _rank_of_subscription(name: str) -> tuple[int, str]:
+    """The sort key that puts "sub-10" behind "sub-9"."""
     return len(name), name
 
 
-def _in_a_row(seconds: Sequence[SecondFigures]) -> SecondFigures:
+def _seconds_in_a_row(seconds: Sequence[SecondFigures]) -> SecondFigures:
     """Seconds of one worker as one that is as long as all; a subscription is in it as often as it was in them."""
     if len(seconds) == 1:
         return seconds[0]
     lengths = [max(1, figures.until_mono_ns - figures.from_mono_ns) for figures in seconds]
     msgs = sum(figures.scheduled_msgs_per_s * length for figures, length in zip(seconds, lengths, strict=True))
-    consumer, busy_ns = _busiest(seconds)
-    return _combined(
+    consumer, busy_ns = _busiest_consumer(seconds)
+    return _combine_parts(
         _SECONDS_OF_ONE,
         seconds,
         scheduled_msgs_per_s=msgs / sum(lengths),
@@ -170,15 +174,15 @@ def _in_a_row(seconds: Sequence[SecondFigures]) -> SecondFigures:
     )
 
 
-def _busiest(seconds: Sequence[SecondFigures]) -> tuple[str, int]:
+def _busiest_consumer(seconds: Sequence[SecondFigures]) -> tuple[str, int]:
     """The consumer that was busiest in most of the time, and for how long it or others of its subscription were.
 
     Of each second one consumer is known. Where those of a subscription take turns, each second had one without time.
     """
     busy_ns: dict[str, Counter[str]] = {}
     for figures in seconds:
-        own = busy_ns.setdefault(figures.busiest_consumer.partition(" ")[0], Counter())
-        own[figures.busiest_consumer] += figures.busiest_consumer_busy_ns
+        busy_of_consumers = busy_ns.setdefault(figures.busiest_consumer.partition(" ")[0], Counter())
+        busy_of_consumers[figures.busiest_consumer] += figures.busiest_consumer_busy_ns
     most = max(busy_ns.values(), key=Counter.total)
     return most.most_common(1)[0][0], most.total()
 
@@ -187,10 +191,10 @@ _OF_EACH = {field.name for field in fields(WorkerSecond)} & {field.name for fiel
 
 
 def _worker_second(worker: int, workers: int, figures: SecondFigures) -> WorkerSecond:
-    own = {name: getattr(figures, name) for name in _OF_EACH}
+    values = {name: getattr(figures, name) for name in _OF_EACH}
     if figures.busiest_consumer:
-        own["busiest_consumer"] += f" ({worker_name(worker, workers)})"
-    return WorkerSecond(worker=worker + 1, received=sum(sub.received for sub in figures.subscriptions), **own)
+        values["busiest_consumer"] += f" ({worker_name(worker, workers)})"
+    return WorkerSecond(worker=worker + 1, received=sum(sub.received for sub in figures.subscriptions), **values)
 
 
 def merged_totals(workers: Sequence[WorkerTotals], counts: SequenceCounts | None = None) -> TotalFigures:
@@ -204,27 +208,30 @@ def merged_totals(workers: Sequence[WorkerTotals], counts: SequenceCounts | None
     by_name = grouped((sub.name, sub) for part in parts for sub in part.subscriptions)
     counted = counts.subscriptions if counts else {}
     subscriptions = tuple(
-        _totals_of_subscription(by_name[name], acked, counted.get(name)) for name in sorted(by_name, key=_number)
+        _totals_of_subscription(by_name[name], acked, counted.get(name))
+        for name in sorted(by_name, key=_rank_of_subscription)
     )
-    return _combined(_TOTALS, parts, subscriptions=subscriptions, errors=_errors(parts), workers=tuple(workers))
+    return _combine_parts(
+        _TOTALS, parts, subscriptions=subscriptions, errors=_combined_errors(parts), workers=tuple(workers)
+    )
 
 
-def _window(windows: Sequence[WindowFigures]) -> WindowFigures:
+def _common_window(windows: Sequence[WindowFigures]) -> WindowFigures:
     first = windows[0]
     for worker, window in enumerate(windows):
         if (window.from_mono_ns, window.until_mono_ns) != (first.from_mono_ns, first.until_mono_ns):
             raise FiguresError(f"the measured window of {worker_name(worker, len(windows))} is not that of the first")
-    return _combined(_WINDOW, windows)
+    return _combine_parts(_WINDOW, windows)
 
 
-def _records(of_workers: Sequence[Sequence[RecordFigures]]) -> tuple[RecordFigures, ...]:
-    return tuple(_combined(_RECORD, records) for records in zip(*of_workers, strict=True))
+def _combined_records(of_workers: Sequence[Sequence[RecordFigures]]) -> tuple[RecordFigures, ...]:
+    return tuple(_combine_parts(_RECORD, records) for records in zip(*of_workers, strict=True))
 
 
 def _totals_of_subscription(
-    own: Sequence[SubscriptionTotals], acked: int, counted: Received | None
+    totals: Sequence[SubscriptionTotals], acked: int, counted: Received | None
 ) -> SubscriptionTotals:
-    together = _combined(_SUBSCRIPTION, own)
+    together = _combine_parts(_SUBSCRIPTION, totals)
     unique = counted.unique if counted else together.unique
     missing = counted.missing if counted else acked - unique
     # A message with a damaged header arrived, but nobody can say which one it was.
@@ -236,7 +243,9 @@ def _totals_of_subscription(
         lost=lost,
         duplicated=together.duplicated + (counted.repeated if counted else 0),
         lost_examples=counted.examples[:lost] if counted else (),
-        duplicated_examples=_examples([together.duplicated_examples, counted.repeated_examples if counted else ()]),
+        duplicated_examples=_first_examples(
+            [together.duplicated_examples, counted.repeated_examples if counted else ()]
+        ),
     )
 
 
@@ -244,17 +253,17 @@ Rule = Callable[[Any], Any]
 T = TypeVar("T")
 
 
-def _rules(kind: type, **others: Rule) -> Mapping[str, Rule]:
+def _rules_of_fields(kind: type, **others: Rule) -> Mapping[str, Rule]:
     """How each field of several becomes one: counts are summed, histograms merged, `others` as they say."""
-    by_type: Mapping[object, Rule] = {int: sum, float: sum, bytes: merged}
-    known = {name: others.get(name, by_type.get(hint)) for name, hint in get_type_hints(kind).items()}
-    return {name: rule for name, rule in known.items() if rule is not None}
+    by_type: Mapping[object, Rule] = {int: sum, float: sum, bytes: merged_encodings}
+    rules = {name: others.get(name, by_type.get(hint)) for name, hint in get_type_hints(kind).items()}
+    return {name: rule for name, rule in rules.items() if rule is not None}
 
 
-def _combined(rules: Mapping[str, Rule], parts: Sequence[T], **given: Any) -> T:
-    """One of several: each field by its rule, but for those that are given."""
-    found = {name: rule([getattr(part, name) for part in parts]) for name, rule in rules.items() if name not in given}
-    return type(parts[0])(**found, **given)
+def _combine_parts(rules: Mapping[str, Rule], parts: Sequence[T], **given: Any) -> T:
+    """Combine several into one: each field by its rule, but for those that are given."""
+    values = {name: rule([getattr(part, name) for part in parts]) for name, rule in rules.items() if name not in given}
+    return type(parts[0])(**values, **given)
 
 
 _first, _last = itemgetter(0), itemgetter(-1)
@@ -264,11 +273,11 @@ def _first_known(instants: Sequence[int]) -> int:
     return min(filter(None, instants), default=0)
 
 
-def _examples(found: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(chain.from_iterable(found))[:EXAMPLES_MAX]
+def _first_examples(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(lists))[:EXAMPLES_MAX]
 
 
-_SECONDS_OF_ONE = _rules(
+_SECONDS_OF_ONE = _rules_of_fields(
     SecondFigures,
     second=_first,
     from_mono_ns=_first,
@@ -278,31 +287,36 @@ _SECONDS_OF_ONE = _rules(
     heap_used_bytes=_last,
     subscriptions=lambda found: tuple(chain.from_iterable(found)),
 )
-_SECOND_OF_ALL = _rules(SecondFigures, own_lag_ns_max=max, gc_pause_ns=max, jit_ns=max)
-_SUBSCRIPTION_SECOND = _rules(SubscriptionSecond)
-_RECORD = _rules(RecordFigures)
-_WINDOW = _rules(
-    WindowFigures, from_mono_ns=_first, until_mono_ns=_first, gc_pause_ns=max, cpu_wait_ns=max, records=_records
+_SECOND_OF_ALL = _rules_of_fields(SecondFigures, own_lag_ns_max=max, gc_pause_ns=max, jit_ns=max)
+_SUBSCRIPTION_SECOND = _rules_of_fields(SubscriptionSecond)
+_RECORD = _rules_of_fields(RecordFigures)
+_WINDOW = _rules_of_fields(
+    WindowFigures,
+    from_mono_ns=_first,
+    until_mono_ns=_first,
+    gc_pause_ns=max,
+    cpu_wait_ns=max,
+    records=_combined_records,
 )
-_SUBSCRIPTION = _rules(
+_SUBSCRIPTION = _rules_of_fields(
     SubscriptionTotals,
     name=_first,
     lost_examples=_first,
-    record_end_to_end=lambda found: tuple(map(merged, zip(*found, strict=True))),
+    record_end_to_end=lambda found: tuple(map(merged_encodings, zip(*found, strict=True))),
     first_received_mono_ns=_first_known,
     last_received_mono_ns=max,
-    duplicated_examples=_examples,
-    reordered_examples=_examples,
-    corrupt_examples=_examples,
+    duplicated_examples=_first_examples,
+    reordered_examples=_first_examples,
+    corrupt_examples=_first_examples,
     # Whose they are is only known of one worker's (`worker.across`).
     apart=lambda _found: (),
 )
-_TOTALS = _rules(TotalFigures, window=_window, gc_pause_ns=max, clocks=lambda _found: ())
+_TOTALS = _rules_of_fields(TotalFigures, window=_common_window, gc_pause_ns=max, clocks=lambda _found: ())
 
 
-def _errors(parts: Sequence[TotalFigures]) -> tuple[tuple[str, str, int], ...]:
-    found = grouped(((where, message), count) for part in parts for where, message, count in part.errors)
-    return tuple((where, message, sum(counts)) for (where, message), counts in found.items())
+def _combined_errors(parts: Sequence[TotalFigures]) -> tuple[tuple[str, str, int], ...]:
+    counts_by_error = grouped(((where, message), count) for part in parts for where, message, count in part.errors)
+    return tuple((where, message, sum(counts)) for (where, message), counts in counts_by_error.items())
 
 
 def check_counts(before: Sequence[TotalFigures], counts: SequenceCounts, after: Sequence[TotalFigures]) -> None:
@@ -327,14 +341,14 @@ def check_counts(before: Sequence[TotalFigures], counts: SequenceCounts, after: 
             _check_between(f"{name}: messages that {sub.name} received", uniques.get(sub.name, 0), received, sub.unique)
 
 
-def _check_between(what: str, least: int, found: int, most: int) -> None:
-    if not least <= found <= most:
+def _check_between(figure: str, least: int, count: int, most: int) -> None:
+    if not least <= count <= most:
         counted = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        raise FiguresError(f"{what}: {counted} by its counts, {found:,} by its sets of sequences")
+        raise FiguresError(f"{figure}: {counted} by its counts, {count:,} by its sets of sequences")
 
 
 def worker_results(totals: TotalFigures, measured_s: float, *, scheduled: bool) -> tuple[WorkerResult, ...]:
-    """One for each; () of a trial that one worker carried out. `scheduled`: whether there is an offered rate."""
+    """The result of each worker; () of a trial that one carried out. `scheduled`: whether a rate is offered."""
     workers = totals.workers
     started_ms = _after_the_first_ms([worker.started_mono_ns for worker in workers])
     stopped_ms = _after_the_first_ms([worker.stopped_mono_ns for worker in workers])

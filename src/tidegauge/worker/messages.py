@@ -60,19 +60,19 @@ def prepare_request(
         subscriptions_start_paused=order.subscriptions_start_paused,
         subscription_type=f"SUBSCRIBE_{workload.subscription_type.name}",
         existing_topics=bool(workload.existing_topics),
-        schedule=_schedule(order.schedule),
+        schedule=_schedule_message(order.schedule),
         history_directory=order.history_directory,
         spin_share_max=spin_share_max,
         grain_ns=grain_ns,
-        share=_share(order.share),
+        share=_share_message(order.share),
     )
 
 
-def _share(share: Share | None) -> pb.Share | None:
+def _share_message(share: Share | None) -> pb.Share | None:
     return pb.Share(**vars(share)) if share else None
 
 
-def _schedule(schedule: RateSchedule | None) -> pb.RateSchedule | None:
+def _schedule_message(schedule: RateSchedule | None) -> pb.RateSchedule | None:
     if schedule is None:
         return None
     phases = [
@@ -106,7 +106,7 @@ def _client_options(order: LoadOrder, workload: Workload) -> pb.ClientOptions:
 
 def settings_of(message: pb.DescribeReply | pb.PrepareReply) -> list[Setting]:
     """Effective settings; whether one is the default stays None if the system did not say."""
-    given = message.settings if isinstance(message, pb.DescribeReply) else message.client_settings
+    setting_messages = message.settings if isinstance(message, pb.DescribeReply) else message.client_settings
     return [
         Setting(
             s.scope,
@@ -115,7 +115,7 @@ def settings_of(message: pb.DescribeReply | pb.PrepareReply) -> list[Setting]:
             s.is_default if s.HasField("is_default") else None,
             s.default_value if s.HasField("default_value") else None,
         )
-        for s in given
+        for s in setting_messages
     ]
 
 
@@ -144,21 +144,21 @@ def reader(kind: type[T], without: Collection[str] = (), **convert: Callable[[An
     return read
 
 
-def _each(read: Callable[[Any], T]) -> Callable[[Iterable[Any]], tuple[T, ...]]:
-    return lambda found: tuple(map(read, found))
+def _reader_of_each(read: Callable[[Any], T]) -> Callable[[Iterable[Any]], tuple[T, ...]]:
+    return lambda items: tuple(map(read, items))
 
 
 facts_of: Callable[[pb.HandshakeReply], WorkerFacts] = reader(WorkerFacts, jvm_flags=tuple, drivers=dict)
 """How the worker introduced itself."""
 second_of: Callable[[pb.SecondFigures], SecondFigures] = reader(
-    SecondFigures, without=("workers",), subscriptions=_each(reader(SubscriptionSecond))
+    SecondFigures, without=("workers",), subscriptions=_reader_of_each(reader(SubscriptionSecond))
 )
 """One second of a trial."""
 totals_of: Callable[[pb.TotalFigures], TotalFigures] = reader(
     TotalFigures,
     without=("workers", "clocks"),
-    window=reader(WindowFigures, records=_each(reader(RecordFigures))),
-    subscriptions=_each(
+    window=reader(WindowFigures, records=_reader_of_each(reader(RecordFigures))),
+    subscriptions=_reader_of_each(
         reader(
             SubscriptionTotals,
             lost_examples=tuple,
@@ -166,35 +166,35 @@ totals_of: Callable[[pb.TotalFigures], TotalFigures] = reader(
             duplicated_examples=tuple,
             reordered_examples=tuple,
             corrupt_examples=tuple,
-            apart=_each(reader(ApartLatency)),
+            apart=_reader_of_each(reader(ApartLatency)),
             without=("end_to_end_low", "end_to_end_high"),
         )
     ),
-    errors=_each(attrgetter("where", "message", "count")),
+    errors=_reader_of_each(attrgetter("where", "message", "count")),
 )
 """Totals of a trial."""
 positions_of: Callable[[pb.CommittedPositionsReply], CommittedPositions] = reader(
-    CommittedPositions, positions=_each(reader(CommittedPosition))
+    CommittedPositions, positions=_reader_of_each(reader(CommittedPosition))
 )
 """How far subscriptions had come."""
 
 
 def second_here(figures: SecondFigures, ahead_ns: int) -> SecondFigures:
     """A second of a worker whose clock is ahead of the controller's, on the controller's."""
-    return _shifted(figures, -ahead_ns, "from_mono_ns", "until_mono_ns") if ahead_ns else figures
+    return _with_instants_shifted(figures, -ahead_ns, "from_mono_ns", "until_mono_ns") if ahead_ns else figures
 
 
 def totals_here(totals: TotalFigures, ahead_ns: int) -> TotalFigures:
-    """The same of totals. An instant of 0 is not known."""
+    """Totals of a worker whose clock is ahead of the controller's, on the controller's; instants of 0 are not known."""
     if not ahead_ns:
         return totals
-    window = _shifted(totals.window, -ahead_ns, "from_mono_ns", "until_mono_ns")
+    window = _with_instants_shifted(totals.window, -ahead_ns, "from_mono_ns", "until_mono_ns")
     receipts = ("first_received_mono_ns", "last_received_mono_ns")
-    subscriptions = tuple(_shifted(sub, -ahead_ns, *receipts) for sub in totals.subscriptions)
+    subscriptions = tuple(_with_instants_shifted(sub, -ahead_ns, *receipts) for sub in totals.subscriptions)
     return replace(totals, window=window, subscriptions=subscriptions)
 
 
-def _shifted(figures: T, by_ns: int, *instants: str) -> T:
+def _with_instants_shifted(figures: T, by_ns: int, *instants: str) -> T:
     moved = {name: at + by_ns for name in instants if (at := getattr(figures, name))}
     return replace(figures, **moved)  # type: ignore[type-var]  # a dataclass
 
@@ -210,7 +210,7 @@ def sequences_of(message: pb.SequencesPart) -> SentSequences | ReceivedSequences
 
 def left_results_request(trial_id: int, share: Share | None) -> pb.LeftResultsRequest:
     """Which results are meant: those of a worker alone, or of one of several."""
-    return pb.LeftResultsRequest(trial_id=trial_id, share=_share(share))
+    return pb.LeftResultsRequest(trial_id=trial_id, share=_share_message(share))
 
 
 def left_results_of(parts: Iterable[pb.ResultsPart]) -> list[LeftResults]:
@@ -234,7 +234,7 @@ def left_results_of(parts: Iterable[pb.ResultsPart]) -> list[LeftResults]:
     return [LeftResults(header.started_mono_ns, header.reason, tuple(seconds), tuple(sequences), totals)]
 
 
-_partitions_of = _each(reader(PartitionRead))
+_partitions_of = _reader_of_each(reader(PartitionRead))
 
 
 def read_back_request(

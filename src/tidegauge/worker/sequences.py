@@ -57,7 +57,7 @@ class Received:
 
 @dataclass(frozen=True)
 class SequenceCounts:
-    """By worker what its producers sent, what of that has no known success, and what its subscriptions received once.
+    """What each worker's producers sent, what of that has no known success, and what its subscriptions received once.
 
     `subscriptions`: over all workers, by name.
     """
@@ -90,7 +90,7 @@ Missing = Mapping[int, BitMap64]
 
 
 def missing_sequences(streams: Iterable[Iterable[Part]], subscriptions: Collection[str]) -> dict[str, Missing]:
-    """By subscription the acknowledged sequences that no worker received. Raises whatever a stream raises."""
+    """The acknowledged sequences that no worker received, by subscription. Raises whatever a stream raises."""
     acked: dict[int, BitMap64] = {}
     received: dict[tuple[str, int], BitMap64] = {}
     for stream in streams:
@@ -119,12 +119,14 @@ def present_sequences(parts: Iterable[ReceivedSequences]) -> Missing:
     return present
 
 
-def united(one: Missing, other: Missing) -> Missing:
-    """What is in either."""
-    return {producer: one.get(producer, _NONE) | other.get(producer, _NONE) for producer in sorted({*one, *other})}
+def union_of_missing(first: Missing, second: Missing) -> Missing:
+    """The sequences that are in either, by producer."""
+    return {
+        producer: first.get(producer, _NONE) | second.get(producer, _NONE) for producer in sorted({*first, *second})
+    }
 
 
-def traced(missing: Missing, present: Missing, *, unattributed: int, why: str, gone: str = "") -> Traced:
+def account_for_missing(missing: Missing, present: Missing, *, unattributed: int, why: str, gone: str = "") -> Traced:
     """What became of what a subscription misses.
 
     Args:
@@ -137,12 +139,12 @@ def traced(missing: Missing, present: Missing, *, unattributed: int, why: str, g
     late, lost = 0, 0
     late_examples: tuple[str, ...] = ()
     absent_examples: tuple[str, ...] = ()
-    for producer, wanted in sorted(missing.items()):
-        there = wanted & present.get(producer, _NONE)
-        absent = wanted - there
-        late, lost = late + len(there), lost + len(absent)
-        late_examples += _examples(producer, there, EXAMPLES_MAX - len(late_examples))
-        absent_examples += _examples(producer, absent, EXAMPLES_MAX - len(absent_examples))
+    for producer, missed in sorted(missing.items()):
+        present_of_missed = missed & present.get(producer, _NONE)
+        absent = missed - present_of_missed
+        late, lost = late + len(present_of_missed), lost + len(absent)
+        late_examples += _example_texts(producer, present_of_missed, EXAMPLES_MAX - len(late_examples))
+        absent_examples += _example_texts(producer, absent, EXAMPLES_MAX - len(absent_examples))
     nameless = max(0, unattributed - lost)
     lost, late = max(0, lost - unattributed), max(0, late - nameless)
     if why:
@@ -180,10 +182,10 @@ class _Tally:
             sent = isinstance(part, SentSequences)
             place = _SENT if sent else self._places.get(part.subscription)  # type: ignore[union-attr]
             if place is None or not 0 <= part.producer < self._producers:
-                raise self._wrong(worker, f"it names {_words(part)}, which the trial does not have")
+                raise self._figures_error(worker, f"it names {_words_of_part(part)}, which the trial does not have")
             key = (place, part.producer)
             if key < last:
-                raise self._wrong(worker, f"it names {_words(part)} out of order")
+                raise self._figures_error(worker, f"it names {_words_of_part(part)} out of order")
             last = key
             yield key, worker, part
 
@@ -196,13 +198,13 @@ class _Tally:
             raise FiguresError(f"{both} both had producer {producer}")
         assert isinstance(part, SentSequences)
         if any(isinstance(more, SentSequences) and more.sent != part.sent for _, more in parts):
-            raise self._wrong(worker, f"it says twice how much producer {producer} sent, and not the same")
+            raise self._figures_error(worker, f"it says twice how much producer {producer} sent, and not the same")
         unknown = BitMap64()
         for _, more in parts:
             assert isinstance(more, SentSequences)
-            self._unite(worker, unknown, more, more.unknown)
+            self._add_to_set(worker, unknown, more, more.unknown)
         if unknown and unknown.max() >= part.sent:
-            raise self._wrong(
+            raise self._figures_error(
                 worker, f"producer {producer} sent {part.sent:,} messages, but not sequence {unknown.max()}"
             )
         self._sent[producer] = part.sent
@@ -219,38 +221,39 @@ class _Tally:
             received = BitMap64()
             for _, part in group:
                 assert isinstance(part, ReceivedSequences)
-                self._unite(worker, received, part, part.received)
+                self._add_to_set(worker, received, part, part.received)
             self._received_by[worker][self._names[place]] += len(received)
             sent = self._sent.get(producer, 0)
             if received and received.max() >= sent:
-                raise self._wrong(
-                    worker, f"{_words(part)} is said to include sequence {received.max()}, but only {sent:,} were sent"
+                raise self._figures_error(
+                    worker,
+                    f"{_words_of_part(part)} is said to include sequence {received.max()}, but only {sent:,} were sent",
                 )
             if again := union.intersection_cardinality(received):
                 subscription = self._subscriptions[place]
                 subscription.repeated += again
-                subscription.repeated_examples += _examples(
+                subscription.repeated_examples += _example_texts(
                     producer, union & received, EXAMPLES_MAX - len(subscription.repeated_examples)
                 )
             union |= received
-        self._settle(place, producer, union)
+        self._settle_producer(place, producer, union)
 
     def counts(self) -> SequenceCounts:
-        """All of it, once every stream has ended."""
+        """The counts of all workers, once every stream has ended."""
         absent = next((number for number in range(self._producers) if number not in self._sent), None)
         if absent is not None:
             raise FiguresError(f"no load generator reports producer {absent}")
         for place in range(len(self._names)):
             self._none_received(place, self._producers)
-        found = dict(zip(self._names, self._subscriptions, strict=True))
-        return SequenceCounts(tuple(self._sent_by), tuple(self._unknown_by), tuple(self._received_by), found)
+        received_by_name = dict(zip(self._names, self._subscriptions, strict=True))
+        return SequenceCounts(tuple(self._sent_by), tuple(self._unknown_by), tuple(self._received_by), received_by_name)
 
     def _none_received(self, place: int, until: int) -> None:
-        """Of the producers before that nobody has named nothing was received."""
+        """Take it that nothing was received of the producers before `until` that nobody has named."""
         for producer in range(self._next_producer[place], until):
-            self._settle(place, producer, _NONE)
+            self._settle_producer(place, producer, _NONE)
 
-    def _settle(self, place: int, producer: int, received: BitMap64) -> None:
+    def _settle_producer(self, place: int, producer: int, received: BitMap64) -> None:
         subscription = self._subscriptions[place]
         self._next_producer[place] = producer + 1
         subscription.unique += len(received)
@@ -264,27 +267,27 @@ class _Tally:
             lost.add_range(0, sent)
             lost -= received
             lost -= unknown
-            subscription.examples += _examples(producer, lost, EXAMPLES_MAX - len(subscription.examples))
+            subscription.examples += _example_texts(producer, lost, EXAMPLES_MAX - len(subscription.examples))
 
-    def _unite(self, worker: int, whole: BitMap64, part: Part, packed: bytes) -> None:
+    def _add_to_set(self, worker: int, whole: BitMap64, part: Part, packed: bytes) -> None:
         """Add what a worker says in one part, of which no other has anything."""
         try:
-            own = BitMap64.deserialize(packed) if packed else _NONE
+            sequences = BitMap64.deserialize(packed) if packed else _NONE
         except (ValueError, IndexError) as error:
-            raise self._wrong(worker, f"its set for {_words(part)} can't be read") from error
-        if whole.intersect(own):
-            raise self._wrong(worker, f"it names {_words(part)} twice")
-        whole |= own
+            raise self._figures_error(worker, f"its set for {_words_of_part(part)} can't be read") from error
+        if whole.intersect(sequences):
+            raise self._figures_error(worker, f"it names {_words_of_part(part)} twice")
+        whole |= sequences
 
-    def _wrong(self, worker: int, what: str) -> FiguresError:
-        return FiguresError(f"{worker_name(worker, self._workers)}: {what}")
+    def _figures_error(self, worker: int, problem: str) -> FiguresError:
+        return FiguresError(f"{worker_name(worker, self._workers)}: {problem}")
 
 
-def _examples(producer: int, sequences: BitMap64, count: int) -> tuple[str, ...]:
+def _example_texts(producer: int, sequences: BitMap64, count: int) -> tuple[str, ...]:
     return tuple(f"producer {producer} sequence {sequence}" for sequence in islice(sequences, count))
 
 
-def _words(part: Part) -> str:
+def _words_of_part(part: Part) -> str:
     if isinstance(part, SentSequences):
         return f"producer {part.producer}"
     return f"what {part.subscription} received of producer {part.producer}"

@@ -93,7 +93,7 @@ class Installation:
         return Installed(java, tuple(jars), place, results_directory())
 
     def with_digest(self, driver: str) -> Installed:
-        """The same, for comparing it with another host's."""
+        """What `find` returns, with the digest of the jars, for comparing it with another host's."""
         installed = self.find(driver)
         digest = hashlib.sha256()
         for jar in installed.jars:

@@ -31,15 +31,15 @@ thousand workers' seconds took an eighth more."""
 
 
 @functools.cache
-def _loop() -> asyncio.AbstractEventLoop:
+def _event_loop() -> asyncio.AbstractEventLoop:
     gc.set_threshold(_GC_OBJECTS, 20, 20)
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="streams", daemon=True).start()
     return loop
 
 
-def _begin(work: Coroutine[Any, Any, T]) -> Future[T]:
-    return asyncio.run_coroutine_threadsafe(work, _loop())
+def _begin_coroutine(work: Coroutine[Any, Any, T]) -> Future[T]:
+    return asyncio.run_coroutine_threadsafe(work, _event_loop())
 
 
 class Streams:
@@ -53,9 +53,11 @@ class Streams:
         credentials: Any = None,
     ) -> None:
         self._metadata = metadata
-        self._channel, self._stub = _begin(self._open(address, options, credentials)).result()
+        self._channel, self._stub = _begin_coroutine(self._open_channel(address, options, credentials)).result()
 
-    async def _open(self, address: str, options: Sequence[tuple[str, int]], credentials: Any) -> tuple[Any, Any]:
+    async def _open_channel(
+        self, address: str, options: Sequence[tuple[str, int]], credentials: Any
+    ) -> tuple[Any, Any]:
         if credentials is None:
             channel = grpc.aio.insecure_channel(address, options=options)
         else:
@@ -64,9 +66,9 @@ class Streams:
 
     def hold(self, request: object, every_s: float) -> Future[None]:
         """Send the same request again and again, until the stream breaks or this is cancelled."""
-        return _begin(self._hold(request, every_s))
+        return _begin_coroutine(self._hold_stream(request, every_s))
 
-    async def _hold(self, request: object, every_s: float) -> None:
+    async def _hold_stream(self, request: object, every_s: float) -> None:
         call = self._stub.Hold(metadata=self._metadata)
         try:
             while True:
@@ -83,9 +85,9 @@ class Streams:
         Args:
             ended: called in a thread of its own when no more comes, and may take long: with the error, if that is why.
         """
-        _begin(self._follow(call, request, put, ended))
+        _begin_coroutine(self._follow_stream(call, request, put, ended))
 
-    async def _follow(
+    async def _follow_stream(
         self, call: str, request: object, put: Callable[[Any], bool], ended: Callable[[Exception | None], None]
     ) -> None:
         error: Exception | None = None
@@ -104,29 +106,29 @@ class Streams:
 
     def read(self, call: str, request: object, timeout_s: float) -> Iterator[Any]:
         """All messages, as they are wanted. Raises `concurrent.futures.CancelledError` if it is closed meanwhile."""
-        stream = _begin(self._start(call, request, timeout_s)).result()
+        stream = _begin_coroutine(self._start_stream(call, request, timeout_s)).result()
         try:
-            while batch := _begin(_batch(stream)).result():
+            while batch := _begin_coroutine(_next_batch(stream)).result():
                 yield from batch
         finally:
-            _loop().call_soon_threadsafe(stream.cancel)
+            _event_loop().call_soon_threadsafe(stream.cancel)
 
-    async def _start(self, call: str, request: object, timeout_s: float) -> Any:
+    async def _start_stream(self, call: str, request: object, timeout_s: float) -> Any:
         return getattr(self._stub, call)(request, timeout=timeout_s, metadata=self._metadata)
 
     def close(self) -> None:
-        """End all of them."""
-        _begin(self._channel.close()).result()
+        """End all streams of the worker."""
+        _begin_coroutine(self._channel.close()).result()
 
 
-async def _batch(stream: Any) -> list[Any]:
+async def _next_batch(stream: Any) -> list[Any]:
     """The next messages; none at the end."""
-    found: list[Any] = []
+    messages: list[Any] = []
     size = 0
-    while len(found) < _BATCH_MESSAGES_MAX and size < _BATCH_BYTES_MAX:
+    while len(messages) < _BATCH_MESSAGES_MAX and size < _BATCH_BYTES_MAX:
         message = await stream.read()
         if message is grpc.aio.EOF:  # type: ignore[attr-defined]
             break
-        found.append(message)
+        messages.append(message)
         size += message.ByteSize()
-    return found
+    return messages

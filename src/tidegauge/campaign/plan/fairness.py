@@ -10,11 +10,11 @@ from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.plan.contenders import case_of
 from tidegauge.campaign.plan.plan import Plan
 from tidegauge.errors import UserError
-from tidegauge.fairness import Contender, Fact, Property, check
+from tidegauge.fairness import ComparedSystem, Fact, Property, check_fairness
 from tidegauge.model.events import Observer, UnequalFound
 from tidegauge.model.load import WorkerFacts
 from tidegauge.model.server import Setting
-from tidegauge.model.tilt import Severity, Stage, Tilt, new_among, unequal
+from tidegauge.model.tilt import Severity, Stage, Tilt, new_among, only_unequal
 from tidegauge.model.trial import TrialSpec, point_words
 from tidegauge.plain import plain
 from tidegauge.store.run import RunStore
@@ -27,28 +27,30 @@ class UnequalError(UserError):
     """The systems of a comparison are on unequal terms, and nobody has allowed that."""
 
     def __init__(self, tilts: Sequence[Tilt]) -> None:
-        found = unequal(tilts)
-        count = "1 setting makes" if len(found) == 1 else f"{len(found)} settings make"
-        listed = "\n".join(f"  - {tilt.paragraph()}" for tilt in found)
+        unequal_tilts = only_unequal(tilts)
+        count = "1 setting makes" if len(unequal_tilts) == 1 else f"{len(unequal_tilts)} settings make"
+        listed = "\n".join(f"  - {tilt.paragraph()}" for tilt in unequal_tilts)
         super().__init__(
             f"{count} this comparison unequal:\n{listed}",
             "Fix them, or run with --allow-unequal: every output then says that the comparison is unequal.",
         )
-        self.details = {"unequal": plain(found)}
+        self.details = {"unequal": plain(unequal_tilts)}
 
 
 def wanted_tilts(plan: Plan) -> tuple[Tilt, ...]:
     """Everything in a campaign that puts its systems on unequal terms. Each point of a sweep is a comparison."""
-    points: dict[str, dict[str, Contender]] = {}
+    points: dict[str, dict[str, ComparedSystem]] = {}
     for step in plan.steps:
         spec = step.trials[0]
-        here = points.setdefault(point_words(spec.point), {})
-        if spec.system not in here:
-            here[spec.system] = contender(spec, step.contender.system, step.contender.known)
-    found: tuple[Tilt, ...] = ()
-    for here in points.values():
-        found += new_among(check([here[label] for label in sorted(here)], Stage.WANTED), found)
-    return tuple(sorted(found, key=lambda tilt: tilt.severity is Severity.ADVICE))
+        contenders_at_point = points.setdefault(point_words(spec.point), {})
+        if spec.system not in contenders_at_point:
+            contenders_at_point[spec.system] = contender_of_trial(spec, step.contender.system, step.contender.known)
+    tilts: tuple[Tilt, ...] = ()
+    for contenders_at_point in points.values():
+        tilts += new_among(
+            check_fairness([contenders_at_point[label] for label in sorted(contenders_at_point)], Stage.WANTED), tilts
+        )
+    return tuple(sorted(tilts, key=lambda tilt: tilt.severity is Severity.ADVICE))
 
 
 class FairnessWatch:
@@ -60,60 +62,60 @@ class FairnessWatch:
         self._compared_min = min(2, len({trial.system for trial in plan.trials}))
         self._store = store
         self._observer = observer
-        self._contenders: dict[str, dict[str, Contender]] = {}
-        self._report(self.tilts)
+        self._contenders: dict[str, dict[str, ComparedSystem]] = {}
+        self._report_tilts(self.tilts)
 
-    def seen(self, spec: TrialSpec, in_force: Contender) -> None:
+    def seen(self, spec: TrialSpec, in_force: ComparedSystem) -> None:
         """A trial of a system is prepared: compare it with the newest trials of its like on the others."""
-        alike = self._contenders.setdefault(_kind(spec), {})
+        alike = self._contenders.setdefault(_kind_of_trial(spec), {})
         alike[spec.system] = in_force
         if len(alike) < self._compared_min:
             return
-        known = [alike[label] for label in sorted(alike)]
-        if new := new_among(check(known, Stage.IN_FORCE), self.tilts):
+        contenders = [alike[label] for label in sorted(alike)]
+        if new := new_among(check_fairness(contenders, Stage.IN_FORCE), self.tilts):
             self.tilts += new
-            self._report(new)
+            self._report_tilts(new)
 
-    def _report(self, new: Sequence[Tilt]) -> None:
+    def _report_tilts(self, new: Sequence[Tilt]) -> None:
         self._store.fairness(self.tilts)
-        for tilt in unequal(new):
+        for tilt in only_unequal(new):
             self._observer(UnequalFound(tilt))
 
 
-def contender(
+def contender_of_trial(
     spec: TrialSpec,
     choice: SystemChoice,
     system: System,
     in_force: tuple[Setting, ...] | None = None,
     around: Mapping[Property, Fact] = MappingProxyType({}),
-) -> Contender:
+) -> ComparedSystem:
     """A trial's system as the campaign sets it up, or with the settings that were read back, and what was `around`."""
     case = case_of(spec, choice, system, in_force)
-    own = system.client_facts(case)
+    client_facts = system.client_facts(case)
     clients = {
         f"{kind} {name}": value for kind in ("producer", "consumer") for name, value in case.chosen(kind).items()
     }
-    return Contender(
+    return ComparedSystem(
         label=spec.system,
-        facts={**own.facts, **_given(spec, choice), **around},
+        facts={**client_facts.facts, **_facts_given_to_system(spec, choice), **around},
         hazards=tuple(system.hazards(case)),
-        client_settings=_unjudged(clients, own.judged),
-        server_settings=_unjudged(choice.settings, own.judged),
+        client_settings=_unjudged_settings(clients, client_facts.judged),
+        server_settings=_unjudged_settings(choice.settings, client_facts.judged),
     )
 
 
-def _unjudged(settings: Mapping[str, str], judged: frozenset[str]) -> dict[str, str]:
+def _unjudged_settings(settings: Mapping[str, str], judged: frozenset[str]) -> dict[str, str]:
     return {name: value for name, value in settings.items() if name.rpartition(" ")[2] not in judged}
 
 
-def _kind(spec: TrialSpec) -> str:
-    """The same for trials that are to be compared: an experiment may vary the workload from trial to trial."""
+def _kind_of_trial(spec: TrialSpec) -> str:
+    """A text that is equal for trials which are to be compared: an experiment may vary the workload by trial."""
     # Partitions, which a system may have of its own, differ from trial to trial by the point only.
     workload = replace(spec.workload.neutral(), partitions=1)
     return f"{spec.experiment} {point_words(spec.point)} {workload}"
 
 
-def _given(spec: TrialSpec, choice: SystemChoice) -> dict[Property, Fact]:
+def _facts_given_to_system(spec: TrialSpec, choice: SystemChoice) -> dict[Property, Fact]:
     """What Tidegauge itself gives each system, whatever system it is."""
     common = {
         Property.LEVEL: Fact(spec.choice.level, f"level {spec.choice.level}"),
@@ -129,10 +131,10 @@ def _given(spec: TrialSpec, choice: SystemChoice) -> dict[Property, Fact]:
     }
 
 
-def surroundings(
+def facts_of_surroundings(
     server_java: str, page_cache_dropped: bool | None, client_host: str, worker: WorkerFacts | None
 ) -> dict[Property, Fact]:
-    """What a trial ran in.
+    """The facts of what a trial ran in.
 
     Args:
         server_java: "" for servers without one.

@@ -47,31 +47,31 @@ class _Load:
     servers: int
     kinds: ClientKinds
 
-    def _both(self, workers: int) -> tuple[tuple[int, ClientKind], tuple[int, ClientKind]]:
+    def _users_of_worker(self, workers: int) -> tuple[tuple[int, ClientKind], tuple[int, ClientKind]]:
         """The most producers and consumers that one of so many load generators has."""
         producers, consumers = -(-self.producers // workers), -(-self.consumers // workers)
         return (producers, self.kinds.producer), (consumers, self.kinds.consumer)
 
     def files(self, workers: int) -> int:
-        """Of each load generator."""
-        return _OWN_FILES + sum(kind.clients(users) * kind.files for users, kind in self._both(workers))
+        """How many files each of so many load generators has open."""
+        return _OWN_FILES + sum(kind.clients(users) * kind.files for users, kind in self._users_of_worker(workers))
 
     def threads(self, workers: int) -> int:
-        """Of each load generator."""
-        return _OWN_THREADS + sum(kind.clients(users) * kind.threads for users, kind in self._both(workers))
+        """How many threads each of so many load generators has."""
+        return _OWN_THREADS + sum(kind.clients(users) * kind.threads for users, kind in self._users_of_worker(workers))
 
     def maps(self, workers: int) -> int:
-        """Of each load generator."""
+        """How many memory maps each of so many load generators has."""
         return _OWN_MAPS + _MAPS_PER_THREAD * self.threads(workers)
 
     def connections(self, workers: int, hosts: int = 1) -> int:
-        """To one server, of those load generators that are on one of so many hosts."""
-        of_each = sum(kind.clients(users) * kind.connections for users, kind in self._both(workers))
+        """How many connections to one server those load generators have that are on one of so many hosts."""
+        of_each = sum(kind.clients(users) * kind.connections for users, kind in self._users_of_worker(workers))
         return -(-(workers // hosts) * of_each // self.servers)
 
     def crowded(self, workers: int) -> str:
         """Why clients of a load generator would have too many users; "" if they don't."""
-        for (users, kind), what in zip(self._both(workers), ("producers", "consumers"), strict=True):
+        for (users, kind), what in zip(self._users_of_worker(workers), ("producers", "consumers"), strict=True):
             if kind.too_many(users):
                 return (
                     f"{users:,} {what} on {OWN_CLIENTS_MAX:,} connections, of which each can have {kind.users_max:,} "
@@ -116,27 +116,27 @@ class _Load:
 
 def check_clients(plan: Plan, campaign: Campaign, bounds: LoadBounds) -> None:
     """Raise `UserError` with the figures, and with how many load generators would do, where a plan's do not."""
-    for step in _each(plan):
-        _check(step, campaign, bounds)
+    for step in _step_of_each_system(plan):
+        _check_clients_of_step(step, campaign, bounds)
 
 
-def _each(plan: Plan) -> list[Step]:
+def _step_of_each_system(plan: Plan) -> list[Step]:
     """A step of each system at each point: the clients of all its trials are the same."""
     steps = {(step.trials[0].system, repr(step.trials[0].point)): step for step in plan.steps if step.trials}
     return list(steps.values())
 
 
-def _check(step: Step, campaign: Campaign, bounds: LoadBounds) -> None:
-    load, workers = _load(step), campaign.worker.count
+def _check_clients_of_step(step: Step, campaign: Campaign, bounds: LoadBounds) -> None:
+    load, workers = _load_of_step(step), campaign.worker.count
     choice, system = step.contender.system, step.contender.known
     clients = in_words((load.producers, "producer"), (load.consumers, "consumer"))
     need = f"{campaign.source_path}: workload.topics: {clients} of {system.title}"
     if short := load.of_each(workers, bounds):
         who = "the load generator" if workers == 1 else f"each of {workers} load generators"
-        raise UserError(f"{need}: {who} {short}.", _advice(load, bounds))
+        raise UserError(f"{need}: {who} {short}.", _advice_on_workers(load, bounds))
     if short := load.of_host(workers, bounds, max(1, campaign.worker.hosts)):
-        here = plural(campaign.worker.on_one_host, "load generator")
-        raise UserError(f"{need}: {here} would have {short}.", _advice(load, bounds))
+        load_generators = plural(campaign.worker.on_one_host, "load generator")
+        raise UserError(f"{need}: {load_generators} would have {short}.", _advice_on_workers(load, bounds))
     if campaign.starts_here(choice):
         trial = step.trials[0]
         connections = load.connections(workers)
@@ -149,7 +149,7 @@ def _check(step: Step, campaign: Campaign, bounds: LoadBounds) -> None:
             )
 
 
-def _load(step: Step) -> _Load:
+def _load_of_step(step: Step) -> _Load:
     trial = step.trials[0]
     workload, nodes = trial.workload, SERVERS_UNKNOWN if trial.attached else trial.nodes
     return _Load(*users_of(workload), nodes, step.contender.known.clients(workload, trial.choice, nodes))
@@ -160,10 +160,10 @@ def in_words(*counted: tuple[int, str]) -> str:
     return " and ".join(plural(number, what) for number, what in counted if number)
 
 
-def _advice(load: _Load, bounds: LoadBounds) -> str:
+def _advice_on_workers(load: _Load, bounds: LoadBounds) -> str:
     """How many load generators, or hosts, would do."""
-    if here := load.fewest(bounds, on_one_host=True):
-        return f"{plural(here, 'load generator')} would do: 'count: {here}' of 'worker', or --workers {here}."
+    if workers := load.fewest(bounds, on_one_host=True):
+        return f"{plural(workers, 'load generator')} would do: 'count: {workers}' of 'worker', or --workers {workers}."
     anywhere = load.fewest(bounds, on_one_host=False)
     fewer = "take fewer topics, producers, subscriptions or consumers"
     if not anywhere:
@@ -180,7 +180,7 @@ def _advice(load: _Load, bounds: LoadBounds) -> str:
 
 def sharing_of(plan: Plan) -> Sharing:
     """What every system of a plan shares: the load generators of all of them get the same memory."""
-    kinds = [_load(step).kinds for step in _each(plan)]
+    kinds = [_load_of_step(step).kinds for step in _step_of_each_system(plan)]
     return Sharing(
         all(each.producer.users_max > 1 for each in kinds), all(each.consumer.users_max > 1 for each in kinds)
     )
@@ -226,36 +226,36 @@ def sizes_to_know(trials: Iterable[TrialSpec], workers: int) -> list[int]:
     return sorted({size_class(_message_bytes(trial)) for trial in trials if _may_be_too_much(trial, workers)})
 
 
-def calibration_for(workload: Workload, known: Iterable[Calibration]) -> Calibration | None:
-    """That of the workload's messages; None if it is not known."""
+def calibration_for(workload: Workload, calibrations: Iterable[Calibration]) -> Calibration | None:
+    """The calibration for messages of the workload's size; None if it is not known."""
     message_bytes = size_class(workload.payload.message_bytes)
-    return next((calibration for calibration in known if calibration.message_bytes == message_bytes), None)
+    return next((calibration for calibration in calibrations if calibration.message_bytes == message_bytes), None)
 
 
-def known_rate_max(workload: Workload, workers: int, known: Iterable[Calibration]) -> float | None:
+def known_rate_max(workload: Workload, workers: int, calibrations: Iterable[Calibration]) -> float | None:
     """What so many load generators make and check of a workload together, msg/s of the trial; None if not known.
 
     Nor is it by a doubtful calibration: that may be too low, and a rate that is near it says nothing.
     """
-    calibration = calibration_for(workload, known)
+    calibration = calibration_for(workload, calibrations)
     return None if calibration is None or calibration.doubtful else calibration.rate_max(workload, workers)
 
 
-def sizing_warnings(trials: Sequence[TrialSpec], workers: int, known: Sequence[Calibration]) -> tuple[str, ...]:
+def sizing_warnings(trials: Sequence[TrialSpec], workers: int, calibrations: Sequence[Calibration]) -> tuple[str, ...]:
     """A sentence for each message size whose trials ask too much of each of so many load generators."""
-    found: dict[int, list[tuple[float, TrialSpec, Calibration]]] = {}
+    trials_by_size: dict[int, list[tuple[float, TrialSpec, Calibration]]] = {}
     for trial in trials:
-        calibration = calibration_for(trial.workload, known) if _may_be_too_much(trial, workers) else None
+        calibration = calibration_for(trial.workload, calibrations) if _may_be_too_much(trial, workers) else None
         if calibration is None:
             continue
         share = trial.most_msgs_per_s / calibration.rate_max(trial.workload, workers)
         if share > GENERATOR_SHARE_MAX:
-            found.setdefault(calibration.message_bytes, []).append((share, trial, calibration))
-    return tuple(_warning(over, workers) for over in found.values())
+            trials_by_size.setdefault(calibration.message_bytes, []).append((share, trial, calibration))
+    return tuple(_warning_for_size(over, workers) for over in trials_by_size.values())
 
 
-def _warning(over: Sequence[tuple[float, TrialSpec, Calibration]], workers: int) -> str:
-    """About the trial that asks most; the others are counted."""
+def _warning_for_size(over: Sequence[tuple[float, TrialSpec, Calibration]], workers: int) -> str:
+    """A sentence about the trial that asks most of load generators; the others are counted."""
     share, trial, calibration = max(over, key=lambda entry: entry[0])
     others = f" The same holds for {plural(len(over) - 1, 'other trial')}." if len(over) > 1 else ""
     who = "one load generator makes and checks" if workers == 1 else f"{workers} load generators make and check"
@@ -266,11 +266,11 @@ def _warning(over: Sequence[tuple[float, TrialSpec, Calibration]], workers: int)
     return (
         f"{trial.trial_id} asks for {count(trial.most_msgs_per_s)} msg/s: {share:.0%} of the {count(most)} of "
         f"{of} that {who} on this host{doubt}, and above {GENERATOR_SHARE_MAX:.0%} delays may be the generator's own. "
-        f"{_remedy(trial, calibration)}{others}"
+        f"{_remedy_for_rate(trial, calibration)}{others}"
     )
 
 
-def _remedy(trial: TrialSpec, calibration: Calibration) -> str:
+def _remedy_for_rate(trial: TrialSpec, calibration: Calibration) -> str:
     rate, workload = trial.most_msgs_per_s, trial.workload
     enough = workers_needed(workload, rate, calibration)
     if enough is None:
@@ -281,12 +281,12 @@ def _remedy(trial: TrialSpec, calibration: Calibration) -> str:
         (enough if grown.consumers > workload.consumers else 0, "consumer"),
     )
     having = f", with at least {clients}" if clients else ""
-    here = GENERATOR_SHARE_MAX * calibration.rate_max(grown, enough)
-    if rate <= here:
+    limit = GENERATOR_SHARE_MAX * calibration.rate_max(grown, enough)
+    if rate <= limit:
         return f"{plural(enough, 'load generator')} would do (--workers {enough}){having}."
     return (
         f"{plural(enough, 'load generator')} would do{having}, but not on this host, whose "
-        f"{plural(calibration.cpus, 'CPU')} they share: lower the rate to {count(here)} msg/s, or less if servers run "
+        f"{plural(calibration.cpus, 'CPU')} they share: lower the rate to {count(limit)} msg/s, or less if servers run "
         "here, or take a host with more CPUs."
     )
 

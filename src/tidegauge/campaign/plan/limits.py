@@ -31,10 +31,10 @@ def check_handles(campaign: Campaign, available: Handles) -> None:
     """Raise `UserError` with the figures where a server would need more than a process may have here."""
     for point, choice in campaign.choices:
         if campaign.starts_here(choice):
-            _check(point.campaign, choice, registry.get(choice.name), available)
+            _check_handles_of_server(point.campaign, choice, registry.system_named(choice.name), available)
 
 
-def _check(campaign: Campaign, choice: SystemChoice, system: System, available: Handles) -> None:
+def _check_handles_of_server(campaign: Campaign, choice: SystemChoice, system: System, available: Handles) -> None:
     partitions = campaign.workload.topics * campaign.workload.partitions
     needed = system.handles(partitions_of_node(campaign.workload, choice, campaign.nodes))
     need = (
@@ -56,7 +56,7 @@ def machines_of(campaign: Campaign) -> int:
     """Hosts that the largest of a campaign's systems takes; 0 where others run all of them."""
     return max(
         (
-            registry.get(choice.name).machines(point.campaign.nodes, choice.shape)
+            registry.system_named(choice.name).machines(point.campaign.nodes, choice.shape)
             for point, choice in campaign.choices
             if choice.attach is None
         ),
@@ -83,7 +83,7 @@ _SPARE_BYTES = 1 << 30
 
 @dataclass(frozen=True)
 class NodeRig:
-    """By number of a node: its disk, and its place in the network. Empty where no fault needs any."""
+    """The disk of each node, and its place in the network, by its number. Empty where no fault needs any."""
 
     disks: Mapping[int, Path] = field(default_factory=dict)
     seats: Mapping[int, Seat] = field(default_factory=dict)
@@ -92,21 +92,21 @@ class NodeRig:
 NO_RIG = NodeRig()
 
 
-def refused(trials: Iterable[TrialSpec], refusals: Mapping[Ability, str]) -> list[str]:
+def refused_faults(trials: Iterable[TrialSpec], refusals: Mapping[Ability, str]) -> list[str]:
     """Which kinds of fault of these trials can't be made on this host, with the reason, a sentence each. Pure."""
     kinds = dict.fromkeys(fault.kind for trial in trials for fault in trial.faults)
-    found = []
+    problems = []
     for kind in kinds:
         reasons = dict.fromkeys(refusals[ability] for ability in _NEEDS.get(kind, ()) if ability in refusals)
         if reasons:
-            found.append(f"{kind.value} can't be made here: {'; '.join(reasons)}")
-    return found
+            problems.append(f"{kind.value} can't be made here: {'; '.join(reasons)}")
+    return problems
 
 
 def check_faults(trials: Iterable[TrialSpec], refusals: Callable[[], Mapping[Ability, str]]) -> None:
     """Raise `UserError` if a fault can't be made on this host, which is asked only if there are any."""
     faulted = [trial for trial in trials if trial.faults]
-    problems = refused(faulted, refusals()) if faulted else []
+    problems = refused_faults(faulted, refusals()) if faulted else []
     if problems:
         raise UserError(
             f"faults: {'; '.join(problems)}.",
@@ -211,15 +211,15 @@ def limit_servers(
 def _own_disks(
     spec: TrialSpec, host: Host, places: Sequence[Path], cleanup: ExitStack, seats: Mapping[int, Seat]
 ) -> str:
-    """A disk at each place of each host, for as many nodes as there may be; or none at all. "" or why not."""
+    """Make a disk at each place of each host, for as many nodes as there may be; or none at all. "" or why not."""
     links = {seats[number].address: seats[number].link for number in range(1, spec.nodes + 1)} if seats else {"": ""}
     nodes = -(-spec.nodes // len(links) // len(places))
-    with ExitStack() as made:
+    with ExitStack() as undo:
         for place, link in product(places, links.values()):
             try:
                 host.rig.make_disk(place, space.bytes_needed(spec, nodes), node=link)
             except RunFailedError as error:
                 return error.message.rstrip(".")
-            made.callback(host.rig.remove_disk, place)
-        cleanup.push(made.pop_all())
+            undo.callback(host.rig.remove_disk, place)
+        cleanup.push(undo.pop_all())
     return ""

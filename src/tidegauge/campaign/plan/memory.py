@@ -34,13 +34,13 @@ from math import ceil
 from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice, WorkerChoice
-from tidegauge.campaign.plan.contenders import label
+from tidegauge.campaign.plan.contenders import label_of_system
 from tidegauge.campaign.plan.generators import SERVERS_UNKNOWN, in_words, users_of
 from tidegauge.errors import UserError
 from tidegauge.fairness import receive_queue_messages
 from tidegauge.hosts.memory import Machine
 from tidegauge.model.host import NOT_SHARED, RESERVE_MB, MemoryAvailable, MemoryNeed, Sharing, WorkerMemory, clients_of
-from tidegauge.model.trial import LoadSpec, Servers, TrialSpec, point_words
+from tidegauge.model.trial import LoadSpec, ServerReuse, TrialSpec, point_words
 from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Arrival, Workload
 from tidegauge.numbers import count
 from tidegauge.systems import registry
@@ -89,34 +89,34 @@ class Workers:
     sharing: Sharing = NOT_SHARED
 
     @cached_property
-    def _planned(self) -> Mapping[str, TrialSpec]:
+    def _trial_by_id(self) -> Mapping[str, TrialSpec]:
         return {trial.trial_id: trial for trial in self.trials}
 
     @cached_property
     def _sharing_servers(self) -> Mapping[str, list[WorkerMemory]]:
-        """By system, that of each trial on servers that it shares with others."""
-        found = defaultdict(list)
+        """The worker's memory for each trial on servers that it shares with others, by system."""
+        memories_by_system = defaultdict(list)
         for trial in self.trials:
-            if trial.servers is Servers.SHARED:
-                found[trial.system].append(self._alone(trial))
-        return found
+            if trial.servers is ServerReuse.SHARED:
+                memories_by_system[trial.system].append(self._memory_of_trial(trial))
+        return memories_by_system
 
     def of(self, spec: TrialSpec) -> WorkerMemory:
-        """That of one trial; one that the plan does not hold (a search makes as many as it needs) has no known rate."""
+        """The worker's memory for a trial; one that the plan lacks (a search makes what it needs) has no known rate."""
         unknown = replace(spec, msgs_per_s=None, schedule=None) if isinstance(spec, LoadSpec) else spec
-        planned = self._planned.get(spec.trial_id, unknown)
-        if planned.servers is not Servers.SHARED:
-            return self._alone(planned)
-        return _largest_worker([self._alone(planned), *self._sharing_servers[spec.system]])
+        planned = self._trial_by_id.get(spec.trial_id, unknown)
+        if planned.servers is not ServerReuse.SHARED:
+            return self._memory_of_trial(planned)
+        return _largest_worker([self._memory_of_trial(planned), *self._sharing_servers[spec.system]])
 
-    def _alone(self, spec: TrialSpec) -> WorkerMemory:
+    def _memory_of_trial(self, spec: TrialSpec) -> WorkerMemory:
         return worker_memory(spec, self.choice, self.machine, self.sharing)
 
     def most(self, system: str, point: Mapping[str, str]) -> WorkerMemory:
-        """The largest of a system's at a point of a sweep."""
-        own = [trial for trial in self.trials if trial.system == system and trial.point == point]
-        found = [self.of(trial) for trial in own]
-        return _largest_worker(found or [WorkerMemory(*_least(self.choice))])
+        """The largest memory that the worker of a system's trials has at a point of a sweep."""
+        trials_at_point = [trial for trial in self.trials if trial.system == system and trial.point == point]
+        worker_memories = [self.of(trial) for trial in trials_at_point]
+        return _largest_worker(worker_memories or [WorkerMemory(*_least_memory_mb(self.choice))])
 
 
 def worker_memory(
@@ -128,16 +128,18 @@ def worker_memory(
     share = largest_share(spec.workload, choice.count)
     held_mb, flow_mb = _held_mb(spec, rate, share, sharing), _flow_mb(spec.workload, rate, machine, share)
     direct_mb = _direct_mb(spec, rate, share, sharing)
-    heap_least, direct_least = _least(choice)
-    heap_mb = choice.heap_mb or max(heap_least, _rounded(max(held_mb, flow_mb)))
-    direct_memory_mb = choice.direct_memory_mb or max(direct_least, _rounded(direct_mb))
+    heap_least, direct_least = _least_memory_mb(choice)
+    heap_mb = choice.heap_mb or max(heap_least, _rounded_up_mb(max(held_mb, flow_mb)))
+    direct_memory_mb = choice.direct_memory_mb or max(direct_least, _rounded_up_mb(direct_mb))
     producers, consumers = users_of(spec.workload)
-    clients = f"{_part(share)}{in_words((consumers, 'consumer'), (producers, 'producer'))}"
+    clients = f"{_part_of(share)}{in_words((consumers, 'consumer'), (producers, 'producer'))}"
     because = []
     if heap_mb > heap_least and held_mb > flow_mb:
         because.append(f"{clients} may hold {held_mb:,} MiB")
     elif heap_mb > heap_least:
-        because.append(f"{_part(share)}{_rate_words(rate, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages")
+        because.append(
+            f"{_part_of(share)}{_rate_words(rate, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages"
+        )
     if direct_memory_mb > direct_least:
         because.append(f"what {clients} read and write at once is {direct_mb:,} MiB")
     return WorkerMemory(heap_mb, direct_memory_mb, "; ".join(because))
@@ -149,24 +151,24 @@ def largest_share(workload: Workload, workers: int) -> Fraction:
     return max(parts, default=Fraction(1))
 
 
-def _part(share: Fraction) -> str:
+def _part_of(share: Fraction) -> str:
     """What of a load is one worker's, before the load in words."""
     return "" if share == 1 else f"a share of {share} of "
 
 
-def _least(choice: WorkerChoice) -> tuple[int, int]:
+def _least_memory_mb(choice: WorkerChoice) -> tuple[int, int]:
     return choice.heap_mb or HEAP_MB_LEAST, choice.direct_memory_mb or DIRECT_MEMORY_MB_LEAST
 
 
-def _largest_worker(found: Sequence[WorkerMemory]) -> WorkerMemory:
-    heap = max(found, key=lambda worker: worker.heap_mb)
-    direct = max(found, key=lambda worker: worker.direct_memory_mb)
+def _largest_worker(worker_memories: Sequence[WorkerMemory]) -> WorkerMemory:
+    heap = max(worker_memories, key=lambda worker: worker.heap_mb)
+    direct = max(worker_memories, key=lambda worker: worker.direct_memory_mb)
     because = heap.because if heap.direct_memory_mb == direct.direct_memory_mb else f"{heap.because}; {direct.because}"
     return WorkerMemory(heap.heap_mb, direct.direct_memory_mb, because.strip("; "))
 
 
 def _flow_mb(workload: Workload, rate: float, machine: Machine, share: Fraction) -> int:
-    """What flows, at the rate, or as fast as the CPUs may carry it."""
+    """Heap (MiB) for what flows at the rate, or, if that is 0, as fast as the CPUs may carry it."""
     # Half of the work is to send a message, half to receive it, by each subscription.
     times = (1 + workload.subscriptions) / 2 * max(1.0, workload.payload.message_bytes / 1024)
     msgs_per_s = rate * times if rate else _MSGS_PER_S_PER_CPU * machine.cpus
@@ -179,11 +181,11 @@ def _held_mb(spec: TrialSpec, rate: float, share: Fraction, sharing: Sharing) ->
     producers, consumers = users_of(workload)
     # A consumer holds messages of so many servers.
     servers = min(SERVERS_UNKNOWN if spec.attached else spec.nodes, workload.partitions)
-    held = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, rate))
-    held += WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload)
+    held_bytes = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, rate))
+    held_bytes += WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload)
     clients = _clients_bytes(consumers * share, shared=sharing.consumers)
     clients += _clients_bytes(producers * share, shared=sharing.producers)
-    return _OWN_MB + ceil((held * share + clients) / _MIB)
+    return _OWN_MB + ceil((held_bytes * share + clients) / _MIB)
 
 
 def _clients_bytes(users: Fraction, *, shared: bool) -> Fraction | int:
@@ -222,8 +224,8 @@ def check_window(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path)
         own_mb = window_bytes * share / _MIB
         if window_bytes > IN_FLIGHT_BYTES_MAX and 0 < choice.heap_mb < WINDOW_SHARE_OF_HEAP * own_mb:
             raise UserError(
-                f"{where}: workload.in-flight: {_part(share)}{spec.workload.window_messages():,} messages in flight "
-                f"{'is' if _part(share) else 'are'} {float(own_mb):,.0f} MiB, more than they may take of the load "
+                f"{where}: workload.in-flight: {_part_of(share)}{spec.workload.window_messages():,} messages in flight "
+                f"{'is' if _part_of(share) else 'are'} {float(own_mb):,.0f} MiB, more than they may take of the load "
                 f"generator's heap of {choice.heap_mb:,} MiB, a quarter.",
                 "Leave out 'heap' of 'worker', so that it follows from the load, or give a smaller 'in-flight'.",
             )
@@ -244,7 +246,7 @@ def _stalled_bytes(spec: TrialSpec, rate: float) -> int:
     return round(rate * _STALL_S * spec.workload.subscriptions * message_bytes)
 
 
-def _rounded(mb: int) -> int:
+def _rounded_up_mb(mb: int) -> int:
     return -(-mb // _STEP_MB) * _STEP_MB
 
 
@@ -254,12 +256,12 @@ def _rate_words(rate: float, machine: Machine) -> str:
 
 def memory_needs(campaign: Campaign, workers: Workers) -> tuple[MemoryNeed, ...]:
     """What each system of a campaign needs, in the campaign's order; of a sweep the most that any point needs."""
-    return tuple(_largest([_need(point, choice, workers) for point, choice in campaign.choices]))
+    return tuple(_largest_needs([_need_of_system(point, choice, workers) for point, choice in campaign.choices]))
 
 
-def _need(point: Point, choice: SystemChoice, workers: Workers) -> MemoryNeed:
-    campaign, system = point.campaign, registry.get(choice.name)
-    name = label(choice, system)
+def _need_of_system(point: Point, choice: SystemChoice, workers: Workers) -> MemoryNeed:
+    campaign, system = point.campaign, registry.system_named(choice.name)
+    name = label_of_system(choice, system)
     worker = workers.most(name, point.values)
     # What a fleet's hosts have is not known before they are asked.
     workers_here = 0 if workers.choice.hosts else workers.choice.count
@@ -276,31 +278,35 @@ def too_large(need: MemoryNeed, available: MemoryAvailable | None) -> str:
     return f"{need}; {available}" if available is not None and need.total_mb > available.available_mb else ""
 
 
-def fitting(campaign: Campaign, available: MemoryAvailable | None, workers: Workers) -> tuple[Campaign, dict[str, str]]:
+def campaign_that_fits(
+    campaign: Campaign, available: MemoryAvailable | None, workers: Workers
+) -> tuple[Campaign, dict[str, str]]:
     """The campaign without what would make this machine swap and may be left out, and why each was.
 
     That may an optional system, and at a point of a sweep with `skip-impossible` any. Raises `TooLittleMemoryError`
     with the figures of every other system that would, of a sweep at the point that needs most.
     """
     left_out: dict[str, str] = {}
-    refused: list[MemoryNeed] = []
+    needs_refused: list[MemoryNeed] = []
     needs: list[MemoryNeed] = []
-    kept: list[list[SystemChoice]] = []
+    systems_kept: list[list[SystemChoice]] = []
     for point in campaign.each:
-        kept.append([])
+        systems_kept.append([])
         for choice in point.campaign.systems:
-            need = _need(point, choice, workers)
+            need = _need_of_system(point, choice, workers)
             reason = too_large(need, available)
             needs += [need] if reason else []
             if not reason:
-                kept[-1].append(choice)
+                systems_kept[-1].append(choice)
             elif choice.optional or (campaign.skip_impossible and point.values):
-                left_out[_where(need, point)] = reason
+                left_out[_system_at_point(need, point)] = reason
             else:
-                refused.append(need)
-    if available is not None and (refused or not any(kept)):
-        raise TooLittleMemoryError(_largest(refused or needs), available, _advice(needs, available))
-    return campaign.with_systems(kept), left_out
+                needs_refused.append(need)
+    if available is not None and (needs_refused or not any(systems_kept)):
+        raise TooLittleMemoryError(
+            _largest_needs(needs_refused or needs), available, _advice_on_memory(needs, available)
+        )
+    return campaign.with_systems(systems_kept), left_out
 
 
 class TooLittleMemoryError(UserError):
@@ -312,7 +318,7 @@ class TooLittleMemoryError(UserError):
         self.shortage = f"{sums} {_hosts_filled(needs, available)}".rstrip()
 
 
-def _largest(needs: Sequence[MemoryNeed]) -> list[MemoryNeed]:
+def _largest_needs(needs: Sequence[MemoryNeed]) -> list[MemoryNeed]:
     """The most that each system needs."""
     largest: dict[str, MemoryNeed] = {}
     for need in sorted(needs, key=lambda need: need.total_mb):
@@ -329,7 +335,7 @@ def _hosts_filled(needs: Sequence[MemoryNeed], available: MemoryAvailable) -> st
     return f"The load generators alone, {worker_mb:,} MiB, fill {ceil(worker_mb / free_mb):,} hosts like this one."
 
 
-def _advice(needs: Sequence[MemoryNeed], available: MemoryAvailable) -> str:
+def _advice_on_memory(needs: Sequence[MemoryNeed], available: MemoryAvailable) -> str:
     """What to give less, by what takes most of the memory that there isn't."""
     largest = max(needs, key=lambda need: need.total_mb)
     if largest.worker_mb > largest.servers_mb:
@@ -340,5 +346,5 @@ def _advice(needs: Sequence[MemoryNeed], available: MemoryAvailable) -> str:
     return "Give each node less ('heap' and 'direct-memory' of the system), take fewer nodes, or end other programs."
 
 
-def _where(need: MemoryNeed, point: Point) -> str:
+def _system_at_point(need: MemoryNeed, point: Point) -> str:
     return f"{need.system} at {point_words(point.values)}" if point.values else need.system

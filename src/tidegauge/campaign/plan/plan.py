@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice
-from tidegauge.campaign.plan.contenders import Contender, case_of, contenders
+from tidegauge.campaign.plan.contenders import Contender, case_of, find_contenders
 from tidegauge.campaign.plan.limits import too_small
 from tidegauge.campaign.read.faults import faulted_trial
 from tidegauge.config.fields import Fields
@@ -27,8 +27,8 @@ from tidegauge.experiments import max_throughput, peak
 from tidegauge.experiments.procedure import Experiment, experiments, seconds_expected
 from tidegauge.fairness import sending_of
 from tidegauge.model.events import LEFT_OUT, Note
-from tidegauge.model.sending import bodies_needed, repeats
-from tidegauge.model.trial import AnySpec, AttestSpec, LoadSpec, Servers, Spec, TrialSpec
+from tidegauge.model.sending import bodies_needed, values_repeat
+from tidegauge.model.trial import AnySpec, AttestSpec, LoadSpec, ServerReuse, Spec, TrialSpec
 from tidegauge.model.workload import Workload
 from tidegauge.statistics.steady import WARM_UP_S_TO_JUDGE, too_short_to_judge
 from tidegauge.systems import registry
@@ -62,14 +62,14 @@ FINDERS = (peak.EXPERIMENT.name, max_throughput.NAME)
 """Experiments whose answer is a rate that others take a share of."""
 
 
-def reference(point: Mapping[str, str], rates_at: Mapping[str, str]) -> Mapping[str, str]:
+def point_of_rates(point: Mapping[str, str], rates_at: Mapping[str, str]) -> Mapping[str, str]:
     """The point whose rates hold at `point`: itself, where `rates_at` names no axis."""
     return {axis: rates_at.get(axis, value) for axis, value in point.items()}
 
 
 def is_made(experiment: str, point: Mapping[str, str], rates_at: Mapping[str, str]) -> bool:
     """Whether an experiment is made at a point: one that finds rates only where these are to be found."""
-    return experiment not in FINDERS or dict(reference(point, rates_at)) == dict(point)
+    return experiment not in FINDERS or dict(point_of_rates(point, rates_at)) == dict(point)
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Turn:
     system: int
 
 
-def interleaved(
-    found: Sequence[Sequence[Contender]], experiments: int, seed: int, block: int, deployment: Servers
+def interleaved_turns(
+    contenders_by_point: Sequence[Sequence[Contender]], experiments: int, seed: int, block: int, deployment: ServerReuse
 ) -> list[Turn]:
     """The turns of one block in order. `found[p]` are the systems at point `p`.
 
@@ -90,16 +90,22 @@ def interleaved(
     systems. With servers that go on: the experiments in their order, for each the systems, for each of these its
     points, those that could use the same servers one after the other. Points and systems are in random order.
     """
-    points = list(range(len(found)))
-    if deployment is Servers.FRESH:
+    points = list(range(len(contenders_by_point)))
+    if deployment is ServerReuse.FRESH:
         random.Random(f"{seed} points {block}").shuffle(points)
         return [
             Turn(point, experiment, system)
             for point in points
             for experiment in range(experiments)
-            for system in _by_lot(len(found[point]), seed, block, experiment, point if len(points) > 1 else None)
+            for system in _by_lot(
+                len(contenders_by_point[point]), seed, block, experiment, point if len(points) > 1 else None
+            )
         ]
-    return [turn for number in range(experiments) for turn in _on_shared(found, number, seed, block)]
+    return [
+        turn
+        for number in range(experiments)
+        for turn in _turns_on_shared_servers(contenders_by_point, number, seed, block)
+    ]
 
 
 def _by_lot(count: int, seed: int, block: int, experiment: int, point: int | None) -> list[int]:
@@ -109,18 +115,24 @@ def _by_lot(count: int, seed: int, block: int, experiment: int, point: int | Non
     return order
 
 
-def _on_shared(found: Sequence[Sequence[Contender]], experiment: int, seed: int, block: int) -> list[Turn]:
-    identities = list(dict.fromkeys(contender.identity for here in found for contender in here))
-    points = list(range(len(found)))
+def _turns_on_shared_servers(
+    contenders_by_point: Sequence[Sequence[Contender]], experiment: int, seed: int, block: int
+) -> list[Turn]:
+    identities = list(
+        dict.fromkeys(
+            contender.identity for contenders_at_point in contenders_by_point for contender in contenders_at_point
+        )
+    )
+    points = list(range(len(contenders_by_point)))
     random.Random(f"{seed} points {block} {experiment}").shuffle(points)
     turns = []
     for number in _by_lot(len(identities), seed, block, experiment, None):
-        alike: dict[str, list[Turn]] = {}
+        turns_by_deployment: dict[str, list[Turn]] = {}
         for point in points:
-            for system, contender in enumerate(found[point]):
+            for system, contender in enumerate(contenders_by_point[point]):
                 if contender.identity == identities[number]:
-                    alike.setdefault(contender.deployment, []).append(Turn(point, experiment, system))
-        turns += [turn for together in alike.values() for turn in together]
+                    turns_by_deployment.setdefault(contender.deployment, []).append(Turn(point, experiment, system))
+        turns += [turn for turns_of_deployment in turns_by_deployment.values() for turn in turns_of_deployment]
     return turns
 
 
@@ -165,27 +177,27 @@ class Plan:
 
     def only(self, systems: Collection[str]) -> Plan:
         """The steps of these systems ("kafka@4.3.1")."""
-        kept = tuple(step for step in self.steps if step.trials[0].system in systems)
-        return replace(self, steps=kept)
+        steps_kept = tuple(step for step in self.steps if step.trials[0].system in systems)
+        return replace(self, steps=steps_kept)
 
 
 def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
     """What a user should know of a plan before it runs, one sentence each."""
     warm_ups_s = [trial.warmup_s_max for trial in trials if isinstance(trial, LoadSpec)]
-    short = [most_s for most_s in warm_ups_s if too_short_to_judge(most_s)]
+    short_warm_ups_s = [most_s for most_s in warm_ups_s if too_short_to_judge(most_s)]
     warnings = []
-    if short:
+    if short_warm_ups_s:
         warnings.append(
-            f"A warm-up-max of {min(short):g} s is too short to judge whether figures are steady: "
+            f"A warm-up-max of {min(short_warm_ups_s):g} s is too short to judge whether figures are steady: "
             f"{WARM_UP_S_TO_JUDGE} s are needed."
         )
-    few = [trial for trial in trials if repeats(trial.workload.payload, trial.sending)]
-    if few:
-        payload = few[0].workload.payload
+    trials_with_few_bodies = [trial for trial in trials if values_repeat(trial.workload.payload, trial.sending)]
+    if trials_with_few_bodies:
+        payload = trials_with_few_bodies[0].workload.payload
         warnings.append(
             f"Message bodies come again within what is compressed together (payload-bodies: {payload.pool_bodies:,}), "
             "so values become smaller than their random share says: "
-            f"{bodies_needed(payload, few[0].sending):,} would do."
+            f"{bodies_needed(payload, trials_with_few_bodies[0].sending):,} would do."
         )
     return tuple(warnings)
 
@@ -195,23 +207,27 @@ def left_out_note(system: str, reason: str) -> Note:
     return Note(f"{system}{LEFT_OUT}{' '.join(reason.split())}")
 
 
-def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = registry.get) -> Plan:
-    """All trials of a campaign. Raises `UserError` if a system can't give the level or the shape asked for."""
+def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = registry.system_named) -> Plan:
+    """Plan all trials of a campaign. Raises `UserError` if a system can't give the level or the shape asked for."""
     for point in campaign.each:
         check_experiments(point.campaign)
-    found, left_out = contenders(campaign, find_system)
+    contenders_by_point, left_out = find_contenders(campaign, find_system)
     points = campaign.each
-    _check_count(campaign, sum(map(len, found)))
+    _check_count(campaign, sum(map(len, contenders_by_point)))
     steps: list[Step] = []
     for block in range(campaign.repeat):
-        turns = interleaved(found, len(campaign.experiments), campaign.seed, block, campaign.deployment)
+        turns = interleaved_turns(
+            contenders_by_point, len(campaign.experiments), campaign.seed, block, campaign.deployment
+        )
         for turn in _rates_first(campaign, turns):
-            contender, point = found[turn.point][turn.system], points[turn.point]
+            contender, point = contenders_by_point[turn.point][turn.system], points[turn.point]
             chosen = point.campaign.experiments[turn.experiment]
-            steps.append(_step(point, chosen, contender, len(steps) + 1, block))
+            steps.append(_plan_step(point, chosen, contender, len(steps) + 1, block))
     for step in steps:
         _check_limits(campaign, step)
-    possible = campaign.with_systems([[contender.system for contender in here] for here in found])
+    possible = campaign.with_systems(
+        [[contender.system for contender in contenders_at_point] for contenders_at_point in contenders_by_point]
+    )
     return Plan(possible, tuple(steps), left_out)
 
 
@@ -227,13 +243,13 @@ def _check_count(campaign: Campaign, contenders_of_points: int) -> None:
 
 
 def _rates_first(campaign: Campaign, turns: Sequence[Turn]) -> Sequence[Turn]:
-    """With `rates-at` the rates are found there and nowhere else, before anything takes a share of them."""
+    """The turns in such an order that rates are found at `rates-at`, and only there, before a share is taken."""
     if not campaign.rates_at:
         return turns
     names = [experiment.name for experiment in campaign.experiments]
     points = [point.values for point in campaign.each]
-    made = [turn for turn in turns if is_made(names[turn.experiment], points[turn.point], campaign.rates_at)]
-    return sorted(made, key=lambda turn: names[turn.experiment] not in FINDERS)
+    turns_made = [turn for turn in turns if is_made(names[turn.experiment], points[turn.point], campaign.rates_at)]
+    return sorted(turns_made, key=lambda turn: names[turn.experiment] not in FINDERS)
 
 
 def _check_limits(campaign: Campaign, step: Step) -> None:
@@ -245,11 +261,11 @@ def _check_limits(campaign: Campaign, step: Step) -> None:
             )
 
 
-def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: int, block: int) -> Step:
-    """The step of this number, from 1. The seed is the same for all systems of a block."""
-    campaign, system, known = point.campaign, contender.system, contender.known
+def _plan_step(point: Point, chosen: ExperimentChoice, contender: Contender, number: int, block: int) -> Step:
+    """Plan the step of this number, from 1. The seed is the same for all systems of a block."""
+    campaign, system, implementation = point.campaign, contender.system, contender.known
     base = TrialSpec(
-        trial_id=f"{number:04d}-{chosen.name}-{system.name}{_of_point(point)}",
+        trial_id=f"{number:04d}-{chosen.name}-{system.name}{_slug_of_point(point)}",
         experiment=chosen.name,
         system=contender.label,
         choice=contender.choice,
@@ -267,22 +283,24 @@ def _step(point: Point, chosen: ExperimentChoice, contender: Contender, number: 
     experiment = experiments()[chosen.name]
     trials = experiment.plan(chosen.options, base)
     if chosen.faults:
-        machines = known.machines(campaign.nodes, system.shape)
-        problem = known.network_problem(system.version or known.default_version)
+        machines = implementation.machines(campaign.nodes, system.shape)
+        problem = implementation.network_problem(system.version or implementation.default_version)
         trials = tuple(faulted_trial(trial, chosen.faults, chosen.faults_at, machines, problem) for trial in trials)
-    trials = tuple(_attested(trial, known) if isinstance(trial, AttestSpec) else trial for trial in trials)
+    trials = tuple(
+        _with_best_choice(trial, implementation) if isinstance(trial, AttestSpec) else trial for trial in trials
+    )
     trials = tuple(_with_sending(trial, contender) for trial in trials)
-    return Step(experiment, chosen.options, contender, trials, reference(point.values, campaign.rates_at))
+    return Step(experiment, chosen.options, contender, trials, point_of_rates(point.values, campaign.rates_at))
 
 
 def _with_sending(trial: Spec, contender: Contender) -> Spec:
-    """With how its producers are to send, the system's own settings included."""
+    """The trial with how its producers are to send, the system's own settings included."""
     case = case_of(trial, contender.system, contender.known)
     return replace(trial, sending=sending_of(case, contender.known.client_facts(case).facts))
 
 
-def _attested(trial: AttestSpec, system: System) -> AttestSpec:
-    """With the system's best way of giving a level where a trial is at another level than the campaign's."""
+def _with_best_choice(trial: AttestSpec, system: System) -> AttestSpec:
+    """The trial with the system's best way of giving its level, where that is another than the campaign's."""
     # What attestations read as evidence is on the host of `run`, and so is their load generator.
     trial = replace(trial, load_hosts=0)
     possible = system.possible_levels(trial.system.partition("@")[2], trial.nodes)
@@ -290,7 +308,7 @@ def _attested(trial: AttestSpec, system: System) -> AttestSpec:
     return trial if trial.choice in possible else replace(trial, choice=best)
 
 
-def _of_point(point: Point) -> str:
+def _slug_of_point(point: Point) -> str:
     """A point as a part of a directory's name: "-partitions-100-durability-3"."""
     words = "-".join(f"{axis} {value}" for axis, value in point.values.items())
     slug = re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-.")[:_POINT_CHARS_MAX].rstrip("-.")

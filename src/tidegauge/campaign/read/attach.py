@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tidegauge.campaign.read.sweep import Assignment, as_mapping, items_of
-from tidegauge.config.fields import Fields, Settings, matching
+from tidegauge.config.fields import Fields, Settings, text_matching
 from tidegauge.config.source import (
     KeyPath,
     Origin,
@@ -29,7 +29,7 @@ from tidegauge.config.source import (
     unknown_name,
     validate,
 )
-from tidegauge.errors import UserError, nearest
+from tidegauge.errors import UserError, did_you_mean
 from tidegauge.model.events import LEFT_OUT
 from tidegauge.places import is_file
 from tidegauge.systems.api import System
@@ -46,14 +46,14 @@ from tidegauge.systems.attach import (
     SecretReference,
     TlsChoice,
     holds_secret,
-    joined,
+    join_addresses,
     names_secret,
     secret_references,
     secure_addresses,
     split_text,
 )
-from tidegauge.systems.registry import get as find_system
 from tidegauge.systems.registry import listed_names
+from tidegauge.systems.registry import system_named as find_system
 
 _HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
 _PORT_MAX = 65535
@@ -61,11 +61,11 @@ SERVERS_KEYS = ("settings", "heap", "direct-memory", "shape")
 """Keys of a system that say something of servers, which nobody here has where they are others'."""
 
 
-_Prefix = matching(
+_Prefix = text_matching(
     r"[A-Za-z0-9._-]{1,100}",
     "must be made of letters, digits, '.', '_' and '-', at most 100, as topics are in every system",
 )
-_Label = matching(
+_Label = text_matching(
     r"[a-z][a-z0-9-]{0,30}",
     "must be made of lower-case letters, digits and hyphens, at most 31, and begin with a letter",
 )
@@ -133,10 +133,10 @@ def parse_attach(value: Any, source: Source, at: KeyPath, rules: AttachRules) ->
     for name in value:
         if name not in common and name not in names:
             source.complain((*at, name), unknown_key(name, [*names, *keys_of(AttachFields)]))
-    addresses = _addresses(value, source, at, rules)
+    addresses = _parse_addresses(value, source, at, rules)
     fields = validate(AttachFields, common, source, at)
-    tls = _tls(value.get("tls"), source, (*at, "tls")) if "tls" in value else None
-    auth = _auth(value["auth"], source, (*at, "auth"), rules) if "auth" in value else AuthChoice()
+    tls = _parse_tls(value.get("tls"), source, (*at, "tls")) if "tls" in value else None
+    auth = _parse_auth(value["auth"], source, (*at, "auth"), rules) if "auth" in value else AuthChoice()
     if fields is None or auth is None or len(source.problems) > before:
         return None
     has_schemes = any(key.schemes for key in rules.keys)
@@ -148,8 +148,8 @@ def parse_attach(value: Any, source: Source, at: KeyPath, rules: AttachRules) ->
     return AttachChoice(addresses, tls, auth, fields.topic_prefix or "", fields.label)
 
 
-def _addresses(value: Mapping[str, Any], source: Source, at: KeyPath, rules: AttachRules) -> dict[str, str]:
-    found = {}
+def _parse_addresses(value: Mapping[str, Any], source: Source, at: KeyPath, rules: AttachRules) -> dict[str, str]:
+    addresses = {}
     for key in rules.keys:
         content = value.get(key.name)
         if content is None:
@@ -159,8 +159,8 @@ def _addresses(value: Mapping[str, Any], source: Source, at: KeyPath, rules: Att
         if problem := _address_problem(content, key):
             source.complain((*at, key.name), f"{problem}, such as {key.example}")
             continue
-        found[key.name] = joined(split_text(content, key), key)
-    return found
+        addresses[key.name] = join_addresses(split_text(content, key), key)
+    return addresses
 
 
 def _address_problem(content: Any, key: AddressKey) -> str:
@@ -172,10 +172,10 @@ def _address_problem(content: Any, key: AddressKey) -> str:
         return "must be one address"
     if key.one_scheme and len({part.rpartition("://")[0] for part in parts}) > 1:
         return "must have one scheme for all addresses"
-    return next(filter(None, (_one_problem(part, key) for part in parts)), "")
+    return next(filter(None, (_problem_of_one_address(part, key) for part in parts)), "")
 
 
-def _one_problem(address: str, key: AddressKey) -> str:
+def _problem_of_one_address(address: str, key: AddressKey) -> str:
     scheme, separator, rest = address.rpartition("://")
     if "@" in rest:
         return (
@@ -192,18 +192,21 @@ def _one_problem(address: str, key: AddressKey) -> str:
     return ""
 
 
-def _tls(value: Any, source: Source, at: KeyPath) -> TlsChoice | None:
+def _parse_tls(value: Any, source: Source, at: KeyPath) -> TlsChoice | None:
     otherwise = "must be a mapping such as {ca: ca.pem}; {} trusts the authorities that Java trusts"
     fields = validate(TlsFields, value, source, at, otherwise)
     if fields is None:
         return None
     if bool(fields.certificate) != bool(fields.key):
         source.complain(at, "'certificate' and 'key' belong together: the client's certificate and its private key")
-    paths = {name: _existing(getattr(fields, name), source, (*at, name)) for name in ("ca", "certificate", "key")}
+    paths = {
+        name: _path_of_existing_file(getattr(fields, name), source, (*at, name))
+        for name in ("ca", "certificate", "key")
+    }
     return TlsChoice(**paths, verify_host=fields.verify_host)
 
 
-def _existing(name: str, source: Source, at: KeyPath) -> str:
+def _path_of_existing_file(name: str, source: Source, at: KeyPath) -> str:
     if not name:
         return ""
     path = source.place_of(at, name)
@@ -212,7 +215,7 @@ def _existing(name: str, source: Source, at: KeyPath) -> str:
     return str(path or "")
 
 
-def _auth(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AuthChoice | None:
+def _parse_auth(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AuthChoice | None:
     otherwise = f"must be a mapping with 'method' ({', '.join(rules.methods)}) and what that needs"
     fields = validate(AuthFields, value, source, at, otherwise)
     if fields is None:
@@ -221,30 +224,31 @@ def _auth(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AuthCh
     allowed = [*rules.methods, NO_METHOD]
     if fields.method not in allowed:
         source.complain(
-            (*at, "method"), f"'{fields.method}': must be one of {', '.join(allowed)}{nearest(fields.method, allowed)}"
+            (*at, "method"),
+            f"'{fields.method}': must be one of {', '.join(allowed)}{did_you_mean(fields.method, allowed)}",
         )
         return None
-    password = _secret(fields.password, "password", source, (*at, "password"))
-    token = _secret(fields.token, "token", source, (*at, "token"))
+    password = _parse_secret(fields.password, "password", source, (*at, "password"))
+    token = _parse_secret(fields.token, "token", source, (*at, "token"))
     _check_needs(fields, value, source, at)
     if len(source.problems) > before:
         return None
     return AuthChoice(fields.method, fields.user, password, token)
 
 
-def _check_needs(fields: AuthFields, given: Mapping[str, Any], source: Source, at: KeyPath) -> None:
+def _check_needs(fields: AuthFields, keys_given: Mapping[str, Any], source: Source, at: KeyPath) -> None:
     """Each method takes what it needs and nothing else: a password that nobody uses is a mistake."""
     with_password = fields.method in METHODS_WITH_PASSWORD
     needs = {"user": with_password, "password": with_password, "token": fields.method in METHODS_WITH_TOKEN}
     for name, needed in needs.items():
-        if needed and not given.get(name):
+        if needed and not keys_given.get(name):
             source.complain(at, f"the method '{fields.method}' needs '{name}'")
-        elif not needed and name in given:
+        elif not needed and name in keys_given:
             source.complain((*at, name), f"the method '{fields.method}' has no use for '{name}'")
 
 
-def _secret(value: Any, name: str, source: Source, at: KeyPath) -> SecretReference | None:
-    """A reference. What stands there instead of one may be the secret itself, so it is not repeated."""
+def _parse_secret(value: Any, name: str, source: Source, at: KeyPath) -> SecretReference | None:
+    """The reference to a secret. What stands there instead of one may be the secret itself, so it is not repeated."""
     if value is None:
         return None
     if problem := _secret_problem(value, name):
@@ -267,7 +271,7 @@ def _secret_problem(value: Any, name: str) -> str:
     strange = [key for key in value if key not in allowed]
     if strange:
         # A secret in braces looks like a key: only what resembles one is repeated.
-        unknown = [f"unknown key '{key}'{near}" for key in strange if (near := nearest(key, allowed))]
+        unknown = [f"unknown key '{key}'{near}" for key in strange if (near := did_you_mean(key, allowed))]
         return unknown[0] if unknown else f"a {name} is given by {{env: VARIABLE}} or {{file: PATH}} only"
     places = [content for content in value.values() if isinstance(content, str) and content]
     if len(places) != 1 or len(value) != 1:
@@ -295,15 +299,15 @@ class _ClusterFields(Fields):
     consumer: Settings = Field(default_factory=dict)
 
 
-def read_clusters(path: Path, known: Sequence[str]) -> Source:
-    """A file of clusters; what is wrong with it is noted. What `attach` holds is checked where the campaign is read."""
+def read_clusters(path: Path, system_names: Sequence[str]) -> Source:
+    """Read a file of clusters and note what is wrong with it. What `attach` holds is checked with the campaign."""
     source = read_source(path, WHAT, example="docs/reference.md shows one under 'attach'")
     fields = validate(_ClustersFields, source.data, source, ())
     for index, item in enumerate(fields.systems if fields else ()):
         at: KeyPath = ("systems", index)
         otherwise = "must be a mapping such as {name: kafka, attach: {bootstrap-servers: host:9092}}"
-        if validate(_ClusterFields, item, source, at, otherwise) and item["name"] not in known:
-            source.complain((*at, "name"), unknown_name("system", item["name"], listed_names(known)))
+        if validate(_ClusterFields, item, source, at, otherwise) and item["name"] not in system_names:
+            source.complain((*at, "name"), unknown_name("system", item["name"], listed_names(system_names)))
     return source
 
 
@@ -319,20 +323,24 @@ def attach_clusters(source: Source, clusters: Source) -> tuple[str, ...]:
 
     Each keeps what the campaign says of its clients; a system without a cluster is left out.
     """
-    own = items_of("systems", source.data)
-    names = [str(item.get("name")) for item in own if isinstance(item, dict)]
+    campaign_items = items_of("systems", source.data)
+    names = [str(item.get("name")) for item in campaign_items if isinstance(item, dict)]
     chosen: list[tuple[int | None, Any]] = []
     origins: dict[KeyPath, Origin] = {}
     notes: list[str] = []
     for name in dict.fromkeys(names):
-        place = next(at for at, item in enumerate(own) if isinstance(item, dict) and str(item.get("name")) == name)
-        there = [at for at, item in enumerate(clusters.data["systems"]) if item["name"] == name]
-        notes += (
-            _without_effect(name, own[place]) if there else [f"{name}{LEFT_OUT}{clusters.path} has no cluster of it."]
+        place = next(
+            at for at, item in enumerate(campaign_items) if isinstance(item, dict) and str(item.get("name")) == name
         )
-        for at in there:
-            origins |= _origins(clusters, at, len(chosen))
-            chosen.append((place, _merged(own[place], clusters.data["systems"][at])))
+        cluster_indexes = [at for at, item in enumerate(clusters.data["systems"]) if item["name"] == name]
+        notes += (
+            _without_effect(name, campaign_items[place])
+            if cluster_indexes
+            else [f"{name}{LEFT_OUT}{clusters.path} has no cluster of it."]
+        )
+        for at in cluster_indexes:
+            origins |= _origins_of_cluster(clusters, at, len(chosen))
+            chosen.append((place, _merge_cluster(campaign_items[place], clusters.data["systems"][at])))
     unused = [(at, item) for at, item in enumerate(clusters.data["systems"]) if item["name"] not in names]
     for at, item in unused:
         parse_attached_system(item, clusters, ("systems", at), find_system(item["name"]))
@@ -365,33 +373,33 @@ def refuse_swept_servers(source: Source, assignments: Sequence[Assignment]) -> N
 
 
 def replace_systems(source: Source, chosen: Sequence[tuple[int | None, Any]]) -> None:
-    """Other systems for a campaign: items, each with the place of the one it was made of (None = of none).
+    """Give a campaign other systems: items, each with the place of the one it was made of (None = of none).
 
     What is wrong with a value that stayed is reported at its place in the campaign.
     """
     before = items_of("systems", source.data)
     origins: dict[KeyPath, Origin] = {}
     for index, (place, item) in enumerate(chosen):
-        kept = before[place] if place is not None else {}
-        for key, value in kept.items() if isinstance(item, dict) else ():
+        old_item = before[place] if place is not None else {}
+        for key, value in old_item.items() if isinstance(item, dict) else ():
             if item.get(key) == value:
                 at: KeyPath = ("systems", place or 0, key)
-                here = Origin(source.path, source.line_of(at), show_path(at), value)
-                origins["systems", index, key] = source.placed.get(at, here)
+                origin_in_file = Origin(source.path, source.line_of(at), show_path(at), value)
+                origins["systems", index, key] = source.placed.get(at, origin_in_file)
     others = {at: origin for at, origin in source.placed.items() if at[0] != "systems" or len(at) == 1}
     source.placed = others | origins
     source.data["systems"] = [item for _, item in chosen]
 
 
-def _merged(own: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
-    merged = {**{key: value for key, value in own.items() if key not in _NOT_KEPT}, **cluster}
+def _merge_cluster(campaign_item: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**{key: value for key, value in campaign_item.items() if key not in _NOT_KEPT}, **cluster}
     for block in ("producer", "consumer"):
-        if block in own and isinstance(own[block], dict):
-            merged[block] = {**own[block], **cluster.get(block, {})}
+        if block in campaign_item and isinstance(campaign_item[block], dict):
+            merged[block] = {**campaign_item[block], **cluster.get(block, {})}
     return merged
 
 
-def _origins(clusters: Source, at: int, index: int) -> dict[KeyPath, Origin]:
+def _origins_of_cluster(clusters: Source, at: int, index: int) -> dict[KeyPath, Origin]:
     """Where a cluster's entry stands, and everything that it says."""
     return {
         ("systems", index, *path[2:]): Origin(clusters.path, line, show_path(path), None)
@@ -402,13 +410,15 @@ def _origins(clusters: Source, at: int, index: int) -> dict[KeyPath, Origin]:
 
 def _without_effect(who: str, item: Mapping[str, Any]) -> list[str]:
     """A sentence on what an entry says of servers that others run; [] if it says nothing."""
-    said = [f"{key} {_shown(item[key])}" for key in SERVERS_KEYS if item.get(key)]
-    if not said:
+    keys_without_effect = [f"{key} {_setting_in_words(item[key])}" for key in SERVERS_KEYS if item.get(key)]
+    if not keys_without_effect:
         return []
-    return [f"{who}: without effect on an attached cluster, whose servers others run: {'; '.join(said)}."]
+    return [
+        f"{who}: without effect on an attached cluster, whose servers others run: {'; '.join(keys_without_effect)}."
+    ]
 
 
-def _shown(value: Any) -> str:
+def _setting_in_words(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}={item}" for name, item in value.items())
     return str(value)
@@ -418,12 +428,14 @@ _BYTES_MAX = 65_536
 
 
 def read_secrets(choice: AttachChoice, system: str) -> dict[str, str]:
-    """By name ("password", "token") the secrets of an attached cluster. `system` names it in messages.
+    """Read the secrets of an attached cluster, by name ("password", "token"). `system` names it in messages.
 
     Raises:
         UserError: a variable is not set, or a file can't be read.
     """
-    return {name: _read(ref, f"{system}: attach.auth.{name}") for name, ref in secret_references(choice).items()}
+    return {
+        name: _resolve_secret(ref, f"{system}: attach.auth.{name}") for name, ref in secret_references(choice).items()
+    }
 
 
 _IN_MEMORY: dict[str, str] = {}
@@ -435,17 +447,21 @@ def keep_in_memory(name: str, secret: str) -> SecretReference:
     return SecretReference("memory", name)
 
 
-def _read(reference: SecretReference, what: str) -> str:
+def _resolve_secret(reference: SecretReference, what: str) -> str:
     if reference.kind == "memory":
         if reference.place not in _IN_MEMORY:
             raise UserError(
                 f"{what}: it was kept in the memory of a process that has ended.", "Run from the same files once more."
             )
         return _IN_MEMORY[reference.place]
-    return _variable(reference.place, what) if reference.kind == "env" else _content(Path(reference.place), what)
+    return (
+        _secret_from_variable(reference.place, what)
+        if reference.kind == "env"
+        else _secret_from_file(Path(reference.place), what)
+    )
 
 
-def _variable(name: str, what: str) -> str:
+def _secret_from_variable(name: str, what: str) -> str:
     value = os.environ.get(name, "")
     if not value:
         state = "is empty" if name in os.environ else "is not set"
@@ -455,7 +471,7 @@ def _variable(name: str, what: str) -> str:
     return value
 
 
-def _content(path: Path, what: str) -> str:
+def _secret_from_file(path: Path, what: str) -> str:
     """A file's text without the line ends after it, which editors add."""
     try:
         with path.open("rb") as file:

@@ -10,9 +10,9 @@ from pydantic import BeforeValidator, Field
 
 from tidegauge.config.fields import Duration, Fields, Share, Size, duration_between, member_of, one_of, size_between
 from tidegauge.config.source import KeyPath, Source, validate
-from tidegauge.errors import UserError, nearest
+from tidegauge.errors import UserError, did_you_mean
 from tidegauge.model.faults import BOTH, EVERYBODY, PEERS, RANDOM, TARGETS, WAYS, Fault, FaultKind
-from tidegauge.model.trial import AttestSpec, LoadSpec, Servers, TrialSpec
+from tidegauge.model.trial import AttestSpec, LoadSpec, ServerReuse, TrialSpec
 
 KEY = "faults"
 _OF_KIND: Mapping[FaultKind, tuple[str, ...]] = {
@@ -29,7 +29,9 @@ def _check_target(value: Any) -> str:
     text = str(value)
     number = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     if not number and text not in TARGETS:
-        raise ValueError(f"must be {', '.join(TARGETS)}, or a node's number from 1 on{nearest(text, list(TARGETS))}")
+        raise ValueError(
+            f"must be {', '.join(TARGETS)}, or a node's number from 1 on{did_you_mean(text, list(TARGETS))}"
+        )
     return text
 
 
@@ -52,27 +54,27 @@ def parse_faults(value: Any, source: Source, at: KeyPath) -> tuple[Fault, ...]:
     if not isinstance(value, list) or not value:
         source.complain(at, "must be a list of faults such as {at: 10s, kind: kill, target: leader, duration: 5s}")
         return ()
-    found: list[Fault] = []
+    faults: list[Fault] = []
     for number, item in enumerate(value):
-        fault = _fault(item, source, (*at, number))
+        fault = _fault_of_item(item, source, (*at, number))
         if fault is None:
             continue
-        if found and fault.at_s < found[-1].ends_s:
+        if faults and fault.at_s < faults[-1].ends_s:
             source.complain(
                 (*at, number, "at"),
-                f"{fault.at_s:g} s is before the fault above it is over ({found[-1].ends_s:g} s): list faults in the "
+                f"{fault.at_s:g} s is before the fault above it is over ({faults[-1].ends_s:g} s): list faults in the "
                 "order of time, one after the other, else it would be unclear which of them did what",
             )
-        found.append(fault)
-    return tuple(found)
+        faults.append(fault)
+    return tuple(faults)
 
 
-def _fault(item: Any, source: Source, at: KeyPath) -> Fault | None:
+def _fault_of_item(item: Any, source: Source, at: KeyPath) -> Fault | None:
     otherwise = f"must be a mapping with {', '.join(_COMMON)} and more, by its kind"
     fields = validate(FaultFields, item, source, at, otherwise)
     if fields is None:
         return None
-    problem = _problem(fields, item)
+    problem = _problem_of_keys(fields, item)
     if problem is not None:
         source.complain((*at, problem[0]) if problem[0] else at, problem[1])
         return None
@@ -86,10 +88,10 @@ def _fault(item: Any, source: Source, at: KeyPath) -> Fault | None:
     )
 
 
-def _problem(fields: FaultFields, item: Mapping[str, Any]) -> tuple[str, str] | None:
+def _problem_of_keys(fields: FaultFields, item: Mapping[str, Any]) -> tuple[str, str] | None:
     """What does not go together: the key and why. None if everything does."""
-    kind, own = fields.kind, _OF_KIND.get(fields.kind, ())
-    allowed = (*_COMMON, *(("duration",) if kind.lasts else ()), *own)
+    kind, keys_of_kind = fields.kind, _OF_KIND.get(fields.kind, ())
+    allowed = (*_COMMON, *(("duration",) if kind.lasts else ()), *keys_of_kind)
     if kind is FaultKind.ROLLING_RESTART:
         allowed = tuple(key for key in allowed if key != "target")
     for key in item:
@@ -97,8 +99,8 @@ def _problem(fields: FaultFields, item: Mapping[str, Any]) -> tuple[str, str] | 
             return key, f"has no meaning for {kind.value}; allowed: {', '.join(allowed)}"
     if kind.lasts and fields.duration is None:
         return "", f"{kind.value} needs 'duration': how long until it is lifted, or the node started again"
-    if own and kind is not FaultKind.PARTITION and all(getattr(fields, key) is None for key in own):
-        return "", f"{kind.value} needs {' or '.join(repr(key) for key in own)}"
+    if keys_of_kind and kind is not FaultKind.PARTITION and all(getattr(fields, key) is None for key in keys_of_kind):
+        return "", f"{kind.value} needs {' or '.join(repr(key) for key in keys_of_kind)}"
     if fields.share is not None and not 0 < fields.share <= 1:
         return "share", "must be above 0 % and at most 100 %"
     return None
@@ -145,4 +147,4 @@ def faulted_trial(
                 "Measure longer; some seconds after the last fault show how the system recovers.",
             )
     # What a fault leaves of servers is nothing to measure another trial on.
-    return replace(trial, faults=faults, servers=Servers.FRESH)
+    return replace(trial, faults=faults, servers=ServerReuse.FRESH)

@@ -23,23 +23,25 @@ _WHERE = "faults_at"
 """Where in which file something stands, which is no part of what it means."""
 
 
-def meaning(campaign: Campaign) -> dict[str, str]:
+def meaning_of_campaign(campaign: Campaign) -> dict[str, str]:
     """Every value that decides what is measured, by its path: "workload.partitions": "4".
 
     Of a sweep each point's values that differ from the first's: "partitions=100: workload.partitions": "100".
     """
-    base = _meant(campaign)
-    found = dict(base)
+    base = _values_meant(campaign)
+    text_by_path = dict(base)
     for number, point in enumerate(campaign.points, 1):
-        own = _meant(point.campaign)
+        texts_at_point = _values_meant(point.campaign)
         words = ", ".join(f"{axis}={value}" for axis, value in point.values.items())
-        found[f"sweep[{number}]"] = words
-        found |= {f"sweep[{number}].{path}": text for path, text in own.items() if base.get(path) != text}
-    return found
+        text_by_path[f"sweep[{number}]"] = words
+        text_by_path |= {
+            f"sweep[{number}].{path}": text for path, text in texts_at_point.items() if base.get(path) != text
+        }
+    return text_by_path
 
 
-def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What is not the same: "workload.partitions was 1 and is 4 now", one each. `before` may be of an older version."""
+def differences_in_meaning(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """What two meanings differ in: "workload.partitions was 1 and is 4 now". `before` may be of an older version."""
     both = ({**_SAID_SINCE, **before}, now)
     return [f"{path} was {old} and is {new} now" for path, (old, new) in differing(both, "not set")]
 
@@ -49,40 +51,46 @@ def system_of(meant: Mapping[str, str], spec: TrialSpec) -> SystemChoice | None:
 
     None for attached clusters, and where the meaning does not name the system.
     """
-    own = dict(meant)
+    text_by_path = dict(meant)
     for key, words in meant.items():
         if key.startswith("sweep[") and key.endswith("]") and words == point_words(spec.point):
-            own |= {path.removeprefix(f"{key}."): text for path, text in meant.items() if path.startswith(f"{key}.")}
+            text_by_path |= {
+                path.removeprefix(f"{key}."): text for path, text in meant.items() if path.startswith(f"{key}.")
+            }
     name, _, version = spec.system.partition("@")
-    fitting = [path.removesuffix(".name") for path, text in own.items() if _SYSTEM.fullmatch(path) and text == name]
-    exact = [at for at in fitting if own.get(f"{at}.version") == version]
+    fitting = [
+        path.removesuffix(".name") for path, text in text_by_path.items() if _SYSTEM.fullmatch(path) and text == name
+    ]
+    exact = [at for at in fitting if text_by_path.get(f"{at}.version") == version]
     at = next(iter((*exact, *fitting)), "")
-    if spec.attached or f"{at}.heap_mb" not in own:
+    if spec.attached or f"{at}.heap_mb" not in text_by_path:
         return None
     return SystemChoice(
         name,
-        own.get(f"{at}.version", ""),
-        settings=_below(own, f"{at}.settings."),
-        producer=_below(own, f"{at}.producer."),
-        consumer=_below(own, f"{at}.consumer."),
-        heap_mb=int(own[f"{at}.heap_mb"]),
-        direct_memory_mb=int(own[f"{at}.direct_memory_mb"]),
-        shape=_below(own, f"{at}.shape."),
+        text_by_path.get(f"{at}.version", ""),
+        settings=_values_below(text_by_path, f"{at}.settings."),
+        producer=_values_below(text_by_path, f"{at}.producer."),
+        consumer=_values_below(text_by_path, f"{at}.consumer."),
+        heap_mb=int(text_by_path[f"{at}.heap_mb"]),
+        direct_memory_mb=int(text_by_path[f"{at}.direct_memory_mb"]),
+        shape=_values_below(text_by_path, f"{at}.shape."),
     )
 
 
-def _below(meant: Mapping[str, str], path: str) -> dict[str, str]:
+def _values_below(meant: Mapping[str, str], path: str) -> dict[str, str]:
     return {key.removeprefix(path): text for key, text in meant.items() if key.startswith(path)}
 
 
-def _meant(campaign: Campaign) -> dict[str, str]:
+def _values_meant(campaign: Campaign) -> dict[str, str]:
     fields = dataclasses.fields(campaign)
     meant = {field.name: getattr(campaign, field.name) for field in fields if field.name not in _NOT_MEANT}
-    return {path: str(value.value if isinstance(value, Enum) else value) for path, value in flatten(meant, _parts)}
+    return {
+        path: str(value.value if isinstance(value, Enum) else value) for path, value in flatten(meant, _parts_of_value)
+    }
 
 
-def _parts(value: Any) -> Parts | None:
-    """As runs keep it: "systems.0.name", where others write "systems[0].name"."""
+def _parts_of_value(value: Any) -> Parts | None:
+    """The parts of a value, named as runs keep them: "systems.0.name", where others write "systems[0].name"."""
     if isinstance(value, BaseModel):
         return [(name, getattr(value, name)) for name in type(value).model_fields]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -22,10 +22,10 @@ from tidegauge.campaign.model import AUTO, SystemChoice
 from tidegauge.campaign.read.attach import KEY as ATTACH
 from tidegauge.campaign.read.attach import attach_clusters, read_clusters, replace_systems
 from tidegauge.campaign.read.sweep import items_of
-from tidegauge.config.fields import DATA_KEYS, between, option_of
+from tidegauge.config.fields import DATA_KEYS, option_of, quantity_between
 from tidegauge.config.source import KeyPath, Origin, Source, show_path
 from tidegauge.config.units import parse_size_bytes
-from tidegauge.hosts.memory import machine
+from tidegauge.hosts.memory import this_machine
 
 AUTO_WORD = "auto"
 _HEAP_LEAST, _MB_LEAST = "128MiB", 128
@@ -37,7 +37,7 @@ _MB_MAX = 31 << 10
 
 def _memory_between(low: str, high: str) -> Callable[[Any], int]:
     """A parser of a size in bytes between two, or of the word that leaves it to the machine's memory."""
-    check = between(low, high, parse_size_bytes)
+    check = quantity_between(low, high, parse_size_bytes)
 
     def parse(value: Any) -> int:
         if value == AUTO_WORD:
@@ -74,13 +74,13 @@ def with_memory(systems: Sequence[SystemChoice], nodes: int) -> tuple[SystemChoi
     """The systems, with sizes by this machine's memory in the place of `auto`. Raises `ValueError`, for the user."""
     if not any(AUTO in (system.heap_mb, system.direct_memory_mb) for system in systems):
         return tuple(systems)
-    machine_mb = machine().memory_mb
+    machine_mb = this_machine().memory_mb
     mb = auto_mb(machine_mb, nodes)
     if mb < _MB_LEAST:
-        there = (
+        shortage = (
             f"has {machine_mb:,} MiB, too little for {nodes} nodes" if machine_mb else "does not say how much it has"
         )
-        raise ValueError(f"'{AUTO_WORD}': this machine {there}: give a size such as 1GiB")
+        raise ValueError(f"'{AUTO_WORD}': this machine {shortage}: give a size such as 1GiB")
     return tuple(
         replace(
             system,
@@ -100,12 +100,12 @@ _BELOW: Mapping[str, KeyPath] = {IN_FLIGHT: ("workload", IN_FLIGHT), WORKERS: ("
 
 
 def apply_overrides(
-    source: Source, overrides: Mapping[str, Any], known: Sequence[str]
+    source: Source, overrides: Mapping[str, Any], system_names: Sequence[str]
 ) -> tuple[tuple[Source, ...], tuple[str, ...]]:
     """Put the options' values in place, by the campaign's keys; `scale` was put in place before.
 
-    Returns files that were read beside it, and what has no effect now, in sentences. `known` are the systems that
-    Tidegauge has. Raises `UserError` if a file that an option names can't be read.
+    Returns files that were read beside it, and what has no effect now, in sentences. `system_names` are the systems
+    that Tidegauge has. Raises `UserError` if a file that an option names can't be read.
     """
     if any(key in overrides for key in DATA_KEYS):
         for key in DATA_KEYS:
@@ -114,38 +114,38 @@ def apply_overrides(
         if key == "systems":
             _choose_systems(source, value)
         elif key not in (SCALE, ATTACH):
-            shown = "" if key in _BELOW else key
-            source.put(_BELOW.get(key, (key,)), Origin(source.path, 0, shown, value, option_of(key)))
+            shown_key = "" if key in _BELOW else key
+            source.put(_BELOW.get(key, (key,)), Origin(source.path, 0, shown_key, value, option_of(key)))
     for key in MEMORY_KEYS:
         if key in overrides:
-            _drop_own(source, key)
+            _drop_key_of_systems(source, key)
     notes = _free_worker(source) if IN_FLIGHT in overrides else ()
     if ATTACH not in overrides:
         return (), notes
-    clusters = read_clusters(Path(overrides[ATTACH]), known)
+    clusters = read_clusters(Path(overrides[ATTACH]), system_names)
     return (clusters,), notes if clusters.problems else (*notes, *attach_clusters(source, clusters))
 
 
-def followers(source: Source, known: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def systems_with_campaign_level(source: Source, system_names: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Name and version of the file's own systems that have the campaign's durability, whatever options choose."""
     return tuple(
         (item["name"], item["version"] if isinstance(item.get("version"), str) else "")
         for item in items_of("systems", source.data)
-        if isinstance(item, dict) and item.get("name") in known and item.get("durability") is None
+        if isinstance(item, dict) and item.get("name") in system_names and item.get("durability") is None
     )
 
 
 def _free_worker(source: Source) -> tuple[str, ...]:
     """Leave the load generator's memory to what it has to hold: the campaign's was for another window."""
     worker = source.data.get("worker")
-    said = {key: worker.pop(key) for key in MEMORY_KEYS if key in worker} if isinstance(worker, dict) else {}
-    if not said:
+    memory_given = {key: worker.pop(key) for key in MEMORY_KEYS if key in worker} if isinstance(worker, dict) else {}
+    if not memory_given:
         return ()
-    words = ", ".join(f"{key} {value}" for key, value in said.items())
+    words = ", ".join(f"{key} {value}" for key, value in memory_given.items())
     return (f"--in-flight: the load generator's memory follows from it, instead of the campaign's ({words}).",)
 
 
-def _drop_own(source: Source, key: str) -> None:
+def _drop_key_of_systems(source: Source, key: str) -> None:
     """No system keeps its own value of a key that an option has for all of them."""
     systems = source.data.get("systems")
     for item in systems if isinstance(systems, list) else ():
@@ -154,13 +154,13 @@ def _drop_own(source: Source, key: str) -> None:
 
 
 def _choose_systems(source: Source, texts: list[str]) -> None:
-    """The systems named, each as the campaign has it.
+    """Leave the campaign the systems that are named, each as it has it.
 
     A name alone stands for every entry of that name; with a version it is the entry of that version, else the first
     that is started here, in the other version. One that the campaign has not gets the memory that all of its have.
     """
-    own = items_of("systems", source.data)
-    chosen = [entry for text in texts for entry in _entries(text, own)]
+    campaign_items = items_of("systems", source.data)
+    chosen = [entry for text in texts for entry in _entries_named(text, campaign_items)]
     replace_systems(source, chosen)
     option = option_of("systems")
     source.placed["systems",] = Origin(source.path, 0, "systems", texts, option)
@@ -171,27 +171,31 @@ def _choose_systems(source: Source, texts: list[str]) -> None:
             source.placed[at] = Origin(source.path, 0, show_path(at), item["version"], option)
 
 
-def _entries(text: str, own: list[Any]) -> list[tuple[int | None, Any]]:
+def _entries_named(text: str, campaign_items: list[Any]) -> list[tuple[int | None, Any]]:
     """What a text such as kafka@4.3.1 stands for: entries, with their places in the campaign; None = not of it."""
     name, separator, version = text.partition("@")
     if separator and not version:
         return [(None, text)]
-    wanted = {"name": name, "version": version} if version else {"name": name}
+    keys_wanted = {"name": name, "version": version} if version else {"name": name}
     # A system that is asked for by name is not left out: it is not optional.
     named: list[tuple[int | None, Any]] = [
         (place, {key: value for key, value in item.items() if key != "optional"})
-        for place, item in enumerate(own)
+        for place, item in enumerate(campaign_items)
         if isinstance(item, dict) and item.get("name") == name
     ]
-    found = [entry for entry in named if not version or entry[1].get("version") == version]
+    entries_of_version = [entry for entry in named if not version or entry[1].get("version") == version]
     other = next((entry for entry in named if "attach" not in entry[1]), None)
-    if found:
-        return found
-    return [(other[0], {**other[1], **wanted}) if other else (None, {**wanted, **_common_memory(own)})]
+    if entries_of_version:
+        return entries_of_version
+    return [
+        (other[0], {**other[1], **keys_wanted}) if other else (None, {**keys_wanted, **_common_memory(campaign_items)})
+    ]
 
 
-def _common_memory(own: list[Any]) -> dict[str, Any]:
+def _common_memory(campaign_items: list[Any]) -> dict[str, Any]:
     """The memory that each system of the campaign has, if it is the same."""
-    items = [item if isinstance(item, dict) else {} for item in own]
-    given = {key: [item.get(key) for item in items] for key in MEMORY_KEYS}
-    return {key: each[0] for key, each in given.items() if len(set(map(str, each))) == 1 and each[0] is not None}
+    items = [item if isinstance(item, dict) else {} for item in campaign_items]
+    values_by_key = {key: [item.get(key) for item in items] for key in MEMORY_KEYS}
+    return {
+        key: each[0] for key, each in values_by_key.items() if len(set(map(str, each))) == 1 and each[0] is not None
+    }

@@ -13,7 +13,14 @@ from tidegauge.campaign.model import WORKER_HEAP, Campaign, ExperimentChoice, Po
 from tidegauge.campaign.read.attach import parse_attached_system, refuse_swept_servers, secret_settings, to_correct
 from tidegauge.campaign.read.faults import KEY as FAULTS
 from tidegauge.campaign.read.faults import parse_faults
-from tidegauge.campaign.read.overriding import DirectMemory, Heap, apply_overrides, followers, in_mb, with_memory
+from tidegauge.campaign.read.overriding import (
+    DirectMemory,
+    Heap,
+    apply_overrides,
+    in_mb,
+    systems_with_campaign_level,
+    with_memory,
+)
 from tidegauge.campaign.read.published import apply_scale, other_scales, parse_published
 from tidegauge.campaign.read.sweep import Assignment, as_mapping, read_matrix, read_rates_at, with_values
 from tidegauge.config.fields import (
@@ -23,9 +30,9 @@ from tidegauge.config.fields import (
     Share,
     Size,
     duration_between,
-    matching,
     share_between,
     size_between,
+    text_matching,
 )
 from tidegauge.config.source import KeyPath, Source, keys_of, raise_problems, read_source, unknown_name, validate
 from tidegauge.config.workload import Count, parse_workload, parse_workload_file
@@ -33,11 +40,11 @@ from tidegauge.errors import UserError
 from tidegauge.experiments.procedure import ServersChoice, experiments
 from tidegauge.fleet.file import FleetFile, read_fleet_file
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.trial import Servers
+from tidegauge.model.trial import ServerReuse
 from tidegauge.model.workload import WORKERS_MAX, Workload
 from tidegauge.places import is_file
 from tidegauge.systems.registry import VERSION, listed_names
-from tidegauge.systems.registry import get as find_system
+from tidegauge.systems.registry import system_named as find_system
 from tidegauge.systems.server_settings import setting_problems
 from tidegauge.thresholds import EXAMPLES, Known, parse_threshold
 from tidegauge.usage import Price, parse_price
@@ -56,26 +63,26 @@ def read_thresholds(source: Source, points: Sequence[Point]) -> tuple[str, ...]:
     if not isinstance(listed, list):
         source.complain((THRESHOLDS,), f"must be a list of conditions, {EXAMPLES}")
         return ()
-    known = _known(points) if points else None
-    found = []
+    names = _names_for_thresholds(points) if points else None
+    thresholds = []
     for index, text in enumerate(listed):
         try:
-            found.append(parse_threshold(text, known).text)
+            thresholds.append(parse_threshold(text, names).text)
         except ValueError as error:
             source.complain((THRESHOLDS, index), str(error))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(thresholds))
 
 
-def _known(points: Sequence[Point]) -> Known:
+def _names_for_thresholds(points: Sequence[Point]) -> Known:
     campaigns = [point.campaign for point in points]
     return Known(
         experiments=list(dict.fromkeys(choice.name for campaign in campaigns for choice in campaign.experiments)),
-        systems=list(dict.fromkeys(_label(system) for campaign in campaigns for system in campaign.systems)),
+        systems=list(dict.fromkeys(_system_label(system) for campaign in campaigns for system in campaign.systems)),
         point={axis: list(dict.fromkeys(point.values[axis] for point in points)) for axis in points[0].values},
     )
 
 
-def _label(system: SystemChoice) -> str:
+def _system_label(system: SystemChoice) -> str:
     version = system.attach.label if system.attach else system.version
     return f"{system.name}@{version}" if version else system.name
 
@@ -86,7 +93,7 @@ LISTED_MAX = 50
 RETRIES_MAX = 10
 
 
-_Name = matching(
+_Name = text_matching(
     r"[a-z0-9][a-z0-9-]{0,62}",
     "must be made of lower-case letters, digits and hyphens, at most 63, since it names directories",
 )
@@ -121,7 +128,7 @@ class _CampaignFields(Fields):
     rates_at: Any = None
     sweep: Any = None
     skip_impossible: bool = False
-    deployment: ServersChoice = Servers.FRESH
+    deployment: ServersChoice = ServerReuse.FRESH
     thresholds: Any = Field(default_factory=list)
     fleet: str = ""
     price_per_host_hour: Annotated[Price | None, BeforeValidator(parse_price)] = None
@@ -175,7 +182,7 @@ def parse_campaign(
         UserError: with every problem, each on a line of its own.
     """
     source = read_source(path, "campaign", text)
-    listed = followers(source, system_names)
+    listed = systems_with_campaign_level(source, system_names)
     apply_scale(source, overrides)
     others, notes = apply_overrides(source, overrides, system_names)
     reading = _Reading(overrides, system_names, [source, *others], notes, listed)
@@ -227,16 +234,18 @@ class _Reading:
     def campaign(self, source: Source) -> Campaign | None:
         """The campaign, or None after noting what is wrong."""
         top = validate(_CampaignFields, source.data, source, ())
-        listed = enumerate(_list(source, "systems"))
-        systems = [_system(item, source, ("systems", i), self.system_names, top) for i, item in listed]
-        durability = _level(source.data.get("durability", 3), source, ("durability",))
-        chosen = _experiments(source)
-        workload = self._workload(source)
+        listed = enumerate(_items_of_key(source, "systems"))
+        systems = [_parse_system(item, source, ("systems", i), self.system_names, top) for i, item in listed]
+        durability = _parse_level(source.data.get("durability", 3), source, ("durability",))
+        chosen = _parse_experiments(source)
+        workload = self._read_workload(source)
         fleet = read_fleet_file(Path(top.fleet)) if top and top.fleet else FleetFile()
-        worker = _worker(source, fleet)
+        worker = _parse_worker(source, fleet)
         published = parse_published(source, str(self.overrides.get("scale", "")))
         _check_duplicates(systems, source)
-        sound = _sized([system for system in systems if system is not None], source, top.nodes if top else 1)
+        sound = _with_memory_of_machine(
+            [system for system in systems if system is not None], source, top.nodes if top else 1
+        )
         if source.data.get("data-directory") and source.data.get("data-directories"):
             source.complain(("data-directories",), "can't be given beside 'data-directory': keep one of the two")
         if systems and all(system is not None and system.attach for system in systems):
@@ -267,8 +276,8 @@ class _Reading:
             keeper_apart=fleet.has_keeper,
         )
 
-    def _workload(self, source: Source) -> Workload | None:
-        """Inline keys, or a file's, sought beside the campaign, in its project, and in the current directory."""
+    def _read_workload(self, source: Source) -> Workload | None:
+        """The workload of inline keys or of a file, beside the campaign, in its project or in the current directory."""
         value = source.data.get("workload", {})
         if isinstance(value, dict):
             return parse_workload(value, source, ("workload",))
@@ -279,51 +288,55 @@ class _Reading:
         places = [beside / value, beside.parent / value, Path.cwd() / value]
         for place in places:
             if is_file(place):
-                return self._workload_of(place, source)
+                return self._read_workload_file(place, source)
         looked = ", ".join(str(place) for place in dict.fromkeys(places))
         source.complain(("workload",), f"'{value}': there is no such workload file (looked for {looked})")
         return None
 
-    def _workload_of(self, path: Path, campaign: Source) -> Workload | None:
-        """A workload file, with what the campaign's sweep puts in the place of its values."""
+    def _read_workload_file(self, path: Path, campaign: Source) -> Workload | None:
+        """The workload of a file, with what the campaign's sweep puts in the place of its values."""
         if path not in self.workloads:
             self.workloads[path] = self.new(read_source(path, "workload"))
-        own = self.new(self.workloads[path].variant())
+        variant = self.new(self.workloads[path].variant())
         for at, origin in campaign.placed.items():
             if at[0] == "workload":
-                own.put(at[1:], origin)
-        return parse_workload_file(own)
+                variant.put(at[1:], origin)
+        return parse_workload_file(variant)
 
 
-def _list(source: Source, key: str) -> list[Any]:
-    """The items; none of a list that is refused for its length."""
+def _items_of_key(source: Source, key: str) -> list[Any]:
+    """The items of a campaign's list; none of a list that is refused for its length."""
     value = source.data.get(key)
     return value if isinstance(value, list) and len(value) <= LISTED_MAX else []
 
 
-def _sized(systems: Sequence[SystemChoice], source: Source, nodes: int) -> tuple[SystemChoice, ...]:
+def _with_memory_of_machine(systems: Sequence[SystemChoice], source: Source, nodes: int) -> tuple[SystemChoice, ...]:
     """The systems with the memory that follows from this machine's where they say `auto`."""
     started = [system for system in systems if system.attach is None]
     layouts = [(find_system(system.name), system.shape) for system in started]
-    each = [known.machines(nodes, shape) for known, shape in layouts if not known.shape_problem(shape, nodes)]
+    machines = [
+        implementation.machines(nodes, shape)
+        for implementation, shape in layouts
+        if not implementation.shape_problem(shape, nodes)
+    ]
     try:
-        return with_memory(systems, max(each, default=nodes))
+        return with_memory(systems, max(machines, default=nodes))
     except ValueError as error:
         source.complain(("heap",), str(error))
         return tuple(systems)
 
 
-def _system(
-    item: Any, source: Source, at: KeyPath, known: Sequence[str], common: _CampaignFields | None
+def _parse_system(
+    item: Any, source: Source, at: KeyPath, names: Sequence[str], common: _CampaignFields | None
 ) -> SystemChoice | None:
-    """`kafka`, `kafka@4.3.1`, `kafka@/opt/kafka`, or a mapping. What it does not name is as in `common`."""
+    """The system that `kafka`, `kafka@4.3.1`, `kafka@/opt/kafka` or a mapping states; the rest is as in `common`."""
     if isinstance(item, str) and item.partition("@")[1:] == ("@", ""):
         source.complain(at, f"'{item}': a version must follow the '@', such as {item}4.3.1")
         return None
     item = as_mapping("systems", item)
     if not isinstance(item, dict):
         source.complain(
-            at, f"must be a system such as {' or '.join(listed_names(known))}, with a version if you like: kafka@4.3.1"
+            at, f"must be a system such as {' or '.join(listed_names(names))}, with a version if you like: kafka@4.3.1"
         )
         return None
     if isinstance(item.get("version"), int | float) and not isinstance(item.get("version"), bool):
@@ -334,10 +347,10 @@ def _system(
     fields = validate(_SystemFields, item, source, at)
     if fields is None:
         return None
-    if fields.name not in known:
-        source.complain((*at, "name"), unknown_name("system", fields.name, listed_names(known)))
+    if fields.name not in names:
+        source.complain((*at, "name"), unknown_name("system", fields.name, listed_names(names)))
         return None
-    durability = None if fields.durability is None else _level(fields.durability, source, (*at, "durability"))
+    durability = None if fields.durability is None else _parse_level(fields.durability, source, (*at, "durability"))
     secret_settings(item, source, at)
     attached = parse_attached_system(item, source, at, find_system(fields.name)) if "attach" in item else None
     if "attach" not in item:
@@ -356,8 +369,8 @@ def _system(
 
 def _first_mb(*sizes_bytes: int | None) -> int:
     """The first size that is said; else what systems have where nobody says."""
-    said = next((size for size in sizes_bytes if size is not None), None)
-    return SystemChoice.heap_mb if said is None else in_mb(said)
+    size_bytes = next((size for size in sizes_bytes if size is not None), None)
+    return SystemChoice.heap_mb if size_bytes is None else in_mb(size_bytes)
 
 
 def _check_duplicates(systems: Sequence[SystemChoice | None], source: Source) -> None:
@@ -365,15 +378,15 @@ def _check_duplicates(systems: Sequence[SystemChoice | None], source: Source) ->
     for index, system in enumerate(systems):
         if system is None:
             continue
-        label = _label(system)
+        label = _system_label(system)
         if label in seen:
             instead = "give one of them a 'label' of its own" if system.attach else "use 'repeat' for repeated trials"
             source.complain(("systems", index), f"'{label}' is listed twice; {instead}")
         seen.add(label)
 
 
-def _level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:
-    """`3`, or a mapping of level and form."""
+def _parse_level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:
+    """The level that `3`, or a mapping of level and form, states; None after a complaint."""
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= 4:
             source.complain(at, f"'{value}': must be a durability level from 1 to 4")
@@ -384,7 +397,7 @@ def _level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:
     return LevelChoice(fields.level, fields.form) if fields else None
 
 
-def _worker(source: Source, fleet: FleetFile) -> WorkerChoice | None:
+def _parse_worker(source: Source, fleet: FleetFile) -> WorkerChoice | None:
     """How load generators are set up, and how many; on hosts of a fleet as many as its file says."""
     value = source.data.get("worker", {})
     otherwise = f"'{value}': must be a mapping such as {{heap: 256MiB, precision: 5%}}"
@@ -394,49 +407,52 @@ def _worker(source: Source, fleet: FleetFile) -> WorkerChoice | None:
     count, hosts = fields.count, 0
     if fleet.load_hosts:
         hosts = fleet.load_hosts
-        wanted = hosts * fleet.workers_per_host
-        if count not in (1, wanted):
+        workers_of_hosts = hosts * fleet.workers_per_host
+        if count not in (1, workers_of_hosts):
             source.complain(
-                ("worker", "count"), f"'{count}': the fleet's hosts have {wanted} load generators; leave it out"
+                ("worker", "count"),
+                f"'{count}': the fleet's hosts have {workers_of_hosts} load generators; leave it out",
             )
-        count = wanted
+        count = workers_of_hosts
     grain_ns = None if fields.grain is None else round(fields.grain * 1e9)
     return WorkerChoice(fields.heap // _MIB, fields.direct_memory // _MIB, fields.precision, grain_ns, count, hosts)
 
 
-def _experiments(source: Source) -> list[ExperimentChoice]:
+def _parse_experiments(source: Source) -> list[ExperimentChoice]:
     chosen: list[ExperimentChoice] = []
     earlier: list[str] = []
-    for index, item in enumerate(_list(source, "experiments")):
-        if choice := _experiment(item, source, ("experiments", index), earlier):
+    for index, item in enumerate(_items_of_key(source, "experiments")):
+        if choice := _parse_one_experiment(item, source, ("experiments", index), earlier):
             chosen.append(choice)
         name = item.get("name") if isinstance(item, dict) else item
         earlier.append(str(name))
     return chosen
 
 
-def _experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) -> ExperimentChoice | None:
-    """`peak`, or a mapping of its name and options."""
-    known = experiments()
+def _parse_one_experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) -> ExperimentChoice | None:
+    """The experiment that `peak`, or a mapping of its name and options, states; None after a complaint."""
+    experiments_by_name = experiments()
     item = as_mapping("experiments", item)
     if not isinstance(item, dict) or not isinstance(item.get("name"), str):
-        source.complain(at, f"must be an experiment ({', '.join(known)}), or a mapping with its 'name' and options")
+        source.complain(
+            at, f"must be an experiment ({', '.join(experiments_by_name)}), or a mapping with its 'name' and options"
+        )
         return None
     name = item["name"]
-    if name not in known:
-        source.complain((*at, "name"), unknown_name("experiment", name, list(known)))
+    if name not in experiments_by_name:
+        source.complain((*at, "name"), unknown_name("experiment", name, list(experiments_by_name)))
         return None
-    model = known[name].options
-    own = {key: value for key, value in item.items() if key not in ("name", FAULTS)}
-    options = validate(model, own, source, at)
-    made = parse_faults(item[FAULTS], source, (*at, FAULTS)) if FAULTS in item else ()
+    model = experiments_by_name[name].options
+    option_values = {key: value for key, value in item.items() if key not in ("name", FAULTS)}
+    options = validate(model, option_values, source, at)
+    faults = parse_faults(item[FAULTS], source, (*at, FAULTS)) if FAULTS in item else ()
     if options is None:
         return None
-    if objection := known[name].objection(options, earlier):
+    if objection := experiments_by_name[name].objection(options, earlier):
         source.complain(at, objection)
         return None
-    where = f"{source.path}:{source.line_of((*at, FAULTS))}" if made else ""
-    return ExperimentChoice(name, options, made, where)
+    where = f"{source.path}:{source.line_of((*at, FAULTS))}" if faults else ""
+    return ExperimentChoice(name, options, faults, where)
 
 
 def campaign_keys() -> list[str]:

@@ -18,23 +18,23 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from tidegauge.campaign.model import Campaign, SystemChoice
-from tidegauge.campaign.plan.fairness import contender
+from tidegauge.campaign.plan.fairness import contender_of_trial
 from tidegauge.campaign.plan.limits import machines_of
 from tidegauge.campaign.read.fingerprint import system_of
 from tidegauge.config.fields import Fields
 from tidegauge.config.source import Source, raise_problems, read_source, unknown_name, validate
-from tidegauge.errors import UserError, nearest
-from tidegauge.fairness import Case, Contender, Property
+from tidegauge.errors import UserError, did_you_mean
+from tidegauge.fairness import Case, ComparedSystem, Property
 from tidegauge.model.trial import TrialSpec
 from tidegauge.plain import grouped
-from tidegauge.published import Scale
-from tidegauge.published.differences import differences
-from tidegauge.published.examine import Choice, claim_ids, examine, report, report_names
-from tidegauge.published.model import Placement, Planned, Servers
-from tidegauge.published.observe import Measured
+from tidegauge.published import PublishedScale
+from tidegauge.published.differences import differences_from_report
+from tidegauge.published.examine import Choice, claim_ids, examine, report_named, report_names
+from tidegauge.published.model import Placement, Planned, ServerSetup
+from tidegauge.published.observe import ExaminedRun
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.store.read import StoredRun
-from tidegauge.systems.registry import get as find_system
+from tidegauge.systems.registry import system_named as find_system
 
 KEY = "published"
 _DIFFERS = "differs"
@@ -63,19 +63,24 @@ def parse_published(source: Source, scale: str = "") -> Choice | None:
     if fields.report not in report_names():
         source.complain((KEY, "report"), unknown_name("report", fields.report, report_names()))
         return None
-    known = list(claim_ids(report(fields.report)))
+    claim_names = list(claim_ids(report_named(fields.report)))
     for index, name in enumerate(fields.claims):
-        if name not in known:
+        if name not in claim_names:
             source.complain(
                 (KEY, "claims", index),
-                f"'{fields.report}' has no claim '{name}'{nearest(name, known)}; known: {', '.join(known)}",
+                f"'{fields.report}' has no claim '{name}'{did_you_mean(name, claim_names)}; "
+                f"known: {', '.join(claim_names)}",
             )
-    own = getattr(fields, scale).get(_DIFFERS, []) if scale in (Scale.ORIGINAL, Scale.BRIEF) else []
-    if not isinstance(own, list) or not all(isinstance(sentence, str) for sentence in own):
+    sentences_of_scale = (
+        getattr(fields, scale).get(_DIFFERS, []) if scale in (PublishedScale.ORIGINAL, PublishedScale.BRIEF) else []
+    )
+    if not isinstance(sentences_of_scale, list) or not all(
+        isinstance(sentence, str) for sentence in sentences_of_scale
+    ):
         source.complain((KEY, scale, _DIFFERS), "must be a list of sentences")
         return None
-    differs = tuple(" ".join(sentence.split()) for sentence in (*fields.differs, *own))
-    return Choice(fields.report, tuple(fields.claims), differs, scale or Scale.SHARES.value)
+    differs = tuple(" ".join(sentence.split()) for sentence in (*fields.differs, *sentences_of_scale))
+    return Choice(fields.report, tuple(fields.claims), differs, scale or PublishedScale.SHARES.value)
 
 
 def apply_scale(source: Source, overrides: Mapping[str, Any]) -> None:
@@ -83,8 +88,8 @@ def apply_scale(source: Source, overrides: Mapping[str, Any]) -> None:
 
     Raises `UserError` for a campaign that has none.
     """
-    scale = str(overrides.get("scale") or Scale.SHARES.value)
-    if scale == Scale.SHARES:
+    scale = str(overrides.get("scale") or PublishedScale.SHARES.value)
+    if scale == PublishedScale.SHARES:
         return
     published = source.data.get(KEY)
     values = published.get(scale) if isinstance(published, dict) else None
@@ -110,7 +115,9 @@ def apply_scale(source: Source, overrides: Mapping[str, Any]) -> None:
 def other_scales(source: Source, chosen: str) -> list[str]:
     """Scales that a published campaign has values for, but for the one that was chosen."""
     published = source.data[KEY]
-    return [scale for scale in (Scale.ORIGINAL, Scale.BRIEF) if scale != chosen and published.get(scale)]
+    return [
+        scale for scale in (PublishedScale.ORIGINAL, PublishedScale.BRIEF) if scale != chosen and published.get(scale)
+    ]
 
 
 def with_differences(campaign: Campaign, trials: Sequence[TrialSpec]) -> Campaign:
@@ -118,22 +125,28 @@ def with_differences(campaign: Campaign, trials: Sequence[TrialSpec]) -> Campaig
     choice = campaign.published
     if choice is None:
         return campaign
-    whole = report(choice.report)
+    whole = report_named(choice.report)
     claims = [claim for claim in whole.claims if claim.id in choice.claims]
     tests = dict.fromkeys(claim.test for claim in claims if claim.test)
     figures = tuple(dict.fromkeys(claim.figure for claim in claims))
-    planned = Planned([_as_sent(trial) for trial in trials], _servers(campaign), _placement(campaign), figures)
-    different = differences(whole, tuple(tests), planned)
+    planned = Planned(
+        [_as_sent(trial) for trial in trials], _servers_by_system(campaign), _placement_of_campaign(campaign), figures
+    )
+    different = differences_from_report(whole, tuple(tests), planned)
     return replace(campaign, published=replace(choice, differs=(*different, *choice.differs)))
 
 
 def _as_sent(trial: TrialSpec) -> TrialSpec:
     """The trial with the batches that a system's own producer settings make of the workload's."""
     name, _, version = trial.system.partition("@")
-    own = trial.workload.producer_overrides.get(name, {})
-    if not own:
+    producer_settings = trial.workload.producer_overrides.get(name, {})
+    if not producer_settings:
         return trial
-    facts = find_system(name).client_facts(Case(version, trial.nodes, trial.choice, trial.workload, producer=own)).facts
+    facts = (
+        find_system(name)
+        .client_facts(Case(version, trial.nodes, trial.choice, trial.workload, producer=producer_settings))
+        .facts
+    )
     size, delay_ms = facts[Property.BATCH_SIZE].value, facts[Property.BATCH_DELAY].value
     client = trial.workload.client
     if isinstance(size, int | float):
@@ -148,7 +161,7 @@ def _server_hosts(campaign: Campaign) -> int:
     return -(-machines_of(campaign) // campaign.nodes_per_host) if campaign.fleet else 0
 
 
-def _placement(campaign: Campaign) -> Placement:
+def _placement_of_campaign(campaign: Campaign) -> Placement:
     return Placement(
         one_machine=campaign.starts_servers,
         load_hosts=max(1, campaign.worker.hosts),
@@ -157,26 +170,26 @@ def _placement(campaign: Campaign) -> Placement:
     )
 
 
-def _servers(campaign: Campaign) -> dict[str, list[Servers]]:
-    """Of those systems that are started by the run, at each point."""
+def _servers_by_system(campaign: Campaign) -> dict[str, list[ServerSetup]]:
+    """The servers of those systems that are started by the run, at each point, by the system's name."""
     hosts = _server_hosts(campaign)
     return grouped(
-        (system.name, _servers_of(point.campaign, system, hosts))
+        (system.name, _servers_of_system(point.campaign, system, hosts))
         for point, system in campaign.choices
         if system.attach is None
     )
 
 
-def _servers_of(campaign: Campaign, system: SystemChoice, hosts: int) -> Servers:
-    """`hosts`: of a fleet, that nodes are on; one that has a host of its own uses all directories there."""
-    known = find_system(system.name)
-    version = system.version or known.default_version
-    processes = known.processes(version, campaign.nodes, system.heap_mb, system.direct_memory_mb, system.shape)
+def _servers_of_system(campaign: Campaign, system: SystemChoice, hosts: int) -> ServerSetup:
+    """A system's servers at a point. `hosts`: of a fleet, for nodes; one alone on a host uses all directories there."""
+    implementation = find_system(system.name)
+    version = system.version or implementation.default_version
+    processes = implementation.processes(version, campaign.nodes, system.heap_mb, system.direct_memory_mb, system.shape)
     own_hosts = campaign.nodes <= hosts
     data_disks = max(1, len(campaign.data_directories) // (1 if own_hosts else campaign.nodes))
-    return Servers(
+    return ServerSetup(
         {each.kind: (each.heap_mb << 20, each.direct_mb << 20) for each in processes if each.of_nodes},
-        {**known.server_defaults, **system.settings},
+        {**implementation.server_defaults, **system.settings},
         system.producer,
         system.consumer,
         data_disks,
@@ -196,30 +209,32 @@ def choice_of(run: StoredRun) -> Choice | None:
     return replace(choice, differs=run.published.differs)
 
 
-def examined(choice: Choice, run: StoredRun) -> PublishedOutcome:
+def examine_claims(choice: Choice, run: StoredRun) -> PublishedOutcome:
     """The verdicts on the claims of a campaign, from what its run has."""
-    return examine(report(choice.report), choice, measured_of(run))
+    return examine(report_named(choice.report), choice, measured_of(run))
 
 
-def measured_of(run: StoredRun) -> Measured:
+def measured_of(run: StoredRun) -> ExaminedRun:
     """A stored run as claims see it."""
     specs = {spec.trial_id: spec for spec in run.planned}
     specs.update({trial.spec.trial_id: trial.spec for trial in run.trials if trial.spec is not None})
     failures = {trial.trial_id: trial.problem or trial.reason for trial in run.trials if trial.result is None}
-    return Measured(
+    return ExaminedRun(
         tuple(specs.values()),
         run.measured,
         run.findings,
         failures,
         run.notes,
         contenders={
-            spec.trial_id: contender for spec in specs.values() if (contender := _contender(run, spec)) is not None
+            spec.trial_id: contender
+            for spec in specs.values()
+            if (contender := _contender_of_run(run, spec)) is not None
         },
         unequal_allowed=run.terms.allowed,
     )
 
 
-def _contender(run: StoredRun, spec: TrialSpec) -> Contender | None:
+def _contender_of_run(run: StoredRun, spec: TrialSpec) -> ComparedSystem | None:
     """A trial's system with its servers and clients; None for attached clusters and runs that don't say."""
     choice = system_of(run.meaning or {}, spec)
-    return contender(spec, choice, find_system(choice.name)) if choice is not None else None
+    return contender_of_trial(spec, choice, find_system(choice.name)) if choice is not None else None

@@ -15,7 +15,7 @@ from typing import Any
 
 from tidegauge.config.source import KeyPath, Origin, Source, keys_of, show_path, unknown_key
 from tidegauge.config.workload import WorkloadFields
-from tidegauge.errors import nearest
+from tidegauge.errors import did_you_mean
 from tidegauge.experiments.procedure import experiments
 
 KEY = "sweep"
@@ -60,37 +60,37 @@ def read_matrix(source: Source) -> tuple[Assignment, ...]:
     if not isinstance(axes, dict) or not axes:
         source.complain((KEY,), "must be a mapping of fields to lists of values, such as {partitions: [1, 100]}")
         return ()
-    read = {axis: values for axis, items in axes.items() if (values := _axis(axis, items, source))}
-    _check_overlap(read, source)
-    count = math.prod(map(len, read.values()))
+    values_by_axis = {axis: values for axis, items in axes.items() if (values := _read_axis(axis, items, source))}
+    _check_overlap(values_by_axis, source)
+    count = math.prod(map(len, values_by_axis.values()))
     if count > POINTS_MAX:
         source.complain((KEY,), f"has {count:,} points, at most {POINTS_MAX} are allowed: sweep fewer values at once")
-        read = {axis: values[:1] for axis, values in read.items()}
-    return tuple(_points(read)) if read else ()
+        values_by_axis = {axis: values[:1] for axis, values in values_by_axis.items()}
+    return tuple(_multiply_axes(values_by_axis)) if values_by_axis else ()
 
 
 def read_rates_at(source: Source, assignments: Sequence[Assignment]) -> Mapping[str, str]:
-    """The axes of the sweep that it names, each with its value as points have it; problems are noted in `source`."""
+    """The axes that `rates-at` names, each with its value as points have it; problems are noted in `source`."""
     if RATES_AT not in source.data:
         return {}
-    given = source.data[RATES_AT]
-    if not isinstance(given, dict) or not given:
+    axes_given = source.data[RATES_AT]
+    if not isinstance(axes_given, dict) or not axes_given:
         source.complain(
             (RATES_AT,), "must be a mapping of axes of the sweep to a value of each, such as {partitions: 100}"
         )
         return {}
-    found = {}
+    rates_at = {}
     points = [assignment.values for assignment in assignments]
     axes = {axis: list(dict.fromkeys(point[axis] for point in points)) for axis in (points[0] if points else ())}
-    for axis, value in given.items():
+    for axis, value in axes_given.items():
         label = label_of(value)
         if axis not in axes:
-            source.complain((RATES_AT, axis), f"the sweep has no such axis{nearest(axis, list(axes))}")
+            source.complain((RATES_AT, axis), f"the sweep has no such axis{did_you_mean(axis, list(axes))}")
         elif label not in axes[axis]:
             source.complain((RATES_AT, axis), f"'{label}' is none of its values: {', '.join(axes[axis])}")
         else:
-            found[axis] = label
-    return found
+            rates_at[axis] = label
+    return rates_at
 
 
 def with_values(source: Source, assignment: Assignment) -> Source:
@@ -105,24 +105,24 @@ def with_values(source: Source, assignment: Assignment) -> Source:
     return variant
 
 
-def _points(axes: Mapping[str, Sequence[_Value]]) -> Iterator[Assignment]:
+def _multiply_axes(axes: Mapping[str, Sequence[_Value]]) -> Iterator[Assignment]:
     for values in itertools.product(*axes.values()):
         placed = {at: origin for value in values for at, origin in value.placed.items()}
         yield Assignment({axis: value.label for axis, value in zip(axes, values, strict=True)}, placed)
 
 
-def _axis(axis: str, items: Any, source: Source) -> list[_Value]:
+def _read_axis(axis: str, items: Any, source: Source) -> list[_Value]:
     """The values of an axis; empty after a complaint."""
     at: KeyPath = (KEY, axis)
     if not isinstance(items, list) or not items:
         source.complain(at, "must be a list of values, such as [1, 100, 2000]")
         return []
     own_name = all(isinstance(item, dict) for item in items) and not _is_key(axis)
-    read = [
-        _named(item, source, (*at, i)) if own_name else _plain(axis, item, source, (*at, i), at)
+    values_or_none = [
+        _read_named_value(item, source, (*at, i)) if own_name else _read_plain_value(axis, item, source, (*at, i), at)
         for i, item in enumerate(items)
     ]
-    values = [value for value in read if value is not None]
+    values = [value for value in values_or_none if value is not None]
     seen: set[str] = set()
     for index, value in enumerate(values):
         if value.label in seen:
@@ -131,13 +131,13 @@ def _axis(axis: str, items: Any, source: Source) -> list[_Value]:
     return values if len(values) == len(items) else []
 
 
-def _plain(axis: str, item: Any, source: Source, at: KeyPath, axis_at: KeyPath) -> _Value | None:
-    placed = _placed(axis, item, source, at, axis_at)
+def _read_plain_value(axis: str, item: Any, source: Source, at: KeyPath, axis_at: KeyPath) -> _Value | None:
+    placed = _place_value(axis, item, source, at, axis_at)
     return None if placed is None else _Value(label_of(item), placed)
 
 
-def _named(item: Mapping[str, Any], source: Source, at: KeyPath) -> _Value | None:
-    """Several fields under one name."""
+def _read_named_value(item: Mapping[str, Any], source: Source, at: KeyPath) -> _Value | None:
+    """A value that sets several fields under one name; None after a complaint."""
     name = item.get("name")
     if isinstance(name, bool) or not isinstance(name, str | int | float) or not str(name).strip():
         source.complain(at, "needs a 'name', by which results name this value, such as {name: 4p4c, producers: 4}")
@@ -148,17 +148,19 @@ def _named(item: Mapping[str, Any], source: Source, at: KeyPath) -> _Value | Non
         return None
     placed: dict[KeyPath, Origin] = {}
     for key, value in fields.items():
-        own = _placed(key, value, source, (*at, key), (*at, key))
-        if own is None:
+        placed_by_key = _place_value(key, value, source, (*at, key), (*at, key))
+        if placed_by_key is None:
             return None
-        placed.update(own)
+        placed.update(placed_by_key)
     return _Value(label_of(name), placed)
 
 
-def _placed(key: str, value: Any, source: Source, at: KeyPath, complain_at: KeyPath) -> dict[KeyPath, Origin] | None:
-    """Where a value goes; None after a complaint."""
+def _place_value(
+    key: str, value: Any, source: Source, at: KeyPath, complain_at: KeyPath
+) -> dict[KeyPath, Origin] | None:
+    """The keys that a value is put at, each with its origin; None after a complaint."""
     try:
-        places = _places(key, source.data)
+        places = _places_of_key(key, source.data)
     except ValueError as error:
         source.complain(complain_at, str(error))
         return None
@@ -176,7 +178,7 @@ def _is_key(key: str) -> bool:
     )
 
 
-def _places(key: str, data: Mapping[str, Any]) -> list[KeyPath]:
+def _places_of_key(key: str, data: Mapping[str, Any]) -> list[KeyPath]:
     """The keys of the campaign that a field of a sweep means. Raises `ValueError`, in words for the user."""
     head, _, rest = key.partition(".")
     if key in CAMPAIGN_KEYS:
@@ -193,18 +195,18 @@ def _places(key: str, data: Mapping[str, Any]) -> list[KeyPath]:
         options = keys_of(experiments()[head].options)
         if rest not in options:
             raise ValueError(unknown_key(rest, options))
-        return [("experiments", index, rest) for index in _indexes("experiments", head, data)]
-    known = [*CAMPAIGN_KEYS, *keys_of(WorkloadFields)]
-    known += [
+        return [("experiments", index, rest) for index in _indexes_of_items("experiments", head, data)]
+    known_fields = [*CAMPAIGN_KEYS, *keys_of(WorkloadFields)]
+    known_fields += [
         f"{name}.{option}" for name, experiment in experiments().items() for option in keys_of(experiment.options)
     ]
-    raise ValueError(f"unknown field '{key}'{nearest(key, known)}; {_ALLOWED}")
+    raise ValueError(f"unknown field '{key}'{did_you_mean(key, known_fields)}; {_ALLOWED}")
 
 
 def _system_places(rest: str, data: Mapping[str, Any]) -> list[KeyPath]:
-    """`kafka.version`, `kafka.settings.num.io.threads`: at each entry of that system."""
+    """The keys that `kafka.version` or `kafka.settings.num.io.threads` means, at each entry of that system."""
     name, _, field = rest.partition(".")
-    indexes = _indexes("systems", name, data)
+    indexes = _indexes_of_items("systems", name, data)
     mapping, _, setting = field.partition(".")
     if mapping in SYSTEM_MAPPINGS and setting:
         return [("systems", index, mapping, setting) for index in indexes]
@@ -214,16 +216,17 @@ def _system_places(rest: str, data: Mapping[str, Any]) -> list[KeyPath]:
     return [("systems", index, field) for index in indexes]
 
 
-def _indexes(list_name: str, wanted: str, data: Mapping[str, Any]) -> list[int]:
+def _indexes_of_items(list_name: str, wanted: str, data: Mapping[str, Any]) -> list[int]:
     items = items_of(list_name, data)
     names = [str(item.get("name", "")) if isinstance(item, dict) else "" for item in items]
-    found = [index for index, name in enumerate(names) if name == wanted]
-    if not found:
-        known = [name for name in names if name]
+    indexes = [index for index, name in enumerate(names) if name == wanted]
+    if not indexes:
+        existing = [name for name in names if name]
         raise ValueError(
-            f"the campaign's {list_name} have no '{wanted}'{nearest(wanted, known)}; they are {', '.join(known)}"
+            f"the campaign's {list_name} have no '{wanted}'{did_you_mean(wanted, existing)}; "
+            f"they are {', '.join(existing)}"
         )
-    return found
+    return indexes
 
 
 def as_mapping(list_name: str, item: Any) -> Any:

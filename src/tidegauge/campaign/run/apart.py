@@ -12,7 +12,7 @@ from pathlib import Path
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import machines_of
 from tidegauge.campaign.run.on_hosts import OnHost, installed_on, on_each, provision_on, send_to_each
-from tidegauge.distribution.sending import file_parcel, kept
+from tidegauge.distribution.sending import file_parcel, path_on_hosts
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher
 from tidegauge.fleet.authority import Authority, make_request
@@ -28,7 +28,7 @@ from tidegauge.model.events import Note, Observer
 from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
 from tidegauge.numbers import mb_per_s, plural
-from tidegauge.places import expanded
+from tidegauge.places import expand_path
 from tidegauge.statistics.clocks import Offset
 from tidegauge.systems import registry
 from tidegauge.systems.api import KEEPER, Seat
@@ -85,10 +85,10 @@ class LoadHosts:
         self._key, self._certificate = self.authority.controller_keys()
 
     def sites(self, driver: str) -> list[Site]:
-        """Of each load generator with a driver."""
-        return [self._site(driver, number) for number in self._hosts]
+        """The site of each load generator, with this driver."""
+        return [self._site_on_host(driver, number) for number in self._hosts]
 
-    def _site(self, driver: str, number: int) -> Site:
+    def _site_on_host(self, driver: str, number: int) -> Site:
         agent = self.agents[number]
         address = agent.host.address
 
@@ -132,18 +132,18 @@ class LoadHosts:
 
 
 def load_link(number: int) -> str:
-    """What the processes of a load host name as theirs; by its number from 0."""
+    """The link that the processes of a load host name as theirs, by the host's number from 0."""
     return f"load-{number + 1}"
 
 
-def chosen(
+def hosts_of_role(
     hosts: Sequence[FleetHost], role: str, count: int, network: IPv4Network | None = None, *, not_on: str = ""
 ) -> list[FleetHost]:
-    """So many hosts of a role, in the order of their addresses. Raises `UserError` if there are too few.
+    """So many fit hosts of a role, in the order of their addresses. Raises `UserError` if there are too few.
 
     `not_on`: the address of one that does not count.
     """
-    fit = [
+    suitable = [
         host
         for host in hosts
         if not host.problem
@@ -151,38 +151,38 @@ def chosen(
         and host.address != not_on
         and (network is None or IPv4Address(host.address) in network)
     ]
-    if len(fit) < count:
-        whose = {SERVER_ROLE: "servers", LOAD_ROLE: "load generators"}.get(role, "what belongs to no node")
+    if len(suitable) < count:
+        purpose = {SERVER_ROLE: "servers", LOAD_ROLE: "load generators"}.get(role, "what belongs to no node")
         raise UserError(
-            f"The campaign needs {plural(count, 'host')} for its {whose}, and the fleet has {len(fit)} of role "
+            f"The campaign needs {plural(count, 'host')} for its {purpose}, and the fleet has {len(suitable)} of role "
             f"{role}{' beside this one' if not_on else ''}{f' in {network}' if network else ''}"
             f"{left_out(hosts, role)}.",
             f"tidegauge fleet join ADDRESS --role {role} on each; tidegauge fleet status says what there is.",
         )
-    return fit[:count]
+    return suitable[:count]
 
 
-def _chosen_for(
+def _choose_hosts(
     nodes: int, fleet: FleetFile, launcher: Launcher, own_address: str, say: Callable[[str], None]
 ) -> tuple[list[FleetHost], ...]:
     """Hosts for so many nodes, for what belongs to none, and for load generators. Raises `UserError`."""
-    there = launcher.hosts()
-    wanted = (
-        chosen(there, SERVER_ROLE, fleet.server_hosts(nodes), fleet.network, not_on=own_address),
-        chosen(there, KEEPER_ROLE, int(fleet.has_keeper and nodes > 0), fleet.network, not_on=own_address),
-        chosen(there, LOAD_ROLE, fleet.load_hosts, fleet.network),
+    fleet_hosts = launcher.hosts()
+    chosen_hosts = (
+        hosts_of_role(fleet_hosts, SERVER_ROLE, fleet.server_hosts(nodes), fleet.network, not_on=own_address),
+        hosts_of_role(fleet_hosts, KEEPER_ROLE, int(fleet.has_keeper and nodes > 0), fleet.network, not_on=own_address),
+        hosts_of_role(fleet_hosts, LOAD_ROLE, fleet.load_hosts, fleet.network),
     )
-    for role in sorted({host.role for hosts in wanted for host in hosts}):
-        if others := left_out(there, role):
+    for role in sorted({host.role for hosts in chosen_hosts for host in hosts}):
+        if others := left_out(fleet_hosts, role):
             say(f"The fleet has other hosts of role {role}{others}.")
-    return wanted
+    return chosen_hosts
 
 
 def _check_places(campaign: Campaign, launcher: Launcher, hosts: Sequence[FleetHost]) -> None:
     """Raise `RunFailedError` if a host lacks a directory that was chosen for data; as this host words them."""
     places = (*campaign.data_directories, *campaign.journal_directories, campaign.data_directory)
-    if wanted := [str(expanded(place)) for place in places if place]:
-        on_each(launcher, hosts, OnHost, "check_disks", wanted)
+    if directories := [str(expand_path(place)) for place in places if place]:
+        on_each(launcher, hosts, OnHost, "check_disks", directories)
 
 
 @contextlib.contextmanager
@@ -190,7 +190,7 @@ def servers_apart(
     campaign: Campaign,
     fleet: FleetFile,
     launcher: Launcher,
-    own: AgentHost,
+    own_agent: AgentHost,
     own_address: str,
     *,
     directory: Path,
@@ -206,10 +206,10 @@ def servers_apart(
     def say(text: str) -> None:
         observer(Note(text))
 
-    hosts, keepers, load_hosts = _chosen_for(nodes, fleet, launcher, own_address, say)
+    hosts, keepers, load_hosts = _choose_hosts(nodes, fleet, launcher, own_address, say)
     _check_places(campaign, launcher, hosts)
     # First of all: what a firewall drops would be waited for.
-    links = _links(launcher, [*hosts, *keepers, *load_hosts], own_address, say)
+    links = _measure_links(launcher, [*hosts, *keepers, *load_hosts], own_address, say)
     authority = Authority()
     with contextlib.ExitStack() as ends:
         agents = ends.enter_context(agents_on([*hosts, *keepers, *load_hosts], launcher, say, authority=authority))
@@ -219,17 +219,17 @@ def servers_apart(
         load: LoadHosts | None = None
         if loads:
             clocks = FleetClocks(
-                own, own_address, [(agent, agent.host.address) for agent in loads], fleet.drift_ppm, AGENT_PORTS
+                own_agent, own_address, [(agent, agent.host.address) for agent in loads], fleet.drift_ppm, AGENT_PORTS
             )
             ends.callback(clocks.close)
             payloads = _send_payloads(campaign, launcher, load_hosts, say)
             _check_width(clocks, fleet.clock_s_max)
-            installed = installed_on(launcher, load_hosts, _drivers(campaign))
+            installed = installed_on(launcher, load_hosts, _drivers_of_systems(campaign))
             load = LoadHosts(loads, fleet.workers_per_host, clocks, installed, payloads, authority=authority)
         say(f"{seated}; {_load_words(loads, fleet.workers_per_host)}.")
         yield Apart(
             ManyHosts(
-                own,
+                own_agent,
                 own_address,
                 seated.by_link,
                 {load_link(number): agent for number, agent in enumerate(loads)},
@@ -238,39 +238,42 @@ def servers_apart(
                 load_clocks_off_ns=load.off_ns if load else lambda: 0.0,
             ),
             seated.seats,
-            lambda here: provision_on(launcher, [*hosts, *keepers], here, say),
+            lambda distribution: provision_on(launcher, [*hosts, *keepers], distribution, say),
             launcher.close,
             lambda *places: on_each(launcher, hosts, OnHost, "ceilings", *places),
             load,
             links,
-            _together(on_each(launcher, load_hosts, OnHost, "machine").values()),
+            _machine_of_all(on_each(launcher, load_hosts, OnHost, "machine").values()),
         )
 
 
-def _together(machines: Iterable[Machine]) -> Machine | None:
-    known = list(machines)
-    if not known:
+def _machine_of_all(machines: Iterable[Machine]) -> Machine | None:
+    known_machines = list(machines)
+    if not known_machines:
         return None
-    return Machine(len(known) * min(host.cpus for host in known), len(known) * min(host.memory_mb for host in known))
+    return Machine(
+        len(known_machines) * min(host.cpus for host in known_machines),
+        len(known_machines) * min(host.memory_mb for host in known_machines),
+    )
 
 
-def _drivers(campaign: Campaign) -> set[str]:
-    return {registry.get(choice.name).driver for _, choice in campaign.choices}
+def _drivers_of_systems(campaign: Campaign) -> set[str]:
+    return {registry.system_named(choice.name).driver for _, choice in campaign.choices}
 
 
 def _send_payloads(
     campaign: Campaign, launcher: Launcher, hosts: Sequence[FleetHost], say: Callable[[str], None]
 ) -> Mapping[str, str]:
     """Send files of message values to load hosts; where these have each, by where it is here."""
-    there: dict[str, str] = {}
+    places_by_file: dict[str, str] = {}
     for file in sorted({point.campaign.workload.payload.file for point in campaign.each} - {""}):
         parcel = file_parcel(Path(file))
         send_to_each(launcher, hosts, parcel, say)
-        there[file] = str(kept(parcel))
-    return there
+        places_by_file[file] = str(path_on_hosts(parcel))
+    return places_by_file
 
 
-def _links(
+def _measure_links(
     launcher: Launcher, hosts: Sequence[FleetHost], own_address: str, say: Callable[[str], None]
 ) -> Mapping[str, HostLink]:
     """What each host can send and receive; {} where that can't be measured, which is said.
@@ -305,12 +308,12 @@ class Seated:
 
     def __init__(self, nodes: int, servers: Sequence[RemoteHost], keeper: Sequence[RemoteHost]) -> None:
         self.by_link = {f"server-{number}": servers[(number - 1) % len(servers)] for number in range(1, nodes + 1)}
-        self.seats = {number: self._seat(link) for number, link in enumerate(self.by_link, 1)}
+        self.seats = {number: self._seat_on_host(link) for number, link in enumerate(self.by_link, 1)}
         self.by_link.update(zip([KEEPER_ROLE], keeper, strict=False))
         if self.seats:
-            self.seats[KEEPER] = self._seat(KEEPER_ROLE) if keeper else self.seats[1]
+            self.seats[KEEPER] = self._seat_on_host(KEEPER_ROLE) if keeper else self.seats[1]
 
-    def _seat(self, link: str) -> Seat:
+    def _seat_on_host(self, link: str) -> Seat:
         agent = self.by_link[link]
         return Seat(agent.host.address, link, agent.interface)
 
@@ -320,15 +323,15 @@ class Seated:
             return "Others run the servers"
         nodes = (f"node {number} on {seat.address}" for number, seat in self.seats.items() if number != KEEPER)
         keeper = self.seats[KEEPER]
-        own = f", what belongs to no node on {keeper.address}" if keeper.link == KEEPER_ROLE else ""
-        return f"Servers: {', '.join(nodes)}{own}"
+        keeper_words = f", what belongs to no node on {keeper.address}" if keeper.link == KEEPER_ROLE else ""
+        return f"Servers: {', '.join(nodes)}{keeper_words}"
 
 
 def _load_words(loads: Sequence[RemoteHost], each: int) -> str:
     if not loads:
         return "load generator here"
-    which = f"{each} on each of" if each > 1 else "one on each of"
-    return f"load generators: {which} {', '.join(agent.host.address for agent in loads)}"
+    number_words = f"{each} on each of" if each > 1 else "one on each of"
+    return f"load generators: {number_words} {', '.join(agent.host.address for agent in loads)}"
 
 
 def _check_width(clocks: FleetClocks, width_s_max: float) -> None:

@@ -26,12 +26,12 @@ from tidegauge.attestation.evidence import (
     read_of,
 )
 from tidegauge.attestation.judging import at_stake
-from tidegauge.attestation.scenario import targets
-from tidegauge.campaign.run.session import Session, await_complete, await_ready
+from tidegauge.attestation.scenario import target_nodes
+from tidegauge.campaign.run.session import TrialSession, await_complete, await_ready
 from tidegauge.campaign.run.trial import load_order
 from tidegauge.errors import StartFailedError
-from tidegauge.model.attest import CLEAN, Act, CutOutcome, Cycle, CycleOutcome, Kind, Means
-from tidegauge.model.message import LOST, CommittedPositions, Fate, Found
+from tidegauge.model.attest import CLEAN, Act, ActKind, CutOutcome, Cycle, CycleOutcome, Means
+from tidegauge.model.message import LOST, CommittedPositions, Fate, FoundMessage
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import AttestSpec
 from tidegauge.systems.api import node_of
@@ -52,7 +52,7 @@ _COPIES_NAMED = 5
 
 
 @dataclass
-class Watch:
+class CycleWatch:
     """What a cycle saw while it went. `held` are the nodes held back; `frozen_ns` and `mounted_ns` are of the last cut.
 
     `back_ns`: of each cut, until when what arrives had been acknowledged before it. Only where no node had power is
@@ -67,10 +67,10 @@ class Watch:
     unavailable: str = ""
 
 
-def _disks_of(session: Session, nodes: Sequence[int]) -> list[Path]:
+def _disks_of(session: TrialSession, nodes: Sequence[int]) -> list[Path]:
     """The disks that these nodes' directories are on."""
-    known = session.deployment.nodes
-    directories = [directory for number in nodes for directory in node_of(known, number).directories]
+    deployed_nodes = session.deployment.nodes
+    directories = [directory for number in nodes for directory in node_of(deployed_nodes, number).directories]
     return [
         disk
         for disk in session.store.disks
@@ -78,7 +78,7 @@ def _disks_of(session: Session, nodes: Sequence[int]) -> list[Path]:
     ]
 
 
-def _processes_of(session: Session, nodes: Sequence[int]) -> list[str]:
+def _processes_of(session: TrialSession, nodes: Sequence[int]) -> list[str]:
     """What runs on these nodes."""
     return [name for number in nodes for name in node_of(session.deployment.nodes, number).processes]
 
@@ -93,7 +93,7 @@ class Prepared:
     leader: int
 
 
-def prepare_cycle(session: Session[AttestSpec], cycle: Cycle) -> Prepared:
+def prepare_cycle(session: TrialSession[AttestSpec], cycle: Cycle) -> Prepared:
     """Make the topic and its clients. Raises `StartFailedError`, `RunFailedError`."""
     evidence = session.store.evidence(f"cycle-{cycle.number:04d}")
     topic = f"{session.topics.names(1)[0]}-{cycle.number}"
@@ -111,22 +111,22 @@ def prepare_cycle(session: Session[AttestSpec], cycle: Cycle) -> Prepared:
     return Prepared(order, tuple(settings), tuple(client_settings), leader)
 
 
-def run_cycle(session: Session[AttestSpec], cycle: Cycle, prepared: Prepared) -> CycleOutcome:
+def run_cycle(session: TrialSession[AttestSpec], cycle: Cycle, prepared: Prepared) -> CycleOutcome:
     """Carry out a prepared cycle. Servers that do not serve again are reported, not raised.
 
     Raises `RunFailedError` if the worker or the agent fails.
     """
-    order, watch = prepared.order, Watch()
+    order, watch = prepared.order, CycleWatch()
     session.worker.start()
     began_s = time.monotonic()
     before: CommittedPositions | None = None
     try:
         for act in cycle.acts:
             _keep_up(session, (_acked_again(session) if act.when_acked else began_s) + act.after_s)
-            if act.kind is not Kind.RELEASE and before is None:
+            if act.kind is not ActKind.RELEASE and before is None:
                 # Before the first node is held as well: one that stands can't be asked.
                 before = session.worker.committed_positions(order)
-            _do(session, act, prepared.leader, watch)
+            _carry_out_act(session, act, prepared.leader, watch)
             began_s = time.monotonic()
         _keep_up(session, began_s + cycle.tail_s)
         if cycle.acts:
@@ -136,7 +136,7 @@ def run_cycle(session: Session[AttestSpec], cycle: Cycle, prepared: Prepared) ->
     except StartFailedError as error:
         watch.unavailable = error.message
     finally:
-        _release(session, sorted(watch.held), watch)
+        _release_nodes(session, sorted(watch.held), watch)
     session.worker.stop_producers(GRACE_S)
     history = read_history(Path(order.history_directory), order.trial_id)
     cuts = tuple(at_stake(history, cut) for cut in watch.cuts)
@@ -154,13 +154,13 @@ def run_cycle(session: Session[AttestSpec], cycle: Cycle, prepared: Prepared) ->
 
 
 def _first_publish_s(history: History, frozen_ns: int) -> float | None:
-    """From the last freeze, 0 if there was none."""
+    """Seconds from the last freeze (0 = there was none) to the first acknowledgement after it; None without either."""
     first_ns = history.first_acknowledged_after(frozen_ns) if frozen_ns else -1
     return (first_ns - frozen_ns) / 1e9 if first_ns > 0 else None
 
 
 def _not_served(
-    session: Session, outcome: CycleOutcome, history: History, back_ns: Sequence[int], trial_id: int
+    session: TrialSession, outcome: CycleOutcome, history: History, back_ns: Sequence[int], trial_id: int
 ) -> CycleOutcome:
     """Servers that do not serve again can't be read, their data files can: what is in none of them is lost.
 
@@ -170,13 +170,15 @@ def _not_served(
     """
     if not outcome.cuts or set(outcome.cuts[-1].nodes) != {node.number for node in session.deployment.nodes}:
         return outcome
-    in_files = _copies(session, history, np.flatnonzero(history.acknowledged), trial_id)
+    in_files = _find_copies(session, history, np.flatnonzero(history.acknowledged), trial_id)
     sent = [history.row(int(row)) for row in np.flatnonzero(history.acknowledged)]
     stored = [message for message in sent if (message.producer, message.sequence) in in_files]
     if not stored:
         return outcome
-    found = [Found(message.producer, message.sequence, message.partition, message.position) for message in stored]
-    files = replace(read_of("data files", found), began_ns=back_ns[-1])
+    messages_found = [
+        FoundMessage(message.producer, message.sequence, message.partition, message.position) for message in stored
+    ]
+    files = replace(read_of("data files", messages_found), began_ns=back_ns[-1])
     anomalies = classify(history, [files], cuts_ns=[cut.frozen_mono_ns for cut in outcome.cuts], back_ns=back_ns)
     # A message in a file that no server serves is neither kept nor lost.
     counts = {**anomalies.counts, Fate.KEPT: 0}
@@ -185,58 +187,59 @@ def _not_served(
     return replace(outcome, figures=figures, witness=anomalies.witness, in_files=0 if anomalies.lost else None)
 
 
-def _keep_up(session: Session, until_s: float) -> None:
-    """Until an instant. Raises what must end the trial."""
+def _keep_up(session: TrialSession, until_s: float) -> None:
+    """Wait until an instant (monotonic s). Raises what must end the trial."""
     while (left_s := until_s - time.monotonic()) > 0:
         time.sleep(min(left_s, 1.0))
         session.check()
 
 
-def _acked_again(session: Session) -> float:
-    """When messages are acknowledged although a node is held back; what was on its way before does not count.
+def _acked_again(session: TrialSession) -> float:
+    """Wait until messages are acknowledged although a node is held back, and return that instant (monotonic s).
 
-    After `ACKED_AGAIN_S_MAX` it goes on without: nothing was acknowledged without that node then, as the history shows.
+    What was on its way before does not count. After `ACKED_AGAIN_S_MAX` it goes on without: nothing was acknowledged
+    without that node then, as the history shows.
     Raises `RunFailedError` if something has ended.
     """
     time.sleep(_SETTLE_S)
-    known = session.worker.counts().acked
+    acked_before = session.worker.counts().acked
     deadline_s = time.monotonic() + ACKED_AGAIN_S_MAX
-    while session.worker.counts().acked <= known and time.monotonic() < deadline_s:
+    while session.worker.counts().acked <= acked_before and time.monotonic() < deadline_s:
         time.sleep(_POLL_S)
         session.check()
     return time.monotonic()
 
 
-def _do(session: Session[AttestSpec], act: Act, leader: int, watch: Watch) -> None:
-    nodes = targets(act, session.spec.nodes, leader)
+def _carry_out_act(session: TrialSession[AttestSpec], act: Act, leader: int, watch: CycleWatch) -> None:
+    nodes = target_nodes(act, session.spec.nodes, leader)
     rig = session.resources.host.rig
-    if act.kind is Kind.HOLD:
+    if act.kind is ActKind.HOLD:
         watch.held.update(nodes)
         rig.pause(_processes_of(session, nodes))
-    elif act.kind is Kind.RELEASE:
-        _release(session, nodes, watch)
+    elif act.kind is ActKind.RELEASE:
+        _release_nodes(session, nodes, watch)
     else:
-        _cut(session, nodes, watch)
+        _cut_nodes(session, nodes, watch)
         if act.again_after_s is not None:
             time.sleep(act.again_after_s)
-            _cut(session, nodes, watch)
+            _cut_nodes(session, nodes, watch)
             # What was acknowledged is judged by the first of the two; how long it all took by the second.
             first, second = watch.cuts[-2:]
-            checks = {**second.checks, **{disk: said for disk, said in first.checks.items() if said != CLEAN}}
+            checks = {**second.checks, **{disk: check for disk, check in first.checks.items() if check != CLEAN}}
             watch.cuts[-2:] = [replace(second, frozen_mono_ns=first.frozen_mono_ns, checks=checks, cuts=2)]
             watch.back_ns.pop()
         if act.until_complete:
             _await_serving(session, watch)
 
 
-def _release(session: Session, nodes: Sequence[int], watch: Watch) -> None:
-    wanted = [number for number in nodes if number in watch.held]
-    watch.held.difference_update(wanted)
-    if wanted:
-        session.resources.host.rig.resume(_processes_of(session, wanted))
+def _release_nodes(session: TrialSession, nodes: Sequence[int], watch: CycleWatch) -> None:
+    held_nodes = [number for number in nodes if number in watch.held]
+    watch.held.difference_update(held_nodes)
+    if held_nodes:
+        session.resources.host.rig.resume(_processes_of(session, held_nodes))
 
 
-def _cut(session: Session[AttestSpec], nodes: Sequence[int], watch: Watch) -> None:
+def _cut_nodes(session: TrialSession[AttestSpec], nodes: Sequence[int], watch: CycleWatch) -> None:
     """Power off for these nodes, and on again. Raises `StartFailedError`, `RunFailedError`."""
     deployment, rig = session.deployment, session.resources.host.rig
     processes = _processes_of(session, nodes)
@@ -270,21 +273,21 @@ def _cut(session: Session[AttestSpec], nodes: Sequence[int], watch: Watch) -> No
     watch.cuts[-1] = replace(watch.cuts[-1], restart_s=(time.monotonic_ns() - mounted_ns) / 1e9)
 
 
-def _await_serving(session: Session, watch: Watch) -> None:
-    """Until a message goes there and back and all nodes take part. Raises `StartFailedError`."""
+def _await_serving(session: TrialSession, watch: CycleWatch) -> None:
+    """Wait until a message goes there and back and all nodes take part. Raises `StartFailedError`."""
     await_ready(session)
     if watch.cuts and watch.cuts[-1].serve_s is None:
         watch.cuts[-1] = replace(watch.cuts[-1], serve_s=(time.monotonic_ns() - watch.mounted_ns) / 1e9)
 
 
-def _serve_again(session: Session, order: LoadOrder, watch: Watch) -> None:
-    """Until everything serves, the cycle's topic too, and messages are acknowledged again."""
+def _serve_again(session: TrialSession, order: LoadOrder, watch: CycleWatch) -> None:
+    """Wait until everything serves, the cycle's topic too, and messages are acknowledged again."""
     _await_serving(session, watch)
     await_complete(session, order.topic_names, session.ready_s_max)
     _acked_again(session)
 
 
-def _read_replicas(session: Session, order: LoadOrder, before: Sequence[Read]) -> list[Read]:
+def _read_replicas(session: TrialSession, order: LoadOrder, before: Sequence[Read]) -> list[Read]:
     """What each node's own copy holds, where the system lets clients choose; all copies were in sync before.
 
     Last of all, since it may change which node leads. Raises `RunFailedError`.
@@ -298,19 +301,19 @@ def _read_replicas(session: Session, order: LoadOrder, before: Sequence[Read]) -
     return [_read_once(session, order, f"read from node {node}", last, node) for node in nodes]
 
 
-def _read_once(session: Session, order: LoadOrder, name: str, last: Positions, node: int = 0) -> Read:
-    """One read of everything. Raises `RunFailedError`."""
-    kept = f"sub-{order.workload.subscriptions - 1}"
+def _read_once(session: TrialSession, order: LoadOrder, name: str, last: Positions, node: int = 0) -> Read:
+    """Read everything once. Raises `RunFailedError`."""
+    keeper = f"sub-{order.workload.subscriptions - 1}"
     file = Path(order.history_directory) / f"{name.replace(' ', '-')}.log"
-    read_back = session.worker.read_back(order, kept, file, READ_S_MAX, node=node, last=last)
+    read_back = session.worker.read_back(order, keeper, file, READ_S_MAX, node=node, last=last)
     return load_read(name, read_back, order.trial_id)
 
 
 def _with_anomalies(
-    session: Session, outcome: CycleOutcome, history: History, anomalies: Anomalies, trial_id: int
+    session: TrialSession, outcome: CycleOutcome, history: History, anomalies: Anomalies, trial_id: int
 ) -> CycleOutcome:
     """The cycle with what was found; what is lost was looked for in the servers' data files first."""
-    in_files, files = _in_files(session, history, anomalies, trial_id) if anomalies.lost else (None, ())
+    in_files, files = _count_in_files(session, history, anomalies, trial_id) if anomalies.lost else (None, ())
     return replace(
         outcome,
         figures=anomalies.figures(),
@@ -323,20 +326,24 @@ def _with_anomalies(
     )
 
 
-def _in_files(session: Session, history: History, anomalies: Anomalies, trial_id: int) -> tuple[int, tuple[str, ...]]:
+def _count_in_files(
+    session: TrialSession, history: History, anomalies: Anomalies, trial_id: int
+) -> tuple[int, tuple[str, ...]]:
     """How many of the lost messages are in the servers' data files, and where the first of them are."""
     nodes = {directory: node.number for node in session.deployment.nodes for directory in node.directories}
-    copies = _copies(session, history, np.flatnonzero(np.isin(anomalies.fates, LOST)), trial_id)
+    copies = _find_copies(session, history, np.flatnonzero(np.isin(anomalies.fates, LOST)), trial_id)
     return len(copies), tuple(
         _copy_words(message, copies[message], nodes) for message in sorted(copies)[:_COPIES_NAMED]
     )
 
 
-def _copies(session: Session, history: History, rows: Longs, trial_id: int) -> Mapping[Message, tuple[Copy, ...]]:
+def _find_copies(
+    session: TrialSession, history: History, rows: Longs, trial_id: int
+) -> Mapping[Message, tuple[Copy, ...]]:
     """Where the servers' data files hold these rows of a history."""
     directories = [directory for node in session.deployment.nodes for directory in node.directories]
-    wanted = [(int(history.producer[row]), int(history.sequence[row])) for row in rows]
-    return session.resources.host.find_copies(directories, trial_id, wanted)
+    messages = [(int(history.producer[row]), int(history.sequence[row])) for row in rows]
+    return session.resources.host.find_copies(directories, trial_id, messages)
 
 
 def _copy_words(message: Message, copies: Sequence[Copy], nodes: Mapping[Path, int]) -> str:

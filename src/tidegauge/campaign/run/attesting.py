@@ -15,11 +15,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tidegauge.attestation.record import settings_digest
-from tidegauge.attestation.scenario import meaning
+from tidegauge.attestation.scenario import describe_scenario
 from tidegauge.campaign.plan.limits import NodeRig
 from tidegauge.campaign.run.attest_cycle import Prepared, prepare_cycle, run_cycle
 from tidegauge.campaign.run.recorded import START_ANEW, OtherwiseError
-from tidegauge.campaign.run.session import RunResources, Session, Subject, await_ready, places, start_servers
+from tidegauge.campaign.run.session import (
+    RunResources,
+    Subject,
+    TrialSession,
+    await_ready,
+    server_directories,
+    start_servers,
+)
 from tidegauge.campaign.run.topics import Topics
 from tidegauge.campaign.run.witnessing import checked_level
 from tidegauge.errors import RunFailedError
@@ -53,39 +60,39 @@ def run_attestation(
         # At once, so that a session that comes to nothing costs none of them.
         store.cycles(before)
     with ExitStack() as cleanup:
-        for place in places(store):
+        for place in server_directories(store):
             resources.host.track_directory(place)
             cleanup.callback(resources.host.remove_directory, place)
         disks = _make_disks(spec, resources, store, cleanup)
-        session = _open(spec, subject, resources, store, cleanup)
-        _settle(resources.host, disks)
+        session = _start_attest_session(spec, subject, resources, store, cleanup)
+        _write_back_disks(resources.host, disks)
         trial = _Trial(session, before)
-        result = _result(spec, started_at, trial, trial.run())
+        result = _result_of_trial(spec, started_at, trial, trial.run())
         store.finish(result, trial.totals)
         session.phase("stop")
     return result
 
 
 def _make_disks(spec: AttestSpec, resources: RunResources, store: TrialStore, cleanup: ExitStack) -> tuple[Path, ...]:
-    """A disk of its own for each node, on its host; the servers then run on them. None where processes only crash."""
+    """Make each node a disk of its own on its host, which its servers then use; () where processes only crash."""
     plan = spec.attest
     if plan.means is Means.CRASH:
         return ()
     disks = f"{plural(spec.nodes, 'disk')} ({plan.file_system.value})"
     resources.observer(PhaseStarted(spec.trial_id, "prepare", disks, None))
-    made = []
+    disk_places = []
     for number, root in enumerate(by_turns(store.disks or (store.data_directory,), spec.nodes), 1):
         place = root / f"disk-{number}"
         cleanup.callback(resources.host.rig.remove_disk, place)
         seat = resources.seats.get(number)
         resources.host.rig.make_disk(place, plan.disk_bytes, plan.file_system.value, seat.link if seat else "")
-        made.append(place)
-    store.disks, store.journal_disks = tuple(made), ()
-    return tuple(made)
+        disk_places.append(place)
+    store.disks, store.journal_disks = tuple(disk_places), ()
+    return tuple(disk_places)
 
 
-def _settle(host: Host, disks: Sequence[Path]) -> None:
-    """What servers wrote when they were set up is on disk, as in those that have run for longer than half a minute.
+def _write_back_disks(host: Host, disks: Sequence[Path]) -> None:
+    """Bring to disk what servers wrote when they were set up, as it is of those that ran for more than half a minute.
 
     BookKeeper for one does not sync the file by which a bookie knows its disk, without which it does not start again.
     Raises `RunFailedError`.
@@ -94,17 +101,17 @@ def _settle(host: Host, disks: Sequence[Path]) -> None:
         raise RunFailedError(f"What the servers wrote at their start is not on disk: {problem}.")
 
 
-def _open(
+def _start_attest_session(
     spec: AttestSpec, subject: Subject, resources: RunResources, store: TrialStore, cleanup: ExitStack
-) -> Session[AttestSpec]:
-    """Servers and worker, ready. Raises `StartFailedError`."""
+) -> TrialSession[AttestSpec]:
+    """Start servers and worker, and wait until they are ready. Raises `StartFailedError`."""
     store.distribution(subject.distribution)
     resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     deployment = start_servers(spec, subject, resources.host, store, NodeRig(seats=resources.seats))
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
-    session = Session(spec, resources, store, subject, deployment, worker, Topics(), None)
+    session = TrialSession(spec, resources, store, subject, deployment, worker, Topics(), None)
     session.phase("ready", f"until {spec.system} accepts and delivers a message", session.ready_s_max)
     await_ready(session)
     return session
@@ -114,7 +121,7 @@ def _open(
 class _Trial:
     """The cycles of one trial as they are carried out. `totals` are those of the last one."""
 
-    session: Session[AttestSpec]
+    session: TrialSession[AttestSpec]
     before: AttestOutcome | None
     level: LevelFinding = field(default_factory=lambda: LevelFinding(None, ()))
     totals: TotalFigures = field(init=False)
@@ -124,10 +131,10 @@ class _Trial:
     def __post_init__(self) -> None:
         """Find what is kept of before."""
         self._plan = self.session.spec.attest
-        self._kept = _kept(self._plan, self.before)
+        self._kept = _cycles_kept(self._plan, self.before)
 
     def run(self) -> AttestOutcome:
-        """All cycles, until one can't be carried out; of a positive control until one has lost something.
+        """Carry out all cycles, until one can't be; of a positive control until one has lost something.
 
         Raises `RunFailedError` if that is the first one.
         """
@@ -137,9 +144,9 @@ class _Trial:
             self.session.resources.observer(Note(f"{self.session.spec.trial_id}: {done}."))
         began_s = time.monotonic()
         for cycle in self._plan.cycles[len(outcomes) :]:
-            self._report(cycle, outcomes, began_s)
+            self._report_progress(cycle, outcomes, began_s)
             try:
-                outcomes.append(self._cycle(cycle))
+                outcomes.append(self._carry_out_cycle(cycle))
             except RunFailedError as error:
                 if len(outcomes) == len(self._kept):
                     raise
@@ -153,7 +160,7 @@ class _Trial:
         self.took_s = time.monotonic() - began_s
         return AttestOutcome(self._digest, tuple(outcomes))
 
-    def _cycle(self, cycle: Cycle) -> CycleOutcome:
+    def _carry_out_cycle(self, cycle: Cycle) -> CycleOutcome:
         prepared = prepare_cycle(self.session, cycle)
         if not self._digest:
             self._check_level(prepared)
@@ -169,7 +176,7 @@ class _Trial:
         return outcome
 
     def _check_level(self, prepared: Prepared) -> None:
-        """Once, before anything is cut. Raises `LevelMismatchError`."""
+        """Check the level in force once, before anything is cut. Raises `LevelMismatchError`, `OtherwiseError`."""
         session = self.session
         flags, facts = session.deployment.jvm_flags, session.worker.facts
         session.store.settings(prepared.settings, prepared.client_settings, flags, facts)
@@ -180,11 +187,13 @@ class _Trial:
             name = session.spec.trial_id
             raise OtherwiseError(f"The settings now in force are not those that {name} was begun with.", START_ANEW)
 
-    def _report(self, cycle: Cycle, outcomes: Sequence[CycleOutcome], began_s: float) -> None:
-        """What begins now, and how long all may take yet."""
+    def _report_progress(self, cycle: Cycle, outcomes: Sequence[CycleOutcome], began_s: float) -> None:
+        """Report what begins now, and how long all may take yet."""
         done, total, kept = len(outcomes), len(self._plan.cycles), len(self._kept)
         if done == kept or cycle.scenario is not outcomes[-1].scenario:
-            self.session.phase("attest", f"{cycle.scenario.value}: {meaning(cycle.scenario, self._plan.means)}")
+            self.session.phase(
+                "attest", f"{cycle.scenario.value}: {describe_scenario(cycle.scenario, self._plan.means)}"
+            )
         left_s = (time.monotonic() - began_s) / (done - kept) * (total - done) if done > kept else None
         progress = PhaseProgress(self.session.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
         self.session.resources.observer(progress)
@@ -195,17 +204,17 @@ def _is_enough(plan: AttestPlan, outcome: CycleOutcome) -> bool:
     return not outcome.served or (plan.control and outcome.scenario is not Scenario.NONE and outcome.lost > 0)
 
 
-def _kept(plan: AttestPlan, before: AttestOutcome | None) -> tuple[CycleOutcome, ...]:
+def _cycles_kept(plan: AttestPlan, before: AttestOutcome | None) -> tuple[CycleOutcome, ...]:
     """The cycles from the first on that needn't be made again; the last one always is, for what a trial ends with."""
-    kept: list[CycleOutcome] = []
+    outcomes_kept: list[CycleOutcome] = []
     for cycle, outcome in zip(plan.cycles[:-1], before.cycles if before is not None else (), strict=False):
         if (cycle.number, cycle.scenario) != (outcome.number, outcome.scenario) or _is_enough(plan, outcome):
             break
-        kept.append(outcome)
-    return tuple(kept)
+        outcomes_kept.append(outcome)
+    return tuple(outcomes_kept)
 
 
-def _result(spec: AttestSpec, started_at: str, trial: _Trial, outcome: AttestOutcome) -> AttestResult:
+def _result_of_trial(spec: AttestSpec, started_at: str, trial: _Trial, outcome: AttestOutcome) -> AttestResult:
     totals = trial.totals
 
     def figure(*names: str) -> int:

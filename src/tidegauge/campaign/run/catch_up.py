@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 
 from tidegauge.campaign.run.figures import DRAIN, SECOND_NS, Follower
-from tidegauge.campaign.run.session import Session
+from tidegauge.campaign.run.session import TrialSession
 from tidegauge.model.trial import CatchUp, LoadSpec
 from tidegauge.model.workload import AFTER, BEFORE, DURING, Compression, DeviceReads, LateReaders, late_names
 from tidegauge.statistics.catching_up import ChaseTimes, catch_up, crossed_s, gone_at
@@ -30,7 +30,7 @@ class Chased:
 
 
 def chase_backlog(
-    session: Session[LoadSpec], follower: Follower, late: LateReaders, from_ns: int, begin_ns: int
+    session: TrialSession[LoadSpec], follower: Follower, late: LateReaders, from_ns: int, begin_ns: int
 ) -> Chased:
     """Build the backlog, let the late readers at it, and measure on for a while when it is gone.
 
@@ -40,7 +40,7 @@ def chase_backlog(
     """
     follower.begin(BEFORE, from_ns)
     reads_at_from = session.server_read_bytes()
-    _build(session, follower, late, from_ns)
+    _build_backlog(session, follower, late, from_ns)
     resumed_ns = follower.edge(_LEAD_S)
     follower.begin(DURING, resumed_ns)
     # What limits is asked of the time in which a backlog was read away.
@@ -52,7 +52,7 @@ def chase_backlog(
     reads_at_end = session.server_read_bytes()
     reads_s = (time.monotonic_ns() - resumed_ns) / 1e9
     session.use_window(resumed_ns, time.monotonic_ns())
-    until_ns = _after(session, follower, from_ns, times.chase_s is not None)
+    until_ns = _measure_after(session, follower, from_ns, times.chase_s is not None)
     load = session.spec.workload
     message_bytes = load.payload.message_bytes
     reads = _device_reads(
@@ -66,8 +66,8 @@ def chase_backlog(
     return Chased(resumed_ns, until_ns, catch_up(follower.tally, times, message_bytes, reads, session.limits))
 
 
-def _build(session: Session[LoadSpec], follower: Follower, late: LateReaders, from_ns: int) -> None:
-    """Until the backlog is large enough and the phase long enough; with what there is if that takes far too long."""
+def _build_backlog(session: TrialSession[LoadSpec], follower: Follower, late: LateReaders, from_ns: int) -> None:
+    """Wait until the backlog is large enough and the phase long enough, but not far too long."""
     spec = session.spec
     rate = spec.msgs_per_s or 1.0
     expected_s = max(spec.measure_s, late.backlog_msgs / rate)
@@ -79,9 +79,9 @@ def _build(session: Session[LoadSpec], follower: Follower, late: LateReaders, fr
 
 
 def _read_away(
-    session: Session[LoadSpec], follower: Follower, late: LateReaders, resumed_ns: int, begin_ns: int
+    session: TrialSession[LoadSpec], follower: Follower, late: LateReaders, resumed_ns: int, begin_ns: int
 ) -> ChaseTimes:
-    """Until the backlog is gone or time is up."""
+    """Follow the late readers until their backlog is gone or time is up."""
     # The last second before the readers' start ends at about that instant, and is known a little later.
     follower.until_known(resumed_ns, patience_s=3.0)
     tally = follower.tally
@@ -110,7 +110,7 @@ def _read_away(
     )
 
 
-def _after(session: Session[LoadSpec], follower: Follower, from_ns: int, gone: bool) -> int:
+def _measure_after(session: TrialSession[LoadSpec], follower: Follower, from_ns: int, gone: bool) -> int:
     """Measure on once the backlog is gone, and close the window. Without that there is no *after*."""
     length_s = _LEAD_S
     if gone:
@@ -132,7 +132,7 @@ def _device_reads(
     *,
     compressed: bool = False,
 ) -> DeviceReads:
-    """From the servers' counts when the window began, when the readers began, and when they were done.
+    """What was read from devices: by counts when the window began, when the readers began, and when they were done.
 
     Of `compressed` messages little that was read may be all that there is.
     """

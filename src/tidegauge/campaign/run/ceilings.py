@@ -25,10 +25,10 @@ from tidegauge.model.trial import TrialSpec
 from tidegauge.model.use import of_host
 from tidegauge.worker.calibration import (
     calibrate,
+    calibration_subject,
     keep_calibrations,
     known_calibrations,
     seconds_expected,
-    subject,
 )
 
 SWITCH = "TIDEGAUGE_CEILINGS"
@@ -38,7 +38,7 @@ SWITCH = "TIDEGAUGE_CEILINGS"
 def run_ceilings(
     campaign: Campaign, data: Sequence[Path], journals: Sequence[Path], host: Host, observer: Observer
 ) -> RunCeilings | None:
-    """Those of this machine and the disks of a run; None if no result of it is compared with them, or it can't be done.
+    """The ceilings of this machine and a run's disks; None if no result is compared with them, or they are not known.
 
     Never raises but for interruptions: results are worth having without.
 
@@ -46,10 +46,10 @@ def run_ceilings(
         data, journals: the directories that nodes take by turns; they need not exist yet.
         host: removes what was written if we are killed.
     """
-    if not _wanted(campaign):
+    if not _has_use_for_ceilings(campaign):
         return None
     try:
-        return ceilings_here(data, journals, host, lambda devices: observer(_begins(devices)))
+        return ceilings_here(data, journals, host, lambda devices: observer(_ceilings_phase(devices)))
     except UserError as error:
         observer(Note(f"What the machine can do at most is not known: {error.message}"))
         return None
@@ -58,7 +58,7 @@ def run_ceilings(
     return None
 
 
-def _begins(devices: int, where: str = "what disk and loopback can do at most") -> PhaseStarted:
+def _ceilings_phase(devices: int, where: str = "what disk and loopback can do at most") -> PhaseStarted:
     return PhaseStarted("", "ceilings", where, BRIEF.seconds(devices))
 
 
@@ -68,21 +68,23 @@ def ceilings_here(
     host: Host,
     begins: Callable[[int], None] = lambda _devices: None,
 ) -> RunCeilings:
-    """Measured, or taken from shortly before. `begins`: told how many disks are measured. Else see `run_ceilings`.
+    """This host's ceilings, measured or from shortly before. `begins` is told how many disks are measured.
+
+    Else see `run_ceilings`.
 
     Raises `UserError`, `OSError`.
     """
     data_devices, journal_devices = (tuple(place_for(place)[1] for place in places) for places in (data, journals))
     devices = list(dict.fromkeys((*data_devices, *journal_devices)))
     now = datetime.now(UTC)
-    known = fresh_ceilings(kept_ceilings(), machine_id(), devices, now, os.getloadavg()[0])
-    if known is None:
+    recent_ceilings = fresh_ceilings(kept_ceilings(), machine_id(), devices, now, os.getloadavg()[0])
+    if recent_ceilings is None:
         begins(len(devices))
-    ceilings = known or _measured([*data, *journals], host)
+    ceilings = recent_ceilings or _measure_and_keep([*data, *journals], host)
     return RunCeilings(
         ceilings=ceilings,
-        age_s=seconds_since(known.measured_at, now) if known else 0.0,
-        reused=known is not None,
+        age_s=seconds_since(recent_ceilings.measured_at, now) if recent_ceilings else 0.0,
+        reused=recent_ceilings is not None,
         data_devices=data_devices,
         journal_devices=journal_devices,
     )
@@ -93,47 +95,57 @@ def fleet_ceilings(
     on_hosts: Callable[[], Mapping[str, RunCeilings]],
     observer: Observer,
 ) -> RunCeilings | None:
-    """Those of the disks of a fleet's hosts of servers, by address, in the order of the nodes. See `run_ceilings`."""
-    if not _wanted(campaign):
+    """The ceilings of the disks of a fleet's server hosts, in the order of the nodes. See `run_ceilings`."""
+    if not _has_use_for_ceilings(campaign):
         return None
-    observer(_begins(1, "what the disks of the hosts can do at most, all at once"))
+    observer(_ceilings_phase(1, "what the disks of the hosts can do at most, all at once"))
     try:
-        found = on_hosts()
+        ceilings_by_address = on_hosts()
     except (UserError, RunFailedError) as error:
         observer(Note(f"What the disks of the hosts can do at most is not known: {error.message}"))
         return None
-    first = next(iter(found.values()))
+    first = next(iter(ceilings_by_address.values()))
     return RunCeilings(
         ceilings=replace(
             first.ceilings,
-            disks=tuple(_of_host(address, disk) for address, of in found.items() for disk in of.ceilings.disks),
+            disks=tuple(
+                _disk_of_host(address, disk)
+                for address, host_ceilings in ceilings_by_address.items()
+                for disk in host_ceilings.ceilings.disks
+            ),
             loopback=None,
             memory=None,
-            load_average=max(of.ceilings.load_average for of in found.values()),
+            load_average=max(host_ceilings.ceilings.load_average for host_ceilings in ceilings_by_address.values()),
         ),
-        age_s=max(of.age_s for of in found.values()),
-        reused=any(of.reused for of in found.values()),
-        data_devices=tuple(of_host(address, device) for address, of in found.items() for device in of.data_devices),
+        age_s=max(host_ceilings.age_s for host_ceilings in ceilings_by_address.values()),
+        reused=any(host_ceilings.reused for host_ceilings in ceilings_by_address.values()),
+        data_devices=tuple(
+            of_host(address, device)
+            for address, host_ceilings in ceilings_by_address.items()
+            for device in host_ceilings.data_devices
+        ),
         journal_devices=tuple(
-            of_host(address, device) for address, of in found.items() for device in of.journal_devices
+            of_host(address, device)
+            for address, host_ceilings in ceilings_by_address.items()
+            for device in host_ceilings.journal_devices
         ),
     )
 
 
-def _of_host(address: str, disk: DiskCeiling) -> DiskCeiling:
-    """As what was used of it is named (`fleet.remote.ManyHosts.samples`)."""
+def _disk_of_host(address: str, disk: DiskCeiling) -> DiskCeiling:
+    """The disk, named as what was used of it is (`fleet.remote.ManyHosts.samples`)."""
     return replace(disk, device=of_host(address, disk.device), name=f"{disk.name} of {address}")
 
 
-def _wanted(campaign: Campaign) -> bool:
-    """Not where others run all servers, nor for attestations: these measure no throughput."""
+def _has_use_for_ceilings(campaign: Campaign) -> bool:
+    """Whether results are compared with ceilings: not if others run all servers, nor of attestations alone."""
     starts_any = any(system.attach is None for _, system in campaign.choices)
     chosen = [choice.name for point in campaign.each for choice in point.campaign.experiments]
     of_use = starts_any and any(name != ATTEST for name in chosen)
     return of_use and os.environ.get(SWITCH, "").lower() != "off"
 
 
-def _measured(disks: Sequence[Path], host: Host) -> Ceilings:
+def _measure_and_keep(disks: Sequence[Path], host: Host) -> Ceilings:
     """Measure briefly, and keep it for the next run. Raises `UserError`, `OSError`."""
     ceilings = measure(disks, BRIEF, host.track_directory, lambda _what, _left_s: None)
     with contextlib.suppress(OSError):
@@ -144,35 +156,38 @@ def _measured(disks: Sequence[Path], host: Host) -> Ceilings:
 def run_calibrations(
     trials: Sequence[TrialSpec], workers: int, host: Host, observer: Observer, load_average: float
 ) -> tuple[Calibration, ...]:
-    """Those of the plan's message sizes: what is kept, and what fixed rates ask for and is not, measured now.
+    """Calibrations for the plan's message sizes: those kept, and those that fixed rates ask for besides, measured now.
 
     Says what it is, and where it is too little for so many load generators. Never raises but for interruptions.
     """
-    kept = known_calibrations({size_class(trial.workload.payload.message_bytes) for trial in trials})
-    wanted = sizes_to_know(trials, workers)
-    missing = sorted({*wanted} - {calibration.message_bytes for calibration in kept})
+    calibrations_kept = known_calibrations({size_class(trial.workload.payload.message_bytes) for trial in trials})
+    sizes_wanted = sizes_to_know(trials, workers)
+    missing = sorted({*sizes_wanted} - {calibration.message_bytes for calibration in calibrations_kept})
     off = os.environ.get(SWITCH, "").lower() == "off"
-    found = (*kept, *([] if off or not missing else _calibrated(missing, host, observer, load_average)))
-    for calibration in found:
-        if calibration.message_bytes in wanted:
+    calibrations = (
+        *calibrations_kept,
+        *([] if off or not missing else _calibrate_and_keep(missing, host, observer, load_average)),
+    )
+    for calibration in calibrations:
+        if calibration.message_bytes in sizes_wanted:
             why = "it lacked CPU" if calibration.starved else "other work ran"
             doubt = f": DOUBTFUL, {why} when that was measured" if calibration.doubtful else ""
             observer(Note(f"On this host {calibration.sentence()}{doubt}."))
-    for warning in sizing_warnings(trials, workers, found):
+    for warning in sizing_warnings(trials, workers, calibrations):
         observer(Note(warning))
-    return found
+    return calibrations
 
 
-def _calibrated(sizes: Sequence[int], host: Host, observer: Observer, load_average: float) -> list[Calibration]:
+def _calibrate_and_keep(sizes: Sequence[int], host: Host, observer: Observer, load_average: float) -> list[Calibration]:
     """Measure, and keep it for the next run. Nothing, and a note of why, if that fails."""
     try:
-        expected_s = seconds_expected(len(sizes), subject())
+        expected_s = seconds_expected(len(sizes), calibration_subject())
         observer(PhaseStarted("", "calibrate", "what one load generator can make and check", expected_s))
-        found = calibrate(host, sizes, load_average)
+        calibrations = calibrate(host, sizes, load_average)
     except (TidegaugeError, OSError) as error:
         why = error.message if isinstance(error, TidegaugeError) else f"{error.strerror or error}."
         observer(Note(f"What one load generator can make and check is not known: {why}"))
         return []
     with contextlib.suppress(OSError):
-        keep_calibrations(found)
-    return found
+        keep_calibrations(calibrations)
+    return calibrations

@@ -29,7 +29,7 @@ from tidegauge.statistics.steady import jit_cpus
 from tidegauge.store.run import RunStore
 from tidegauge.store.trial import TrialStore
 from tidegauge.worker.api import LeftResults
-from tidegauge.worker.group import GroupMember, Put, WorkerGroup, pump
+from tidegauge.worker.group import GroupMember, Put, WorkerGroup, pump_in_thread
 from tidegauge.worker.sequences import Part
 
 COLLECTED = (
@@ -43,13 +43,15 @@ def collectable(spec: LoadSpec) -> bool:
     return spec.late is None and not spec.faults
 
 
-def observed_of(spec: LoadSpec, known: Measuring, follower: Follower, steady_until_ns: int, drain_end: str) -> Observed:
+def observed_of(
+    spec: LoadSpec, measuring: Measuring, follower: Follower, steady_until_ns: int, drain_end: str
+) -> Observed:
     """What is known of a trial by its controller and by its seconds, which are asked to be steady until an instant."""
     return Observed(
-        known=known,
-        jit_cpus=jit_cpus(follower.between(known.from_mono_ns, known.until_mono_ns)),
+        known=measuring,
+        jit_cpus=jit_cpus(follower.between(measuring.from_mono_ns, measuring.until_mono_ns)),
         # Under a schedule rates and latencies change as they were meant to: no drift of the system's.
-        seconds=() if spec.schedule else tuple(follower.between(known.from_mono_ns, steady_until_ns)),
+        seconds=() if spec.schedule else tuple(follower.between(measuring.from_mono_ns, steady_until_ns)),
         drain_end=drain_end,
         busy_consumers=follower.receiving.busy_consumers(),
         window_end_backlogs=follower.receiving.window_end,
@@ -65,72 +67,76 @@ def collect(
     """
     resources.observer(PhaseStarted(spec.trial_id, "collect", "what its load generators left", None))
     try:
-        return _collected(spec, typed(Measuring, record), driver, resources, store)
+        return _collect_result(spec, typed(Measuring, record), driver, resources, store)
     except (RunFailedError, ValueError) as error:
         why = error.message if isinstance(error, RunFailedError) else f"its record can't be read: {error}"
         resources.observer(Note(f"{spec.trial_id} is made again: it had been measured, but {why}"))
         return None
 
 
-def _collected(
-    spec: LoadSpec, known: Measuring, driver: str, resources: RunResources, store: RunStore
+def _collect_result(
+    spec: LoadSpec, measuring: Measuring, driver: str, resources: RunResources, store: RunStore
 ) -> LoadResult | None:
     logs = store.path / "trials" / spec.trial_id / "logs"
     # On the hosts that carried it out, each by itself: nobody else sees their disks.
     worker = resources.start_worker(resources.host, driver, logs, spec)
     try:
-        left = worker.left_results(known.trial_id)
-        _check(left, known)
-        figures = left_figures(left, spec.workload, known.processes, logs, worker.facts)
+        left_results = worker.left_results(measuring.trial_id)
+        _check_left_results(left_results, measuring)
+        figures = left_figures(left_results, spec.workload, measuring.processes, logs, worker.facts)
         totals = figures.totals()
         trial = store.reopen(spec)
-        result = _judged(_result(spec, known, figures, totals, trial), totals, left[0].reason)
+        result = _judge_collected(
+            _result_of_left(spec, measuring, figures, totals, trial), totals, left_results[0].reason
+        )
         trial.finish(result, totals)
-        worker.remove_left_results(known.trial_id)
+        worker.remove_left_results(measuring.trial_id)
     finally:
         worker.close()
-    if not any(_gaps(totals)):
+    if not any(_count_gaps(totals)):
         return result
-    kept = store.set_aside(spec.trial_id)
-    resources.observer(Note(f"{spec.trial_id} is made again: {result.reasons[0]}. What it had measured is in {kept}."))
+    place_aside = store.set_aside(spec.trial_id)
+    resources.observer(
+        Note(f"{spec.trial_id} is made again: {result.reasons[0]}. What it had measured is in {place_aside}.")
+    )
     return None
 
 
-def _check(left: Sequence[LeftResults], known: Measuring) -> None:
+def _check_left_results(left: Sequence[LeftResults], measuring: Measuring) -> None:
     """Raise `RunFailedError` unless these are the whole figures of this very trial."""
-    if not left or len(left) != len(known.processes):
+    if not left or len(left) != len(measuring.processes):
         raise RunFailedError("its load generators left no figures.")
-    for process, own in zip(known.processes, left, strict=True):
-        window = own.totals.window
-        if (window.from_mono_ns, window.until_mono_ns) != (known.from_mono_ns, known.until_mono_ns):
+    for process, left_of_process in zip(measuring.processes, left, strict=True):
+        window = left_of_process.totals.window
+        if (window.from_mono_ns, window.until_mono_ns) != (measuring.from_mono_ns, measuring.until_mono_ns):
             raise RunFailedError(f"what {process} left is of another attempt.")
-        if not own.seconds or own.seconds[0].second:
+        if not left_of_process.seconds or left_of_process.seconds[0].second:
             raise RunFailedError(f"the first seconds of {process} were not kept for so long.")
 
 
-def _result(
-    spec: LoadSpec, known: Measuring, figures: SecondsSource, totals: TotalFigures, trial: TrialStore
+def _result_of_left(
+    spec: LoadSpec, measuring: Measuring, figures: SecondsSource, totals: TotalFigures, trial: TrialStore
 ) -> LoadResult:
     follower = Follower(spec, figures, trial, lambda _: None, lambda: None)
-    follower.begin(MEASURE, known.from_mono_ns)
-    follower.begin(DRAIN, known.until_mono_ns)
+    follower.begin(MEASURE, measuring.from_mono_ns)
+    follower.begin(DRAIN, measuring.until_mono_ns)
     follower.until_end()
     # Whether what is missing was lost, or on its way, nobody knows.
-    drain_end = "limit" if _gaps(totals)[0] else "drained"
-    observed = observed_of(spec, known, follower, known.until_mono_ns, drain_end)
-    return make_result(spec, totals, replace(observed, warm_up=follower.between(0, known.from_mono_ns)))
+    drain_end = "limit" if _count_gaps(totals)[0] else "drained"
+    observed = observed_of(spec, measuring, follower, measuring.until_mono_ns, drain_end)
+    return make_result(spec, totals, replace(observed, warm_up=follower.between(0, measuring.from_mono_ns)))
 
 
-def _gaps(totals: TotalFigures) -> tuple[int, int]:
-    """Acknowledged messages that had not been received, and messages without an outcome."""
+def _count_gaps(totals: TotalFigures) -> tuple[int, int]:
+    """Count acknowledged messages that had not been received, and messages without an outcome."""
     window = totals.window
     missing = sum(sub.backlog for sub in totals.subscriptions)
     return missing, max(totals.unresolved, window.intended - window.acked - window.failed)
 
 
-def _judged(result: LoadResult, totals: TotalFigures, reason: str) -> LoadResult:
-    """With what is to be said of a trial that nobody saw end."""
-    missing, without = _gaps(totals)
+def _judge_collected(result: LoadResult, totals: TotalFigures, reason: str) -> LoadResult:
+    """The result with what is to be said of a trial that nobody saw end."""
+    missing, without = _count_gaps(totals)
     if missing or without:
         words = (
             f"{COLLECTED} ({reason}): {plural(missing, 'acknowledged message')} had not been received and "
@@ -157,7 +163,7 @@ class _LeftMember:
         yield from self.left.seconds
 
     def follow(self, put: Put[SecondFigures]) -> None:
-        pump(self.watch, put)
+        pump_in_thread(self.watch, put)
 
     def totals(self) -> TotalFigures:
         return self.left.totals

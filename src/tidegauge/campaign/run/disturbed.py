@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from tidegauge.errors import UserError, nearest
+from tidegauge.errors import UserError, did_you_mean
 from tidegauge.fleet.api import Host
 from tidegauge.limiting.decide import MET
-from tidegauge.limiting.disturbance import CPU_NOTED, Measured, accounts, disturbances, others_share, reported
+from tidegauge.limiting.disturbance import CPU_NOTED, MeasuredTrial, as_noted, cpu_accounts, disturbances, others_share
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.disturbance import Disturbance, Harm
 from tidegauge.model.events import Note, Observer
 from tidegauge.model.trial import MeasuredResult, Validity
 from tidegauge.model.use import Sample
-from tidegauge.numbers import listed
+from tidegauge.numbers import join_with_and
 
 SWITCH = "TIDEGAUGE_DISTURBANCE"
 """Environment variable: "decide" (default) or "report" = what others disturb is said and decides nothing."""
@@ -36,28 +36,28 @@ def disturbance_decides() -> bool:
     """Whether what others disturb makes trials DOUBTFUL and INVALID. Raises `UserError`."""
     choice = os.environ.get(SWITCH, "").lower() or "decide"
     if choice not in _CHOICES:
-        raise UserError(f"{SWITCH}={choice}{nearest(choice, _CHOICES)}: allowed are {listed(_CHOICES)}.")
+        raise UserError(f"{SWITCH}={choice}{did_you_mean(choice, _CHOICES)}: allowed are {join_with_and(_CHOICES)}.")
     return choice == "decide"
 
 
-def with_disturbances(result: Result, measured: Measured, use: WindowUse | None, *, decides: bool) -> Result:
+def with_disturbances(result: Result, measured: MeasuredTrial, use: WindowUse | None, *, decides: bool) -> Result:
     """The result with who used the hosts beside it and, if that decides, as valid as it leaves it. Pure."""
     if use is None:
         return result
-    found = disturbances(measured, use)
-    found = found if decides else reported(found)
-    noted = [disturbance.words for disturbance in found if disturbance.harm is Harm.NOTED]
-    reasons = tuple(reason_of(disturbance) for disturbance in found if disturbance.harm is not Harm.NOTED)
-    worst = found[0].harm if reasons else Harm.NOTED
+    disturbances_seen = disturbances(measured, use)
+    disturbances_seen = disturbances_seen if decides else as_noted(disturbances_seen)
+    noted = [disturbance.words for disturbance in disturbances_seen if disturbance.harm is Harm.NOTED]
+    reasons = tuple(reason_of(disturbance) for disturbance in disturbances_seen if disturbance.harm is not Harm.NOTED)
+    worst = disturbances_seen[0].harm if reasons else Harm.NOTED
     # What makes figures INVALID is the first that is said of them: it is why the load generator was late, too.
     first = worst is Harm.INVALID or result.validity is Validity.VALID
     return replace(
         result,
-        validity=_worse(result.validity, worst),
+        validity=_worse_validity(result.validity, worst),
         reasons=(*reasons, *result.reasons) if first else (*result.reasons, *reasons),
         warnings=(*result.warnings, *noted),
-        disturbances=found,
-        accounts=accounts(measured, use),
+        disturbances=disturbances_seen,
+        accounts=cpu_accounts(measured, use),
     )
 
 
@@ -66,7 +66,7 @@ def reason_of(disturbance: Disturbance) -> str:
     return f"{disturbance.words} ({disturbance.remedy})"
 
 
-def _worse(validity: Validity, harm: Harm) -> Validity:
+def _worse_validity(validity: Validity, harm: Harm) -> Validity:
     order = list(Validity)
     as_validity = {Harm.NOTED: Validity.VALID, Harm.DOUBTFUL: Validity.DOUBTFUL, Harm.INVALID: Validity.INVALID}
     return max(validity, as_validity[harm], key=order.index)
@@ -100,29 +100,31 @@ def await_calm_cpus(
         if samples:
             last = samples[-1]
             seen = last.number
-            if _calm(last):
+            if _is_calm(last):
                 if busy is not None:
-                    observer(Note(f"{trial_id}: waited {waited_s:.0f} s for other programs to end ({_who(busy)})."))
+                    observer(
+                        Note(f"{trial_id}: waited {waited_s:.0f} s for other programs to end ({_busy_programs(busy)}).")
+                    )
                 return
             busy = last
         if waited_s >= (seconds_max if busy is not None else _ANSWER_S_MAX):
             if busy is not None:
-                waited = f"waited {waited_s:.0f} s in vain for other programs to end ({_who(busy)})"
-                observer(Note(f"{trial_id}: {waited}, and began beside them."))
+                waited_words = f"waited {waited_s:.0f} s in vain for other programs to end ({_busy_programs(busy)})"
+                observer(Note(f"{trial_id}: {waited_words}, and began beside them."))
             return
 
 
-def _calm(sample: Sample) -> bool:
+def _is_calm(sample: Sample) -> bool:
     shares = [others_share(sample.host, sample.length_s)]
     shares += [others_share(other.use, other.seconds) for other in sample.others]
     return all(share < CPU_NOTED for share in shares)
 
 
-def _who(sample: Sample) -> str:
+def _busy_programs(sample: Sample) -> str:
     """The programs that used most, with their CPUs."""
     worst: Sequence[str] = [
         f"{program.name}{f' on {program.host}' if program.host else ''} {program.cpu_s / sample.length_s:.2f}"
         for program in sorted(sample.programs, key=lambda program: -program.cpu_s)[:3]
         if program.cpu_s > 0
     ]
-    return f"CPUs: {listed(worst)}" if worst else "programs that can't be seen from here"
+    return f"CPUs: {join_with_and(worst)}" if worst else "programs that can't be seen from here"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegauge.campaign.model import Campaign, SystemChoice
-from tidegauge.campaign.plan.contenders import label
+from tidegauge.campaign.plan.contenders import label_of_system
 from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.plan.generators import sharing_of
 from tidegauge.campaign.plan.memory import Workers
@@ -21,7 +21,7 @@ from tidegauge.campaign.run.collecting import collect
 from tidegauge.campaign.run.disturbed import disturbance_decides
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
 from tidegauge.campaign.run.session import RunResources, SharedServers, Subject
-from tidegauge.campaign.run.topics import attach
+from tidegauge.campaign.run.topics import attachment_of_run
 from tidegauge.campaign.run.trial import failure_text, run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.distribution.cache import Progress, cache_directory
@@ -29,13 +29,13 @@ from tidegauge.errors import GeneratorFailedError, RunFailedError, TidegaugeErro
 from tidegauge.experiments.procedure import seconds_expected
 from tidegauge.fleet.api import Host
 from tidegauge.hosts.ceilings import Calibration, RunCeilings
-from tidegauge.hosts.memory import drop_page_cache, machine
+from tidegauge.hosts.memory import drop_page_cache, this_machine
 from tidegauge.hosts.space import DiskFullError
 from tidegauge.model.events import (
     Decided,
     Event,
     FetchProgress,
-    Found,
+    FindingReached,
     Note,
     Observer,
     PhaseStarted,
@@ -46,7 +46,7 @@ from tidegauge.model.events import (
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import new_among
-from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, LoadSpec, Servers, TrialResult, TrialSpec
+from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, LoadSpec, ServerReuse, TrialResult, TrialSpec
 from tidegauge.store import known_attestations
 from tidegauge.store.run import RunStore
 from tidegauge.systems import registry
@@ -78,34 +78,36 @@ class StepLab:
 
     @property
     def point(self) -> Mapping[str, str]:
-        """That of the sweep."""
+        """The values of the sweep's point at which the step is."""
         return self.step.trials[0].point
 
     @property
     def results(self) -> Sequence[TrialResult]:
         """Results of all trials of the run at this point so far."""
-        return tuple(result for result in self.run.results if self._knows(result.spec.experiment, result.spec.point))
+        return tuple(
+            result for result in self.run.results if self._is_visible(result.spec.experiment, result.spec.point)
+        )
 
     @property
     def findings(self) -> Sequence[Finding]:
         """All findings of the run at this point so far."""
-        return tuple(finding for finding in self.run.findings if self._knows(finding.experiment, finding.point))
+        return tuple(finding for finding in self.run.findings if self._is_visible(finding.experiment, finding.point))
 
-    def _knows(self, experiment: str, point: Mapping[str, str]) -> bool:
+    def _is_visible(self, experiment: str, point: Mapping[str, str]) -> bool:
         return point == self.point or (experiment in FINDERS and point == self.step.rates_point)
 
     def measure(self, spec: AnySpec) -> TrialResult:
-        """One trial, unless an earlier session has made it. Its result counts, whatever becomes of the step."""
+        """Make one trial, unless an earlier session has. Its result counts, whatever becomes of the step."""
         self.begun.append(spec)
         recorded, observer = self.run.recorded, self.run.resources.observer
         if stale := recorded.stale(spec):
             observer(Note(stale))
-        kept = recorded.result_of(spec)
-        self._replaying = kept is not None
-        if kept is not None:
-            observer(TrialKept(spec, kept))
-        self._measured = self._measured or kept is None
-        result = kept or self.trial(spec)
+        recorded_result = recorded.result_of(spec)
+        self._replaying = recorded_result is not None
+        if recorded_result is not None:
+            observer(TrialKept(spec, recorded_result))
+        self._measured = self._measured or recorded_result is None
+        result = recorded_result or self.trial(spec)
         self.run.results.append(result)
         return result
 
@@ -120,12 +122,12 @@ class StepLab:
     def found(self, finding: Finding) -> None:
         """Store and show a finding."""
         finding = replace(finding, point=self.point)
-        known = self.run.recorded.has(finding, replayed=not self._measured)
-        if not known:
+        is_recorded = self.run.recorded.has(finding, replayed=not self._measured)
+        if not is_recorded:
             self.run.store.finding(finding)
         self.run.findings.append(finding)
-        if not known:
-            self.run.resources.observer(Found(finding))
+        if not is_recorded:
+            self.run.resources.observer(FindingReached(finding))
 
 
 _FAILURES_IN_A_ROW_MAX = 2
@@ -154,31 +156,31 @@ class _Run:
     _refused: dict[tuple[str, LevelChoice], str] = field(default_factory=dict)
 
     def steps(self, plan: Plan) -> None:
-        """All steps of the plan. Servers that go on do so from step to step, as long as the next could use them."""
+        """Carry out all steps of the plan. Servers that go on do so as long as the next step could use them."""
         try:
             for place, step in enumerate(plan.steps):
                 self.step(place, step)
-                if plan.campaign.deployment is not Servers.SHARED:
+                if plan.campaign.deployment is not ServerReuse.SHARED:
                     self._shared.close()
         finally:
             self._shared.close()
 
     def step(self, place: int, step: Step) -> None:
-        """One experiment on one system. Failures are recorded; only what makes the run pointless is raised."""
+        """Run one experiment on one system. Failures are recorded; only what makes the run pointless is raised."""
         system, contender = step.trials[0].system, step.contender
         subject = replace(self.subjects[system], choice=contender.system, wanted=contender.deployment)
         choice = step.trials[0].choice
-        why = self._refused.get((system, choice), "")
+        reason = self._refused.get((system, choice), "")
         if self._in_a_row[system] >= _FAILURES_IN_A_ROW_MAX:
-            why = f"the last {_FAILURES_IN_A_ROW_MAX} steps on {system} failed"
-        if why:
-            self._skip(place, step, (), f"skipped: {why}")
+            reason = f"the last {_FAILURES_IN_A_ROW_MAX} steps on {system} failed"
+        if reason:
+            self._skip_trials(place, step, (), f"skipped: {reason}")
             return
-        lab = StepLab(self, place, step, partial(self._trial, subject))
+        lab = StepLab(self, place, step, partial(self._make_trial, subject))
         try:
             step.experiment.run(step.options, step.trials, lab)
             self._in_a_row[system] = 0
-            self._made(place, lab.begun)
+            self._replan_as_made(place, lab.begun)
         except DiskFullError:
             raise
         except RunFailedError as error:
@@ -191,10 +193,10 @@ class _Run:
                 raise
             self.first_error = self.first_error or error
             self._shared.close()
-            self._skip(place, step, lab.begun, failure_text(error))
+            self._skip_trials(place, step, lab.begun, failure_text(error))
 
-    def _trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
-        """One trial, made again where its load generators failed, as often as the campaign says."""
+    def _make_trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
+        """Make one trial, and again where its load generators failed, as often as the campaign says."""
         measuring = self.recorded.measuring_of(spec)
         if measuring is not None and isinstance(spec, LoadSpec):
             self._shared.close()
@@ -206,12 +208,12 @@ class _Run:
         retries = 0 if isinstance(spec, AttestSpec) else self.retry
         for retries_left in range(retries, -1, -1):
             try:
-                result = self._attempt(subject, spec)
+                result = self._attempt_trial(subject, spec)
                 break
             except BaseException as error:
                 if isinstance(error, GeneratorFailedError) and retries_left:
-                    kept = self.store.set_aside(spec.trial_id)
-                    text = f"{spec.trial_id} is made again: {error.message} What it had measured is in {kept}."
+                    place_aside = self.store.set_aside(spec.trial_id)
+                    text = f"{spec.trial_id} is made again: {error.message} What it had measured is in {place_aside}."
                     self.resources.observer(Note(text))
                     continue
                 text = _end_text(error)
@@ -221,7 +223,7 @@ class _Run:
         self.resources.observer(TrialEnded(spec, result, ""))
         return result
 
-    def _attempt(self, subject: Subject, spec: AnySpec) -> AnyResult:
+    def _attempt_trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
         store = self.store.trial(spec)
         try:
             if isinstance(spec, AttestSpec):
@@ -232,7 +234,7 @@ class _Run:
             store.fail(_end_text(error), not isinstance(error, Exception))
             raise
 
-    def _made(self, place: int, begun: Sequence[AnySpec]) -> None:
+    def _replan_as_made(self, place: int, begun: Sequence[AnySpec]) -> None:
         """Where an experiment made other trials than planned, the plan becomes those."""
         self.expected[place] = tuple(begun)
         stored = [spec.trial_id for spec in self.planned]
@@ -241,7 +243,7 @@ class _Run:
             self.planned = planned
             self.store.plan(planned)
 
-    def _skip(self, place: int, step: Step, begun: Sequence[AnySpec], reason: str) -> None:
+    def _skip_trials(self, place: int, step: Step, begun: Sequence[AnySpec], reason: str) -> None:
         """Record the trials of a step that never began; of those that were only expected, the first stands for all."""
         names = {spec.trial_id for spec in begun}
         skipped = [
@@ -254,7 +256,7 @@ class _Run:
             store.fail(reason, False)
             self.failures.append(f"{spec.trial_id}: {reason}")
             self.resources.observer(TrialEnded(spec, None, reason))
-        self._made(place, [*begun, *skipped])
+        self._replan_as_made(place, [*begun, *skipped])
 
 
 def _end_text(error: BaseException) -> str:
@@ -278,17 +280,17 @@ def execute(
     """
     decides = disturbance_decides()
     archives = Archives({step.contender.known.driver for step in plan.steps}, recorded.archives_used)
-    of_load = apart.machine if apart and apart.machine else machine()
-    workers = Workers(plan.trials, plan.campaign.worker, of_load, sharing_of(plan))
+    load_machine = apart.machine if apart and apart.machine else this_machine()
+    workers = Workers(plan.trials, plan.campaign.worker, load_machine, sharing_of(plan))
 
     def start_worker(all_hosts: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
         memory = workers.of(spec)
-        wanted = plan.campaign.worker
+        worker_choice = plan.campaign.worker
         options = WorkerOptions(
             memory.heap_mb,
             memory.direct_memory_mb,
-            spin_share_max=wanted.precision,
-            grain_ns=wanted.grain_ns,
+            spin_share_max=worker_choice.precision,
+            grain_ns=worker_choice.grain_ns,
             archives=archives,
         )
         attests = isinstance(spec, AttestSpec)
@@ -299,7 +301,7 @@ def execute(
     resources = RunResources(
         apart.host if apart else host,
         start_worker,
-        _dropper(observer, apart.host.drop_page_cache if apart else drop_page_cache),
+        _page_cache_dropper(observer, apart.host.drop_page_cache if apart else drop_page_cache),
         observer,
         # Of this process and of the agent.
         lambda: time.process_time() + host.agent_cpu_s(),
@@ -316,11 +318,13 @@ def execute(
             provisioned=apart.provisioned,
             links=apart.links,
         )
-    return run_plan(plan, store, resources, registry.get, recorded=recorded)
+    return run_plan(plan, store, resources, registry.system_named, recorded=recorded)
 
 
-def _dropper(observer: Observer, drop_of_hosts: Callable[[Sequence[Path]], str]) -> Callable[[Sequence[Path]], str]:
-    """Drops the page cache before a trial, as `drop_of_hosts` does; says once why that can't be done."""
+def _page_cache_dropper(
+    observer: Observer, drop_of_hosts: Callable[[Sequence[Path]], str]
+) -> Callable[[Sequence[Path]], str]:
+    """A function that drops the page cache as `drop_of_hosts` does, and says once why that can't be done."""
     reasons: set[str] = set()
 
     def drop(written: Sequence[Path]) -> str:
@@ -357,7 +361,7 @@ def run_plan(
     """
     store.plan(plan.trials)
     try:
-        subjects = _provision(plan.campaign, resources, find_system, store.path)
+        subjects = _provision_systems(plan.campaign, resources, find_system, store.path)
         resources.provisioned()
         plan = plan.only(subjects)
         recorded.check_files({name: subject.distribution for name, subject in subjects.items()})
@@ -365,8 +369,10 @@ def run_plan(
         resources.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
         for warning in plan_warnings(plan.trials):
             resources.observer(Note(warning))
-        wanted = wanted_tilts(plan)
-        watch = FairnessWatch(plan, (*wanted, *new_among(recorded.tilts, wanted)), store, resources.observer)
+        tilts_wanted = wanted_tilts(plan)
+        watch = FairnessWatch(
+            plan, (*tilts_wanted, *new_among(recorded.tilts, tilts_wanted)), store, resources.observer
+        )
         resources, expected = replace(resources, in_force=watch.seen), [step.trials for step in plan.steps]
         run = _Run(store, resources, subjects, recorded, plan.campaign.retry, plan.trials, expected)
         run.steps(plan)
@@ -398,10 +404,10 @@ def _nothing_found(first: TidegaugeError) -> RunFailedError:
     return RunFailedError(f"No trial gave a result: {first.message}", first.hint, first.log_path)
 
 
-def _provision(
+def _provision_systems(
     campaign: Campaign, resources: RunResources, find_system: Callable[[str], System], run: Path
 ) -> dict[str, Subject]:
-    """The files of every system to measure, fetched before the first trial: no download runs beside a measurement.
+    """Fetch every system's files before the first trial, so that no download runs beside a measurement.
 
     Of an attached cluster the secrets instead. An optional system whose files are not available is left out, with the
     reason. Raises `UserError` for any other, and for a secret that can't be read. `run` is the run's directory.
@@ -409,11 +415,11 @@ def _provision(
     observer = resources.observer
     subjects: dict[str, Subject] = {}
     unavailable: UserError | None = None
-    wanted = {label(choice, find_system(choice.name)): choice for _, choice in campaign.choices}
-    for name, choice in wanted.items():
+    choices_by_label = {label_of_system(choice, find_system(choice.name)): choice for _, choice in campaign.choices}
+    for name, choice in choices_by_label.items():
         system = find_system(choice.name)
         if choice.attach is not None:
-            attachment = attach(choice.attach, name, run)
+            attachment = attachment_of_run(choice.attach, name, run)
             subjects[name] = Subject(system, attachment.distribution(system), choice, attachment)
             continue
         version = choice.version or system.default_version
@@ -421,7 +427,7 @@ def _provision(
         try:
             if not system.spaces_in_paths:
                 _check_spaces(system, campaign, run)
-            distribution = system.provision(version, lambda text: observer(_heard(text)))
+            distribution = system.provision(version, lambda text: observer(_event_of_message(text)))
             _check_settings(campaign, system, version, choice)
             resources.provision_apart(distribution)
         except UserError as error:
@@ -438,10 +444,14 @@ def _provision(
 
 def _check_settings(campaign: Campaign, system: System, version: str, choice: SystemChoice) -> None:
     """Raises `UserError` for settings that the version does not have, now that its files are there."""
-    alike = label(choice, system)
-    each = (one.settings for _, one in campaign.choices if one.name == system.name and label(one, system) == alike)
-    given = {name: value for settings in each for name, value in settings.items()}
-    problems = [f"{name}: {why}" for name, why in setting_problems(system, version, given)]
+    alike = label_of_system(choice, system)
+    each = (
+        other_choice.settings
+        for _, other_choice in campaign.choices
+        if other_choice.name == system.name and label_of_system(other_choice, system) == alike
+    )
+    settings_given = {name: value for settings in each for name, value in settings.items()}
+    problems = [f"{name}: {why}" for name, why in setting_problems(system, version, settings_given)]
     if problems:
         raise UserError(
             f"{campaign.source_path}: systems: {system.name}: settings: {'; '.join(problems)}.", "Fix them."
@@ -459,6 +469,6 @@ def _check_spaces(system: System, campaign: Campaign, run: Path) -> None:
             )
 
 
-def _heard(text: str) -> Event:
-    """What a provisioning system says, by whether it is worth keeping."""
+def _event_of_message(text: str) -> Event:
+    """The event for what a provisioning system says, by whether it is worth keeping."""
     return FetchProgress(text) if isinstance(text, Progress) else Note(text)

@@ -60,7 +60,7 @@ class SecondHistory:
         self._recent: deque[TimedPoint] = deque(maxlen=_RECENT)
         self._kept: list[TimedPoint] = []
         self._stretch = 1
-        self._waiting: list[TimedPoint] = []
+        self._waiting_seconds: list[TimedPoint] = []
         self._count = 0
 
     def __len__(self) -> int:
@@ -77,17 +77,17 @@ class SecondHistory:
         return [timed.point for timed in self._recent]
 
     def append(self, timed: TimedPoint) -> None:
-        """One more second."""
+        """Add one more second."""
         self._count += 1
         self._recent.append(timed)
-        self._waiting.append(timed)
-        if len(self._waiting) < self._stretch:
+        self._waiting_seconds.append(timed)
+        if len(self._waiting_seconds) < self._stretch:
             return
-        self._kept.append(_merged(self._waiting))
-        self._waiting = []
+        self._kept.append(_merge_points(self._waiting_seconds))
+        self._waiting_seconds = []
         if len(self._kept) >= KEPT_MAX:
             pairs = zip(self._kept[::2], self._kept[1::2], strict=True)
-            self._kept = [_merged([first, second]) for first, second in pairs]
+            self._kept = [_merge_points([first, second]) for first, second in pairs]
             self._stretch *= 2
 
     def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
@@ -96,11 +96,11 @@ class SecondHistory:
         def inside(seen: Sequence[TimedPoint]) -> list[SecondPoint]:
             return [timed.point for timed in seen if from_mono_ns < timed.middle_mono_ns <= until_mono_ns]
 
-        return [point for point in inside(self._kept) for _ in range(self._stretch)] + inside(self._waiting)
+        return [point for point in inside(self._kept) for _ in range(self._stretch)] + inside(self._waiting_seconds)
 
 
-def _merged(timed: list[TimedPoint]) -> TimedPoint:
-    """Neighbours as one: mean rate and JIT, median p50, larger p99 and delay (none is hidden), later backlog."""
+def _merge_points(timed: list[TimedPoint]) -> TimedPoint:
+    """Merge neighbours: mean rate and JIT, median p50, larger p99 and delay (none is hidden), later backlog."""
     if len(timed) == 1:
         return timed[0]
     points = [merged.point for merged in timed]
@@ -170,7 +170,7 @@ class Follower:
         self._seen_s = max(time.monotonic(), self.begin_mono_ns / 1e9)
         self._queue: queue.SimpleQueue[SecondFigures | BaseException | None] = queue.SimpleQueue()
         self._ended = False
-        self._thread = threading.Thread(target=self._read, name="figures", daemon=True)
+        self._thread = threading.Thread(target=self._read_worker, name="figures", daemon=True)
         self._thread.start()
 
     def __enter__(self) -> Follower:
@@ -182,11 +182,11 @@ class Follower:
         if isinstance(error, GeneratorFailedError):
             self._thread.join(timeout=_LAST_S)
             with contextlib.suppress(RunFailedError):
-                for item in self._waiting():
+                for item in self._waiting_seconds():
                     if isinstance(item, SecondFigures):
-                        self._keep(item)
+                        self._keep_second(item)
 
-    def _waiting(self) -> Iterator[SecondFigures | BaseException | None]:
+    def _waiting_seconds(self) -> Iterator[SecondFigures | BaseException | None]:
         while not self._queue.empty():
             yield self._queue.get_nowait()
 
@@ -197,16 +197,16 @@ class Follower:
     def until(self, mono_ns: int) -> None:
         """Follow until an instant of the monotonic clock. Raises `RunFailedError` when something has failed."""
         while (left_s := (mono_ns - time.monotonic_ns()) / 1e9) > 0:
-            self._look(min(left_s, _LOOK_S))
+            self._look_for_figures(min(left_s, _LOOK_S))
 
     def until_next_second(self, deadline_mono_ns: int) -> bool:
         """Follow until one more second is known; False if the deadline came first."""
-        known = len(self.points)
-        while len(self.points) == known:
+        seconds_known = len(self.points)
+        while len(self.points) == seconds_known:
             left_s = (deadline_mono_ns - time.monotonic_ns()) / 1e9
             if left_s <= 0:
                 return False
-            self._look(min(left_s, _LOOK_S))
+            self._look_for_figures(min(left_s, _LOOK_S))
         return True
 
     def until_known(self, mono_ns: int, patience_s: float) -> None:
@@ -230,7 +230,7 @@ class Follower:
     def until_end(self) -> None:
         """Follow until there are no more figures. Raises `RunFailedError` when something has failed."""
         while not self._ended:
-            self._look(_LOOK_S)
+            self._look_for_figures(_LOOK_S)
 
     def finish(self) -> None:
         """Take what is left once the worker has finished the trial.
@@ -239,18 +239,18 @@ class Follower:
         """
         self._thread.join(timeout=_END_S_MAX)
         if self._thread.is_alive():
-            raise self._starved(f"The worker's figures did not end within {_END_S_MAX:.0f} s of the trial's end.")
-        for item in self._waiting():
+            raise self._starved_error(f"The worker's figures did not end within {_END_S_MAX:.0f} s of the trial's end.")
+        for item in self._waiting_seconds():
             if isinstance(item, BaseException):
                 raise item
             if isinstance(item, SecondFigures):
-                self._keep(item)
+                self._keep_second(item)
 
     def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
         """The seconds with their middle in a span."""
         return self.points.between(from_mono_ns, until_mono_ns)
 
-    def _read(self) -> None:
+    def _read_worker(self) -> None:
         try:
             for figures in self.worker.watch():
                 self._queue.put(figures)
@@ -258,13 +258,13 @@ class Follower:
         except BaseException as error:  # Handed to whoever follows.
             self._queue.put(error)
 
-    def _look(self, timeout_s: float) -> None:
+    def _look_for_figures(self, timeout_s: float) -> None:
         self.check()
         try:
             item = self._queue.get(timeout=max(0.001, timeout_s))
         except queue.Empty:
             if not self._ended and time.monotonic() - self._seen_s > _SILENCE_S_MAX:
-                raise self._starved(f"The worker gave no figures for {_SILENCE_S_MAX:.0f} s.") from None
+                raise self._starved_error(f"The worker gave no figures for {_SILENCE_S_MAX:.0f} s.") from None
             return
         if item is None:
             self._ended = True
@@ -272,13 +272,13 @@ class Follower:
             self.check()
             raise item
         else:
-            self._take(item)
+            self._take_second(item)
 
-    def _starved(self, message: str) -> GeneratorFailedError:
+    def _starved_error(self, message: str) -> GeneratorFailedError:
         hint = "The machine may be starved of CPU or memory; see the worker's log."
         return GeneratorFailedError(message, hint, self.store.log_directory)
 
-    def _keep(self, figures: SecondFigures) -> None:
+    def _keep_second(self, figures: SecondFigures) -> None:
         middle_ns = (figures.from_mono_ns + figures.until_mono_ns) // 2
         phase = [phase for at_mono_ns, phase in self._phases if at_mono_ns <= middle_ns][-1]
         self.store.second(figures, phase)
@@ -291,9 +291,9 @@ class Follower:
         if self.spec.faults:
             self.load.append(load_second(figures))
 
-    def _take(self, figures: SecondFigures) -> None:
+    def _take_second(self, figures: SecondFigures) -> None:
         self._seen_s = time.monotonic()
-        self._keep(figures)
+        self._keep_second(figures)
         length_s = max(1e-3, (figures.until_mono_ns - figures.from_mono_ns) / 1e9)
         backlogs = {sub.name: sub.backlog for sub in figures.subscriptions if sub.name not in self.tally.late}
         backlog = max(backlogs.values(), default=0)
@@ -319,18 +319,19 @@ class Follower:
                 end_to_end_p99_ms=max((p99 for p99 in end_to_end_ms if p99 is not None), default=None),
                 backlog=None if reads else max((sub.backlog for sub in figures.subscriptions), default=0),
                 use=self.use(),
-                workers=self._workers(figures, length_s),
+                workers=self._workers_seen(figures, length_s),
             )
         )
 
-    def _workers(self, figures: SecondFigures, length_s: float) -> tuple[WorkerSeen, ...]:
+    def _workers_seen(self, figures: SecondFigures, length_s: float) -> tuple[WorkerSeen, ...]:
         return tuple(
             WorkerSeen(
-                worker=own.worker,
-                offered_msgs_per_s=own.scheduled_msgs_per_s if self.spec.most_msgs_per_s else None,
-                msgs_per_s=(own.received if isinstance(self.spec, ReadSpec) else own.acked) / length_s,
-                received_msgs_per_s=own.received / length_s,
-                own_lag_ms_max=own.own_lag_ns_max / 1e6,
+                worker=worker_figures.worker,
+                offered_msgs_per_s=worker_figures.scheduled_msgs_per_s if self.spec.most_msgs_per_s else None,
+                msgs_per_s=(worker_figures.received if isinstance(self.spec, ReadSpec) else worker_figures.acked)
+                / length_s,
+                received_msgs_per_s=worker_figures.received / length_s,
+                own_lag_ms_max=worker_figures.own_lag_ns_max / 1e6,
             )
-            for own in figures.workers
+            for worker_figures in figures.workers
         )

@@ -82,7 +82,9 @@ class Injector:
 
     def begin(self, window_from_ns: int) -> None:
         """Faults come at their times after this instant (monotonic ns)."""
-        self._thread = threading.Thread(target=self._run, args=(window_from_ns,), name="faults", daemon=True)
+        self._thread = threading.Thread(
+            target=self._make_all_faults, args=(window_from_ns,), name="faults", daemon=True
+        )
         self._thread.start()
 
     @property
@@ -112,37 +114,37 @@ class Injector:
             with suppress(TidegaugeError, OSError):
                 self.rig.lift_all()
 
-    def _run(self, from_ns: int) -> None:
+    def _make_all_faults(self, from_ns: int) -> None:
         try:
             for number, fault in enumerate(self.spec.faults):
                 at_ns = from_ns + round(fault.at_s * 1e9)
-                if not self._wait(at_ns - round(LOOK_AHEAD_S * 1e9)):
+                if not self._wait_until(at_ns - round(LOOK_AHEAD_S * 1e9)):
                     return
-                nodes = self._targets(fault, number)
-                if not self._wait(at_ns):
+                nodes = self._choose_targets(fault, number)
+                if not self._wait_until(at_ns):
                     return
-                self._make(Injected(fault, nodes))
+                self._make_fault(Injected(fault, nodes))
         except TidegaugeError as error:
             self._error = error
         except BaseException as error:
             self._error = RunFailedError(f"A fault could not be made: {type(error).__name__}: {error}")
 
-    def _wait(self, until_ns: int) -> bool:
-        """False if there is nothing to wait for any more."""
+    def _wait_until(self, until_ns: int) -> bool:
+        """Wait until an instant (monotonic ns); False if there is nothing to wait for any more."""
         return not self._stop.wait(max(0.0, (until_ns - time.monotonic_ns()) / 1e9))
 
-    def _targets(self, fault: Fault, number: int) -> tuple[int, ...]:
+    def _choose_targets(self, fault: Fault, number: int) -> tuple[int, ...]:
         """The numbers of the nodes to hit. Raises `RunFailedError`."""
-        known = [node.number for node in self.deployment.nodes]
-        if not known:
+        numbers = [node.number for node in self.deployment.nodes]
+        if not numbers:
             raise RunFailedError(f"{self.spec.system} has no nodes that faults could be made on.")
         if fault.target == ALL:
-            return tuple(known)
+            return tuple(numbers)
         if fault.target == RANDOM:
-            return (random.Random(f"{self.spec.seed} fault {number}").choice(known),)
-        return (self._leader() if fault.target == LEADER else int(fault.target),)
+            return (random.Random(f"{self.spec.seed} fault {number}").choice(numbers),)
+        return (self._ask_for_leader() if fault.target == LEADER else int(fault.target),)
 
-    def _leader(self) -> int:
+    def _ask_for_leader(self) -> int:
         deadline_s = time.monotonic() + LEADER_S_MAX
         problem = "the servers name no leader"
         while True:
@@ -154,39 +156,39 @@ class Injector:
             if time.monotonic() > deadline_s or self._stop.wait(_POLL_S):
                 raise RunFailedError(f"No fault could be made on the leader: {problem}.")
 
-    def _make(self, injected: Injected) -> None:
+    def _make_fault(self, injected: Injected) -> None:
         injected.begin_ns = time.monotonic_ns()
         self.injected.append(injected)
         try:
             if injected.fault.kind.lasts:
-                began_ns = self._impose(injected)
+                began_ns = self._impose_fault(injected)
                 # Asking the agent may have taken its time.
                 injected.begin_ns = began_ns or injected.begin_ns
-                self._wait(injected.begin_ns + round(injected.fault.duration_s * 1e9))
+                self._wait_until(injected.begin_ns + round(injected.fault.duration_s * 1e9))
             else:
-                self._restart(injected)
+                self._restart_nodes(injected)
         finally:
-            self._lift(injected)
+            self._lift_fault(injected)
             injected.lifted_ns = time.monotonic_ns()
 
-    def _impose(self, injected: Injected) -> int:
-        """Put it in force. The instant (monotonic ns) at which that began, where the agent reports it, else 0."""
+    def _impose_fault(self, injected: Injected) -> int:
+        """Put a fault in force. Returns the instant (monotonic ns) at which that began; 0 if no agent reports it."""
         fault, rig, kind, nodes = injected.fault, self.rig, injected.fault.kind, injected.nodes
         if kind is FaultKind.KILL:
-            self._down(nodes)
-            rig.kill(self._processes(nodes))
+            self._mark_down(nodes)
+            rig.kill(self._processes_of(nodes))
         elif kind is FaultKind.PAUSE:
-            rig.pause(self._processes(nodes))
+            rig.pause(self._processes_of(nodes))
         elif kind is FaultKind.POWER_CUT:
-            places = self._disks(nodes)
-            self._down(nodes)
+            places = self._disks_of(nodes)
+            self._mark_down(nodes)
             # From the first thread that stands still, the load feels it.
-            return rig.cut_power(self._processes(nodes), places).asked_ns
+            return rig.cut_power(self._processes_of(nodes), places).asked_ns
         elif kind is FaultKind.SLOW_DISK:
-            for place in self._disks(nodes):
+            for place in self._disks_of(nodes):
                 rig.throttle_disk(place, fault.bytes_per_s, fault.ops_per_s)
         elif kind is FaultKind.HUNG_DISK:
-            for place in self._disks(nodes):
+            for place in self._disks_of(nodes):
                 rig.hang_disk(place)
         for number in nodes:
             if kind is FaultKind.PACKET_LOSS:
@@ -200,12 +202,12 @@ class Injector:
     def _cut_off(self, number: int, fault: Fault) -> None:
         peers = [name for other, name in self.links.items() if other != number and fault.peers in (SERVERS, EVERYBODY)]
         peers += [CLIENTS_LINK] if fault.peers in (CLIENTS, EVERYBODY) else []
-        own = [self.links[number]]
-        sources, targets = (peers, own) if fault.ways == INTO else (own, peers)
+        node_links = [self.links[number]]
+        sources, targets = (peers, node_links) if fault.ways == INTO else (node_links, peers)
         self.rig.partition(sources, targets, both_ways=fault.ways == BOTH)
 
-    def _lift(self, injected: Injected) -> None:
-        """Undo it. Raises `TidegaugeError`."""
+    def _lift_fault(self, injected: Injected) -> None:
+        """Undo a fault. Raises `TidegaugeError`."""
         rig, kind = self.rig, injected.fault.kind
         places = [self.disks[number] for number in injected.nodes if number in self.disks]
         if kind in (FaultKind.KILL, FaultKind.POWER_CUT):
@@ -213,7 +215,7 @@ class Injector:
             for number in () if self._stop.is_set() else injected.nodes:
                 self.deployment.start_node(number)
         elif kind is FaultKind.PAUSE:
-            rig.resume(self._processes(injected.nodes))
+            rig.resume(self._processes_of(injected.nodes))
         elif kind is FaultKind.SLOW_DISK:
             for place in places:
                 rig.throttle_disk(place)
@@ -229,7 +231,7 @@ class Injector:
             for number in injected.nodes:
                 rig.limit_rate(self.links[number], None)
 
-    def _restart(self, injected: Injected) -> None:
+    def _restart_nodes(self, injected: Injected) -> None:
         """Stop and start nodes: those of a restart together, those of a rolling one each when the last is back."""
         if injected.fault.kind is FaultKind.RESTART:
             for number in injected.nodes:
@@ -240,10 +242,10 @@ class Injector:
         for number in injected.nodes:
             self.deployment.stop_node(number)
             self.deployment.start_node(number)
-            if not self._back(number):
+            if not self._await_node(number):
                 return
 
-    def _back(self, number: int) -> bool:
+    def _await_node(self, number: int) -> bool:
         """Wait until a node takes part again; False if nobody waits any more. Raises `RunFailedError`."""
         deadline_s = time.monotonic() + BACK_S_MAX
         while True:
@@ -261,15 +263,15 @@ class Injector:
                     f"Node {number} did not take part again within {BACK_S_MAX:.0f} s of its restart: {missing}."
                 )
 
-    def _down(self, nodes: Sequence[int]) -> None:
+    def _mark_down(self, nodes: Sequence[int]) -> None:
         for number in nodes:
             self.deployment.set_down(number)
 
-    def _processes(self, nodes: Sequence[int]) -> list[str]:
+    def _processes_of(self, nodes: Sequence[int]) -> list[str]:
         return [name for node in self.deployment.nodes if node.number in nodes for name in node.processes]
 
-    def _disks(self, nodes: Sequence[int]) -> list[Path]:
-        """Of nodes that keep data. Raises `RunFailedError` if none does, such as a broker of Pulsar by itself."""
+    def _disks_of(self, nodes: Sequence[int]) -> list[Path]:
+        """The disks of those nodes that keep data. Raises `RunFailedError` if none does, as brokers of Pulsar alone."""
         disks = [self.disks[number] for number in nodes if number in self.disks]
         if not disks:
             numbers = ", ".join(map(str, nodes))
@@ -281,7 +283,7 @@ class Injector:
 
 
 def load_second(figures: SecondFigures) -> LoadSecond:
-    """What is kept of a second, a few numbers, and only where there are faults."""
+    """The few numbers of a second that are kept where there are faults."""
     subscriptions = figures.subscriptions
     return LoadSecond(
         from_ns=figures.from_mono_ns,

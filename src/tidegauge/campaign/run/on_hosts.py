@@ -11,12 +11,12 @@ from typing import Any
 
 from tidegauge.campaign.run.ceilings import ceilings_here
 from tidegauge.distribution.cache import cache_directory
-from tidegauge.distribution.sending import Inbox, Parcel, entry_parcel, send, tool_parcel
+from tidegauge.distribution.sending import Inbox, Parcel, entry_parcel, send_parcel, tool_parcel
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher, Remote
 from tidegauge.fleet.local import LocalHost
 from tidegauge.hosts.ceilings import RunCeilings
-from tidegauge.hosts.memory import Machine, machine
+from tidegauge.hosts.memory import Machine, this_machine
 from tidegauge.hosts.space import chosen_disk
 from tidegauge.model.host import FleetHost
 from tidegauge.model.server import Distribution
@@ -28,11 +28,11 @@ _PIECE_S_MAX = 120.0
 
 
 class OnHost:
-    """On a host: what is done there before a run as it would be done here."""
+    """An object on a host, which does there before a run what would be done here."""
 
     def machine(self) -> Machine:
         """What processes may use there."""
-        return machine()
+        return this_machine()
 
     def check_disks(self, directories: Sequence[str]) -> None:
         """Raises `UserError` if one of the directories chosen for data is not there."""
@@ -46,7 +46,7 @@ class OnHost:
 
     def provision(self, system: str, version: str) -> Distribution:
         """The files of a system. Raises `UserError` if the host can't have them."""
-        return registry.get(system).provision(version, lambda _text: None)
+        return registry.system_named(system).provision(version, lambda _text: None)
 
 
 def installed_on(
@@ -56,23 +56,23 @@ def installed_on(
 
     Raises `RunFailedError` if it is not what is here.
     """
-    found: dict[tuple[str, str], Installed] = {}
+    installed: dict[tuple[str, str], Installed] = {}
     for driver in drivers:
-        here = Installation().with_digest(driver)
-        for address, there in on_each(launcher, hosts, Installation, "with_digest", driver).items():
-            if there.digest != here.digest:
+        local_installation = Installation().with_digest(driver)
+        for address, remote_installation in on_each(launcher, hosts, Installation, "with_digest", driver).items():
+            if remote_installation.digest != local_installation.digest:
                 raise RunFailedError(
                     f"The load generator on {address} is not the same as here.",
                     "Give all hosts the same Tidegauge; in a checkout, the same commit and `make build`.",
                 )
-            if there.java.version != here.java.version:
+            if remote_installation.java.version != local_installation.java.version:
                 raise RunFailedError(
-                    f"The load generator on {address} would run on Java {there.java.version}, here on "
-                    f"{here.java.version}.",
+                    f"The load generator on {address} would run on Java {remote_installation.java.version}, here on "
+                    f"{local_installation.java.version}.",
                     "Give all hosts the same Java.",
                 )
-            found[address, driver] = there
-    return found
+            installed[address, driver] = remote_installation
+    return installed
 
 
 @contextlib.contextmanager
@@ -103,30 +103,32 @@ def on_each(
 
 
 def provision_on(
-    launcher: Launcher, hosts: Sequence[FleetHost], here: Distribution, say: Callable[[str], None]
+    launcher: Launcher, hosts: Sequence[FleetHost], distribution: Distribution, say: Callable[[str], None]
 ) -> None:
     """See that hosts have a system's files as they are here; those in this host's cache are sent to who lacks them.
 
     Raises `RunFailedError` if they differ, or are not available there.
     """
-    parcels = [entry_parcel(here), *map(tool_parcel, registry.get(here.system).tools())]
+    parcels = [entry_parcel(distribution), *map(tool_parcel, registry.system_named(distribution.system).tools())]
     for parcel in parcels:
         if parcel is not None:
             send_to_each(launcher, hosts, parcel, say)
-    for address, found in on_each(launcher, hosts, OnHost, "provision", here.system, here.version).items():
-        if problem := difference(here, found):
+    for address, remote_distribution in on_each(
+        launcher, hosts, OnHost, "provision", distribution.system, distribution.version
+    ).items():
+        if problem := difference_of_files(distribution, remote_distribution):
             raise RunFailedError(
-                f"{here.system} {here.version} on {address} is not what it is here: {problem}.",
+                f"{distribution.system} {distribution.version} on {address} is not what it is here: {problem}.",
                 "Give all hosts the same Java, the same cache directory (TIDEGAUGE_CACHE) and the same files.",
             )
 
 
 def send_to_each(launcher: Launcher, hosts: Sequence[FleetHost], parcel: Parcel, say: Callable[[str], None]) -> None:
-    """Send it to the hosts that lack it, and say to which. Raises `RunFailedError`."""
+    """Send a parcel to the hosts that lack it, and say to which. Raises `RunFailedError`."""
 
     interrupted = threading.Event()
 
-    def to(host: FleetHost) -> bool:
+    def send_to_host(host: FleetHost) -> bool:
         with _made_on(launcher, host, Inbox) as inbox:
 
             def take(piece: bytes) -> None:
@@ -134,20 +136,20 @@ def send_to_each(launcher: Launcher, hosts: Sequence[FleetHost], parcel: Parcel,
                     raise RunFailedError(f"{parcel.name} was not sent to {host.address}: interrupted.")
                 inbox.call("take", piece, timeout_s=_PIECE_S_MAX)
 
-            if (there := inbox.call("cache", timeout_s=_FETCH_S_MAX)) != str(cache_directory()):
+            if (remote_cache := inbox.call("cache", timeout_s=_FETCH_S_MAX)) != str(cache_directory()):
                 raise RunFailedError(
-                    f"{host.address} has its cache in {there}, this host in {cache_directory()}.",
+                    f"{host.address} has its cache in {remote_cache}, this host in {cache_directory()}.",
                     "Give all hosts the same cache directory (TIDEGAUGE_CACHE, or the same home).",
                 )
             if inbox.call("holds", parcel.place, parcel.digest, timeout_s=_FETCH_S_MAX):
                 return False
-            send(parcel, take)
+            send_parcel(parcel, take)
             inbox.call("keep", parcel.place, parcel.digest, timeout_s=_FETCH_S_MAX)
             return True
 
     with ThreadPoolExecutor(max(1, len(hosts))) as pool:
         try:
-            lacked = [host.address for host, sent in zip(hosts, pool.map(to, hosts), strict=True) if sent]
+            lacked = [host.address for host, sent in zip(hosts, pool.map(send_to_host, hosts), strict=True) if sent]
         except BaseException:
             # Whoever waits for the others would wait for all that they have yet to send.
             interrupted.set()
@@ -156,10 +158,10 @@ def send_to_each(launcher: Launcher, hosts: Sequence[FleetHost], parcel: Parcel,
         say(f"Sent {parcel.name} to {', '.join(lacked)}.")
 
 
-def difference(here: Distribution, there: Distribution) -> str:
-    """What is not the same of a system's files on two hosts; "" if all is."""
+def difference_of_files(local: Distribution, remote: Distribution) -> str:
+    """What of a system's files is not the same on two hosts, this one first; "" if all is."""
     for name in ("digest", "directory", "java_version", "java_home"):
-        own, other = getattr(here, name), getattr(there, name)
-        if own != other:
-            return f"its {name.replace('_', ' ')} is {other or 'none'} instead of {own or 'none'}"
+        local_value, remote_value = getattr(local, name), getattr(remote, name)
+        if local_value != remote_value:
+            return f"its {name.replace('_', ' ')} is {remote_value or 'none'} instead of {local_value or 'none'}"
     return ""

@@ -67,14 +67,14 @@ class Recorded:
 
         Raises `OtherwiseError` if one of that name was made with other values.
         """
-        known = self.trials.get(spec.trial_id)
-        if known is None or self.stale(spec):
+        recorded_trial = self.trials.get(spec.trial_id)
+        if recorded_trial is None or self.stale(spec):
             return None
-        before, now = plain(known.spec), plain(spec)
-        if changed := _changed(before, now):
+        before, now = plain(recorded_trial.spec), plain(spec)
+        if changed := _names_of_changes(before, now):
             differences = ", ".join(f"{name} was {before[name]} and is {now[name]} now" for name in changed)
             raise OtherwiseError(f"The trial {spec.trial_id} of this run was another one: {differences}.", START_ANEW)
-        return known.found
+        return recorded_trial.found
 
     def cycles_of(self, spec: TrialSpec) -> AttestOutcome | None:
         """What the cycles of this very attestation found before it was ended; None if there are none to go on with."""
@@ -90,14 +90,14 @@ class Recorded:
         Its rate is a share of one that was made again in this session and came out otherwise. Kept as it was, it would
         be a share of nothing, and the other systems' trials would face another load.
         """
-        known = self.trials.get(spec.trial_id)
-        if known is None or not isinstance(known.spec, LoadSpec) or not isinstance(spec, LoadSpec):
+        recorded_trial = self.trials.get(spec.trial_id)
+        if recorded_trial is None or not isinstance(recorded_trial.spec, LoadSpec) or not isinstance(spec, LoadSpec):
             return ""
-        changed = _changed(plain(known.spec), plain(spec))
+        changed = _names_of_changes(plain(recorded_trial.spec), plain(spec))
         if "%" not in spec.rate_rule or not changed or not set(changed) <= {"msgs_per_s", "schedule"}:
             return ""
         if "msgs_per_s" in changed:
-            was, now = (count(planned.msgs_per_s or 0.0) for planned in (known.spec, spec))
+            was, now = (count(planned.msgs_per_s or 0.0) for planned in (recorded_trial.spec, spec))
             why = f"its rate, {spec.rate_rule}, was {was} msg/s and is {now} now, since the rate that it is a share of"
         else:
             why = f"its schedule, {spec.rate_rule}, has other rates now, since the rate that they are shares of"
@@ -119,10 +119,10 @@ class Recorded:
         A step is known by its number, which begins the names of its trials. That is so where less can be measured now:
         less memory is available, say.
         """
-        steps = {_number(spec): spec for spec in planned}
+        steps = {_step_number(spec): spec for spec in planned}
         for name, trial in sorted(self.trials.items()):
-            now = steps.get(_number(trial.spec))
-            if now is None or _what(now) != _what(trial.spec):
+            now = steps.get(_step_number(trial.spec))
+            if now is None or _identity_of_step(now) != _identity_of_step(trial.spec):
                 instead = f"is {_step_words(now)} now" if now else "is planned no more"
                 raise OtherwiseError(
                     f"The plan is not the one that the run began with: {name} was {_step_words(trial.spec)} and "
@@ -132,8 +132,8 @@ class Recorded:
 
     def check_files(self, distributions: Mapping[str, Distribution]) -> None:
         """Raise `OtherwiseError` if a system's files are not those that were run before."""
-        known: tuple[Left[Any], ...] = (*self.trials.values(), *self.begun.values(), *self.measured.values())
-        for trial in known:
+        left_trials: tuple[Left[Any], ...] = (*self.trials.values(), *self.begun.values(), *self.measured.values())
+        for trial in left_trials:
             distribution = distributions.get(trial.spec.system)
             if distribution is not None and trial.digest and trial.digest != distribution.digest:
                 raise OtherwiseError(
@@ -147,14 +147,14 @@ class Recorded:
 NOTHING = Recorded()
 
 
-def _left_of(spec: TrialSpec, kept: Mapping[str, Left[Found]]) -> Found | None:
+def _left_of(spec: TrialSpec, trials_by_id: Mapping[str, Left[Found]]) -> Found | None:
     """What this very trial left; None if nothing, or if one of that name was another."""
-    known = kept.get(spec.trial_id)
-    return known.found if known is not None and plain(known.spec) == plain(spec) else None
+    left_trial = trials_by_id.get(spec.trial_id)
+    return left_trial.found if left_trial is not None and plain(left_trial.spec) == plain(spec) else None
 
 
 def _same_answer(earlier: Finding, finding: Finding) -> bool:
-    """By what was stored: figures that it lacked then are no difference. One that has none is its words."""
+    """Whether two findings give one answer: by the figures that were stored then, or by its words if it has none."""
     if not finding.figures:
         return bool(plain(earlier) == plain(finding))
     names = ("finding_id", "point", "decided", "refuted")
@@ -163,15 +163,15 @@ def _same_answer(earlier: Finding, finding: Finding) -> bool:
     )
 
 
-def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _names_of_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return [name for name in now if name in before and now[name] != before[name]]
 
 
-def _number(spec: TrialSpec) -> str:
+def _step_number(spec: TrialSpec) -> str:
     return spec.trial_id.partition("-")[0]
 
 
-def _what(spec: TrialSpec) -> tuple[object, ...]:
+def _identity_of_step(spec: TrialSpec) -> tuple[object, ...]:
     return spec.experiment, spec.system, spec.block, spec.seed, dict(spec.point)
 
 

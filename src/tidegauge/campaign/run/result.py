@@ -11,7 +11,7 @@ from typing import TypeVar
 from tidegauge.campaign.plan.generators import known_rate_max
 from tidegauge.campaign.run.disturbed import rate_counts
 from tidegauge.campaign.run.figures import SECOND_NS, Follower
-from tidegauge.campaign.run.session import Session, places
+from tidegauge.campaign.run.session import TrialSession, server_directories
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.campaign.run.witnessing import level_at_end
 from tidegauge.durability import LEVELS, doubts_of, doubts_of_change
@@ -20,7 +20,7 @@ from tidegauge.fleet.api import ServersSeen
 from tidegauge.hosts.fsync import Calm
 from tidegauge.hosts.loop_disk import device_number
 from tidegauge.limiting.decide import Load, limiting_resource
-from tidegauge.limiting.disturbance import Measured
+from tidegauge.limiting.disturbance import MeasuredTrial
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.faults import FaultResult
 from tidegauge.model.level import LevelFinding
@@ -47,7 +47,14 @@ from tidegauge.numbers import plural, rounded
 from tidegauge.statistics.classify import BUSY_CONSUMER, DISK_SLOW, FAILED_CHECK, OK, Evidence, classify
 from tidegauge.statistics.figures import largest_times
 from tidegauge.statistics.histograms import summarise, without_unknown_tail
-from tidegauge.statistics.steady import SecondPoint, backlog_grows, catching_up, drifts, growth, too_short_to_judge
+from tidegauge.statistics.steady import (
+    SecondPoint,
+    backlog_grows,
+    catching_up,
+    drift_of_window,
+    slope_of,
+    too_short_to_judge,
+)
 from tidegauge.usage import connections_of
 from tidegauge.worker.across import clock_warnings, end_to_end_times
 from tidegauge.worker.merging import worker_results
@@ -57,9 +64,9 @@ MAJORITY = 2
 """Copies that a message must have where replication is synchronous."""
 
 
-def _data_devices(session: Session) -> frozenset[str]:
-    """Numbers of those of this host that the servers' data is on."""
-    devices = () if session.spec.elsewhere else [device_of(place) for place in places(session.store)]
+def _data_devices(session: TrialSession) -> frozenset[str]:
+    """Numbers of the devices of this host that the servers' data is on."""
+    devices = () if session.spec.elsewhere else [device_of(place) for place in server_directories(session.store)]
     return frozenset(filter(None, devices))
 
 
@@ -82,7 +89,7 @@ def seen_of(use: WindowUse) -> Seen:
     )
 
 
-def limiting_of(session: Session, result: MeasuredResult, totals: TotalFigures, use: WindowUse | None) -> Limiting:
+def limiting_of(session: TrialSession, result: MeasuredResult, totals: TotalFigures, use: WindowUse | None) -> Limiting:
     """What limited the trial."""
     spec = session.spec
     window = totals.window
@@ -91,7 +98,7 @@ def limiting_of(session: Session, result: MeasuredResult, totals: TotalFigures, 
     load = result if isinstance(result, LoadResult) else None
     reads = load is None or load.catch_up is not None
     busy = load.busy_consumer if load else None
-    asked = Load(
+    load_of_trial = Load(
         msgs_per_s=result.msgs_per_s,
         offered_msgs_per_s=None if reads else result.offered_msgs_per_s,
         blocked_share=window.blocked_ns / 1e9 / max(1e-9, result.measured_s) / producers,
@@ -111,14 +118,14 @@ def limiting_of(session: Session, result: MeasuredResult, totals: TotalFigures, 
         generators_msgs_per_s=generators_msgs_per_s(session),
         links=session.resources.links,
     )
-    known = session.resources.ceilings
-    return limiting_resource(asked, use, known.ceilings if known else None)
+    ceilings = session.resources.ceilings
+    return limiting_resource(load_of_trial, use, ceilings.ceilings if ceilings else None)
 
 
-def measured_of(session: Session, result: MeasuredResult, use: WindowUse | None) -> Measured:
+def measured_of(session: TrialSession, result: MeasuredResult, use: WindowUse | None) -> MeasuredTrial:
     """What can disturb the trial."""
     level = next((level for level in LEVELS if level.number == result.level.level), None)
-    return Measured(
+    return MeasuredTrial(
         rate_counts=rate_counts(result),
         local_sync=bool(level and level.local_sync),
         servers=servers_of(session, use),
@@ -128,14 +135,14 @@ def measured_of(session: Session, result: MeasuredResult, use: WindowUse | None)
     )
 
 
-def servers_of(session: Session, use: WindowUse | None) -> tuple[str, ...]:
+def servers_of(session: TrialSession, use: WindowUse | None) -> tuple[str, ...]:
     """Names of the servers' processes: of others' cluster those on this host that can be seen."""
     started = (*session.deployment.processes, *session.worker.processes)
     seen = [process.name for process in use.processes if process.name not in started] if use else []
     return (*session.deployment.processes, *seen)
 
 
-def with_servers_seen(session: Session, result: Result, use: WindowUse | None) -> Result:
+def with_servers_seen(session: TrialSession, result: Result, use: WindowUse | None) -> Result:
     """The result with the CPU of servers that others run, if all of them are on this host and can be seen."""
     if use is None or session.use is None or not session.spec.attached:
         return result
@@ -146,20 +153,23 @@ def with_servers_seen(session: Session, result: Result, use: WindowUse | None) -
     return replace(result, server_cpu_s=cpus * result.measured_s)
 
 
-def generators_msgs_per_s(session: Session) -> float | None:
+def generators_msgs_per_s(session: TrialSession) -> float | None:
     """What the session's load generators make and check of its load without a system; None if that is not known."""
     workers = len(session.worker.processes)
     return known_rate_max(session.spec.workload, workers, session.resources.calibrations)
 
 
-def _sync_ms(session: Session, use: WindowUse | None) -> float | None:
+def _sync_ms(session: TrialSession, use: WindowUse | None) -> float | None:
     """Mean time of a sync as the slowest server reported it; None if none did."""
     names = {metric.name for metric in session.subject.system.metrics if metric.is_sync_ms}
     reported = use.metrics.values() if use else ()
-    return max((value for found in reported for name, value in found.items() if name in names), default=None)
+    return max(
+        (value for figures_of_process in reported for name, value in figures_of_process.items() if name in names),
+        default=None,
+    )
 
 
-def begin_recording(session: Session) -> UseRecorder:
+def begin_recording(session: TrialSession) -> UseRecorder:
     """Start to record what servers, worker and host use."""
     host, observer = session.resources.host, session.resources.observer
     metrics, devices = session.subject.system.metrics, _data_devices(session)
@@ -228,17 +238,17 @@ class Observed:
 
 def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> LoadResult:
     """Rates, summaries and the verdict of one load."""
-    window, known = totals.window, observed.known
+    window, measuring = totals.window, observed.known
     measured_s = max(1e-9, (window.until_mono_ns - window.from_mono_ns) / 1e9)
-    subscriptions = tuple(_subscription(sub, observed) for sub in totals.subscriptions)
+    subscriptions = tuple(_subscription_result(sub, observed) for sub in totals.subscriptions)
     workers = worker_results(totals, measured_s, scheduled=spec.workload.arrival is not Arrival.CLOSED_LOOP)
-    evidence = _evidence(spec, totals, observed, measured_s, subscriptions=subscriptions, workers=workers)
+    evidence = _evidence_of_trial(spec, totals, observed, measured_s, subscriptions=subscriptions, workers=workers)
     verdict = classify(evidence)
-    without = evidence.failed + evidence.unresolved
+    without_outcome = evidence.failed + evidence.unresolved
     return LoadResult(
         spec=spec,
-        sending=known.sending,
-        started_at=known.started_at,
+        sending=measuring.sending,
+        started_at=measuring.started_at,
         status=verdict.status,
         offered_msgs_per_s=evidence.offered_msgs_per_s,
         msgs_per_s=evidence.achieved_msgs_per_s,
@@ -247,8 +257,8 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         acked=totals.acked,
         failed=totals.failed,
         unresolved=totals.unresolved,
-        response=without_unknown_tail(evidence.response, without),
-        service=without_unknown_tail(summarise(window.service), without),
+        response=without_unknown_tail(evidence.response, without_outcome),
+        service=without_unknown_tail(summarise(window.service), without_outcome),
         delay=evidence.delay,
         own_lag=evidence.own_lag,
         subscriptions=subscriptions,
@@ -256,7 +266,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         reasons=verdict.reasons,
         warnings=(
             *verdict.warnings,
-            *_disk_warnings(known.disk),
+            *_disk_warnings(measuring.disk),
             *_late_warnings(spec, observed.catch_up),
             *clock_warnings(subscriptions, by_phases=bool(spec.schedule or spec.late)),
         ),
@@ -264,14 +274,14 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         worker_cpu_s=window.worker_cpu_ns / 1e9,
         server_cpu_s=observed.server_cpu_s,
         gc_pause_s=window.gc_pause_ns / 1e9,
-        warmup_s=(known.from_mono_ns - known.begin_mono_ns) / 1e9,
-        steady=not known.unsteady,
+        warmup_s=(measuring.from_mono_ns - measuring.begin_mono_ns) / 1e9,
+        steady=not measuring.unsteady,
         measured_s=measured_s,
-        level=known.level,
+        level=measuring.level,
         control_cpu_s=observed.control_cpu_s,
-        disk_fsync_ms=known.disk.latency.mean_ms if known.disk else None,
+        disk_fsync_ms=measuring.disk.latency.mean_ms if measuring.disk else None,
         catch_up=observed.catch_up,
-        records=tuple(_records(spec.schedule, totals, measured_s)) if spec.schedule else (),
+        records=tuple(_record_results(spec.schedule, totals, measured_s)) if spec.schedule else (),
         faults=observed.faults,
         busy_consumer=next(iter(observed.busy_consumers), None),
         jit_cpus=observed.jit_cpus,
@@ -280,7 +290,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
     )
 
 
-def _records(schedule: RateSchedule, totals: TotalFigures, measured_s: float) -> Iterator[RecordResult]:
+def _record_results(schedule: RateSchedule, totals: TotalFigures, measured_s: float) -> Iterator[RecordResult]:
     """One result for each record of the schedule that was in force for some of the window."""
     records = zip(schedule.records, schedule.due(measured_s), totals.window.records, strict=False)
     for number, (name, (messages, seconds), figures) in enumerate(records):
@@ -300,7 +310,7 @@ def _records(schedule: RateSchedule, totals: TotalFigures, measured_s: float) ->
             )
 
 
-def _evidence(
+def _evidence_of_trial(
     spec: LoadSpec,
     totals: TotalFigures,
     observed: Observed,
@@ -335,7 +345,7 @@ def _evidence(
         blocked_share=window.blocked_ns / 1e9 / measured_s / (spec.workload.topics * spec.workload.producers),
         gc_share=window.gc_pause_ns / 1e9 / measured_s,
         backlog_grew=backlog_grows(seconds),
-        drift=drifts(seconds),
+        drift=drift_of_window(seconds),
         catching_up=catching_up(observed.warm_up, seconds),
         too_short=too_short_to_judge(spec.warmup_s_max),
         faults=len(spec.faults),
@@ -351,7 +361,7 @@ def _message_bytes(spec: LoadSpec, window: WindowFigures) -> float:
     return window.acked_bytes / window.acked if window.acked else float(spec.workload.payload.message_bytes)
 
 
-def _subscription(sub: SubscriptionTotals, observed: Observed) -> SubscriptionResult:
+def _subscription_result(sub: SubscriptionTotals, observed: Observed) -> SubscriptionResult:
     """What is missing is backlog, and more is said of it only as far as somebody looked for it."""
     trace = observed.traces.get(sub.name, Traced())
     return SubscriptionResult(
@@ -371,7 +381,7 @@ def _subscription(sub: SubscriptionTotals, observed: Observed) -> SubscriptionRe
         negative_latency=sub.negative_latency,
         lost_examples=trace.lost_examples,
         late_examples=trace.late_examples,
-        backlog_growth=growth([point.backlogs[sub.name] for point in observed.seconds if sub.name in point.backlogs]),
+        backlog_growth=slope_of([point.backlogs[sub.name] for point in observed.seconds if sub.name in point.backlogs]),
         window_end_backlog=observed.window_end_backlogs.get(sub.name),
         duplicated_examples=sub.duplicated_examples,
         reordered_examples=sub.reordered_examples,
@@ -389,16 +399,16 @@ def _disk_warnings(disk: Calm | None) -> list[str]:
     ]
 
 
-def _late_warnings(spec: LoadSpec, found: CatchUp | None) -> list[str]:
+def _late_warnings(spec: LoadSpec, chase: CatchUp | None) -> list[str]:
     """What weakens figures of late readers."""
-    if found is None or spec.late is None:
+    if chase is None or spec.late is None:
         return []
-    warnings = list(found.limits)
-    if not found.reads.from_device:
-        warnings.append(reads_sentence(found.reads))
-    if found.backlog_msgs < spec.late.backlog_msgs:
+    warnings = list(chase.limits)
+    if not chase.reads.from_device:
+        warnings.append(reads_sentence(chase.reads))
+    if chase.backlog_msgs < spec.late.backlog_msgs:
         warnings.append(
-            f"the backlog grew to {found.backlog_msgs:,} of {spec.late.backlog_msgs:,} messages only, in three times "
+            f"the backlog grew to {chase.backlog_msgs:,} of {spec.late.backlog_msgs:,} messages only, in three times "
             "as long as the offered rate takes"
         )
     return warnings
@@ -408,8 +418,8 @@ _FIRST_S = 15.0
 """How long the first message may take: consumers of a large group must find their partitions first."""
 
 
-def follow(session: Session[LoadSpec] | Session[ReadSpec], begin_ns: int) -> Follower:
-    """Takes in what the load generator reports of the trial that begins at an instant."""
+def follow_trial(session: TrialSession[LoadSpec] | TrialSession[ReadSpec], begin_ns: int) -> Follower:
+    """A follower that takes in what the load generator reports of the trial that begins at an instant."""
     return Follower(
         session.spec,
         session.worker,
@@ -421,25 +431,25 @@ def follow(session: Session[LoadSpec] | Session[ReadSpec], begin_ns: int) -> Fol
     )
 
 
-def read_only(session: Session[ReadSpec], level: LevelFinding, started_at: str) -> tuple[ReadResult, TotalFigures]:
+def read_only(session: TrialSession[ReadSpec], level: LevelFinding, started_at: str) -> tuple[ReadResult, TotalFigures]:
     """Let the consumers read until the time is up, or nothing has come for `spec.drain_s_max`."""
     worker = session.worker
     begin_ns = worker.start(0.0)
     worker.set_window(begin_ns, 0)
     session.use_window(begin_ns)
     session.phase("read", "what is in the topics, then what comes", session.spec.measure_s)
-    with follow(session, begin_ns) as follower:
-        return _read(session, follower, level, started_at, begin_ns)
+    with follow_trial(session, begin_ns) as follower:
+        return _measure_reading(session, follower, level, started_at, begin_ns)
 
 
-def _read(
-    session: Session[ReadSpec], follower: Follower, level: LevelFinding, started_at: str, begin_ns: int
+def _measure_reading(
+    session: TrialSession[ReadSpec], follower: Follower, level: LevelFinding, started_at: str, begin_ns: int
 ) -> tuple[ReadResult, TotalFigures]:
     spec, worker = session.spec, session.worker
     cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
     follower.until(begin_ns)  # Several workers begin a little later, and what was read before is in no window.
     worker.resume_consumers([])
-    _until_idle(session, follower, begin_ns + round(spec.measure_s * SECOND_NS))
+    _await_idle(session, follower, begin_ns + round(spec.measure_s * SECOND_NS))
     until_ns = time.monotonic_ns()
     worker.set_window(begin_ns, until_ns)
     session.use_window(begin_ns, until_ns)
@@ -454,7 +464,7 @@ def _read(
     return read_result(spec, totals, started_at, level, cpu_s), totals
 
 
-def _until_idle(session: Session[ReadSpec], follower: Follower, limit_ns: int) -> None:
+def _await_idle(session: TrialSession[ReadSpec], follower: Follower, limit_ns: int) -> None:
     received, since_s = 0, time.monotonic()
     while time.monotonic_ns() < limit_ns:
         follower.until(min(limit_ns, time.monotonic_ns() + SECOND_NS // 4))
@@ -487,10 +497,10 @@ def read_result(
     read_bytes = sum(sub.received_bytes for sub in subs)
     corrupt = [f"{plural(sub.corrupt, 'message')} arrived damaged ({sub.name})" for sub in subs if sub.corrupt]
     brief = f"all that came was read within {read_s * 1e3:.0f} ms, too short for a rate that would hold for longer"
-    met = [(message, count) for where, message, count in totals.errors if where == RECEIVING]
+    errors_met = [(message, count) for where, message, count in totals.errors if where == RECEIVING]
     why = "the topics are empty, nothing of them is kept for us, or it did not come in time"
-    if met:
-        why = f"consumers met {plural(sum(count for _, count in met), 'error')}: {met[0][0]}"
+    if errors_met:
+        why = f"consumers met {plural(sum(count for _, count in errors_met), 'error')}: {errors_met[0][0]}"
     nothing = [] if received else [f"no message was received: {why}"]
     changed = doubts_of_change(level)
     validity = Validity.INVALID if nothing else Validity.DOUBTFUL if corrupt or changed else Validity.VALID

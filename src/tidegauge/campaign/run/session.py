@@ -19,11 +19,11 @@ from tidegauge.campaign.run.injection import Injector
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.campaign.run.topics import Attachment, Topics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
-from tidegauge.fairness import Contender
+from tidegauge.fairness import ComparedSystem
 from tidegauge.fleet.api import Host
 from tidegauge.hosts import space
 from tidegauge.hosts.ceilings import Calibration, RunCeilings
-from tidegauge.hosts.fsync import Calm, slowest
+from tidegauge.hosts.fsync import Calm, slowest_disk
 from tidegauge.model.attest import Attestation
 from tidegauge.model.events import Note, Observer, PhaseStarted, UseNow
 from tidegauge.model.host import HostLink
@@ -45,11 +45,11 @@ class SharedServers:
     """
 
     def __init__(self) -> None:
-        self.session: Session | None = None
+        self.session: TrialSession | None = None
         self.wanted = ""
         self._cleanup = ExitStack()
 
-    def keep(self, session: Session, wanted: str, cleanup: ExitStack) -> None:
+    def keep(self, session: TrialSession, wanted: str, cleanup: ExitStack) -> None:
         """Take over what is running, with what ends it."""
         self.session, self.wanted = session, wanted
         self._cleanup = cleanup.pop_all()
@@ -94,7 +94,7 @@ class RunResources:
     drop_page_cache: Callable[[Sequence[Path]], str]
     observer: Observer
     control_cpu_s: Callable[[], float] = time.process_time
-    in_force: Callable[[TrialSpec, Contender], None] = lambda _spec, _found: None
+    in_force: Callable[[TrialSpec, ComparedSystem], None] = lambda _spec, _found: None
     ceilings: RunCeilings | None = None
     attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
     calibrations: Sequence[Calibration] = ()
@@ -137,7 +137,7 @@ Spec_co = TypeVar("Spec_co", bound=TrialSpec, covariant=True, default=TrialSpec)
 
 
 @dataclass(frozen=True)
-class Session(Generic[Spec_co]):
+class TrialSession(Generic[Spec_co]):
     """A trial with everything running. Of an attached cluster `spec.nodes` is what it reported, once it is ready."""
 
     spec: Spec_co
@@ -182,7 +182,7 @@ class Session(Generic[Spec_co]):
         if self.faults is not None:
             self.faults.check()
         if not self.spec.attached:
-            space.check_during(self.resources.host.free_space(places(self.store)), self.room)
+            space.check_during(self.resources.host.free_space(server_directories(self.store)), self.room)
 
     def worker_runs(self) -> bool:
         """Whether every process of the load generator is up."""
@@ -193,7 +193,7 @@ class Session(Generic[Spec_co]):
         return self.use.latest if self.use else None
 
     def use_window(self, from_ns: int, until_ns: int = 0) -> None:
-        """What is summed up of the use: from an instant on, until another one (0 = until that is set)."""
+        """Sum up the use from an instant on, until another one (0 = until that is set)."""
         if self.use is not None:
             self.use.set_window(from_ns, until_ns)
 
@@ -207,9 +207,9 @@ class Session(Generic[Spec_co]):
         """What all server processes read from block devices since they started; None if that is unknown."""
         if self.spec.attached:
             return None
-        found = [self.resources.host.status(process).read_bytes for process in self.deployment.processes]
-        known = [read_bytes for read_bytes in found if read_bytes is not None]
-        return sum(known) if len(known) == len(found) else None
+        all_read_bytes = [self.resources.host.status(process).read_bytes for process in self.deployment.processes]
+        known_read_bytes = [read_bytes for read_bytes in all_read_bytes if read_bytes is not None]
+        return sum(known_read_bytes) if len(known_read_bytes) == len(all_read_bytes) else None
 
 
 def open_session(
@@ -218,10 +218,10 @@ def open_session(
     resources: RunResources,
     store: TrialStore,
     *,
-    running: Session | None,
+    running: TrialSession | None,
     cleanup: ExitStack,
-) -> Session[Spec]:
-    """Servers and worker, ready: those of a session that are running already, or new ones, or the cluster of others.
+) -> TrialSession[Spec]:
+    """Get servers and worker ready: those of a session that are running already, new ones, or the cluster of others.
 
     What was started, and the topics made on others' cluster, are registered in `cleanup` for their end. Raises
     `StartFailedError`.
@@ -231,20 +231,20 @@ def open_session(
     resources.observer(PhaseStarted(spec.trial_id, "settle", "", None))
     if resources.disturbance_decides:
         await_calm_cpus(resources.host, resources.observer, spec.trial_id)
-    disk = None if spec.attached else _calm(resources, _written(store))
+    disk = None if spec.attached else _await_calm_disks(resources, _message_directories(store))
     store.distribution(subject.distribution)
     topics = topics_for(spec, subject.system, subject.attachment)
     cleanup.callback(topics.close)
     if running is not None:
         # One may have ended since the trial before was over, of what that trial did to it.
         running.deployment.check_alive()
-        session = Session(spec, resources, store, subject, running.deployment, running.worker, topics, disk)
-        _register(session, cleanup)
+        session = TrialSession(spec, resources, store, subject, running.deployment, running.worker, topics, disk)
+        _register_topics(session, cleanup)
         return _with_nodes_reported(session)
     resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     limited, node_rig = Limited(resources.host), NodeRig(seats=resources.seats)
     if isinstance(spec, LoadSpec):
-        data = [] if spec.attached else _written(store)
+        data = [] if spec.attached else _message_directories(store)
         limited = limit_servers(spec, resources.host, data, cleanup, resources.seats)
         machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
         node_rig = rig_nodes(spec, machines, resources.host, store, cleanup, seats=resources.seats)
@@ -255,25 +255,25 @@ def open_session(
     worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
     cache_dropped = None if spec.attached else not why_kept
-    session = Session(
+    session = TrialSession(
         spec, resources, store, subject, deployment, worker, topics, disk, cache_dropped, limited.problems, node_rig
     )
-    _register(session, cleanup)
+    _register_topics(session, cleanup)
     session.phase("ready", f"until {spec.system} accepts and delivers a message", session.ready_s_max)
     await_ready(session)
     return _with_nodes_reported(session)
 
 
-def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: Session | None) -> str:
+def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: TrialSession | None) -> str:
     """Empty the page cache of the servers' machines before these start; why that is not done, "" if it is."""
     if spec.attached:
         return "others run the servers, whose page cache is left alone"
     if running is not None:
         return f"the servers of {running.spec.trial_id} go on, and their logs are there"
-    return resources.drop_page_cache([store.directory, *_written(store)])
+    return resources.drop_page_cache([store.directory, *_message_directories(store)])
 
 
-def with_faults(session: Session[Spec], topics: Sequence[str], cleanup: ExitStack) -> Session[Spec]:
+def with_faults(session: TrialSession[Spec], topics: Sequence[str], cleanup: ExitStack) -> TrialSession[Spec]:
     """The session with what makes its faults, if it has any; lifted, whatever ends the trial."""
     if not session.spec.faults:
         return session
@@ -283,8 +283,8 @@ def with_faults(session: Session[Spec], topics: Sequence[str], cleanup: ExitStac
         rig=session.resources.host.rig,
         disks=session.node_rig.disks,
         links={number: seat.link for number, seat in session.node_rig.seats.items()},
-        leaders=lambda: session.deployment.leaders(_described(session, topics[:1])),
-        missing=lambda: _read_back(session, evenly(topics))[1],
+        leaders=lambda: session.deployment.leaders(_describe_topics(session, topics[:1])),
+        missing=lambda: _read_back(session, evenly_spread(topics))[1],
     )
     cleanup.callback(injector.close)
     return replace(session, faults=injector)
@@ -299,7 +299,7 @@ def start_servers(
     *,
     own_disks: bool = False,
 ) -> Deployment:
-    """Servers of our own, just started, or the cluster of others.
+    """Start servers of our own, or take the cluster of others.
 
     `own_disks`: whether each node has all disks that were chosen for data, on a host of its own.
     """
@@ -324,48 +324,50 @@ def start_servers(
     return subject.system.deploy(request, host)
 
 
-def _register(session: Session, cleanup: ExitStack) -> None:
-    """Before any topic is made: it is deleted whatever ends the trial, and known to the next start if nothing can."""
+def _register_topics(session: TrialSession, cleanup: ExitStack) -> None:
+    """See that topics are deleted, whatever ends the trial, and known to the next start; before any is made."""
     cleanup.callback(delete_topics, session)
     session.topics.used_by(*session.worker.pids)
 
 
-def delete_topics(session: Session) -> None:
+def delete_topics(session: TrialSession) -> None:
     """Delete topics on others' cluster and say what could not be deleted. Does nothing the second time."""
-    if left := session.topics.delete(session.worker, session.subject.system.driver, session.deployment.connection):
-        session.resources.observer(Note(left))
+    if not_deleted := session.topics.delete(
+        session.worker, session.subject.system.driver, session.deployment.connection
+    ):
+        session.resources.observer(Note(not_deleted))
 
 
-def places(store: TrialStore) -> list[Path]:
+def server_directories(store: TrialStore) -> list[Path]:
     """Every directory that holds server data of the trial."""
     return list(dict.fromkeys((store.data_directory, *store.disks, *store.journal_disks)))
 
 
-def _written(store: TrialStore) -> tuple[Path, ...]:
-    """Those that messages are written to."""
+def _message_directories(store: TrialStore) -> tuple[Path, ...]:
+    """The directories that messages are written to."""
     return (*(store.disks or (store.data_directory,)), *store.journal_disks)
 
 
-def _calm(resources: RunResources, written: Sequence[Path]) -> Calm | None:
+def _await_calm_disks(resources: RunResources, directories: Sequence[Path]) -> Calm | None:
     """Wait until the disks are about as fast as usual; None if that can't be measured, which is said."""
-    found: list[Calm] = []
+    calm_disks: list[Calm] = []
     waited_for: set[tuple[str, int]] = set()
-    spaces = resources.host.free_space(written)
-    for place in written:
+    spaces = resources.host.free_space(directories)
+    for place in directories:
         disks = {space.disk for space in spaces if space.place == place}
         # Waiting for the same disk several times would show nothing new.
         if disks <= waited_for:
             continue
         waited_for |= disks
         try:
-            found.append(resources.host.calm_disk(place.parent))
+            calm_disks.append(resources.host.calm_disk(place.parent))
         except RunFailedError as error:
             resources.observer(Note(error.message))
-    return slowest(found) if found else None
+    return slowest_disk(calm_disks) if calm_disks else None
 
 
-def await_ready(session: Session) -> None:
-    """Until a message goes there and back and all nodes take part.
+def await_ready(session: TrialSession) -> None:
+    """Wait until a message goes there and back and all nodes take part.
 
     Raises `StartFailedError` with the cause if that never happens.
     """
@@ -377,7 +379,7 @@ def await_ready(session: Session) -> None:
         missing = ""
         began_s = time.monotonic()
         try:
-            _probe(session, probe_s)
+            _probe_once(session, probe_s)
             several = session.spec.nodes > 1 and not session.spec.attached
             _, missing = _read_back(session, ()) if several else ([], "")
             if not missing:
@@ -393,16 +395,16 @@ def await_ready(session: Session) -> None:
                 probe_s = min(probe_s * _PROBE_GROWTH, _PROBE_S_MAX)
         if time.monotonic() > deadline_s:
             cause = missing or session.deployment.last_words() or str(error)
-            what = f"was not ready within {session.ready_s_max:.0f} s: {cause}"
-            raise _not_ready(session, what, topic_refused=_is_topic_refused(error)) from error
+            problem = f"was not ready within {session.ready_s_max:.0f} s: {cause}"
+            raise _not_ready(session, problem, topic_refused=_is_topic_refused(error)) from error
         time.sleep(_READY_POLL_S)
 
 
-def _probe(session: Session, seconds_max: float) -> None:
-    """One message there and back. Raises `RunFailedError`."""
+def _probe_once(session: TrialSession, seconds_max: float) -> None:
+    """Send one message there and back. Raises `RunFailedError`."""
     if session.spec.attached:
         # Whoever is not let in makes no topic, so none need be recorded.
-        _settings(session, ())
+        _settings_in_force(session, ())
     topic = session.topics.probe()
     try:
         session.worker.probe(session.subject.system.driver, session.deployment.connection, seconds_max, topic)
@@ -417,43 +419,43 @@ def _is_topic_refused(error: RunFailedError | None) -> bool:
     return error is not None and _NOT_CREATED in error.message
 
 
-def _with_nodes_reported(session: Session[Spec]) -> Session[Spec]:
-    """With the number of nodes that a cluster of others has, if it reports it."""
+def _with_nodes_reported(session: TrialSession[Spec]) -> TrialSession[Spec]:
+    """The session with the number of nodes that a cluster of others has, if it reports it."""
     if not session.spec.attached:
         return session
-    nodes = _nodes_reported(session, _settings(session, ()))
+    nodes = _nodes_reported(session, _settings_in_force(session, ()))
     return replace(session, spec=replace(session.spec, nodes=nodes)) if nodes else session
 
 
-def _nodes_reported(session: Session, settings: Sequence[Setting]) -> int | None:
+def _nodes_reported(session: TrialSession, settings: Sequence[Setting]) -> int | None:
     cluster = session.deployment
     return cluster.nodes_in(settings) if isinstance(cluster, AttachedCluster) else session.spec.nodes
 
 
-def _described(session: Session, topics: Sequence[str]) -> list[Setting]:
+def _describe_topics(session: TrialSession, topics: Sequence[str]) -> list[Setting]:
     """What clients report about topics: without asking each node for its settings, of which one may be starting."""
     return session.worker.describe(session.subject.system.driver, session.deployment.connection, list(topics))
 
 
-def _settings(session: Session, topics: Sequence[str]) -> list[Setting]:
+def _settings_in_force(session: TrialSession, topics: Sequence[str]) -> list[Setting]:
     try:
-        return session.deployment.read_back(partial(_described, session), list(topics))
+        return session.deployment.read_back(partial(_describe_topics, session), list(topics))
     except RunFailedError:
         session.check()  # A server that has ended is the cause, and says more than who could not ask it.
         raise
 
 
-def _read_back(session: Session, topics: Sequence[str]) -> tuple[list[Setting], str]:
+def _read_back(session: TrialSession, topics: Sequence[str]) -> tuple[list[Setting], str]:
     """The servers' settings in force, and what replicas are still missing; "" if none are."""
-    settings = _settings(session, topics)
+    settings = _settings_in_force(session, topics)
     # How many nodes others' cluster should have, only they know.
     nodes = _nodes_reported(session, settings) or 1
     return settings, session.subject.system.incomplete(settings, nodes)
 
 
-def read_again(session: Session, topics: Sequence[str]) -> list[Setting]:
+def read_again(session: TrialSession, topics: Sequence[str]) -> list[Setting]:
     """The servers' settings in force now, without secrets. Raises `RunFailedError`."""
-    settings = _settings(session, evenly(topics))
+    settings = _settings_in_force(session, evenly_spread(topics))
     attachment = session.subject.attachment
     return settings if attachment is None else attachment.without_secrets(settings)
 
@@ -462,13 +464,13 @@ TOPICS_READ_MAX = 1000
 """Reading a topic back takes several requests, of tens of thousands longer than what is to be measured."""
 
 
-def evenly(topics: Sequence[str], most: int = TOPICS_READ_MAX) -> Sequence[str]:
+def evenly_spread(topics: Sequence[str], most: int = TOPICS_READ_MAX) -> Sequence[str]:
     """All topics, or so many of them that are evenly spread, the first among them. Pure."""
     return topics if len(topics) <= most else [topics[number * len(topics) // most] for number in range(most)]
 
 
-def await_complete(session: Session, topics: Sequence[str], seconds_max: float | None = None) -> list[Setting]:
-    """The settings read back once every replica takes part; of very many topics those of some (`evenly`).
+def await_complete(session: TrialSession, topics: Sequence[str], seconds_max: float | None = None) -> list[Setting]:
+    """The settings read back once every replica takes part; of very many topics those of some (`evenly_spread`).
 
     Servers of our own are asked again while they do not answer: a node that was just started may not yet. Raises
     `StartFailedError` with what is missing, `RunFailedError` if others' cluster does not answer or the worker is gone.
@@ -478,7 +480,7 @@ def await_complete(session: Session, topics: Sequence[str], seconds_max: float |
     while True:
         error: RunFailedError | None = None
         try:
-            settings, missing = _read_back(session, evenly(topics))
+            settings, missing = _read_back(session, evenly_spread(topics))
             if not missing:
                 return settings
         except RunFailedError as caught:
@@ -491,7 +493,7 @@ def await_complete(session: Session, topics: Sequence[str], seconds_max: float |
         time.sleep(0.2)
 
 
-def _not_ready(session: Session, what: str, *, topic_refused: bool = False) -> StartFailedError:
+def _not_ready(session: TrialSession, problem: str, *, topic_refused: bool = False) -> StartFailedError:
     if not session.spec.attached:
         hint = "See the servers' logs; a slow machine may need fewer things running beside."
     elif topic_refused:
@@ -501,4 +503,4 @@ def _not_ready(session: Session, what: str, *, topic_refused: bool = False) -> S
         )
     else:
         hint = "Check address, TLS, authentication and rights in 'attach', and the state of the cluster."
-    return StartFailedError(f"{session.spec.system} {what}", hint, session.store.log_directory)
+    return StartFailedError(f"{session.spec.system} {problem}", hint, session.store.log_directory)

@@ -19,7 +19,7 @@ from tidegauge.model.use import Sample
 from tidegauge.store.telemetry import MetricRow
 from tidegauge.store.trial import TrialStore
 from tidegauge.systems.api import Deployment
-from tidegauge.systems.metrics import Endpoint, Metric, Reported, fetch, figures, read_text
+from tidegauge.systems.metrics import Endpoint, Metric, Reported, fetch_text, figures_of_span, read_text
 
 METRICS_EVERY_S = 5.0
 _LOOK_S = 1.0
@@ -109,7 +109,7 @@ class UseRecorder:
                 # The first call begins the looking; what was kept from before this trial is no part of it.
                 samples = self.host.samples(max(0, seen))
                 for sample in samples if seen >= 0 else ():
-                    self._take(sample)
+                    self._take_sample(sample)
                 seen = max([max(0, seen), *(sample.number for sample in samples)])
                 if ended:
                     return
@@ -118,7 +118,7 @@ class UseRecorder:
             # If it is the agent that is gone, or the disk that is full, the trial itself meets it too.
             self._problems.add(f"What is used is no longer recorded: {error.message}")
 
-    def _take(self, sample: Sample) -> None:
+    def _take_sample(self, sample: Sample) -> None:
         devices = [
             device for device in sample.devices if device.number in self.devices or device.reads or device.writes
         ]
@@ -127,10 +127,10 @@ class UseRecorder:
         with self._lock:
             if self._window.holds(sample.from_mono_ns, sample.until_mono_ns):
                 self._window.tally.add(sample)
-        self.latest = self._now(sample)
+        self.latest = self._use_now(sample)
 
-    def _now(self, sample: Sample) -> UseNow:
-        """One look as a few rates."""
+    def _use_now(self, sample: Sample) -> UseNow:
+        """What a sample says is being used now, as a few rates."""
         seconds, host = sample.length_s, sample.host
         # Coarse: the kernel's clock ticks are.
         busiest = max(
@@ -161,7 +161,7 @@ class UseRecorder:
         while True:
             for endpoint in list(asked):
                 try:
-                    self._ask(endpoint, last)
+                    self._ask_server(endpoint, last)
                 except ValueError as error:
                     asked.remove(endpoint)
                     self._problems.add(f"{endpoint.process} is not asked for its own figures any more: {error}.")
@@ -173,16 +173,16 @@ class UseRecorder:
             if self._ended.wait(METRICS_EVERY_S):
                 return
 
-    def _ask(self, endpoint: Endpoint, last: dict[str, tuple[int, Reported]]) -> None:
-        text = fetch(endpoint.url)
+    def _ask_server(self, endpoint: Endpoint, last: dict[str, tuple[int, Reported]]) -> None:
+        text = fetch_text(endpoint.url)
         now_ns = time.monotonic_ns()
         now = read_text(text, self.metrics)
         before_ns, before = last.get(endpoint.url, (0, None))
         last[endpoint.url] = (now_ns, now)
         if before is None:
             return
-        found = figures(before, now, max(1e-3, (now_ns - before_ns) / 1e9), self.metrics)
-        rows = [MetricRow(before_ns, now_ns, endpoint.process, name, value) for name, value in found.items()]
+        value_by_metric = figures_of_span(before, now, max(1e-3, (now_ns - before_ns) / 1e9), self.metrics)
+        rows = [MetricRow(before_ns, now_ns, endpoint.process, name, value) for name, value in value_by_metric.items()]
         self.store.telemetry.metrics(rows)
         with self._lock:
             # A span of some seconds belongs to the window in which its middle lies.

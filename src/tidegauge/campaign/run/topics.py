@@ -29,11 +29,11 @@ from tidegauge.hosts.procfs import Identity
 from tidegauge.hosts.storage import state_directory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
-from tidegauge.model.trial import Servers, TrialSpec
+from tidegauge.model.trial import ServerReuse, TrialSpec
 from tidegauge.numbers import plural
 from tidegauge.plain import plain, typed
 from tidegauge.systems.api import System
-from tidegauge.systems.attach import AttachChoice, shown
+from tidegauge.systems.attach import AttachChoice, first_addresses
 from tidegauge.systems.attached import AttachedCluster, AttachRequest
 from tidegauge.worker.api import LoadWorker
 
@@ -91,7 +91,7 @@ class Topics:
         """Record others' topics on which subscriptions are about to be made. Raises `StartFailedError`."""
 
     def drop(self, topic: str) -> None:
-        """A topic that was recorded was not made: the system refused it. Raises `StartFailedError`."""
+        """Take a topic off the record that the system refused to make. Raises `StartFailedError`."""
 
     def used_by(self, *pids: int) -> None:
         """Name the processes whose clients use the topics from now on. Raises `StartFailedError`."""
@@ -120,10 +120,10 @@ class TopicLedger(Topics):
         """Begin a record. Nothing is on disk but its lock. Raises `StartFailedError`."""
         record = TopicRecord(system, label, choice, level, run, procfs.boot_id(), procfs.pid_namespace())
         try:
-            files = _files(secrets.token_hex(8))
+            files = _record_files(secrets.token_hex(8))
             lock = try_lock(files.lock_path)
         except OSError as error:
-            raise _unwritable(error) from error
+            raise _unwritable_error(error) from error
         if lock is None:
             raise StartFailedError(f"The record {files.lock_path} exists already.")
         return TopicLedger(files, record, lock, prefix)
@@ -131,12 +131,12 @@ class TopicLedger(Topics):
     @staticmethod
     def reopen(record_id: str) -> TopicLedger | None:
         """The record of a trial that is over; None if it lives, or is gone. Raises `OSError`, `ValueError`."""
-        files = _files(record_id)
+        files = _record_files(record_id)
         lock = files.take_left()
         if lock is None:
             return None
         try:
-            return TopicLedger(files, _read(files.path), lock)
+            return TopicLedger(files, _read_record(files.path), lock)
         except BaseException:
             os.close(lock)
             raise
@@ -149,19 +149,19 @@ class TopicLedger(Topics):
     def used_by(self, *pids: int) -> None:
         """See `Topics.used_by`."""
         stats = [procfs.read_stat(pid) for pid in pids]
-        self._write(replace(self.record, workers=tuple(stat.identity for stat in stats if stat)))
+        self._write_record(replace(self.record, workers=tuple(stat.identity for stat in stats if stat)))
 
     def add(self, *topics: str) -> None:
         """See `Topics.add`."""
-        self._write(replace(self.record, topics=(*self.record.topics, *topics)))
+        self._write_record(replace(self.record, topics=(*self.record.topics, *topics)))
 
     def keep(self, trial_id: int, *topics: str) -> None:
         """See `Topics.keep`."""
-        self._write(replace(self.record, kept=topics, trial_id=trial_id))
+        self._write_record(replace(self.record, kept=topics, trial_id=trial_id))
 
     def drop(self, topic: str) -> None:
         """See `Topics.drop`."""
-        self._write(replace(self.record, topics=tuple(name for name in self.record.topics if name != topic)))
+        self._write_record(replace(self.record, topics=tuple(name for name in self.record.topics if name != topic)))
 
     def delete(self, worker: LoadWorker, driver: str, connection: Mapping[str, str]) -> str:
         """See `Topics.delete`. Does nothing the second time."""
@@ -173,62 +173,62 @@ class TopicLedger(Topics):
                 worker.finish(delete_topics=False)
                 delete_recorded(self.record, worker, driver, connection)
             except RunFailedError as error:
-                return remaining(self, error.message)
+                return topics_remaining(self, error.message)
             self.forget()
         return ""
 
     def forget(self) -> None:
-        """All topics are deleted. Does nothing the second time."""
+        """End the record, since all topics are deleted. Does nothing the second time."""
         if self._lock < 0:
             return
         with contextlib.suppress(OSError):
             self._files.remove()
-        self._release()
+        self._release_lock()
 
     def close(self) -> None:
         """See `Topics.close`. The record is left to `tidegauge clean` and the next start, unless it names no topic."""
         if not self.record.topics and not self.record.kept:
             self.forget()
-        self._release()
+        self._release_lock()
 
-    def _release(self) -> None:
+    def _release_lock(self) -> None:
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
 
-    def _write(self, record: TopicRecord) -> None:
+    def _write_record(self, record: TopicRecord) -> None:
         try:
             # A topic outlives a power cut of this machine, so its record must too.
             self._files.write(SCHEMA, plain(record), durable=True)
         except OSError as error:
-            raise _unwritable(error) from error
+            raise _unwritable_error(error) from error
         self.record = record
 
 
 def worker_lives(record: TopicRecord) -> bool:
     """Whether a load generator still runs that would make the topics anew by sending to them."""
-    here = (record.boot, record.namespace) == (procfs.boot_id(), procfs.pid_namespace())
-    return here and any(procfs.is_running(worker) for worker in record.workers)
+    is_same_boot = (record.boot, record.namespace) == (procfs.boot_id(), procfs.pid_namespace())
+    return is_same_boot and any(procfs.is_running(worker) for worker in record.workers)
 
 
-def _read(path: Path) -> TopicRecord:
+def _read_record(path: Path) -> TopicRecord:
     content = json.loads(path.read_text(encoding="utf-8"))
     if content.get("worker"):  # Of a version that knew one load generator only.
         content["workers"] = [content["worker"]]
     return typed(TopicRecord, {key: value for key, value in content.items() if key != "schema"})
 
 
-def _directory() -> Path:
+def _records_directory() -> Path:
     directory = state_directory() / "attached"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     return directory
 
 
-def _files(record_id: str) -> LockedRecord:
-    return LockedRecord(_directory(), record_id)
+def _record_files(record_id: str) -> LockedRecord:
+    return LockedRecord(_records_directory(), record_id)
 
 
-def _unwritable(error: OSError) -> StartFailedError:
+def _unwritable_error(error: OSError) -> StartFailedError:
     return StartFailedError(
         f"The state directory {state_directory()} can't be written ({error.strerror}), so no topic is made on "
         "a cluster of others: nobody would know of it after a crash.",
@@ -260,7 +260,9 @@ class Attachment:
 
     def distribution(self, system: System) -> Distribution:
         """Stands for files that others have: none are here."""
-        return Distribution(system.name, self.choice.label, Path("/"), None, "", "", f"attached: {shown(self.choice)}")
+        return Distribution(
+            system.name, self.choice.label, Path("/"), None, "", "", f"attached: {first_addresses(self.choice)}"
+        )
 
     def without_secrets(self, settings: list[Setting]) -> list[Setting]:
         """Settings fit to be stored: whatever a client or server reports, a secret is not among it."""
@@ -268,7 +270,7 @@ class Attachment:
         return [replace(s, value="(hidden)") if any(secret in s.value for secret in hidden) else s for s in settings]
 
 
-def attach(choice: AttachChoice, label: str, run: Path) -> Attachment:
+def attachment_of_run(choice: AttachChoice, label: str, run: Path) -> Attachment:
     """The way of a run to a cluster. Raises `UserError` if a secret can't be read."""
     prefix = choice.topic_prefix or f"{OWN_PREFIX}{run.name}-"
     return Attachment(choice, prefix, str(run), read_secrets(choice, label))
@@ -286,28 +288,28 @@ def topics_for(spec: TrialSpec, system: System, attachment: Attachment | None) -
     """The topics of a trial. Raises `StartFailedError` if they can't be recorded."""
     if attachment is None:
         # On shared servers they carry the trial's name: no trial meets what another left.
-        return Topics(f"{OWN_PREFIX}{spec.trial_id}-" if spec.servers is Servers.SHARED else OWN_PREFIX)
+        return Topics(f"{OWN_PREFIX}{spec.trial_id}-" if spec.servers is ServerReuse.SHARED else OWN_PREFIX)
     prefix = f"{attachment.prefix}{secrets.token_hex(4)}-"
     return TopicLedger.open(system.name, spec.system, attachment.choice, spec.choice, attachment.run, prefix=prefix)
 
 
-def remaining(ledger: TopicLedger, why: str, next_step: str = TRIED_AGAIN) -> str:
+def topics_remaining(ledger: TopicLedger, why: str, next_step: str = TRIED_AGAIN) -> str:
     """Which topics were not deleted, where they are, why, and what to do."""
     record = ledger.record
-    where, run = f"{record.label} ({shown(record.choice)})", Path(record.run).name
-    left = []
+    where, run = f"{record.label} ({first_addresses(record.choice)})", Path(record.run).name
+    sentences = []
     if record.topics:
         # What is forgotten is named nowhere else.
         most = _TOPICS_SHOWN_MAX if next_step != FORGOTTEN else len(record.topics)
         listed, more = ", ".join(record.topics[:most]), len(record.topics) - most
         names = f"{listed} and {more} more, named in {ledger.path}," if more > 0 else listed
-        left.append(f"Topics may remain on {where}: {names} of the run {run}.")
+        sentences.append(f"Topics may remain on {where}: {names} of the run {run}.")
     if record.kept:
-        left.append(
+        sentences.append(
             f"Consumer groups or subscriptions of ours may remain on {where}, topics {', '.join(record.kept)}, of the "
             f"run {run}."
         )
-    return f"{' '.join(left)} They were not deleted: {why.rstrip('.')}. {next_step}"
+    return f"{' '.join(sentences)} They were not deleted: {why.rstrip('.')}. {next_step}"
 
 
 @dataclass(frozen=True)
@@ -321,7 +323,7 @@ class Tools:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """For the user: what was deleted, and which topics remain where and why."""
+    """What was deleted, and which topics remain where and why, in sentences for the user."""
 
     deleted: tuple[str, ...] = ()
     remaining: tuple[str, ...] = ()
@@ -334,7 +336,7 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool =
     `forget`: what can't be deleted is reported for the last time.
     """
     try:
-        records = [path.stem for path in sorted(_directory().glob("*.json"))]
+        records = [path.stem for path in sorted(_records_directory().glob("*.json"))]
     except OSError as error:
         return Cleaned(remaining=(f"The records of topics on attached clusters can't be read: {error.strerror}.",))
     deleted: list[str] = []
@@ -346,7 +348,7 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool =
             remain.append(f"The record {record_id} of topics on an attached cluster can't be read: {error}.")
             if forget:
                 with contextlib.suppress(OSError):
-                    _files(record_id).remove()
+                    _record_files(record_id).remove()
             continue
         if ledger is None:
             continue
@@ -356,17 +358,17 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool =
             if not ledger.record.topics and not ledger.record.kept:
                 ledger.forget()
                 continue
-            failure = _delete(ledger.record, tools)
+            failure = _delete_topics_left(ledger.record, tools)
             if failure:
-                remain.append(remaining(ledger, failure, FORGOTTEN if forget else TRIED_AGAIN))
+                remain.append(topics_remaining(ledger, failure, FORGOTTEN if forget else TRIED_AGAIN))
             else:
-                deleted.append(_deleted(ledger.record))
+                deleted.append(_deleted_in_words(ledger.record))
             if forget or not failure:
                 ledger.forget()
     return Cleaned(tuple(deleted), tuple(remain))
 
 
-def _delete(record: TopicRecord, tools: Tools) -> str:
+def _delete_topics_left(record: TopicRecord, tools: Tools) -> str:
     """Delete one trial's topics. "" or why they remain."""
     if worker_lives(record):
         return "the load generator of that run still runs"
@@ -389,10 +391,11 @@ def _delete(record: TopicRecord, tools: Tools) -> str:
     return ""
 
 
-def _deleted(record: TopicRecord) -> str:
-    what = [plural(len(record.topics), "topic")] if record.topics else []
+def _deleted_in_words(record: TopicRecord) -> str:
+    parts = [plural(len(record.topics), "topic")] if record.topics else []
     if record.kept:
-        what.append(f"what it had made on {', '.join(record.kept)}")
+        parts.append(f"what it had made on {', '.join(record.kept)}")
     return (
-        f"Deleted {' and '.join(what)} of the run {Path(record.run).name} on {record.label} ({shown(record.choice)})."
+        f"Deleted {' and '.join(parts)} of the run {Path(record.run).name} on {record.label} "
+        f"({first_addresses(record.choice)})."
     )

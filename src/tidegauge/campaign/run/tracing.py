@@ -10,12 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from tidegauge.campaign.run.session import Session
+from tidegauge.campaign.run.session import TrialSession
 from tidegauge.errors import GeneratorFailedError, RunFailedError
 from tidegauge.model.load import SubscriptionTotals, TotalFigures, Traced
 from tidegauge.numbers import plural
 from tidegauge.worker.api import LoadOrder, LoadWorker
-from tidegauge.worker.sequences import Missing, traced, united
+from tidegauge.worker.sequences import Missing, account_for_missing, union_of_missing
 
 TRACE_S_MAX = 60.0
 """For all subscriptions of a trial together: what is not found by then is not known."""
@@ -24,7 +24,7 @@ SETTLE_S = 30.0
 a copy that no longer follows (Kafka's `replica.lag.time.max.ms`), up to which alone it can be read."""
 
 
-def trace_missing(session: Session, totals: TotalFigures) -> tuple[TotalFigures, Mapping[str, Traced]]:
+def trace_missing(session: TrialSession, totals: TotalFigures) -> tuple[TotalFigures, Mapping[str, Traced]]:
     """The totals once consumers are closed, and what became of what each subscription misses; {} if none does.
 
     Raises `GeneratorFailedError` if the load generator is gone.
@@ -40,16 +40,18 @@ def trace_missing(session: Session, totals: TotalFigures) -> tuple[TotalFigures,
         # Closed, so that servers take back what they had sent, and nothing arrives while it is looked for.
         worker.close_consumers(behind)
         totals = worker.totals()
-        still = [sub for sub in totals.subscriptions if sub.name in behind and sub.lost]
-        missing = worker.missing([sub.name for sub in still])
+        still_missing = [sub for sub in totals.subscriptions if sub.name in behind and sub.lost]
+        missing = worker.missing([sub.name for sub in still_missing])
     except GeneratorFailedError:
         raise
     except RunFailedError as error:
-        return totals, {sub.name: _untraced(sub, error) for sub in totals.subscriptions if sub.lost}
-    return totals, {sub.name: _trace(worker, order, sub, missing[sub.name], deadline_s) for sub in still}
+        return totals, {sub.name: _untraced_result(sub, error) for sub in totals.subscriptions if sub.lost}
+    return totals, {
+        sub.name: _trace_subscription(worker, order, sub, missing[sub.name], deadline_s) for sub in still_missing
+    }
 
 
-def _trace(
+def _trace_subscription(
     worker: LoadWorker, order: LoadOrder | None, sub: SubscriptionTotals, missing: Missing, deadline_s: float
 ) -> Traced:
     assert order is not None
@@ -63,9 +65,9 @@ def _trace(
         except GeneratorFailedError:
             raise
         except RunFailedError as error:
-            return traced(missing, present, unattributed=sub.corrupt_unattributed, why=error.message)
-        present = united(present, trace.present)
-        result = traced(
+            return account_for_missing(missing, present, unattributed=sub.corrupt_unattributed, why=error.message)
+        present = union_of_missing(present, trace.present)
+        result = account_for_missing(
             missing, present, unattributed=sub.corrupt_unattributed, why=trace.why_incomplete, gone=trace.gone
         )
         if not result.lost:
@@ -73,5 +75,5 @@ def _trace(
     return result
 
 
-def _untraced(sub: SubscriptionTotals, error: RunFailedError) -> Traced:
+def _untraced_result(sub: SubscriptionTotals, error: RunFailedError) -> Traced:
     return Traced(untraced=sub.lost, why=error.message)

@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from tidegauge.attestation.record import carried, settings_digest
+from tidegauge.attestation.record import carried_words, settings_digest
 from tidegauge.campaign.plan.contenders import case_of
-from tidegauge.campaign.plan.fairness import contender, surroundings
+from tidegauge.campaign.plan.fairness import contender_of_trial, facts_of_surroundings
 from tidegauge.campaign.run.catch_up import Chased, chase_backlog
 from tidegauge.campaign.run.collecting import collectable, observed_of
 from tidegauge.campaign.run.disturbed import with_disturbances
@@ -28,7 +28,7 @@ from tidegauge.campaign.run.injection import fault_results
 from tidegauge.campaign.run.result import (
     Measuring,
     begin_recording,
-    follow,
+    follow_trial,
     generators_msgs_per_s,
     limiting_of,
     make_result,
@@ -40,19 +40,19 @@ from tidegauge.campaign.run.result import (
 from tidegauge.campaign.run.session import (
     BeganWith,
     RunResources,
-    Session,
     SharedServers,
     Subject,
+    TrialSession,
     await_complete,
     delete_topics,
     open_session,
-    places,
+    server_directories,
     with_faults,
 )
 from tidegauge.campaign.run.tracing import trace_missing
 from tidegauge.campaign.run.witnessing import check_witnesses, checked_level, level_at_end, with_witness
 from tidegauge.errors import RunFailedError, TidegaugeError
-from tidegauge.fairness import Contender, sending_of
+from tidegauge.fairness import ComparedSystem, sending_of
 from tidegauge.hosts import space
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.events import Note, Observer, PhaseProgress
@@ -60,7 +60,16 @@ from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.sending import Sending, bodies_needed
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import LoadResult, LoadSpec, MeasuredResult, ReadResult, ReadSpec, Servers, Spec, TrialSpec
+from tidegauge.model.trial import (
+    LoadResult,
+    LoadSpec,
+    MeasuredResult,
+    ReadResult,
+    ReadSpec,
+    ServerReuse,
+    Spec,
+    TrialSpec,
+)
 from tidegauge.model.workload import Arrival, Workload
 from tidegauge.numbers import count
 from tidegauge.statistics.steady import cold_because, too_short_to_judge, unsteady_because
@@ -76,7 +85,7 @@ _TELLING_S = 2.0
 """Before that long the pace of the first few says nothing."""
 
 
-class Progress:
+class TrialProgress:
     """Turns counts into events. Each kind ("partitions", "consumers") has a pace of its own."""
 
     def __init__(self, observer: Observer, trial_id: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -88,7 +97,7 @@ class Progress:
         self._since_s = 0.0
 
     def report(self, what: str, done: int, total: int) -> None:
-        """So many of so many are ready."""
+        """Report that so many of so many are ready."""
         now_s = self._clock()
         if what != self._what or done < self._begun:
             self._what, self._begun, self._since_s = what, done, now_s
@@ -96,8 +105,8 @@ class Progress:
             self._observer(PhaseProgress(self._trial_id, what, done, total, self._left_s(now_s, done, total)))
 
     def _left_s(self, now_s: float, done: int, total: int) -> float | None:
-        made, took_s = done - self._begun, now_s - self._since_s
-        return (total - done) * took_s / made if made > 0 and took_s >= _TELLING_S else None
+        done_meanwhile, took_s = done - self._begun, now_s - self._since_s
+        return (total - done) * took_s / done_meanwhile if done_meanwhile > 0 and took_s >= _TELLING_S else None
 
 
 OWN_LAG_TOLERANCE_MS = 1.0
@@ -178,12 +187,12 @@ def run_trial(
         RunFailedError: the worker ended, the disk is full, the agent is gone.
     """
     shared = shared or SharedServers()
-    if shared.wanted != _wanted(spec, subject) or spec.servers is not Servers.SHARED:
+    if shared.wanted != _identity_of_servers(spec, subject) or spec.servers is not ServerReuse.SHARED:
         shared.close()
     try:
         if isinstance(spec, ReadSpec):
             return _run_trial(spec, subject, resources, store, shared, measure=read_only)
-        return _run_trial(spec, subject, resources, store, shared, measure=_measure)
+        return _run_trial(spec, subject, resources, store, shared, measure=_measure_load)
     except BaseException:
         shared.close()
         raise
@@ -196,20 +205,20 @@ def _run_trial(
     store: TrialStore,
     shared: SharedServers,
     *,
-    measure: Callable[[Session[Spec], LevelFinding, str], tuple[Result, TotalFigures]],
+    measure: Callable[[TrialSession[Spec], LevelFinding, str], tuple[Result, TotalFigures]],
 ) -> Result:
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ExitStack() as cleanup:
         if not spec.attached:
             disks, look = store.disks or (store.data_directory,), resources.host.free_space
-            needed = space.rooms(spec, disks, store.journal_disks, look, resources.hosts_of_nodes)
+            needed = space.needed_rooms(spec, disks, store.journal_disks, look, resources.hosts_of_nodes)
             space.check_before(spec.trial_id, needed)
-        for place in places(store):
+        for place in server_directories(store):
             resources.host.track_directory(place)
             cleanup.callback(resources.host.remove_directory, place)
         session = open_session(spec, subject, resources, store, running=shared.session, cleanup=cleanup)
         session.phase("prepare", "topics, producers, consumers")
-        session, order, level = _prepare(session)
+        session, order, level = _prepare_load(session)
         level = with_witness(session, order, level)
         check_witnesses(spec, level)
         session = with_faults(session, order.topic_names, cleanup)
@@ -221,40 +230,40 @@ def _run_trial(
         with contextlib.suppress(RunFailedError):  # What stays goes by its age.
             session.worker.remove_left_results(order.trial_id)
         delete_topics(session)
-        if spec.servers is Servers.SHARED:
+        if spec.servers is ServerReuse.SHARED:
             if shared.session is None:
-                shared.keep(session, _wanted(spec, subject), cleanup)
+                shared.keep(session, _identity_of_servers(spec, subject), cleanup)
         else:
             session.phase("stop")
     return result
 
 
-def _with_use(session: Session, result: Result, totals: TotalFigures, found: WindowUse | None) -> Result:
+def _with_use(session: TrialSession, result: Result, totals: TotalFigures, use: WindowUse | None) -> Result:
     """The result with what limited it and, as far as that was seen, what was used meanwhile."""
-    result = with_servers_seen(session, result, found)
-    limits = limiting_of(session, result, totals, found)
+    result = with_servers_seen(session, result, use)
+    limits = limiting_of(session, result, totals, use)
     decides = session.resources.disturbance_decides
-    result = with_disturbances(result, measured_of(session, result, found), found, decides=decides)
-    if found is None:
+    result = with_disturbances(result, measured_of(session, result, use), use, decides=decides)
+    if use is None:
         return replace(result, limiting=limits)
-    return replace(result, limiting=limits, telemetry_cpus=found.telemetry_cpus, seen=seen_of(found))
+    return replace(result, limiting=limits, telemetry_cpus=use.telemetry_cpus, seen=seen_of(use))
 
 
-def _wanted(spec: TrialSpec, subject: Subject) -> str:
-    """Equal for trials that could use the same servers."""
+def _identity_of_servers(spec: TrialSpec, subject: Subject) -> str:
+    """A text that is equal for trials which could use the same servers."""
     return f"{subject.wanted} {spec.limits if isinstance(spec, LoadSpec) else None}"
 
 
-def _prepare(session: Session[Spec]) -> tuple[Session[Spec], LoadOrder, LevelFinding]:
-    """Topics and clients, then settings and level read back. Raises `StartFailedError`, `LevelMismatchError`."""
+def _prepare_load(session: TrialSession[Spec]) -> tuple[TrialSession[Spec], LoadOrder, LevelFinding]:
+    """Make topics and clients, then read settings and level back. Raises `StartFailedError`, `LevelMismatchError`."""
     spec, system, worker = session.spec, session.subject.system, session.worker
     topics = spec.workload.existing_topics or session.topics.names(spec.workload.topics)
-    own = session.subject.choice.topic
-    order = load_order(spec, system, session.deployment, topics, session.store.directory, topic_settings=own)
+    topic_settings = session.subject.choice.topic
+    order = load_order(spec, system, session.deployment, topics, session.store.directory, topic_settings=topic_settings)
     if spec.workload.existing_topics:
         session.topics.keep(order.trial_id, *topics)
     try:
-        client_settings = worker.prepare(order, Progress(session.resources.observer, spec.trial_id).report)
+        client_settings = worker.prepare(order, TrialProgress(session.resources.observer, spec.trial_id).report)
     except RunFailedError:
         session.check()  # A server that has ended is the cause, and says more than the client that could not reach it.
         raise
@@ -269,14 +278,14 @@ def _prepare(session: Session[Spec]) -> tuple[Session[Spec], LoadOrder, LevelFin
     level = checked_level(session, settings)
     session.resources.in_force(spec, _in_force(session, settings))
     began_with = BeganWith(tuple(topics), tuple(server_settings), tuple(client_settings))
-    session = replace(session, sending=_sending(session, settings), began_with=began_with)
+    session = replace(session, sending=_sending_of_producers(session, settings), began_with=began_with)
     if level.level is None:
         return session, order, level
-    known = session.resources.attestations(spec.system, spec.choice, settings_digest(server_settings))
-    return session, order, replace(level, attested=carried(known))
+    attestations = session.resources.attestations(spec.system, spec.choice, settings_digest(server_settings))
+    return session, order, replace(level, attested=carried_words(attestations))
 
 
-def _sending(session: Session, settings: Sequence[Setting]) -> Sending | None:
+def _sending_of_producers(session: TrialSession, settings: Sequence[Setting]) -> Sending | None:
     """How producers send, by their own settings as they were read back."""
     system = session.subject.system
     case = case_of(session.spec, session.subject.choice, system, tuple(settings))
@@ -285,38 +294,42 @@ def _sending(session: Session, settings: Sequence[Setting]) -> Sending | None:
     return sending_of(case, system.client_facts(case).facts, library)
 
 
-def _in_force(session: Session, settings: Sequence[Setting]) -> Contender:
+def _in_force(session: TrialSession, settings: Sequence[Setting]) -> ComparedSystem:
     subject, host = session.subject, session.resources.host
-    around = surroundings(subject.distribution.java_version, session.cache_dropped, host.name, session.worker.facts)
-    return contender(session.spec, subject.choice, subject.system, tuple(settings), around)
+    around = facts_of_surroundings(
+        subject.distribution.java_version, session.cache_dropped, host.name, session.worker.facts
+    )
+    return contender_of_trial(session.spec, subject.choice, subject.system, tuple(settings), around)
 
 
-def _doubt(spec: LoadSpec, unsteady: str, cold: str) -> str:
+def _doubt_of_warm_up(spec: LoadSpec, unsteady: str, cold: str) -> str:
     """What of its warm-up a measurement begins with; "" if nothing."""
     if unsteady:
         return too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}"
     return cold and f"the load generator is not warm: {cold}"
 
 
-def _measure(session: Session[LoadSpec], level: LevelFinding, started_at: str) -> tuple[LoadResult, TotalFigures]:
-    session.phase("warm-up", _offer(session.spec), session.spec.warmup_s_max)
+def _measure_load(
+    session: TrialSession[LoadSpec], level: LevelFinding, started_at: str
+) -> tuple[LoadResult, TotalFigures]:
+    session.phase("warm-up", _offer_in_words(session.spec), session.spec.warmup_s_max)
     begin_ns = session.worker.start()
-    with follow(session, begin_ns) as follower:
-        return _followed(session, follower, level, started_at, begin_ns)
+    with follow_trial(session, begin_ns) as follower:
+        return _measure_and_drain(session, follower, level, started_at, begin_ns)
 
 
-def _followed(
-    session: Session[LoadSpec], follower: Follower, level: LevelFinding, started_at: str, begin_ns: int
+def _measure_and_drain(
+    session: TrialSession[LoadSpec], follower: Follower, level: LevelFinding, started_at: str, begin_ns: int
 ) -> tuple[LoadResult, TotalFigures]:
     """Warm up, measure, drain."""
     spec, worker = session.spec, session.worker
-    known = _set_window(session, follower, level, started_at, begin_ns)
-    warm_up, from_ns, until_ns = follower.points.recent, known.from_mono_ns, known.until_mono_ns
+    measuring = _set_window(session, follower, level, started_at, begin_ns)
+    warm_up, from_ns, until_ns = follower.points.recent, measuring.from_mono_ns, measuring.until_mono_ns
     follower.until(from_ns)
     cpu_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
     chased: Chased | None = None
     if spec.late is None:
-        session.phase("measure", _doubt(spec, known.unsteady, known.cold), spec.measure_s)
+        session.phase("measure", _doubt_of_warm_up(spec, measuring.unsteady, measuring.cold), spec.measure_s)
         follower.begin(MEASURE, from_ns)
         follower.begin(DRAIN, until_ns)
         if session.faults is not None:
@@ -325,23 +338,23 @@ def _followed(
     else:
         chased = chase_backlog(session, follower, spec.late, from_ns, begin_ns)
         until_ns = chased.until_ns
-        known = replace(known, until_mono_ns=until_ns)
+        measuring = replace(measuring, until_mono_ns=until_ns)
     cpu_after_s, control_after_s = session.server_cpu_s(), session.resources.control_cpu_s()
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.until_known(until_ns, patience_s=3.0)
     _await_faults(session, follower)
     session.phase("drain", "until consumers have everything", spec.drain_s_max)
     worker.stop_producers(_GRACE_S)
-    drain_end, totals = _drain(session, follower)
+    drain_end, totals = _await_drained(session, follower)
     # Where consumers are still receiving, what they have not is on its way.
     totals, traces = trace_missing(session, totals) if drain_end == "idle" else (totals, {})
     # While topics are still there; nobody is late for it any more.
-    known = replace(known, level=level_at_end(session, level))
-    worker.finish(delete_topics=spec.servers is Servers.SHARED and not spec.attached)
+    measuring = replace(measuring, level=level_at_end(session, level))
+    worker.finish(delete_topics=spec.servers is ServerReuse.SHARED and not spec.attached)
     follower.finish()
     observed = replace(
         # What late readers do to the others is reported by phases: whether figures are steady is asked before them.
-        observed_of(spec, known, follower, chased.resumed_ns if chased else until_ns, drain_end),
+        observed_of(spec, measuring, follower, chased.resumed_ns if chased else until_ns, drain_end),
         warm_up=warm_up,
         server_cpu_s=None if cpu_before_s is None or cpu_after_s is None else cpu_after_s - cpu_before_s,
         control_cpu_s=control_after_s - control_before_s,
@@ -359,7 +372,7 @@ def _followed(
 
 
 def _set_window(
-    session: Session[LoadSpec], follower: Follower, level: LevelFinding, started_at: str, begin_ns: int
+    session: TrialSession[LoadSpec], follower: Follower, level: LevelFinding, started_at: str, begin_ns: int
 ) -> Measuring:
     """Await the end of the warm-up, and tell everybody what is measured after it."""
     spec, worker = session.spec, session.worker
@@ -370,18 +383,18 @@ def _set_window(
     # With late readers the window ends when they are done, which nobody knows yet.
     worker.set_window(from_ns, until_ns if spec.late is None else 0)
     instants, number = (begin_ns, from_ns, until_ns), trial_number(session.store.directory)
-    known = Measuring(
+    measuring = Measuring(
         number, worker.processes, started_at, *instants, unsteady, cold, level, session.disk, session.sending
     )
     if collectable(spec):
         # For a controller that comes later, if this one ends once the trial is measured.
-        session.store.measuring(known)
+        session.store.measuring(measuring)
     session.use_window(from_ns, until_ns if spec.late is None else 0)
-    return known
+    return measuring
 
 
-def _await_faults(session: Session, follower: Follower) -> None:
-    """Until the last fault is lifted and all nodes take part again, or time is up; the load goes on meanwhile.
+def _await_faults(session: TrialSession, follower: Follower) -> None:
+    """Wait until the last fault is lifted and all nodes take part again, or time is up, while the load goes on.
 
     Else messages that wait for a node that is still starting would be taken for failed, or for lost.
     """
@@ -401,15 +414,15 @@ def _await_faults(session: Session, follower: Follower) -> None:
         follower.until(time.monotonic_ns() + SECOND_NS // 2)
 
 
-def _offer(spec: LoadSpec) -> str:
+def _offer_in_words(spec: LoadSpec) -> str:
     closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
     if spec.schedule is not None:
         return f"at {count(spec.msgs_per_s)} msg/s, where the schedule begins"
     return "as fast as it goes" if closed_loop else f"at {count(spec.msgs_per_s)} msg/s"
 
 
-def _warm_up(session: Session[LoadSpec], follower: Follower, begin_ns: int) -> tuple[str, str]:
-    """Until figures are steady and the load generator is warm, within the bounds.
+def _warm_up(session: TrialSession[LoadSpec], follower: Follower, begin_ns: int) -> tuple[str, str]:
+    """Wait until figures are steady and the load generator is warm, within the bounds.
 
     For each "" or why it was not. A warm-up of fixed length waits for neither: then what matters is what of the
     compiling was left for the window.
@@ -427,8 +440,8 @@ def _warm_up(session: Session[LoadSpec], follower: Follower, begin_ns: int) -> t
             return unsteady, cold
 
 
-def _drain(session: Session[LoadSpec], follower: Follower) -> tuple[str, TotalFigures]:
-    """Until no subscription is behind ("drained"), none receives any more ("idle"), or time is up ("limit").
+def _await_drained(session: TrialSession[LoadSpec], follower: Follower) -> tuple[str, TotalFigures]:
+    """Wait until no subscription is behind ("drained"), none receives any more ("idle"), or time is up ("limit").
 
     How long a silence means that nothing more will come depends on those that were followed by more.
     """

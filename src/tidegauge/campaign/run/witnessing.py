@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegauge.campaign.run.session import Session, read_again
-from tidegauge.durability import changed_level, disagreement, evidence_of, judge, not_watched, setting_changes
+from tidegauge.campaign.run.session import TrialSession, read_again
+from tidegauge.durability import changed_level, disagreement, evidence_of, judge_syncs, not_watched, setting_changes
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import LevelFinding
@@ -19,7 +19,7 @@ PAUSE_S = 0.02
 ACK_S_MAX = 10.0
 
 
-def with_witness(session: Session, order: LoadOrder, level: LevelFinding) -> LevelFinding:
+def with_witness(session: TrialSession, order: LoadOrder, level: LevelFinding) -> LevelFinding:
     """The finding with what the servers were seen to do; the evidence is stored. `order` is the trial's own.
 
     Never a failure of its own: where nobody can look, the finding says why. Costs about a second where somebody can.
@@ -31,9 +31,9 @@ def with_witness(session: Session, order: LoadOrder, level: LevelFinding) -> Lev
         return replace(level, syncs=not_watched("others run the servers"))
     try:
         with session.resources.host.watch_syncs(nodes) as finish:
-            messages = session.worker.witness(_order(order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
+            messages = session.worker.witness(_witness_order(order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
             seen = finish()
-        finding, evidence = judge(level.level, nodes, messages, seen), evidence_of(seen, messages)
+        finding, evidence = judge_syncs(level.level, nodes, messages, seen), evidence_of(seen, messages)
     except NoTraceError as error:
         finding, evidence = not_watched(str(error)), {}
     except RunFailedError as error:
@@ -43,7 +43,7 @@ def with_witness(session: Session, order: LoadOrder, level: LevelFinding) -> Lev
     return replace(level, syncs=finding)
 
 
-def _order(order: LoadOrder, nodes: int) -> LoadOrder:
+def _witness_order(order: LoadOrder, nodes: int) -> LoadOrder:
     """The trial's order for one topic of its own, on which every node can have its turn."""
     partitions = min(order.workload.partitions, nodes)
     workload = replace(order.workload, topics=1, partitions=partitions, producers=1, subscriptions=1, consumers=1)
@@ -54,7 +54,7 @@ class LevelMismatchError(RunFailedError):
     """The running system is not at the durability level that was asked for, so nothing about it can be compared."""
 
 
-def checked_level(session: Session, settings: list[Setting]) -> LevelFinding:
+def checked_level(session: TrialSession, settings: list[Setting]) -> LevelFinding:
     """The level that the settings in force give, or that it is unknown where an attached cluster does not report them.
 
     Servers of our own must report what decides it. Raises `LevelMismatchError` if they don't, or if the level is known
@@ -86,7 +86,7 @@ def checked_level(session: Session, settings: list[Setting]) -> LevelFinding:
     raise LevelMismatchError(f"{spec.system} is not at durability level {spec.choice.level}: {problems}.", hint)
 
 
-def derived_level(session: Session, settings: list[Setting]) -> LevelFinding:
+def derived_level(session: TrialSession, settings: list[Setting]) -> LevelFinding:
     """What follows from settings as they were read back; nothing where an attached cluster refuses to show them."""
     spec, deployment = session.spec, session.deployment
     finding = session.subject.system.derive_level(settings, spec.choice, spec.nodes)
@@ -95,7 +95,7 @@ def derived_level(session: Session, settings: list[Setting]) -> LevelFinding:
     return finding
 
 
-def level_at_end(session: Session, level: LevelFinding) -> LevelFinding:
+def level_at_end(session: TrialSession, level: LevelFinding) -> LevelFinding:
     """The finding with what was changed since the load began; where that changed the level, it is unknown.
 
     Asks the servers once more. Never a failure of its own: where they can't be asked, the finding says why.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegauge.comparison.blocks import blocks
+from tidegauge.comparison.blocks import sort_into_blocks
 from tidegauge.durability import levels_found
 from tidegauge.limiting.decide import FULL
 from tidegauge.model.attest import Attestation, Means
@@ -21,9 +21,9 @@ from tidegauge.model.trial import (
     point_words,
 )
 from tidegauge.model.use import Resource
-from tidegauge.numbers import count, duration, listed, of_all, plural, rounded
+from tidegauge.numbers import count, duration, join_with_and, of_all, plural, rounded
 from tidegauge.plain import grouped
-from tidegauge.published.verdict import ClaimOutcome, PublishedOutcome, Verdict
+from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, PublishedOutcome
 from tidegauge.report import compare, fairness, levels, thresholds
 from tidegauge.report.names import names_of
 from tidegauge.report.published import counts
@@ -41,7 +41,7 @@ from tidegauge.statistics.classify import (
 )
 from tidegauge.statistics.figures import FIGURES
 from tidegauge.store.read import StoredRun
-from tidegauge.thresholds import Outcome
+from tidegauge.thresholds import ThresholdOutcome
 
 GOOD, DOUBT, BAD = "good", "doubt", "bad"
 LOADS_MAX = 2
@@ -95,19 +95,25 @@ class Answer:
 
 def answer(run: StoredRun) -> Answer:
     """The first screen of a run, whatever state it is in."""
-    found = tuple(verdicts(run)) if run.results else ()
+    experiment_verdicts = tuple(verdicts(run)) if run.results else ()
     warning = fairness.headline(run.terms).removesuffix(":")
     mark = fairness.mark(run.terms.unequal)
-    first = f"{mark}{_published(run.published)}" if run.published is not None else found[0].sentence if found else ""
+    first = (
+        f"{mark}{_published_headline(run.published)}"
+        if run.published is not None
+        else experiment_verdicts[0].sentence
+        if experiment_verdicts
+        else ""
+    )
     return Answer(
         headline=first or _no_answer(run),
-        title=_title(run),
+        title=_comparison_title(run),
         warning=warning,
-        verdicts=found,
-        badges=tuple(_badges(run)),
-        unsaid=_unsaid(run),
-        loads=_loads(run),
-        claims=_claims(run.published),
+        verdicts=experiment_verdicts,
+        badges=tuple(_all_badges(run)),
+        unsaid=_unsaid_sentences(run),
+        loads=_loads_shown(run),
+        claims=_claim_sentences(run.published),
     )
 
 
@@ -118,21 +124,21 @@ def _no_answer(run: StoredRun) -> str:
     return "No trial has finished, so there is no answer"
 
 
-def _loads(run: StoredRun) -> tuple[str, ...]:
+def _loads_shown(run: StoredRun) -> tuple[str, ...]:
     """The workload with the settings of clients; of many, as a sweep has them, the first few."""
-    measured = blocks(run.measured)
+    measured = sort_into_blocks(run.measured)
     loads = list(dict.fromkeys(block_words(block) for block in measured))
     if len(loads) < 2:
         return tuple(loads)
     named: dict[str, str] = {}
     for block in measured:
-        named.setdefault(block_words(block), compare.named(block.experiment, block.point))
+        named.setdefault(block_words(block), compare.experiment_at_point(block.experiment, block.point))
     shown = [f"{name}: {words}" for words, name in named.items()]
     more = [f"{len(shown) - LOADS_MAX} more below."] if len(shown) > LOADS_MAX else []
     return (*shown[:LOADS_MAX], *more)
 
 
-def _title(run: StoredRun) -> str:
+def _comparison_title(run: StoredRun) -> str:
     names = names_of(run)
     systems = sorted({result.spec.system for result in run.results} or set(names.systems))
     if not systems:
@@ -142,30 +148,30 @@ def _title(run: StoredRun) -> str:
     return f"{systems_named} {at[:1].lower()}{at[1:]}" if at else systems_named
 
 
-def _published(outcome: PublishedOutcome) -> str:
+def _published_headline(outcome: PublishedOutcome) -> str:
     """How many claims have a verdict, and of a few which verdicts they are."""
-    decided = _decided(outcome)
+    decided = _decided_claims(outcome)
     words = "; ".join(decided) if len(decided) <= CLAIMS_MAX else ""
     return f"{outcome.title}: {counts(outcome)}{f'. {words[:1].upper()}{words[1:]}' if words else ''}."
 
 
-def _claims(outcome: PublishedOutcome | None) -> tuple[str, ...]:
-    """Those of many claims that have a verdict, a sentence each."""
-    decided = _decided(outcome) if outcome is not None else []
+def _claim_sentences(outcome: PublishedOutcome | None) -> tuple[str, ...]:
+    """A sentence for each claim that has a verdict, where there are too many for the headline; () otherwise."""
+    decided = _decided_claims(outcome) if outcome is not None else []
     return tuple(f"{words[:1].upper()}{words[1:]}." for words in decided) if len(decided) > CLAIMS_MAX else ()
 
 
-def _decided(outcome: PublishedOutcome) -> list[str]:
+def _decided_claims(outcome: PublishedOutcome) -> list[str]:
     """ "confirmed: Pulsar's p99 is below Kafka's" for each claim that has a verdict."""
-    claims = [claim for claim in outcome.claims if claim.verdict is not Verdict.NOT_DECIDED]
-    return [f"{claim.verdict.value}: {claim.text.rstrip('.')}{_unsized(claim)}" for claim in claims]
+    claims = [claim for claim in outcome.claims if claim.verdict is not ClaimVerdict.NOT_DECIDED]
+    return [f"{claim.verdict.value}: {claim.text.rstrip('.')}{_unsized_remark(claim)}" for claim in claims]
 
 
-def _unsized(claim: ClaimOutcome) -> str:
-    return " (which is higher, not by how much)" if claim.verdict is Verdict.DIRECTION else ""
+def _unsized_remark(claim: ClaimOutcome) -> str:
+    return " (which is higher, not by how much)" if claim.verdict is ClaimVerdict.DIRECTION else ""
 
 
-def _badges(run: StoredRun) -> list[Badge]:
+def _all_badges(run: StoredRun) -> list[Badge]:
     badges = [*_threshold_badges(run), *_claim_badges(run)]
     trials = f"{len(run.results)} of {plural(run.trials_expected, 'trial')} finished"
     if run.status != "finished":
@@ -185,24 +191,24 @@ def _badges(run: StoredRun) -> list[Badge]:
 
 
 def _terms_badges(run: StoredRun) -> list[Badge]:
-    """Of several systems: whether they were on equal terms, as far as two of them were measured in one experiment."""
+    """Whether several systems were on equal terms, as far as two of them were measured in one experiment."""
     if run.terms.unequal:
         return [Badge(BAD, "UNEQUAL terms", fairness.headline(run.terms).removesuffix(":"), "fairness")]
-    asked = grouped(
+    systems_asked = grouped(
         ((result.spec.experiment, point_words(result.spec.point)), result.spec.system) for result in run.results
     )
-    if len({system for systems in asked.values() for system in systems}) < 2:
+    if len({system for systems in systems_asked.values() for system in systems}) < 2:
         return []
-    if all(len(set(systems)) < 2 for systems in asked.values()):
+    if all(len(set(systems)) < 2 for systems in systems_asked.values()):
         sentence = "No two systems were measured in the same experiment, so nothing in force was compared."
         return [Badge(DOUBT, "Terms not compared", sentence, "fairness")]
-    known = f", {plural(len(run.terms.advice), 'thing')} to know" if run.terms.advice else ""
-    sentence = f"Settings in force compared: equal terms{known}."
-    return [Badge(DOUBT if known else GOOD, f"Equal terms{known}", sentence, "fairness")]
+    advice_words = f", {plural(len(run.terms.advice), 'thing')} to know" if run.terms.advice else ""
+    sentence = f"Settings in force compared: equal terms{advice_words}."
+    return [Badge(DOUBT if advice_words else GOOD, f"Equal terms{advice_words}", sentence, "fairness")]
 
 
 def _threshold_badges(run: StoredRun) -> list[Badge]:
-    states = {Outcome.MET: GOOD, Outcome.MISSED: BAD, Outcome.INCONCLUSIVE: DOUBT}
+    states = {ThresholdOutcome.MET: GOOD, ThresholdOutcome.MISSED: BAD, ThresholdOutcome.INCONCLUSIVE: DOUBT}
     rulings = thresholds.rulings(run)
     if not rulings:
         return []
@@ -214,8 +220,8 @@ def _claim_badges(run: StoredRun) -> list[Badge]:
     if run.published is None:
         return []
     verdicts_found = {claim.verdict for claim in run.published.claims}
-    state = DOUBT if verdicts_found != {Verdict.CONFIRMED} else GOOD
-    state = BAD if Verdict.CONTRADICTED in verdicts_found else state
+    state = DOUBT if verdicts_found != {ClaimVerdict.CONFIRMED} else GOOD
+    state = BAD if ClaimVerdict.CONTRADICTED in verdicts_found else state
     return [Badge(state, counts(run.published), "", "published")]
 
 
@@ -233,19 +239,19 @@ def _level_badge(run: StoredRun) -> Badge:
     # Where a cluster decides, what was found is not what was expected.
     numbers = sorted({result.level.level or 0 for result in run.results})
     listed_numbers = ", ".join(str(number) if number else "unknown" for number in numbers)
-    level = f"Level{'s' if len(numbers) > 1 else ''} {listed_numbers}: {levels.witnesses(run.results)}"
+    level = f"Level{'s' if len(numbers) > 1 else ''} {listed_numbers}: {levels.witness_words(run.results)}"
     if any(finding.attested.startswith("REFUTED") for _, finding in findings):
         return Badge(BAD, f"{level}, REFUTED by power cuts", sentence, "durability")
     if levels.caveats(run.results):
         return Badge(DOUBT, f"{level}, with a caveat", sentence, "durability")
     if any(finding.attestations for finding in run.findings):  # The cuts of this run have a badge of their own.
         return Badge(GOOD, level, sentence, "durability")
-    without = [system for system, finding in findings if not finding.attested.startswith("attested")]
-    if not without:
+    systems_unattested = [system for system, finding in findings if not finding.attested.startswith("attested")]
+    if not systems_unattested:
         return Badge(GOOD, f"{level}, attested", sentence, "durability")
-    attested = "not attested" if len(without) == len(findings) else "not attested of all"
-    none = f"No cut of the power attests it of {listed(without)} with these settings."
-    return Badge(GOOD, f"{level}, {attested}", f"{sentence} {none}", "durability")
+    attested = "not attested" if len(systems_unattested) == len(findings) else "not attested of all"
+    no_cut = f"No cut of the power attests it of {join_with_and(systems_unattested)} with these settings."
+    return Badge(GOOD, f"{level}, {attested}", f"{sentence} {no_cut}", "durability")
 
 
 def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
@@ -253,26 +259,26 @@ def _cuts_badge(run: StoredRun, cuts: Sequence[Attestation]) -> Badge:
     decided = all(finding.decided for finding in run.findings)
     state = BAD if any(finding.refuted for finding in run.findings) else GOOD if decided else DOUBT
     lost = sum(attestation.lost for attestation in cuts)
-    less = f" ({cuts[0].label})" if cuts[0].label else ""
-    made = f"{plural(sum(attestation.cuts for attestation in cuts), 'cut')}{less}"
-    text = f"{made}: lost {count(lost)} acknowledged messages"
+    label = f" ({cuts[0].label})" if cuts[0].label else ""
+    cuts_made = f"{plural(sum(attestation.cuts for attestation in cuts), 'cut')}{label}"
+    text = f"{cuts_made}: lost {count(lost)} acknowledged messages"
     return Badge(state, f"REFUTED in {text}" if state == BAD else text, "", "durability")
 
 
-def _asked(run: StoredRun) -> list[AnyResult]:
-    """All trials but the steps of searches, whose losses are answers to the question asked; without others these.
+def _trials_asked_for(run: StoredRun) -> list[AnyResult]:
+    """Trials without the steps of searches, whose losses answer the question asked; these where there are no others.
 
     Those that confirmed what was found are no steps: their figures are published.
     """
     confirmed = {goal.confirmation_trial_id for finding in run.findings for goal in finding.goals}
     confirmed |= {finding.published_trial_id for finding in run.findings}
-    asked = [result for result in run.results if not result.spec.exploratory or result.spec.trial_id in confirmed]
-    return asked or list(run.results)
+    trials = [result for result in run.results if not result.spec.exploratory or result.spec.trial_id in confirmed]
+    return trials or list(run.results)
 
 
 def _message_badge(run: StoredRun) -> Badge:
-    """Over all trials that were asked for."""
-    results = _asked(run)
+    """What became of messages, over all trials that were asked for."""
+    results = _trials_asked_for(run)
     sent = [result for result in results if isinstance(result, LoadResult)]
     reads = [result for result in results if isinstance(result, ReadResult)]
     loads = [load for load in sent if load.subscriptions]
@@ -280,23 +286,23 @@ def _message_badge(run: StoredRun) -> Badge:
         return _read_badge([subscription for read in reads for subscription in read.subscriptions])
     acked = sum(load.acked for load in loads)
     subscriptions = [subscription for load in loads for subscription in load.subscriptions]
-    found = {
-        what: sum(getattr(subscription, what) for subscription in subscriptions)
-        for what in ("lost", "late", "untraced", "duplicated", "corrupt", "reordered")
+    totals = {
+        kind: sum(getattr(subscription, kind) for subscription in subscriptions)
+        for kind in ("lost", "late", "untraced", "duplicated", "corrupt", "reordered")
     }
-    found["corrupt"] += sum(subscription.corrupt for read in reads for subscription in read.subscriptions)
-    if not acked and not any(found.values()):
+    totals["corrupt"] += sum(subscription.corrupt for read in reads for subscription in read.subscriptions)
+    if not acked and not any(totals.values()):
         return Badge(DOUBT, "Messages not checked", "No message was acknowledged, so there was none to look for.")
-    seen = [f"{what} {count(number)}" for what, number in found.items() if number or what in ("lost", "duplicated")]
+    seen = [f"{kind} {count(number)}" for kind, number in totals.items() if number or kind in ("lost", "duplicated")]
     behind = [load for load in loads if FIGURES["lost"].of(load) is None]
     unread = len(sent) - len(loads)
-    state = BAD if found["lost"] or found["corrupt"] else DOUBT if behind or unread or any(found.values()) else GOOD
+    state = BAD if totals["lost"] or totals["corrupt"] else DOUBT if behind or unread or any(totals.values()) else GOOD
     outcomes = ", ".join(
-        f"{count(number)} {what}" for what, number in found.items() if number or what not in ("late", "untraced")
+        f"{count(number)} {kind}" for kind, number in totals.items() if number or kind not in ("late", "untraced")
     )
     limits = f"{', not all received' if behind else ''}{', not all read' if unread else ''}"
     return Badge(
-        state, f"{_millions(acked)} messages checked: {', '.join(seen)}{limits}",
+        state, f"{_millions_text(acked)} messages checked: {', '.join(seen)}{limits}",
         _checked_words(acked, outcomes, len(behind), unread),
     )  # fmt: skip
 
@@ -304,18 +310,18 @@ def _message_badge(run: StoredRun) -> Badge:
 def _checked_words(acked: int, outcomes: str, behind: int, unread: int) -> str:
     """What was looked for, what came of it, and in how many trials not everything was, or nobody read."""
     if not behind:
-        said = f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {outcomes}."
+        sentence = f"Each of {count(acked)} acknowledged messages was looked for in every subscription: {outcomes}."
     else:
-        said = (
+        sentence = (
             f"Of {count(acked)} acknowledged messages, as far as they were looked for: {outcomes}. "
             f"In {plural(behind, 'trial')} consumers were still behind when the drain ended, and not everything "
             "could be looked for: whether messages were lost there is not known."
         )
-    return f"{said} In {plural(unread, 'further trial')} nobody read." if unread else said
+    return f"{sentence} In {plural(unread, 'further trial')} nobody read." if unread else sentence
 
 
 def _read_badge(subscriptions: Sequence[ReadSubscription]) -> Badge:
-    """Of messages that others sent: those of Tidegauge carry checksums; what is missing nobody can know."""
+    """What was seen of messages that others sent: only some carry checksums; what is missing nobody can know."""
     if not subscriptions:
         return Badge(DOUBT, "Messages not checked", "Nobody read, so nothing is known of loss, damage or order.")
     corrupt = sum(subscription.corrupt for subscription in subscriptions)
@@ -325,13 +331,13 @@ def _read_badge(subscriptions: Sequence[ReadSubscription]) -> Badge:
     damaged = f"; {count(corrupt)} arrived damaged" if checked else ""
     return Badge(
         BAD if corrupt else GOOD if 0 < received == verified else DOUBT,
-        f"{_millions(verified)} messages checked: corrupt {count(corrupt)}" if checked else "Messages not checked",
+        f"{_millions_text(verified)} messages checked: corrupt {count(corrupt)}" if checked else "Messages not checked",
         f"Of {count(received)} messages read {count(verified)} carry checksums of Tidegauge{damaged}. "
         "No trial here sent them, so nothing is known of loss, repeats or order.",
     )
 
 
-def _millions(number: int) -> str:
+def _millions_text(number: int) -> str:
     return f"{number / 1e6:.3g} million" if number >= 1e6 else count(number)
 
 
@@ -352,20 +358,24 @@ def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
             "end-to-end times and backlog are not the system's."
         )
         return Badge(BAD, f"Generator's consumers slow in {of_all(len(slow), len(results), 'trial')}", sentence)
-    own = [
+    limited = [
         result
         for result in results
         if (result.limiting is not None and result.limiting.resource is Resource.CLIENT_CPU)
         or any(warning.startswith(GENERATOR_FIRST) for warning in result.warnings)
     ]
-    if own:
-        whom = f"The load generator was the limit in {of_all(len(own), len(results), 'trial')}, not the system."
-        return Badge(DOUBT, f"Generator limited {of_all(len(own), len(results), 'trial')}", whom, "machine")
+    if limited:
+        limit_sentence = (
+            f"The load generator was the limit in {of_all(len(limited), len(results), 'trial')}, not the system."
+        )
+        return Badge(
+            DOUBT, f"Generator limited {of_all(len(limited), len(results), 'trial')}", limit_sentence, "machine"
+        )
     return _head_room_badge(results)
 
 
 def _head_room_badge(results: Sequence[MeasuredResult]) -> Badge:
-    """The same where the load generator was not the limit: whether it had CPUs to spare."""
+    """Whether a load generator that was not the limit had CPUs to spare."""
     full = [
         result for result in results if result.limiting is not None and result.limiting.resource is Resource.HOST_CPU
     ]
@@ -375,7 +385,7 @@ def _head_room_badge(results: Sequence[MeasuredResult]) -> Badge:
             "and whatever else ran may have slowed each other."
         )
         return Badge(DOUBT, "Generator may be limited: all CPUs busy", sentence, "machine")
-    short = [shortages for result in results if (shortages := _shortages(result))]
+    short = [shortages for result in results if (shortages := _generator_shortages(result))]
     if short:
         causes = dict.fromkeys(cause for shortages in short for cause in shortages)
         sentence = (
@@ -392,7 +402,7 @@ def _head_room_badge(results: Sequence[MeasuredResult]) -> Badge:
     return Badge(GOOD, "Generator was not the limit", "In no trial was the load generator's CPU the limit.", "machine")
 
 
-def _shortages(result: MeasuredResult) -> tuple[str, ...]:
+def _generator_shortages(result: MeasuredResult) -> tuple[str, ...]:
     """Why figures may be a load generator's own though nothing says that it was the limit; () where nothing does."""
     load_hosts = [account for account in result.accounts if account.generators > 0]
     compiled = isinstance(result, LoadResult) and (result.jit_cpus or 0.0) > JIT_CPUS
@@ -438,7 +448,7 @@ def _clock_badges(results: Sequence[TrialResult]) -> list[Badge]:
 
 
 def _validity_badge(run: StoredRun) -> Badge:
-    measured = _asked(run)
+    measured = _trials_asked_for(run)
     numbers = {kind: sum(result.validity is kind for result in measured) for kind in Validity}
     bad = numbers[Validity.INVALID] > 0
     state = BAD if bad else DOUBT if numbers[Validity.DOUBTFUL] else GOOD
@@ -448,9 +458,9 @@ def _validity_badge(run: StoredRun) -> Badge:
     return Badge(state, f"{plural(len(measured), 'trial')}: {words}", sentence)
 
 
-def _unsaid(run: StoredRun) -> tuple[str, ...]:
+def _unsaid_sentences(run: StoredRun) -> tuple[str, ...]:
     """What a reader might take from the figures though they do not show it: of their order, and of their setting."""
-    measured = _asked(run)
+    measured = _trials_asked_for(run)
     if not measured:
         return ()
     cuts = [attestation for finding in run.findings for attestation in finding.attestations]
@@ -468,26 +478,26 @@ def _cuts_unsaid(run: StoredRun) -> str:
 
 
 def _order_unsaid(measured: Sequence[TrialResult]) -> str:
-    """By how often each system was measured at each load: points and rates are no repeats, nor are INVALID trials."""
+    """What repeats leave open, by load: points and rates are no repeats, nor are INVALID trials."""
     usable = [result for result in measured if result.validity is not Validity.INVALID]
-    what = "this order" if len({result.spec.system for result in usable}) > 1 else "these figures"
+    subject = "this order" if len({result.spec.system for result in usable}) > 1 else "these figures"
     repeated = grouped(
         ((spec.experiment, spec.system, point_words(spec.point)), spec.block)
         for spec in (result.spec for result in usable or measured)
     )
     times = {len(set(numbers)) for numbers in repeated.values()}
     if min(times) > 1:
-        return f"Repeated within one run: another day, machine or load may not give {what}."
+        return f"Repeated within one run: another day, machine or load may not give {subject}."
     if max(times) > 1:
-        return f"Not all was repeated, and that within one run: another trial, day or machine may not give {what}."
+        return f"Not all was repeated, and that within one run: another trial, day or machine may not give {subject}."
     length = duration(max(result.measured_s for result in measured))
     if all(result.spec.exploratory for result in measured):
-        return f"Found once, in trials of at most {length}: another hour or machine may not give {what}."
-    return f"One trial each, of at most {length}: another trial, hour or machine may not give {what}."
+        return f"Found once, in trials of at most {length}: another hour or machine may not give {subject}."
+    return f"One trial each, of at most {length}: another trial, hour or machine may not give {subject}."
 
 
 def _setting_unsaid(specs: Sequence[TrialSpec], *, cut: bool) -> str:
-    """`cut`: whether the power was."""
+    """What the setting of these trials leaves open. `cut`: whether the power was cut."""
     if any(spec.attached for spec in specs):
         return (
             "Servers that others run: what else they did at the same time is not known, and other settings may give "

@@ -21,7 +21,7 @@ DIFFERENCES_MAX = 20
 
 
 @dataclass(frozen=True)
-class Settings:
+class SystemSettings:
     """What was in force for one system, in its first trial.
 
     Attributes:
@@ -66,95 +66,99 @@ def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
     return (
         trial.trial_id,
         system,
-        _load(result),
-        *(_cell(figure, result) for figure in shown),
-        _warm_up(result) if isinstance(result, LoadResult) else "",
-        ", ".join(_cell(figure, result) for figure in used),
+        _load_words(result),
+        *(_figure_cell(figure, result) for figure in shown),
+        _warm_up_words(result) if isinstance(result, LoadResult) else "",
+        ", ".join(_figure_cell(figure, result) for figure in used),
         result.validity.shown,
-        _why(result),
+        _reasons_cell(result),
     )
 
 
-def _cell(figure: Figure, result: TrialResult) -> str:
+def _figure_cell(figure: Figure, result: TrialResult) -> str:
     return in_unit(figure.of(result) if isinstance(result, MeasuredResult) else None, figure.unit)
 
 
-def _warm_up(result: LoadResult) -> str:
-    """With what was left of compiling for the window, where that can be read in two digits."""
+def _warm_up_words(result: LoadResult) -> str:
+    """A warm-up in words, with the compiling left for the window where that can be read in two digits."""
     left = result.jit_cpus or 0.0
     compiling = f", then {left:.2f} CPUs compiling" if left >= 0.005 else ""
     return f"{duration(result.warmup_s)}, {'steady' if result.steady else 'never steady'}{compiling}"
 
 
-def _why(result: TrialResult) -> str:
+def _reasons_cell(result: TrialResult) -> str:
     """What makes it not valid; remarks stand with the experiment."""
     remarks = [plural(len(result.warnings), "remark")] if result.warnings else []
     return "; ".join((*result.reasons, *remarks))
 
 
-def _load(result: TrialResult) -> str:
+def _load_words(result: TrialResult) -> str:
     if isinstance(result, ReadResult):
         return "reading alone"
     offered = result.offered_msgs_per_s if isinstance(result, MeasuredResult) else result.spec.most_msgs_per_s
     return "closed loop" if offered is None else f"{count(offered)} msg/s"
 
 
-def settings(run: StoredRun, details: Details) -> list[Settings]:
+def settings(run: StoredRun, details: Details) -> list[SystemSettings]:
     """For each system what its first trial with settings had, and in what later ones differed."""
-    known = ((trial.spec, details[trial.trial_id]) for trial in run.trials)
-    by_system = grouped((spec.system, trial) for spec, trial in known if spec is not None and trial.settings)
-    return [_of_system(system, trials) for system, trials in sorted(by_system.items())]
+    specs_and_details = ((trial.spec, details[trial.trial_id]) for trial in run.trials)
+    by_system = grouped(
+        (spec.system, trial) for spec, trial in specs_and_details if spec is not None and trial.settings
+    )
+    return [_settings_of_system(system, trials) for system, trials in sorted(by_system.items())]
 
 
-def _of_system(system: str, trials: Sequence[TrialDetails]) -> Settings:
+def _settings_of_system(system: str, trials: Sequence[TrialDetails]) -> SystemSettings:
     first = trials[0]
-    server, client = _list(first.settings, "server"), _list(first.settings, "client")
-    return Settings(
+    server, client = _settings_in(first.settings, "server"), _settings_in(first.settings, "client")
+    return SystemSettings(
         system=system,
         trial_id=first.trial.trial_id,
-        distribution=DataTable(("distribution", ""), tuple((str(k), _word(v)) for k, v in first.distribution.items())),
-        changed=_changed([setting for setting in (*client, *server) if setting.get("is_default") is False]),
-        unknown=_rows(setting for setting in server if setting.get("is_default") is None),
-        defaults=_rows(setting for setting in server if setting.get("is_default") is True),
-        client_unknown=_rows(setting for setting in client if setting.get("is_default") is None),
-        client_defaults=_rows(setting for setting in client if setting.get("is_default") is True),
+        distribution=DataTable(
+            ("distribution", ""), tuple((str(k), _value_text(v)) for k, v in first.distribution.items())
+        ),
+        changed=_changed_rows([setting for setting in (*client, *server) if setting.get("is_default") is False]),
+        unknown=_setting_rows(setting for setting in server if setting.get("is_default") is None),
+        defaults=_setting_rows(setting for setting in server if setting.get("is_default") is True),
+        client_unknown=_setting_rows(setting for setting in client if setting.get("is_default") is None),
+        client_defaults=_setting_rows(setting for setting in client if setting.get("is_default") is True),
         jvm_flags=tuple(map(str, first.settings.get("server_jvm_flags") or ())),
-        differences=_differences(first, trials[1:]),
+        differences=_later_differences(first, trials[1:]),
         others=len(trials) - 1,
     )
 
 
-def _list(content: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    found = content.get(key)
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+def _settings_in(content: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    items = content.get(key)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-def _rows(found: Any) -> DataTable:
-    rows = (tuple(_word(setting.get(key)) for key in ("scope", "name", "value")) for setting in found)
+def _setting_rows(settings: Any) -> DataTable:
+    rows = (tuple(_value_text(setting.get(key)) for key in ("scope", "name", "value")) for setting in settings)
     return DataTable(("where", "setting", "value"), tuple(rows))
 
 
-def _changed(settings: Sequence[Mapping[str, Any]]) -> DataTable:
-    """With what they differ from, as far as servers and client libraries say."""
+def _changed_rows(settings: Sequence[Mapping[str, Any]]) -> DataTable:
+    """A table of settings with what they differ from, as far as servers and client libraries say."""
     names = ("scope", "name", "value", "default_value")
-    rows = tuple(tuple(_word(setting.get(key)) for key in names) for setting in settings)
+    rows = tuple(tuple(_value_text(setting.get(key)) for key in names) for setting in settings)
     return DataTable(("where", "setting", "value", "default"), rows)
 
 
-def _word(value: object) -> str:
+def _value_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _differences(first: TrialDetails, others: Sequence[TrialDetails]) -> tuple[str, ...]:
-    known = _by_name(first)
-    found = [
+def _later_differences(first: TrialDetails, others: Sequence[TrialDetails]) -> tuple[str, ...]:
+    first_values = _by_name(first)
+    differences = [
         f"{other.trial.trial_id}: {name} = {value}"
         for other in others
         for name, value in _by_name(other).items()
-        if known.get(name, value) != value
+        if first_values.get(name, value) != value
     ]
-    more = len(found) - DIFFERENCES_MAX
-    return (*found[:DIFFERENCES_MAX], *([f"and {more} more"] if more > 0 else []))
+    more = len(differences) - DIFFERENCES_MAX
+    return (*differences[:DIFFERENCES_MAX], *([f"and {more} more"] if more > 0 else []))
 
 
 _OF_EACH_TRIAL = ("cluster.id", "so far", "port", "Port")
@@ -163,18 +167,22 @@ _OF_EACH_TRIAL = ("cluster.id", "so far", "port", "Port")
 
 def _by_name(trial: TrialDetails) -> dict[str, str]:
     """Settings in force without what names a trial's own places."""
-    known = normal_settings(trial.disclosed.settings) if trial.disclosed else {}
-    return {f"{scope}: {name}": value for (_, scope, name), value in known.items() if not name.endswith(_OF_EACH_TRIAL)}
+    settings_in_force = normal_settings(trial.disclosed.settings) if trial.disclosed else {}
+    return {
+        f"{scope}: {name}": value
+        for (_, scope, name), value in settings_in_force.items()
+        if not name.endswith(_OF_EACH_TRIAL)
+    }
 
 
 def environment_rows(environment: Mapping[str, Any]) -> DataTable:
     """Everything that environment.json says, one line a fact."""
-    facts = ((name, _fact(value)) for name, value in flatten(environment, _fact_parts) if name != "schema")
+    facts = ((name, _fact_text(value)) for name, value in flatten(environment, _fact_parts) if name != "schema")
     return DataTable(("what", "value"), tuple((name, text) for name, text in facts if text))
 
 
-def _fact(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else _word(value)
+def _fact_text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else _value_text(value)
 
 
 def _fact_parts(value: Any) -> Parts | None:
@@ -197,8 +205,8 @@ class Again:
     kept: bool = False
 
 
-def again(run: StoredRun, omb_files: Sequence[str]) -> Again:
-    """From the campaign, with the options that were given; or from OMB's files, which are kept with the run.
+def how_to_run_again(run: StoredRun, omb_files: Sequence[str]) -> Again:
+    """How to make a run again: from its campaign and the options given, or from OMB's files, which are kept with it.
 
     Args:
         omb_files: names of the files in the run's directory `omb`; () for a campaign.

@@ -42,18 +42,18 @@ def report_page(run: StoredRun, details: Details) -> str:
     """The whole report of a run, whatever state it is in."""
     from tidegauge.report.plots.draw import page_drawing  # An index has no plots and need not wait for matplotlib.
 
-    found = sections(run, details)
+    all_sections = sections(run, details)
     places = system_places(run)
-    picture = overview(run, distributions.within(run))
-    return _render(
+    picture = overview(run, distributions.intervals_within_trials(run))
+    return _render_page(
         "report.html.j2",
         "report.js",
         run=run,
         answer=answer(run),
-        anchors={section.title: section.anchor for section in found},
+        anchors={section.title: section.anchor for section in all_sections},
         picture=picture,
         percentiles=PERCENTILE_WORDS,
-        sections=found,
+        sections=all_sections,
         drawing=lambda plot: page_drawing(plot, places),
         data_table=data_table,
         systems=[(name, look(place), place) for name, place in places.items()],
@@ -62,14 +62,14 @@ def report_page(run: StoredRun, details: Details) -> str:
         words=WORDS,
         host=host_words(run),
         levels=levels,
-        witnesses=_witnesses(run),
+        witnesses=_sync_witnesses(run),
         mark=fairness.MARK,
         published=published,
         sessions=session_words(run),
         trials=disclosure.trial_rows(run),
         settings=disclosure.settings(run, details),
         environment=disclosure.environment_rows(run.environment),
-        again=disclosure.again(run, kept_omb_files(run.path)),
+        again=disclosure.how_to_run_again(run, kept_omb_files(run.path)),
         version=disclosure.version_words(run),
         started=local_time(run.started_at),
     )
@@ -77,12 +77,12 @@ def report_page(run: StoredRun, details: Details) -> str:
 
 def index_page(rows: Sequence[Mapping[str, Any]]) -> str:
     """A table of many runs, the newest first, that a reader can sort."""
-    return _render("index.html.j2", "index.js", rows=rows, looks=LOOKS)
+    return _render_page("index.html.j2", "index.js", rows=rows, looks=LOOKS)
 
 
 def live_page(name: str, address: str) -> str:
     """A page that follows a run, by asking for its state once a second. `address`: the run's name as part of a URL."""
-    return _render("live.html.j2", "live.js", name=name, address=address, looks=LOOKS)
+    return _render_page("live.html.j2", "live.js", name=name, address=address, looks=LOOKS)
 
 
 def system_places(run: StoredRun) -> dict[str, int]:
@@ -94,7 +94,7 @@ def system_places(run: StoredRun) -> dict[str, int]:
 
 def plots_of(run: StoredRun, details: Details) -> list[Plot]:
     """Every plot of a run's report, for files of their own; the one that stands first comes first."""
-    picture = overview(run, distributions.within(run))
+    picture = overview(run, distributions.intervals_within_trials(run))
     return [*([picture] if picture else []), *(plot for section in sections(run, details) for plot in section.plots)]
 
 
@@ -114,7 +114,7 @@ def index_row(run: StoredRun, href: str) -> dict[str, Any]:
     }
 
 
-def _witnesses(run: StoredRun) -> list[tuple[str, str, str]]:
+def _sync_witnesses(run: StoredRun) -> list[tuple[str, str, str]]:
     """Trial, system, and what was seen of its syncs, for each trial in which anybody looked."""
     return [
         (result.spec.trial_id, result.spec.system, f"{syncs.agreement.value}: {syncs.words}")
@@ -123,18 +123,20 @@ def _witnesses(run: StoredRun) -> list[tuple[str, str, str]]:
     ]
 
 
-def _render(template: str, script: str, **content: Any) -> str:
-    text = _asset(script)
+def _render_page(template: str, script: str, **content: Any) -> str:
+    text = _asset_text(script)
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return (
-        _templates()
+        _template_environment()
         .get_template(template)
-        .render(css=Markup(_asset("report.css")), script=Markup(text), digest=digest, tidegauge=__version__, **content)
+        .render(
+            css=Markup(_asset_text("report.css")), script=Markup(text), digest=digest, tidegauge=__version__, **content
+        )
     )
 
 
 @cache
-def _templates() -> Environment:
+def _template_environment() -> Environment:
     return Environment(
         loader=PackageLoader("tidegauge.report.html"),
         autoescape=True,
@@ -145,5 +147,5 @@ def _templates() -> Environment:
 
 
 @cache
-def _asset(name: str) -> str:
+def _asset_text(name: str) -> str:
     return (resources.files("tidegauge.report.html") / "assets" / name).read_text(encoding="utf-8")

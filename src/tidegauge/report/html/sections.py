@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, ReadSpec, point_words
 from tidegauge.numbers import plural
@@ -29,7 +29,7 @@ from tidegauge.report.plots.timeline import (
     timelines,
     trial_timelines,
 )
-from tidegauge.report.tables import Remark, Swept, figure_table, remarks, short_point, swept
+from tidegauge.report.tables import Remark, Swept, figure_table, remarks, short_point, swept_tables
 from tidegauge.report.terminal import block_words, further_tables, load_words, table_notes
 from tidegauge.store.read import StoredRun
 
@@ -38,7 +38,7 @@ POINTS_MAX = 8
 
 
 @dataclass(frozen=True)
-class Part:
+class SectionPart:
     """One table of an experiment with its plots. `more`: plots that explain rather than answer, shown on demand."""
 
     title: str
@@ -56,7 +56,7 @@ class Section:
 
     anchor: str
     title: str
-    parts: tuple[Part, ...]
+    parts: tuple[SectionPart, ...]
 
     @property
     def plots(self) -> tuple[Plot, ...]:
@@ -73,22 +73,22 @@ def experiment_names(run: StoredRun) -> list[str]:
 
 def sections(run: StoredRun, details: Details) -> list[Section]:
     """A section for each experiment that has anything to show."""
-    found = []
-    tables, findings = swept(blocks(run.results)), by_experiment(run.findings)
+    experiment_sections = []
+    tables, findings = swept_tables(sort_into_blocks(run.results)), by_experiment(run.findings)
     for number, name in enumerate(experiment_names(run), 1):
         prefix = f"{number:02d}-{name}"
-        parts: list[Part] = []
+        parts: list[SectionPart] = []
         if name in findings:
             parts.append(_finding_part(findings[name], run, details, prefix))
         for place, sweep in enumerate((table for table in tables if table.experiment == name), 1):
-            parts += _parts(sweep, details, f"{prefix}-{place}")
-        parts += _unfinished(run, name, details, prefix)
+            parts += _sweep_parts(sweep, details, f"{prefix}-{place}")
+        parts += _unfinished_parts(run, name, details, prefix)
         if parts:
-            found.append(Section(f"experiment-{number}", name, tuple(parts)))
-    return [*found, *_machine(run)]
+            experiment_sections.append(Section(f"experiment-{number}", name, tuple(parts)))
+    return [*experiment_sections, *_machine_sections(run)]
 
 
-def _machine(run: StoredRun) -> list[Section]:
+def _machine_sections(run: StoredRun) -> list[Section]:
     """What results took of the machine, and what they cost; no section where neither is known."""
     rows = usage.rows(run)
     table = usage.usage_table(rows)
@@ -96,25 +96,25 @@ def _machine(run: StoredRun) -> list[Section]:
     if table is None and not notes:
         return []
     plots = tuple(share_bars([row for row in rows if row.is_throughput][: usage.ROWS_MAX], "machine"))
-    part = Part(usage.title(rows), "", plots, tables=(table,) if table is not None else (), notes=notes)
+    part = SectionPart(usage.title(rows), "", plots, tables=(table,) if table is not None else (), notes=notes)
     return [Section("machine", "limits, ceilings, cost", (part,))]
 
 
-def _parts(sweep: Swept, details: Details, prefix: str) -> list[Part]:
+def _sweep_parts(sweep: Swept, details: Details, prefix: str) -> list[SectionPart]:
     """One part for a table; of a sweep first the figures by its values, then each point."""
     if len(sweep.blocks) == 1:
-        return [_part(sweep.blocks[0], details, prefix)]
+        return [_block_part(sweep.blocks[0], details, prefix)]
     left_out = points_left_out([block.point for block in sweep.blocks])
-    overview = Part(
+    overview = SectionPart(
         title=f"{len(sweep.blocks)} points of a sweep",
         words=_sweep_words(sweep.blocks),
         plots=on_one_scale(sweep_plots(sweep, prefix)),
-        tables=_split(sweep.table()),
+        tables=_split_table(sweep.table()),
         notes=tuple(filter(None, (left_out, *table_notes(sweep.blocks)))),
     )
     shown, others = sweep.blocks[:POINTS_MAX], sweep.blocks[POINTS_MAX:]
     points = [_point_part(block, details, f"{prefix}-{place}") for place, block in enumerate(shown, 1)]
-    return [overview, *points, *([_left_out(others)] if others else [])]
+    return [overview, *points, *([_left_out_part(others)] if others else [])]
 
 
 def _sweep_words(points: Sequence[Block]) -> str:
@@ -124,34 +124,34 @@ def _sweep_words(points: Sequence[Block]) -> str:
     return words if alike else f"At {point_words(points[0].point)}: {words}. Other points have other loads."
 
 
-def _point_part(block: Block, details: Details, prefix: str) -> Part:
+def _point_part(block: Block, details: Details, prefix: str) -> SectionPart:
     """A point of a sweep: its plots on demand, since the overview has the answer, and what is in no table of that."""
-    whole = _part(block, details, prefix)
+    whole = _block_part(block, details, prefix)
     tables = tuple(further_tables(block))
-    return Part(point_words(block.point), "", (), more=whole.plots, tables=tables, remarks=whole.remarks)
+    return SectionPart(point_words(block.point), "", (), more=whole.plots, tables=tables, remarks=whole.remarks)
 
 
-def _left_out(points: Sequence[Block]) -> Part:
+def _left_out_part(points: Sequence[Block]) -> SectionPart:
     """Points without plots; what must be known of their trials is told all the same."""
     words = (
         f"Plots and further tables of the first {POINTS_MAX} points are above; those of the others are left out to "
         "keep this page small."
     )
-    said = tuple(remark for block in points for remark in remarks(block))
-    return Part(plural(len(points), "more point"), words, (), remarks=said)
+    all_remarks = tuple(remark for block in points for remark in remarks(block))
+    return SectionPart(plural(len(points), "more point"), words, (), remarks=all_remarks)
 
 
-def _part(block: Block, details: Details, prefix: str) -> Part:
+def _block_part(block: Block, details: Details, prefix: str) -> SectionPart:
     chased = chase_plots(block, details, prefix)
     plots = [*throughput_bars(block, prefix), *chased, *percentile_plots(block, details, prefix)]
     plots += [] if chased else timelines(block, details, prefix, MAIN if block.loads else READING)
-    return Part(
+    return SectionPart(
         title=load_words(block.results[0]),
         words=block_words(block),
         plots=on_one_scale(plots),
         more=tuple(timelines(block, details, prefix, (*USED, *host_charts(block, details), *RESOURCES))),
         tables=(
-            *_split(figure_table(block)),
+            *_split_table(figure_table(block)),
             *further_tables(block),
         ),
         notes=tuple(table_notes([block])),
@@ -159,12 +159,12 @@ def _part(block: Block, details: Details, prefix: str) -> Part:
     )
 
 
-def _split(table: FigureTable) -> tuple[FigureTable, ...]:
+def _split_table(table: FigureTable) -> tuple[FigureTable, ...]:
     """One table for each of those that a terminal shows below each other: a page should not need scrolling sideways."""
     return tuple(replace(table, groups=tuple(groups)) for groups in table.packed(inf))
 
 
-def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details, prefix: str) -> Part:
+def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details, prefix: str) -> SectionPart:
     """What an experiment found; beside it the trials that confirmed it."""
     names = names_of(run)
     plots = [
@@ -172,10 +172,10 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
         *search_plots(findings, run.results, prefix),
         *load_plots(findings, run.results, prefix),
     ]
-    confirmed = _confirmations(findings, run.measured)
+    confirmed = _confirmed_blocks(findings, run.measured)
     left_out = points_left_out([finding.point for finding in findings])
     confirmed_only = f"Confirmations of the first {POINTS_MAX} of {len(confirmed)} points have plots."
-    return Part(
+    return SectionPart(
         title="what was found",
         words="",
         plots=on_one_scale(plots),
@@ -186,11 +186,11 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
     )
 
 
-def _confirmations(findings: Sequence[Finding], results: Sequence[MeasuredResult]) -> list[Block]:
+def _confirmed_blocks(findings: Sequence[Finding], results: Sequence[MeasuredResult]) -> list[Block]:
     """The trials that the findings publish, of the goal that each search lists first: each point for itself."""
     trial_ids = {finding.goals[0].confirmation_trial_id for finding in findings if finding.goals}
     points = at_each_point(result for result in results if result.spec.trial_id in trial_ids)
-    return [Block(findings[0].experiment, tuple(own)) for _, own in points]
+    return [Block(findings[0].experiment, tuple(results_at_point)) for _, results_at_point in points]
 
 
 def _confirmation_plots(
@@ -223,7 +223,7 @@ def _confirmation_plots(
     return plots
 
 
-def _unfinished(run: StoredRun, experiment: str, details: Details, prefix: str) -> list[Part]:
+def _unfinished_parts(run: StoredRun, experiment: str, details: Details, prefix: str) -> list[SectionPart]:
     """Trials without a result that left seconds behind: what they had measured is shown, and that it is no result."""
     parts = []
     for number, trial in enumerate(run.trials, 1):
@@ -233,7 +233,7 @@ def _unfinished(run: StoredRun, experiment: str, details: Details, prefix: str) 
         plots = trial_timelines(details[trial.trial_id], trial.spec.system, f"{prefix}-unfinished-{number}", charts)
         if plots:
             words = f"{f'{trial.why}. ' if trial.why else ''}No figure of it is a result."
-            of = context_of_unfinished(trial.spec, trial.status)
-            drawn = tuple(replace(plot, context=of) for plot in plots)
-            parts.append(Part(f"{trial.trial_id}: {trial.status}", words, drawn))
+            context_words = context_of_unfinished(trial.spec, trial.status)
+            drawn = tuple(replace(plot, context=context_words) for plot in plots)
+            parts.append(SectionPart(f"{trial.trial_id}: {trial.status}", words, drawn))
     return parts

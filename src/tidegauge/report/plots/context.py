@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadSpec, MeasuredResult, TrialResult, TrialSpec, Validity, point_words
-from tidegauge.numbers import count, listed
+from tidegauge.numbers import count, join_with_and
 from tidegauge.report.tables import short_point
 
 
-def context(results: Sequence[TrialResult], *, with_rate: bool = True) -> str:
+def context_of_trials(results: Sequence[TrialResult], *, with_rate: bool = True) -> str:
     """Experiments, rate and point where all have the same, and every level: "latency at 500 msg/s; levels 2 and 4"."""
     if not results:
         return ""
-    what = listed(list(dict.fromkeys(result.spec.experiment for result in results)))
+    experiments = join_with_and(list(dict.fromkeys(result.spec.experiment for result in results)))
     at = _rate_words(results) if with_rate else ""
     points = {short_point(result.spec.point) for result in results}
     where = f", {next(iter(points))}" if len(points) == 1 and points != {""} else ""
-    return f"{what}{at}{where}; {levels_given(results)}"
+    return f"{experiments}{at}{where}; {levels_given(results)}"
 
 
 def _rate_words(results: Sequence[TrialResult]) -> str:
@@ -32,7 +32,7 @@ def _rate_words(results: Sequence[TrialResult]) -> str:
 
 
 def context_of_findings(findings: Sequence[Finding], results: Sequence[TrialResult]) -> str:
-    """That of the trials of their experiments, systems and points."""
+    """The context of findings: of the trials of their experiments, systems and points."""
     asked = {(finding.experiment, finding.system, point_words(finding.point)) for finding in findings}
     trials = [
         result
@@ -40,13 +40,13 @@ def context_of_findings(findings: Sequence[Finding], results: Sequence[TrialResu
         if (result.spec.experiment, result.spec.system, point_words(result.spec.point)) in asked
     ]
     return (
-        context(trials, with_rate=False)
-        or f"{listed(list(dict.fromkeys(f.experiment for f in findings)))}; level not known"
+        context_of_trials(trials, with_rate=False)
+        or f"{join_with_and(list(dict.fromkeys(f.experiment for f in findings)))}; level not known"
     )
 
 
 def context_of_unfinished(spec: TrialSpec, status: str) -> str:
-    """That of a trial without a result, whose level nobody read back."""
+    """The context of a trial without a result, whose level nobody read back."""
     where = f", {short_point(spec.point)}" if spec.point else ""
     how = "expected" if spec.choice.as_found else "asked for"
     return f"{spec.experiment}{where}, {status}; level {spec.choice.level} {how}"
@@ -56,17 +56,17 @@ def levels_given(results: Sequence[TrialResult]) -> str:
     """Every durability level that was in force in any of them: "level 3", "levels 2 and 4", "level not known"."""
     levels = sorted({result.level.level or 0 for result in results})
     words = [str(level) if level else "not known" for level in levels]
-    return f"level{'s' if len(words) > 1 else ''} {listed(words)}"
+    return f"level{'s' if len(words) > 1 else ''} {join_with_and(words)}"
 
 
 def invalid_words(block: Block) -> str:
     """Which trials are INVALID: "INVALID: kafka@4.3.1 (trial 2), pulsar@4.2.4."; "" where none is."""
-    named = []
+    names = []
     for system in block.systems:
         trials = block.of(system)
         numbers = [str(number) for number, trial in enumerate(trials, 1) if trial.validity is Validity.INVALID]
         if len(numbers) == len(trials):
-            named.append(system)
+            names.append(system)
         elif numbers:
-            named.append(f"{system} (trial{'s' if len(numbers) > 1 else ''} {listed(numbers)})")
-    return f"INVALID: {', '.join(named)}." if named else ""
+            names.append(f"{system} (trial{'s' if len(numbers) > 1 else ''} {join_with_and(numbers)})")
+    return f"INVALID: {', '.join(names)}." if names else ""

@@ -13,10 +13,10 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, TrialResult, Validity, point_words
 from tidegauge.numbers import count, ms
 from tidegauge.plain import grouped
-from tidegauge.report.plots.context import context, context_of_findings
+from tidegauge.report.plots.context import context_of_findings, context_of_trials
 from tidegauge.report.plots.model import P99_MEANING, Axis, Details, Form, Mark, Plot, Scale, Series
 from tidegauge.report.tables import Point, in_order, short_point
-from tidegauge.search.goals import Goal, Outcome, judge
+from tidegauge.search.goals import Goal, PassFail, judge_goal
 from tidegauge.statistics.figures import prompt_readers
 from tidegauge.statistics.histograms import EMPTY, Histogram, add
 from tidegauge.store.details import END_TO_END
@@ -33,19 +33,21 @@ def percentile_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
         ("response", "Response time by percentile", "from the intended send to the acknowledgement"),
         (END_TO_END, "End-to-end latency by percentile", "from the intended send to the receipt"),
     ]
-    found = []
+    plots = []
     for kind, title, meaning in kinds:
-        series = [line for system in block.systems if (line := _system(block, system, details, kind)) is not None]
+        series = [
+            line for system in block.systems if (line := _system_series(block, system, details, kind)) is not None
+        ]
         if series:
             plot_id = f"{prefix}-{kind}-percentiles"
             x = Axis("share of messages that took at most so long", Scale.PERCENTILE, Form.PERCENT)
             y = Axis(f"{title.partition(' by')[0].lower()}, ms", Scale.LOG, Form.MS)
             of_receipts = (_prompt_words(block), _slowest_words(block)) if kind == END_TO_END else ()
             reading = " ".join(filter(None, (_merged_words(block), *of_receipts)))
-            about = _description(meaning, series)
-            shown = context(block.results)
-            found.append(Plot(plot_id, title, about, x, y, tuple(series), context=shown, reading=reading))
-    return found
+            about = _percentile_description(meaning, series)
+            shown = context_of_trials(block.results)
+            plots.append(Plot(plot_id, title, about, x, y, tuple(series), context=shown, reading=reading))
+    return plots
 
 
 def _merged_words(block: Block) -> str:
@@ -62,19 +64,19 @@ def _merged_words(block: Block) -> str:
 
 
 def _prompt_words(block: Block) -> str:
-    """That late readers, whose times hold how long they were made to wait, are left out beside others."""
+    """A remark that late readers, whose times hold how long they were made to wait, are left out beside others."""
     left_out = any(len(prompt_readers(load)) < len(load.subscriptions) for load in block.loads)
     return "Without those that read late." if left_out else ""
 
 
 def _slowest_words(block: Block) -> str:
-    """Of which subscriptions the times are."""
+    """Which subscriptions the times are of, where there are several."""
     return (
         "At each share the slowest subscription." if any(len(prompt_readers(load)) > 1 for load in block.loads) else ""
     )
 
 
-def curve(*histograms: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def percentile_curve(*histograms: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Percentiles, in percent, and the largest latency in ms at each; none without enough samples for the median."""
     samples = min((histogram.count for histogram in histograms), default=0)
     highest = 1 - _BEYOND_MIN / samples if samples > 2 * _BEYOND_MIN else 0.0
@@ -90,7 +92,7 @@ def curve(*histograms: Histogram) -> tuple[tuple[float, ...], tuple[float, ...]]
     )
 
 
-def _merged(results: Sequence[LoadResult], details: Details, kind: str) -> list[Histogram]:
+def _merged_histograms(results: Sequence[LoadResult], details: Details, kind: str) -> list[Histogram]:
     """Samples of all trials; of end-to-end those of each subscription but late readers, as the figures have it."""
     whole: dict[str, Histogram] = {}
     for result in results:
@@ -107,7 +109,7 @@ def _merged(results: Sequence[LoadResult], details: Details, kind: str) -> list[
     return list(whole.values())
 
 
-def _system(block: Block, system: str, details: Details, kind: str) -> Series | None:
+def _system_series(block: Block, system: str, details: Details, kind: str) -> Series | None:
     """A system's usable trials merged; where all are INVALID those, named as such.
 
     None where distributions of one of them can't be read: a part of them is not all of them.
@@ -115,14 +117,14 @@ def _system(block: Block, system: str, details: Details, kind: str) -> Series | 
     used = [load for load in block.usable(system) or block.of(system) if isinstance(load, LoadResult)]
     if not all(details[load.spec.trial_id].histograms for load in used):
         return None
-    percentiles, latencies = curve(*_merged(used, details, kind))
+    percentiles, latencies = percentile_curve(*_merged_histograms(used, details, kind))
     if not percentiles:
         return None
     label = "INVALID" if all(result.validity is Validity.INVALID for result in used) else ""
     return Series(system, label, percentiles, latencies)
 
 
-def _description(meaning: str, series: Sequence[Series]) -> str:
+def _percentile_description(meaning: str, series: Sequence[Series]) -> str:
     parts = []
     for line in series:
         at = dict(zip(line.x, line.y, strict=True))
@@ -144,17 +146,19 @@ def load_plots(findings: Sequence[Finding], results: Sequence[TrialResult], pref
         ("end-to-end-p99", "End-to-end p99 against load", "end-to-end p99, ms"),
     ]
     plots = []
-    for where, number, own in _by_point([finding for finding in findings if finding.points]):
+    for where, number, findings_at_point in _by_point([finding for finding in findings if finding.points]):
         for name, title, label in charts:
-            curves = [_load_curve(finding, f"{name.replace('-', '_')}_ms", own) for finding in own]
+            curves = [
+                _load_curve(finding, f"{name.replace('-', '_')}_ms", findings_at_point) for finding in findings_at_point
+            ]
             series = tuple(curve for curve in curves if not curve.empty)
             if series:
-                reading = f"{_hollow_words(series)}{_line_each(own)}".strip()
-                ends = "; ".join(map(_ends, series))
+                reading = f"{_hollow_words(series)}{_line_each(findings_at_point)}".strip()
+                ends = "; ".join(map(_end_words, series))
                 description = " ".join(filter(None, ("Latency at each load offered.", reading, f"{ends}.")))
                 x = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
                 y = Axis(label, Scale.LOG, Form.MS, meaning=P99_MEANING if "p99" in name else "")
-                shown, plot_id = context_of_findings(own, results), f"{prefix}-load{number}-{name}"
+                shown, plot_id = context_of_findings(findings_at_point, results), f"{prefix}-load{number}-{name}"
                 at = f"{title}{where}"
                 plots.append(Plot(plot_id, at, description, x, y, series, context=shown, reading=reading))
     return plots
@@ -171,9 +175,9 @@ def _hollow_words(series: Sequence[Series]) -> str:
 def _by_point(findings: Sequence[Finding]) -> list[tuple[str, str, list[Finding]]]:
     """Findings of each point of a sweep, with the point for a title and its number for an id; "" without a sweep."""
     by_point = grouped((point_words(finding.point), finding) for finding in findings)
-    points: list[Point] = in_order([own[0].point for own in by_point.values()])
+    points: list[Point] = in_order([group[0].point for group in by_point.values()])
     if len(points) < 2:
-        return [("", "", own) for own in by_point.values()]
+        return [("", "", group) for group in by_point.values()]
     return [
         (f", {short_point(point)}", f"-{number}", by_point[point_words(point)])
         for number, point in enumerate(points, 1)
@@ -181,23 +185,23 @@ def _by_point(findings: Sequence[Finding]) -> list[tuple[str, str, list[Finding]
 
 
 def _line_each(findings: Sequence[Finding]) -> str:
-    return " One line for each block." if any(_block(finding, findings) for finding in findings) else ""
+    return " One line for each block." if any(_block_label(finding, findings) for finding in findings) else ""
 
 
 def _load_curve(finding: Finding, figure: str, findings: Sequence[Finding]) -> Series:
-    """`figure`: the name of its field in a point."""
+    """A figure of a finding by the load offered. `figure`: the name of its field in a point."""
     usable = [point for point in finding.points if point.offered_msgs_per_s is not None]
     states = [point.state for point in usable]
     x = tuple(point.offered_msgs_per_s or 0.0 for point in usable)
     y = tuple(getattr(point, figure) for point in usable)
     notes = tuple("" if state == _SUSTAINED else state for state in states)
     hollow = tuple(state != _SUSTAINED for state in states)
-    return Series(finding.system, _block(finding, findings), x, y, Mark.LINE_POINTS, hollow=hollow, notes=notes)
+    return Series(finding.system, _block_label(finding, findings), x, y, Mark.LINE_POINTS, hollow=hollow, notes=notes)
 
 
-def _ends(series: Series) -> str:
-    known = [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
-    (low_x, low), (high_x, high) = known[0], known[-1]
+def _end_words(series: Series) -> str:
+    points = [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
+    (low_x, low), (high_x, high) = points[0], points[-1]
     return f"{series.name}: {ms(low)} ms at {count(low_x)} msg/s, {ms(high)} ms at {count(high_x)} msg/s"
 
 
@@ -205,13 +209,20 @@ def search_plots(findings: Sequence[Finding], results: Sequence[TrialResult], pr
     """The rate of each trial of a search, in the order of the trials, and whether it was sustained; at each point."""
     return [
         plot
-        for where, number, own in _by_point(findings)
-        if (plot := _search_plot(own, results, (f"Steps of the search{where}", f"{prefix}-search{number}"))) is not None
+        for where, number, findings_at_point in _by_point(findings)
+        if (
+            plot := _search_plot(
+                findings_at_point, results, (f"Steps of the search{where}", f"{prefix}-search{number}")
+            )
+        )
+        is not None
     ]
 
 
-def _search_plot(findings: Sequence[Finding], results: Sequence[TrialResult], named: tuple[str, str]) -> Plot | None:
-    """Of one point; None where no step has a rate. `named`: the plot's title and id."""
+def _search_plot(
+    findings: Sequence[Finding], results: Sequence[TrialResult], title_and_id: tuple[str, str]
+) -> Plot | None:
+    """The search at one point; None where no step has a rate. `title_and_id`: the plot's title and id."""
     series, parts = [], []
     for finding in findings:
         loads = [result for result in results if isinstance(result, LoadResult)]
@@ -219,10 +230,10 @@ def _search_plot(findings: Sequence[Finding], results: Sequence[TrialResult], na
         rated = [step for step in steps if step.offered_msgs_per_s is not None]
         if not rated:
             continue
-        states = [state(step) for step in rated]
+        states = [step_state(step) for step in rated]
         numbers, rates = tuple(map(float, range(1, len(rated) + 1))), tuple(step.offered_msgs_per_s for step in rated)
-        hollow, notes = tuple(state != _SUSTAINED for state in states), tuple(map(_words, rated, states))
-        label = _block(finding, findings)
+        hollow, notes = tuple(state != _SUSTAINED for state in states), tuple(map(_step_note, rated, states))
+        label = _block_label(finding, findings)
         series.append(Series(finding.system, label, numbers, rates, Mark.LINE_POINTS, hollow=hollow, notes=notes))
         parts.append(f"{series[-1].name}: {len(rated)} trials, {states.count(_SUSTAINED)} sustained")
     if not series:
@@ -231,23 +242,23 @@ def _search_plot(findings: Sequence[Finding], results: Sequence[TrialResult], na
     description = f"Rates tried one after the other. {reading} {'; '.join(parts)}."
     x = Axis("trial of the search", form=Form.TRIAL)
     y = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
-    (title, plot_id), shown = named, context_of_findings(findings, results)
+    (title, plot_id), shown = title_and_id, context_of_findings(findings, results)
     return Plot(plot_id, title, description, x, y, tuple(series), context=shown, reading=reading)
 
 
-def state(result: LoadResult) -> str:
+def step_state(result: LoadResult) -> str:
     """ "sustained", "INVALID", or what was not sustained."""
     if result.validity is Validity.INVALID:
         return "INVALID"
-    verdict = judge(Goal(_SUSTAINED), result)
-    return _SUSTAINED if verdict.outcome is Outcome.PASS else f"not sustained ({verdict.kind})"
+    verdict = judge_goal(Goal(_SUSTAINED), result)
+    return _SUSTAINED if verdict.outcome is PassFail.PASS else f"not sustained ({verdict.kind})"
 
 
-def _words(result: LoadResult, state_words: str) -> str:
+def _step_note(result: LoadResult, state_words: str) -> str:
     confirmation = "confirmation" if result.spec.trial_id.endswith("-confirm") else ""
     return ", ".join(part for part in (confirmation, state_words) if part)
 
 
-def _block(finding: Finding, findings: Sequence[Finding]) -> str:
+def _block_label(finding: Finding, findings: Sequence[Finding]) -> str:
     repeated = sum(other.system == finding.system for other in findings) > 1
     return f"block {finding.block + 1}" if repeated else ""

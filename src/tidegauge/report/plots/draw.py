@@ -28,7 +28,7 @@ from tidegauge.numbers import trimmed
 from tidegauge.report.plots.model import LOOKS, Axis, Form, Mark, Plot, Scale, Series, look
 
 INK, FAINT, GRID, PAGE, SPAN = "#1a1a1b", "#5f6368", "#dfe1e5", "#fefefe", "#eef1f6"
-"""What is no system's, as drawn on paper; pages replace these by variables of their own."""
+"""Colours of what is no system's, as drawn on paper; pages replace these by variables of their own."""
 
 
 WIDTH_PT, HEIGHT_PT = 400.0, 250.0
@@ -37,7 +37,7 @@ FONT_PT = 12.5
 _LABEL_CHAR_PT = 0.5 * (FONT_PT - 1.5)
 """About what a character of a span's label is wide."""
 _ROW_PT = FONT_PT + 2.0
-"""Of names of limits, one below the other."""
+"""How high a row is, of names of limits one below the other."""
 _CHARS_WIDE = 70
 """Characters of a file's smaller texts that stand on one line, and about 2 of 3 as many of its title."""
 _STYLE: dict[str, Any] = {
@@ -63,7 +63,7 @@ _STYLE: dict[str, Any] = {
 _PERCENTILE_TICKS = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 
 
-class Point(NamedTuple):
+class DrawnPoint(NamedTuple):
     """A point of a drawing, for a reader's pointer: its place in the SVG's own coordinates, and its words."""
 
     x: float
@@ -77,25 +77,25 @@ class Drawing:
     """A plot as an SVG element for a page, and its points."""
 
     svg: str
-    points: tuple[Point, ...]
+    points: tuple[DrawnPoint, ...]
 
 
 def page_drawing(plot: Plot, places: Mapping[str, int]) -> Drawing:
     """A plot to stand in a page, which has title and legend itself. `places`: of each system among those of the run."""
-    with _settings({"svg.hashsalt": plot.plot_id}):
+    with _drawing_settings({"svg.hashsalt": plot.plot_id}):
         figure, axes = draw_figure(plot, places)
-        text = _svg(figure)
-        return Drawing(_for_page(text), tuple(_points(plot, axes, places)))
+        text = _svg_text(figure)
+        return Drawing(_for_page(text), tuple(_points_of_plot(plot, axes, places)))
 
 
 def svg_file(plot: Plot, places: Mapping[str, int]) -> bytes:
     """A plot with title and legend as an SVG file."""
     with drawn_like_files(plot.plot_id):
-        return _svg(file_figure(plot, places)).encode()
+        return _svg_text(file_figure(plot, places)).encode()
 
 
 def png_file(plot: Plot, places: Mapping[str, int]) -> bytes:
-    """The same as a PNG of twice the size in pixels."""
+    """A plot with title and legend as a PNG file, of twice the size in pixels."""
     with drawn_like_files():
         buffer = io.BytesIO()
         file_figure(plot, places).savefig(buffer, format="png", dpi=160, metadata={"Software": None})
@@ -104,12 +104,12 @@ def png_file(plot: Plot, places: Mapping[str, int]) -> bytes:
 
 def drawn_like_files(salt: str = "") -> AbstractContextManager[None]:
     """Settings under which files are drawn. `salt`: of an SVG's ids, so that the same is drawn the same."""
-    return _settings({"svg.hashsalt": salt, "figure.facecolor": PAGE})
+    return _drawing_settings({"svg.hashsalt": salt, "figure.facecolor": PAGE})
 
 
-def _settings(more: Mapping[str, Any]) -> AbstractContextManager[None]:
-    wanted: Any = {**_STYLE, **more}
-    return mpl.rc_context(wanted)
+def _drawing_settings(more: Mapping[str, Any]) -> AbstractContextManager[None]:
+    settings: Any = {**_STYLE, **more}
+    return mpl.rc_context(settings)
 
 
 def draw_figure(
@@ -129,7 +129,7 @@ def draw_figure(
         1 - (22 + head_pt) / height,
     )
     axes = figure.add_axes((left, bottom, right - left, top - bottom))
-    _scales(axes, plot)
+    _set_scales(axes, plot)
     axes.set_xlim(*_x_ends(plot))
     for span in plot.spans:
         # Those within another end below its label.
@@ -140,13 +140,13 @@ def draw_figure(
         if span.end <= span.begin or span.inner:
             axes.axvline(span.begin, 0, up_to, color=FAINT, lw=1, zorder=1)
     for series in plot.series:
-        _draw(axes, series, places.get(series.system, 0))
+        _draw_series(axes, series, places.get(series.system, 0))
     for line in plot.lines:
         axes.axhline(line.value, color=INK, lw=1, ls=(0, (4, 2)))
         axes.annotate(line.label, (0, line.value), (4, 3), textcoords="offset points", fontsize=FONT_PT - 1.5,
                       xycoords=axes.get_yaxis_transform())  # fmt: skip
-    _limits(axes, plot)
-    _ticks(axes, plot)
+    _set_y_limits(axes, plot)
+    _set_ticks(axes, plot)
     _make_room_for_numbers(axes)
     for row, (series, number) in enumerate(_limits_of(plot)):
         _draw_limit(axes, series, number, places.get(series.system, 0), row)
@@ -197,7 +197,7 @@ def _label_spans(axes: Axes, plot: Plot) -> None:
         )  # fmt: skip
 
 
-def _scales(axes: Axes, plot: Plot) -> None:
+def _set_scales(axes: Axes, plot: Plot) -> None:
     for axis, set_scale in ((plot.x, axes.set_xscale), (plot.y, axes.set_yscale)):
         if axis.scale is Scale.LOG:
             set_scale("log")
@@ -214,8 +214,8 @@ def _from_nines(nines: Any) -> Any:
     return 100 * (1 - 10.0 ** -np.asarray(nines))
 
 
-def _draw(axes: Axes, series: Series, place: int) -> None:
-    known = look(place)
+def _draw_series(axes: Axes, series: Series, place: int) -> None:
+    system_look = look(place)
     y = [math.nan if value is None else value for value in series.y]
     gid = f"system-{place}"
     if series.mark is Mark.BARS:
@@ -223,25 +223,25 @@ def _draw(axes: Axes, series: Series, place: int) -> None:
             if value is not None:
                 hollow = bool(series.hollow) and series.hollow[number]
                 (bar,) = axes.bar(
-                    x, value, series.width, color=PAGE if hollow else known.light, edgecolor=known.light,
-                    lw=1.7 if hollow else 0, zorder=2, hatch=known.hatch or None,
-                    hatchcolor=known.light if hollow else PAGE,
+                    x, value, series.width, color=PAGE if hollow else system_look.light, edgecolor=system_look.light,
+                    lw=1.7 if hollow else 0, zorder=2, hatch=system_look.hatch or None,
+                    hatchcolor=system_look.light if hollow else PAGE,
                 )  # fmt: skip
                 bar.set_gid(gid)
     if series.mark in (Mark.LINE, Mark.LINE_POINTS):
-        dash = (0, known.dash) if known.dash else "solid"
+        dash = (0, system_look.dash) if system_look.dash else "solid"
         width = 1.0 if series.minor else 1.7
-        axes.plot(series.x, y, color=known.light, ls=dash, lw=width, zorder=2, gid=gid)
+        axes.plot(series.x, y, color=system_look.light, ls=dash, lw=width, zorder=2, gid=gid)
     if series.mark is Mark.LINE and series.lone:
         at = [(series.x[number], y[number]) for number in series.lone]
-        axes.plot(*zip(*at, strict=True), color=known.light, ls="none", marker=".", ms=4, zorder=2, gid=gid)
+        axes.plot(*zip(*at, strict=True), color=system_look.light, ls="none", marker=".", ms=4, zorder=2, gid=gid)
     if series.mark in (Mark.POINTS, Mark.LINE_POINTS):
-        _markers(axes, series, y, place)
+        _draw_markers(axes, series, y, place)
     if series.low and series.high and series.mark is not Mark.LIMITS:
         below = [max(0.0, value - low) for value, low in zip(y, series.low, strict=True)]
         above = [max(0.0, high - value) for value, high in zip(y, series.high, strict=True)]
         # Points of several systems may stand at one place: then their whiskers have colours and caps of their own.
-        colour, cap_pt = (INK, 4) if series.mark is Mark.BARS else (known.light, 4 + 2 * (place % len(LOOKS)))
+        colour, cap_pt = (INK, 4) if series.mark is Mark.BARS else (system_look.light, 4 + 2 * (place % len(LOOKS)))
         whiskers = axes.errorbar(
             series.x, y, (below, above), fmt="none", ecolor=colour, elinewidth=1.3, capsize=cap_pt, zorder=4
         )
@@ -255,10 +255,14 @@ def _limits_of(plot: Plot) -> list[tuple[Series, int]]:
 
 
 def _draw_limit(axes: Axes, series: Series, number: int, place: int, row: int) -> None:
-    known, gid, x = look(place), f"system-{place}", series.x[number]
+    system_look, gid, x = look(place), f"system-{place}", series.x[number]
     if series.low and series.high:
-        axes.axvspan(series.low[number], series.high[number], color=known.light, alpha=0.13, lw=0, zorder=0, gid=gid)
-    axes.axvline(x, color=known.light, ls=(0, known.dash) if known.dash else "solid", lw=1.7, zorder=1, gid=gid)
+        axes.axvspan(
+            series.low[number], series.high[number], color=system_look.light, alpha=0.13, lw=0, zorder=0, gid=gid
+        )
+    axes.axvline(
+        x, color=system_look.light, ls=(0, system_look.dash) if system_look.dash else "solid", lw=1.7, zorder=1, gid=gid
+    )
     # Towards the middle, so that no name reaches beyond the drawing.
     left = axes.transAxes.inverted().transform(axes.transData.transform((x, 1.0)))[0] > 0.5
     axes.annotate(
@@ -268,16 +272,16 @@ def _draw_limit(axes: Axes, series: Series, number: int, place: int, row: int) -
     )  # fmt: skip
 
 
-def _markers(axes: Axes, series: Series, y: Sequence[float], place: int) -> None:
-    """Filled and hollow ones apart."""
-    known, hollow = look(place), series.hollow or (False,) * len(y)
+def _draw_markers(axes: Axes, series: Series, y: Sequence[float], place: int) -> None:
+    """Draw a series' points, filled and hollow ones apart."""
+    system_look, hollow = look(place), series.hollow or (False,) * len(y)
     for is_hollow in (False, True):
         chosen = [number for number, other in enumerate(hollow) if other is is_hollow]
         if chosen:
-            face = PAGE if is_hollow else known.light
+            face = PAGE if is_hollow else system_look.light
             axes.plot(
                 [series.x[number] for number in chosen], [y[number] for number in chosen], ls="none",
-                marker=known.marker, ms=3.5 if series.minor else _mark_pt(place), mfc=face, mec=known.light,
+                marker=system_look.marker, ms=3.5 if series.minor else _mark_pt(place), mfc=face, mec=system_look.light,
                 mew=1.0 if series.minor else 1.5, gid=f"system-{place}", zorder=2 if series.minor else 3,
                 alpha=0.45 if series.minor else None,
             )  # fmt: skip
@@ -288,7 +292,7 @@ def _mark_pt(place: int) -> float:
     return max(4.5, 7.5 - 1.3 * (place % len(LOOKS)))
 
 
-def _limits(axes: Axes, plot: Plot) -> None:
+def _set_y_limits(axes: Axes, plot: Plot) -> None:
     values = [value for series in plot.series if series.mark is not Mark.LIMITS for value in series.reach]
     values += [line.value for line in plot.lines]
     # Above all points there is room for the names of limits and spans.
@@ -306,7 +310,7 @@ def _limits(axes: Axes, plot: Plot) -> None:
 
 
 def _x_ends(plot: Plot) -> tuple[float, float]:
-    """Of all that is drawn: never left to matplotlib, which counts some of what it draws and not the rest."""
+    """Where the x axis begins and ends: never left to matplotlib, which counts only some of what it draws."""
     if plot.x.form is Form.WORDS:
         return -0.6, max(1, len(plot.x.names)) - 0.4
     places = [x for series in plot.series for x in series.x] or [1.0]
@@ -325,14 +329,14 @@ def _x_ends(plot: Plot) -> tuple[float, float]:
     return min(places) - margin, max(places) + margin
 
 
-def _ticks(axes: Axes, plot: Plot) -> None:
+def _set_ticks(axes: Axes, plot: Plot) -> None:
     axes.grid(axis="y", color=GRID, lw=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(length=3)
-    _numbers(axes.yaxis, plot.y, axes.get_ylim(), MaxNLocator(5))
+    _set_numbers(axes.yaxis, plot.y, axes.get_ylim(), MaxNLocator(5))
     if plot.x.form is Form.WORDS:
         axes.xaxis.set_major_locator(FixedLocator(list(range(len(plot.x.names)))))
-        axes.set_xticklabels(_names_shown(plot), rotation=90 if _upright(plot) else 0)
+        axes.set_xticklabels(_names_that_fit(plot), rotation=90 if _has_upright_names(plot) else 0)
         axes.tick_params(axis="x", length=0, labelsize=_name_size_pt(plot))
         return
     if plot.x.scale is Scale.PERCENTILE:
@@ -340,11 +344,11 @@ def _ticks(axes: Axes, plot: Plot) -> None:
         last = axes.get_xlim()[1]
         # A label in the middle of the right edge would reach beyond it.
         ticks = [tick for tick in _PERCENTILE_TICKS if _to_nines(tick) <= 0.96 * _to_nines(last)]
-        _numbers(axes.xaxis, plot.x, axes.get_xlim(), FixedLocator(ticks))
+        _set_numbers(axes.xaxis, plot.x, axes.get_xlim(), FixedLocator(ticks))
     elif plot.x.ticks:
         _mark_values(axes, plot.x)
     else:
-        _numbers(axes.xaxis, plot.x, axes.get_xlim(), MaxNLocator(6, integer=True))
+        _set_numbers(axes.xaxis, plot.x, axes.get_xlim(), MaxNLocator(6, integer=True))
     axes.xaxis.set_minor_locator(NullLocator())
 
 
@@ -378,17 +382,17 @@ def log_ticks(low: float, high: float) -> list[float]:
     return [float(tick) for tick in MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high) if low <= tick <= high]
 
 
-def _numbers(drawn: DrawnAxis, axis: Axis, ends: tuple[float, float], locator: Locator) -> None:
-    """By a locator, but of a logarithmic axis at round values."""
+def _set_numbers(drawn: DrawnAxis, axis: Axis, ends: tuple[float, float], locator: Locator) -> None:
+    """Number an axis by a locator, but a logarithmic one at round values."""
     if axis.scale is Scale.LOG:
         drawn.set_minor_locator(NullLocator())
         locator = FixedLocator(log_ticks(*ends))
     drawn.set_major_locator(locator)
     largest = max(map(abs, ends))
-    drawn.set_major_formatter(FuncFormatter(lambda value, _: _tick(axis, value, largest)))
+    drawn.set_major_formatter(FuncFormatter(lambda value, _: _tick_text(axis, value, largest)))
 
 
-def _tick(axis: Axis, value: float, largest: float) -> str:
+def _tick_text(axis: Axis, value: float, largest: float) -> str:
     """A number of a scale, as short as can be: 5k, 0.5, 99.9%. All of a scale have one unit, that of its largest."""
     if axis.form in (Form.PERCENT, Form.SHARE):
         return f"{trimmed(value)}%"
@@ -400,18 +404,18 @@ def _tick(axis: Axis, value: float, largest: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _names_shown(plot: Plot) -> list[str]:
-    """Each on lines that fit between its neighbours: a system's version, a form and a doubt are below its name."""
+def _names_that_fit(plot: Plot) -> list[str]:
+    """Names on lines that fit between their neighbours: version, form and doubt are below a system's name."""
     for end in (False, True):
-        shown = [_name_shown(plot, name, end=end) for name in plot.x.names]
+        shown = [_wrapped_name(plot, name, end=end) for name in plot.x.names]
         if len(set(shown)) == len(set(plot.x.names)):
             break
     return shown
 
 
-def _name_shown(plot: Plot, name: str, *, end: bool) -> str:
-    if _upright(plot):
-        return _cut(name, _UPRIGHT_CHARS, end=end)
+def _wrapped_name(plot: Plot, name: str, *, end: bool) -> str:
+    if _has_upright_names(plot):
+        return _cut_line(name, _UPRIGHT_CHARS, end=end)
     room = max(6, int((WIDTH_PT - 62) / max(1, len(plot.x.names)) / _LABEL_CHAR_PT))
     head, at, version = name.partition("@")
     parts = [head, f"@{version}"] if at and len(name) > min(room, 12) else [name]
@@ -422,20 +426,20 @@ def _name_shown(plot: Plot, name: str, *, end: bool) -> str:
     ]
     if len(lines) > _NAME_LINES_MAX:
         lines[_NAME_LINES_MAX - 1 :] = [" ".join(lines[_NAME_LINES_MAX - 1 :])]
-    return "\n".join(_cut(line, room, end=end) for line in lines)
+    return "\n".join(_cut_line(line, room, end=end) for line in lines)
 
 
-def _upright(plot: Plot) -> bool:
+def _has_upright_names(plot: Plot) -> bool:
     """Whether names on the x axis stand upright, for want of room between them."""
     return len(plot.x.names) > _NAMES_LEVEL_MAX
 
 
-def _cut(line: str, room: int, *, end: bool) -> str:
+def _cut_line(line: str, room: int, *, end: bool) -> str:
     """What fits of a line, even of wide letters: of names that begin alike their `end`."""
     if len(line) <= room + 2:
         return line
-    kept = room * 4 // 5
-    return f"…{line[-kept:]}" if end else f"{line[:kept]}…"
+    chars_kept = room * 4 // 5
+    return f"…{line[-chars_kept:]}" if end else f"{line[:chars_kept]}…"
 
 
 _NAME_LINES_MAX, _NAMES_LEVEL_MAX, _UPRIGHT_CHARS, _NAME_PT_MIN = 4, 10, 14, 9.0
@@ -443,9 +447,9 @@ _NAME_LINES_MAX, _NAMES_LEVEL_MAX, _UPRIGHT_CHARS, _NAME_PT_MIN = 4, 10, 14, 9.0
 
 def _name_size_pt(plot: Plot) -> float:
     """The size of letters in which names on the x axis stand beside each other."""
-    longest = max((len(line) for name in _names_shown(plot) for line in name.split("\n")), default=1)
+    longest = max((len(line) for name in _names_that_fit(plot) for line in name.split("\n")), default=1)
     room_pt = (WIDTH_PT - 62) / (len(plot.x.names) + 0.2)
-    fits_pt = FONT_PT if _upright(plot) else 0.95 * room_pt / (0.6 * max(1, longest))
+    fits_pt = FONT_PT if _has_upright_names(plot) else 0.95 * room_pt / (0.6 * max(1, longest))
     return max(_NAME_PT_MIN, min(FONT_PT, fits_pt))
 
 
@@ -453,14 +457,14 @@ def _names_pt(plot: Plot) -> float:
     """What names below the x axis need beyond one line."""
     if plot.x.form is not Form.WORDS:
         return 0.0
-    shown = _names_shown(plot)
-    if _upright(plot):
+    shown = _names_that_fit(plot)
+    if _has_upright_names(plot):
         return max(map(len, shown)) * _LABEL_CHAR_PT
     return max((text.count("\n") for text in shown), default=0) * FONT_PT * 1.2
 
 
-def _points(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[Point]:
-    found = []
+def _points_of_plot(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[DrawnPoint]:
+    points = []
     for series in plot.series:
         for number, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
             if y is None or (plot.y.scale is Scale.LOG and y <= 0):
@@ -471,13 +475,13 @@ def _points(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[Point]:
             words = f"{head}: {plot.y.with_unit(y)}{_span_words(plot.y, series, number)}{note}"
             words += f": {plot.y.meaning}" if plot.y.meaning else ""
             place = places.get(series.system, 0)
-            found.append(Point(round(float(across), 1), round(HEIGHT_PT - float(up), 1), place, words))
+            points.append(DrawnPoint(round(float(across), 1), round(HEIGHT_PT - float(up), 1), place, words))
     for row, (series, number) in enumerate(_limits_of(plot)):
         across, top = axes.transData.transform((series.x[number], axes.get_ylim()[1]))
         words = f"{series.name}: {plot.x.with_unit(series.x[number])}{_span_words(plot.x, series, number)}"
         down = HEIGHT_PT - float(top) + (row + 0.6) * _ROW_PT
-        found.append(Point(round(float(across), 1), round(down, 1), places.get(series.system, 0), words))
-    return found
+        points.append(DrawnPoint(round(float(across), 1), round(down, 1), places.get(series.system, 0), words))
+    return points
 
 
 def _span_words(axis: Axis, series: Series, number: int) -> str:
@@ -487,10 +491,10 @@ def _span_words(axis: Axis, series: Series, number: int) -> str:
 
 
 def file_figure(plot: Plot, places: Mapping[str, int]) -> Figure:
-    """With title, legend and how it is to be read, which a page has outside of the drawing."""
+    """A plot with title, legend and how it is to be read, which a page has outside of the drawing."""
     title = textwrap.wrap(plot.title, _CHARS_WIDE * 2 // 3, break_on_hyphens=False)
     small = [textwrap.wrap(text, _CHARS_WIDE, break_on_hyphens=False) for text in (plot.context, plot.reading)]
-    entries = _legend(plot, places)
+    entries = _legend_entries(plot, places)
     columns = _legend_columns([str(entry.get_label()) for entry in entries])
     rows = math.ceil(len(entries) / columns)
     title_pt, row_pt = (FONT_PT + 2) * 1.25, FONT_PT * 1.25
@@ -512,28 +516,33 @@ def file_figure(plot: Plot, places: Mapping[str, int]) -> Figure:
     return figure
 
 
-def _legend(plot: Plot, places: Mapping[str, int]) -> list[Artist]:
+def _legend_entries(plot: Plot, places: Mapping[str, int]) -> list[Artist]:
     """An entry for each system, as its series look; none where the x axis itself names them."""
     if plot.x.form is Form.WORDS and all(any(s in name for name in plot.x.names) for s in plot.systems):
         return []
     entries: list[Artist] = []
     for system in plot.systems:
-        known, own = look(places.get(system, 0)), [series for series in plot.series if series.system == system]
-        marks = {series.mark for series in own}
-        forms = {series.label for series in own if series.mark is not Mark.LIMITS}
+        system_look, series_of_system = (
+            look(places.get(system, 0)),
+            [series for series in plot.series if series.system == system],
+        )
+        marks = {series.mark for series in series_of_system}
+        forms = {series.label for series in series_of_system if series.mark is not Mark.LIMITS}
         label = textwrap.shorten(_legend_name(system, forms), 44, placeholder="...")
         if marks == {Mark.BARS}:
-            entries.append(Patch(fc=known.light, lw=0, hatch=known.hatch or None, hatchcolor=PAGE, label=label))
+            entries.append(
+                Patch(fc=system_look.light, lw=0, hatch=system_look.hatch or None, hatchcolor=PAGE, label=label)
+            )
             continue
         lined, dotted = marks & {Mark.LINE, Mark.LINE_POINTS, Mark.LIMITS}, marks & {Mark.POINTS, Mark.LINE_POINTS}
-        dash = ((0, known.dash) if known.dash else "solid") if lined else "none"
-        marker = known.marker if dotted else "none"
-        entries.append(Line2D([], [], color=known.light, ls=dash, lw=1.7, marker=marker, ms=6, label=label))
+        dash = ((0, system_look.dash) if system_look.dash else "solid") if lined else "none"
+        marker = system_look.marker if dotted else "none"
+        entries.append(Line2D([], [], color=system_look.light, ls=dash, lw=1.7, marker=marker, ms=6, label=label))
     return entries
 
 
 def _legend_name(system: str, labels: Collection[str]) -> str:
-    """With its label where all its series have the same one, such as the form in which it gives its level."""
+    """A system with its label where all its series have the same one, such as the form that gives its level."""
     (label, *others) = labels or ("",)
     return f"{system}, {label}" if label and not others else system
 
@@ -543,7 +552,7 @@ def _legend_columns(labels: Sequence[str]) -> int:
     return max(1, min(len(labels), 3, int((WIDTH_PT - 10) / widest_pt)))
 
 
-def _svg(figure: Figure) -> str:
+def _svg_text(figure: Figure) -> str:
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     return buffer.getvalue()

@@ -52,7 +52,7 @@ class Mark(StrEnum):
 
 
 @dataclass(frozen=True)
-class Look:
+class SystemLook:
     """How one system is drawn. `dash` is matplotlib's: off and on lengths in points, () for a solid line.
 
     `shape`: `marker` as an SVG path around (17, 6), for a page's legend. `hatch`: of its bars, matplotlib's; `strokes`:
@@ -69,12 +69,12 @@ class Look:
 
 
 LOOKS = (
-    Look("#0072b2", "#56b4e9", (), "o", "M13 6a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z"),
-    Look("#d55e00", "#ff8a3d", (6.0, 2.0), "s", "M13 2h8v8h-8Z"),
-    Look("#009e73", "#2fcf9f", (2.0, 1.5), "^", "M17 1.5l4.5 8.5h-9Z"),
-    Look("#b5508c", "#e69ac8", (7.0, 2.0, 1.5, 2.0), "D", "M17 1l5 5l-5 5l-5-5Z"),
-    Look("#8a6d00", "#e6c229", (3.0, 3.0), "v", "M17 10.5l-4.5-8.5h9Z"),
-    Look("#2b6f8f", "#8fd3f4", (1.0, 1.0), "P", "M15.5 2h3v2.5h2.5v3h-2.5v2.5h-3v-2.5h-2.5v-3h2.5Z"),
+    SystemLook("#0072b2", "#56b4e9", (), "o", "M13 6a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z"),
+    SystemLook("#d55e00", "#ff8a3d", (6.0, 2.0), "s", "M13 2h8v8h-8Z"),
+    SystemLook("#009e73", "#2fcf9f", (2.0, 1.5), "^", "M17 1.5l4.5 8.5h-9Z"),
+    SystemLook("#b5508c", "#e69ac8", (7.0, 2.0, 1.5, 2.0), "D", "M17 1l5 5l-5 5l-5-5Z"),
+    SystemLook("#8a6d00", "#e6c229", (3.0, 3.0), "v", "M17 10.5l-4.5-8.5h9Z"),
+    SystemLook("#2b6f8f", "#8fd3f4", (1.0, 1.0), "P", "M15.5 2h3v2.5h2.5v3h-2.5v2.5h-3v-2.5h-2.5v-3h2.5Z"),
 )
 """By a system's place among those of the run; see `look` for more systems than that.
 
@@ -86,7 +86,7 @@ blindness can tell apart. On a dark page some are lighter; both sets have a cont
 _HATCHES = (("", ""), ("///", "M24 7l6-6M24 11l10-10M28 11l6-6"), ("---", "M24 3h10M24 6h10M24 9h10"))
 
 
-def look(place: int) -> Look:
+def look(place: int) -> SystemLook:
     """The look of the system at this place, from 0: from the seventh on other marks, dashes and bars of the colours."""
     colours, marks = LOOKS[place % len(LOOKS)], LOOKS[(place + place // len(LOOKS)) % len(LOOKS)]
     hatch, strokes = _HATCHES[place // len(LOOKS) % len(_HATCHES)]
@@ -125,7 +125,7 @@ class Axis:
         return _FORMS[self.form](value)
 
     def with_unit(self, value: float | None) -> str:
-        """The same to stand alone: "7.80 ms", "20,000 msg/s", "partitions=100"."""
+        """A value on it in words that stand alone: "7.80 ms", "20,000 msg/s", "partitions=100"."""
         text = self.text(value)
         if text == MISSING or self.form is Form.WORDS:
             return text
@@ -268,19 +268,19 @@ def data_table(plot: Plot) -> DataTable:
     for number, series in enumerate(plot.series):
         for place, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
             at = by_x.setdefault(float(math.floor(x + 0.5)) if rounds else x, {})
-            at.setdefault(number, []).append(_cell(plot, series, place, y))
+            at.setdefault(number, []).append(_value_cell(plot, series, place, y))
     places = sorted(by_x)
     step = math.ceil(len(places) / ROWS_MAX) | 1  # Odd: of points that are by turns least and largest, both kinds.
-    kept = places[::step]
+    places_shown = places[::step]
     rows = tuple(
         (plot.x.text(x), *(", ".join(by_x[x].get(number, [MISSING])) for number in range(len(plot.series))))
-        for x in kept
+        for x in places_shown
     )
     heads = (plot.x.label, *(series.name or plot.y.label for series in plot.series))
-    return DataTable(heads, rows, len(places) - len(kept))
+    return DataTable(heads, rows, len(places) - len(places_shown))
 
 
-def _cell(plot: Plot, series: Series, place: int, y: float | None) -> str:
+def _value_cell(plot: Plot, series: Series, place: int, y: float | None) -> str:
     """A value with its interval; of a limit, which is at a place of the x axis alone, that place with its own."""
     axis, value = (plot.x, series.x[place]) if series.mark is Mark.LIMITS else (plot.y, y)
     text = axis.text(value)
@@ -291,28 +291,28 @@ def _cell(plot: Plot, series: Series, place: int, y: float | None) -> str:
     return text.strip()
 
 
-def thinned(
+def thinned_points(
     x: Sequence[float], y: Sequence[float | None], points_max: int
 ) -> tuple[tuple[float, ...], tuple[float | None, ...]]:
     """At most so many points: of each stretch the least and the largest value, since a plot hides no dip and no peak.
 
     A stretch that has gaps keeps the first of them.
     """
-    step = thinning(y, points_max)
+    step = values_per_stretch(y, points_max)
     if step == 1:
         return tuple(x), tuple(y)
-    kept: list[int] = []
+    places_kept: list[int] = []
     for begin in range(0, len(x), step):
         stretch = range(begin, min(begin + step, len(x)))
         gaps = [place for place in stretch if y[place] is None][:1]
         valued = [place for place in stretch if y[place] is not None]
         ends = [choose(valued, key=lambda place: y[place] or 0.0) for choose in (min, max)] if valued else []
-        kept += sorted({*gaps, *ends})
-    return tuple(x[place] for place in kept), tuple(y[place] for place in kept)
+        places_kept += sorted({*gaps, *ends})
+    return tuple(x[place] for place in places_kept), tuple(y[place] for place in places_kept)
 
 
-def thinning(y: Sequence[float | None], points_max: int) -> int:
-    """How many values each stretch has of which `thinned` keeps some; 1 where it keeps all."""
+def values_per_stretch(y: Sequence[float | None], points_max: int) -> int:
+    """How many values each stretch has of which `thinned_points` keeps some; 1 where it keeps all."""
     if len(y) <= points_max:
         return 1
     return math.ceil(len(y) / (points_max // (2 if None not in y else 3)))

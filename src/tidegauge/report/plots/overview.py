@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.comparison.blocks import Block, blocks
+from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words, with_form
-from tidegauge.numbers import count, listed, ms, percent
+from tidegauge.numbers import count, join_with_and, ms, percent
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate
 from tidegauge.report.distributions import Within
 from tidegauge.report.names import SystemNames, names_of
-from tidegauge.report.plots.context import context, context_of_findings
+from tidegauge.report.plots.context import context_of_findings, context_of_trials
 from tidegauge.report.plots.curves import load_plots
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Line, Mark, Plot, Scale, Series
 from tidegauge.report.plots.sweep import ESTIMATES, GROUP_WIDTH, LOG_FROM, Named, Spot, bar_plots, spot_of, sweep_plots
-from tidegauge.report.tables import swept
+from tidegauge.report.tables import swept_tables
 from tidegauge.report.usage import Used
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE
 from tidegauge.store.read import StoredRun
-from tidegauge.usage import Basis, Ceiling, Share
+from tidegauge.usage import Basis, Ceiling, CeilingShare
 
 
 def throughput_bars(block: Block, prefix: str) -> list[Plot]:
@@ -31,13 +31,13 @@ def throughput_bars(block: Block, prefix: str) -> list[Plot]:
     bars, parts = [], []
     for system in block.systems:
         used = block.usable(system)
-        known = estimate([result.msgs_per_s for result in used or block.of(system)])
-        if known is None:
+        rate = estimate([result.msgs_per_s for result in used or block.of(system)])
+        if rate is None:
             continue
         name = f"{block.label(system)}{'' if used else ' INVALID'}"
-        bars.append(_Bar(system, name, known.low, known.value, known.high, not used))
-        span = f", {count(known.low)} to {count(known.high)} ({known.span_words()})" if known.trials > 1 else ""
-        parts.append(f"{name} {count(known.value)} msg/s{span}")
+        bars.append(_Bar(system, name, rate.low, rate.value, rate.high, not used))
+        span = f", {count(rate.low)} to {count(rate.high)} ({rate.span_words()})" if rate.trials > 1 else ""
+        parts.append(f"{name} {count(rate.value)} msg/s{span}")
     if not any(bar.middle for bar in bars):
         return []
     repeated = any(len(block.of(system)) > 1 for system in block.systems)
@@ -45,7 +45,7 @@ def throughput_bars(block: Block, prefix: str) -> list[Plot]:
     reading += " Hollow: INVALID." if any(bar.hollow for bar in bars) else ""
     reading += " INVALID trials are left out where there are others." if _leaves_out(block) else ""
     title = "Throughput, closed loop" if block.loads else "Reading rate"
-    return _barplot(f"{prefix}-throughput", title, (reading, parts), bars, context(block.results))
+    return _plot_of_bars(f"{prefix}-throughput", title, (reading, parts), bars, context_of_trials(block.results))
 
 
 def _leaves_out(block: Block) -> bool:
@@ -59,23 +59,23 @@ def sustainable_bars(
     """The confirmed sustainable rate of each system for each goal; of a sweep at each of its points."""
     goals = grouped((goal.goal, finding) for finding in findings for goal in finding.goals)
     plots = []
-    for number, (goal, own) in enumerate(goals.items(), 1):
+    for number, (goal, findings_of_goal) in enumerate(goals.items(), 1):
         what, end, plot_id = "Sustainable rate", f"; goal: {goal}", f"{prefix}-sustainable-{number}"
-        at_points = grouped(((point_words(finding.point), finding.system), finding) for finding in own)
+        at_points = grouped(((point_words(finding.point), finding.system), finding) for finding in findings_of_goal)
         blocks_most = max(map(len, at_points.values()))
-        estimates = {at: _sustained(same, goal, names, blocks_most) for at, same in at_points.items()}
+        estimates = {at: _sustained_spot(same, goal, names, blocks_most) for at, same in at_points.items()}
         spots = [spot for spot in estimates.values() if spot is not None]
         reading = _sustained_words(blocks_most)
         if len({at for at, _ in at_points}) > 1:
             reading += " No bar: no rate was confirmed." if len(spots) < len(at_points) else ""
             named = Named(what, end, reading, plot_id)
-            for points, plot in bar_plots(spots, [finding.point for finding in own], _RATE, named):
-                at = [finding for finding in own if finding.point in points]
+            for points, plot in bar_plots(spots, [finding.point for finding in findings_of_goal], _RATE, named):
+                at = [finding for finding in findings_of_goal if finding.point in points]
                 plots.append(replace(plot, context=context_of_findings(at, results)))
             continue
         missing = sorted(system for (_, system), spot in estimates.items() if spot is None)
-        reading += f" No rate was confirmed of {listed(missing)}." if missing else ""
-        shown = context_of_findings(own, results)
+        reading += f" No rate was confirmed of {join_with_and(missing)}." if missing else ""
+        shown = context_of_findings(findings_of_goal, results)
         bars = [
             _Bar(spot.system, with_form(spot.system, spot.form), spot.low, spot.middle, spot.high) for spot in spots
         ]
@@ -85,27 +85,27 @@ def sustainable_bars(
             + (f", {count(bar.low)} to {count(bar.high)}" if bar.high > bar.low else "")
             for bar in bars
         ]
-        plots += _barplot(plot_id, f"{what}{end}", (reading, parts), bars, shown)
+        plots += _plot_of_bars(plot_id, f"{what}{end}", (reading, parts), bars, shown)
     return plots
 
 
-def _sustained(findings: Sequence[Finding], goal_name: str, names: SystemNames, blocks_most: int) -> Spot | None:
+def _sustained_spot(findings: Sequence[Finding], goal_name: str, names: SystemNames, blocks_most: int) -> Spot | None:
     """One system's rate at one point: of one block with the bracket of its search, of several as other figures are.
 
     Args:
         blocks_most: of any system at any point; with several no whisker is a bracket, since a picture has one kind.
     """
     goals = [goal for finding in findings for goal in finding.goals if goal.goal == goal_name]
-    known = estimate([rate for goal in goals if (rate := goal.sustainable_msgs_per_s)])
-    if known is None:
+    estimated = estimate([rate for goal in goals if (rate := goal.sustainable_msgs_per_s)])
+    if estimated is None:
         return None
     point, system = findings[0].point, findings[0].system
-    spot = spot_of(point, system, names.form(system, point_words(point)), known)
+    spot = spot_of(point, system, names.form(system, point_words(point)), estimated)
     if blocks_most > 1:
         return spot
     (only,) = [goal for goal in goals if goal.sustainable_msgs_per_s]
-    low, high = only.lower_msgs_per_s or known.value, only.upper_msgs_per_s or known.value
-    return replace(spot, low=min(known.value, low), high=max(known.value, high))
+    low, high = only.lower_msgs_per_s or estimated.value, only.upper_msgs_per_s or estimated.value
+    return replace(spot, low=min(estimated.value, low), high=max(estimated.value, high))
 
 
 def _sustained_words(blocks_most: int) -> str:
@@ -116,7 +116,7 @@ def _sustained_words(blocks_most: int) -> str:
 
 @dataclass(frozen=True)
 class _Bar:
-    """`name`: of its place on the axis. `hollow`: of INVALID trials."""
+    """One system's bar. `name`: what its place on the axis is called. `hollow`: its trials are INVALID."""
 
     system: str
     name: str
@@ -129,9 +129,11 @@ class _Bar:
 _RATE = Axis("msg/s", form=Form.COUNT, from_zero=True)
 
 
-def _barplot(plot_id: str, title: str, said: tuple[str, Sequence[str]], bars: Sequence[_Bar], of: str) -> list[Plot]:
-    """A bar at each name; none without any. `said`: what a bar is, and the figures in words."""
-    reading, parts = said
+def _plot_of_bars(
+    plot_id: str, title: str, reading_and_figures: tuple[str, Sequence[str]], bars: Sequence[_Bar], context_words: str
+) -> list[Plot]:
+    """A bar at each name; none without any. `reading_and_figures`: what a bar is, and the figures in words."""
+    reading, parts = reading_and_figures
     series = [
         Series(
             bar.system,
@@ -139,7 +141,7 @@ def _barplot(plot_id: str, title: str, said: tuple[str, Sequence[str]], bars: Se
             (float(place),),
             (bar.middle,),
             Mark.BARS,
-            *_ends(bar.low, bar.high),
+            *_interval_ends(bar.low, bar.high),
             hollow=(True,) if bar.hollow else (),
         )
         for place, bar in enumerate(bars)
@@ -148,31 +150,33 @@ def _barplot(plot_id: str, title: str, said: tuple[str, Sequence[str]], bars: Se
         return []
     x = Axis("system", form=Form.WORDS, names=tuple(bar.name for bar in bars))
     words = f"{reading} {'; '.join(parts)}."
-    return [Plot(plot_id, title, words, x, _RATE, tuple(series), context=of, reading=reading)]
+    return [Plot(plot_id, title, words, x, _RATE, tuple(series), context=context_words, reading=reading)]
 
 
-def share_bars(found: Sequence[Used], prefix: str) -> list[Plot]:
+def share_bars(rows: Sequence[Used], prefix: str) -> list[Plot]:
     """One plot for each disk of each experiment and point of a sweep: the systems side by side at each ceiling."""
-    groups = grouped((row.label.replace(f" {row.result.spec.label}", "", 1), row) for row in found if row.shares)
+    groups = grouped((row.label.replace(f" {row.result.spec.label}", "", 1), row) for row in rows if row.shares)
     plots = []
-    for number, (name, own) in enumerate(groups.items(), 1):
-        disks = list(dict.fromkeys(share.where for row in own for share in row.shares if share.where)) or [""]
+    for number, (name, group) in enumerate(groups.items(), 1):
+        disks = list(dict.fromkeys(share.where for row in group for share in row.shares if share.where)) or [""]
         for place, disk in enumerate(disks, 1):
             title = f"{name}, {disk}" if len(disks) > 1 else name
-            plots.append(_shareplot(title, own, disk, f"{prefix}-{number}-shares" + (f"-{place}" if place > 1 else "")))
+            plots.append(
+                _plot_of_shares(title, group, disk, f"{prefix}-{number}-shares" + (f"-{place}" if place > 1 else ""))
+            )
     return plots
 
 
-def _shareplot(name: str, found: Sequence[Used], disk: str, plot_id: str) -> Plot:
-    """`disk`: which one, beside what there is once."""
-    ceilings = [of for of in Ceiling if any(_share(row, of, disk) for row in found)]
-    width = GROUP_WIDTH / len(found)
+def _plot_of_shares(name: str, rows: Sequence[Used], disk: str, plot_id: str) -> Plot:
+    """Shares of the ceilings of one disk, and of all else that there is once, as bars."""
+    ceilings = [of for of in Ceiling if any(_share_of_ceiling(row, of, disk) for row in rows)]
+    width = GROUP_WIDTH / len(rows)
     series = []
     figures: list[str] = []
-    drawn: list[Share] = []
-    for number, row in enumerate(found):
-        shares = {place: share for place, of in enumerate(ceilings) if (share := _share(row, of, disk))}
-        system, offset = row.result.spec.system, (number - (len(found) - 1) / 2) * width
+    drawn: list[CeilingShare] = []
+    for number, row in enumerate(rows):
+        shares = {place: share for place, of in enumerate(ceilings) if (share := _share_of_ceiling(row, of, disk))}
+        system, offset = row.result.spec.system, (number - (len(rows) - 1) / 2) * width
         x, y = tuple(place + offset for place in shares), tuple(share.share * 100 for share in shares.values())
         bases = tuple(f"({share.basis})" for share in shares.values())
         if x:
@@ -185,27 +189,27 @@ def _shareplot(name: str, found: Sequence[Used], disk: str, plot_id: str) -> Plo
     x_axis = Axis("ceiling", form=Form.WORDS, names=tuple(map(str, ceilings)))
     y_axis = Axis("% of the ceiling", form=Form.SHARE, from_zero=True)
     least = dict.fromkeys(str(share.of) for share in drawn if share.basis is Basis.COMPUTED)
-    reading = _measured_words(found)
+    reading = _measured_words(rows)
     reading += f" Lower bounds: {', '.join(least)}." if least else ""
     return Plot(
         plot_id, title, words, x_axis, y_axis, tuple(series), lines=(Line(100.0, "ceiling"),),
-        context=context([row.result for row in found]), reading=reading,
+        context=context_of_trials([row.result for row in rows]), reading=reading,
     )  # fmt: skip
 
 
-def _share_words(share: Share) -> str:
-    """One that is computed is the least that the load needs."""
+def _share_words(share: CeilingShare) -> str:
+    """A share in words; one that is computed is the least that the load needs."""
     return f"{f'{share.basis} ' if share.basis is Basis.COMPUTED else ''}{percent(share.share)}"
 
 
-def _measured_words(found: Sequence[Used]) -> str:
+def _measured_words(rows: Sequence[Used]) -> str:
     """Which trial a bar is of (see `usage.rows`)."""
-    if all(row.result.spec.exploratory for row in found):
+    if all(row.result.spec.exploratory for row in rows):
         return "Bar: the trial that confirmed the rate."
     return "Bar: the trial with the middle rate, where there are several."
 
 
-def _share(row: Used, of: Ceiling, disk: str) -> Share | None:
+def _share_of_ceiling(row: Used, of: Ceiling, disk: str) -> CeilingShare | None:
     return row.share(of, disk) or row.share(of, "")
 
 
@@ -213,18 +217,18 @@ _ID = "overview"
 
 
 def overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
-    """What suits the run: a sweep's figures, response p99 against load, or rates alone; None without any of these.
+    """The plot that suits a run: a sweep's figures, response p99 against load, or rates alone; None without these.
 
     Args:
         within: intervals within single trials.
     """
-    plot = _overview(run, within)
+    plot = _choose_plot(run, within)
     return replace(plot, reading=_reading_words(plot, run)) if plot is not None else None
 
 
-def _overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
-    tables = blocks(run.results)
-    for sweep in swept(tables):
+def _choose_plot(run: StoredRun, within: Sequence[Within]) -> Plot | None:
+    tables = sort_into_blocks(run.results)
+    for sweep in swept_tables(tables):
         plots = sweep_plots(sweep, _ID)
         if plots:
             p99 = [plot for plot in plots if plot.title.startswith("Response p99")]
@@ -235,17 +239,17 @@ def _overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
         loads = load_plots(run.findings, run.results, _ID)
         curves = [plot for plot in loads if plot.plot_id.endswith("-response-p99")]
         return _first_of(sustained or curves) if sustained or curves else None
-    compared = _comparable(tables)
-    dots = [*_dots(compared, within), *_curves(run)]
-    limits = _limits(run, tables, within)
+    compared = _comparable_blocks(tables)
+    dots = [*_p99_dots(compared, within), *_p99_curves(run)]
+    limits = _rate_limits(run, tables, within)
     if dots:
         others = {result.spec.trial_id for block in tables if not block.closed_loop for result in block.results}
         others -= {result.spec.trial_id for block in compared for result in block.results}
         shown = [result for result in run.measured if result.spec.trial_id not in others]
-        plot = _picture(dots, limits, names_of(run))
+        plot = _load_picture(dots, limits, names_of(run))
         if plot.x.form is Form.WORDS:  # Of a single rate.
             shown = [result for result in shown if result.offered_msgs_per_s == dots[0].x[0]] or shown
-        return replace(plot, context=context(shown))
+        return replace(plot, context=context_of_trials(shown))
     bars = [plot for block in tables for plot in throughput_bars(block, _ID)] or sustained
     return _first_of(bars) if bars else None
 
@@ -256,8 +260,8 @@ def _first_of(alike: Sequence[Plot]) -> Plot:
     return replace(alike[0], reading=f"{alike[0].reading}{more}")
 
 
-def _comparable(tables: Sequence[Block]) -> list[Block]:
-    """At fixed rates, those whose points may stand in one picture: of ordinary loads, else of a single experiment."""
+def _comparable_blocks(tables: Sequence[Block]) -> list[Block]:
+    """Blocks at fixed rates that may stand in one picture: of ordinary loads, else of a single experiment."""
     fixed = [block for block in tables if not block.closed_loop]
     ordinary = [block for block in fixed if not any(map(_is_special, block.loads))]
     return ordinary or [block for block in fixed if block.experiment == fixed[0].experiment]
@@ -280,7 +284,7 @@ def _reading_words(plot: Plot, run: StoredRun) -> str:
         words += ["Bold: the mean of the trials, its 95% interval (their range, of fewer than 3); pale: each trial."]
     if any(series.low and not repeated.intersection((series.system, x) for x in series.x) for series in marks):
         words += ["Whiskers of one trial: 95% within it, which says nothing of what another trial would give."]
-    if repeated and any(map(_leaves_out, blocks(run.results))):
+    if repeated and any(map(_leaves_out, sort_into_blocks(run.results))):
         words += ["INVALID trials are left out where there are others."]
     if any(any(series.hollow) for series in plot.series):
         words += ["Hollow: not sustained, or INVALID."]
@@ -291,13 +295,13 @@ def _reading_words(plot: Plot, run: StoredRun) -> str:
     return " ".join(words)
 
 
-def _picture(dots: Sequence[Series], limits: Sequence[Series], names: SystemNames) -> Plot:
+def _load_picture(dots: Sequence[Series], limits: Sequence[Series], names: SystemNames) -> Plot:
     rates = [x for dot in (*dots, *limits) for x in dot.x]
     if len(set(rates)) == 1:
         return _side_by_side(dots, names)
     scale = Scale.LOG if max(rates) > LOG_FROM * min(rates) else Scale.LINEAR
     parts = [
-        f"{dot.name} {ms(y)} ms at {count(x)} msg/s{_note(dot, place)}"
+        f"{dot.name} {ms(y)} ms at {count(x)} msg/s{_point_note(dot, place)}"
         for dot in dots
         for place, (x, y) in enumerate(zip(dot.x, dot.y, strict=True))
         if not dot.minor and y is not None
@@ -310,46 +314,48 @@ def _picture(dots: Sequence[Series], limits: Sequence[Series], names: SystemName
     return Plot(_ID, "Response time against load", words, x_axis, y_axis, (*dots, *limits))
 
 
-def _note(dot: Series, place: int) -> str:
+def _point_note(dot: Series, place: int) -> str:
     """What is said of one point beside its figure: that it is INVALID, or was not sustained."""
     return f" ({dot.notes[place]})" if dot.notes and dot.notes[place] else ""
 
 
 def _side_by_side(dots: Sequence[Series], names: SystemNames) -> Plot:
-    """Of a single rate, which its context names: a quantity with one value is no axis."""
+    """A plot of a single rate, which its context names: a quantity with one value is no axis."""
     systems = sorted({dot.system for dot in dots})
     moved = tuple(replace(dot, x=(float(systems.index(dot.system)),) * len(dot.x)) for dot in dots)
-    parts = [f"{dot.name} {ms(dot.y[0])} ms{_note(dot, 0)}" for dot in dots if not dot.minor and dot.y]
+    parts = [f"{dot.name} {ms(dot.y[0])} ms{_point_note(dot, 0)}" for dot in dots if not dot.minor and dot.y]
     x_axis = Axis("system", form=Form.WORDS, names=tuple(names.label(system) for system in systems))
     y_axis = Axis("response p99, ms", Scale.LOG, Form.MS, meaning=P99_MEANING)
     return Plot(_ID, "Response p99", f"Response p99. {'; '.join(parts)}.", x_axis, y_axis, moved)
 
 
-def _dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
+def _p99_dots(tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
     """At each fixed rate each system's p99 with its interval, and every trial of several."""
-    found = []
+    dots = []
     for block in tables:
         for system in block.systems if not block.closed_loop else ():
             p99_ms = FIGURES["response_ms_p99"].of
             trials = [trial for trial in block.usable(system) or block.of(system) if p99_ms(trial)]
             values = [p99_ms(trial) or 0.0 for trial in trials]
-            known = _known(values, trials, "response p99", within)
-            if known is None or not block.results[0].offered_msgs_per_s:
+            p99 = _estimate_of_trials(values, trials, "response p99", within)
+            if p99 is None or not block.results[0].offered_msgs_per_s:
                 continue
             at = block.results[0].offered_msgs_per_s
             if len(values) > 1:
                 every = (Mark.POINTS, (), (), tuple(trial.validity is Validity.INVALID for trial in trials))
-                found.append(Series(system, "each trial", (at,) * len(values), tuple(values), *every, minor=True))
+                dots.append(Series(system, "each trial", (at,) * len(values), tuple(values), *every, minor=True))
             invalid = not block.usable(system)
             marks = ((invalid,), ("INVALID" if invalid else "",))
-            found.append(Series(system, "", (at,), (known.value,), Mark.POINTS, *_ends(known.low, known.high), *marks))
-    return found
+            dots.append(
+                Series(system, "", (at,), (p99.value,), Mark.POINTS, *_interval_ends(p99.low, p99.high), *marks)
+            )
+    return dots
 
 
-def _known(
+def _estimate_of_trials(
     values: Sequence[float], trials: Sequence[MeasuredResult], figure: str, within: Sequence[Within]
 ) -> Estimate | None:
-    """Over trials, or for a single one within it."""
+    """The estimate of a figure over trials, or with the interval within it for a single one."""
     interval = estimate(values)
     trial_ids = {trial.spec.trial_id for trial in trials}
     inside = [spread.interval for spread in within if spread.trial_id in trial_ids and spread.figure == figure]
@@ -358,33 +364,33 @@ def _known(
     return replace(interval, low=min(interval.value, inside[0].low), high=max(interval.value, inside[0].high))
 
 
-def _curves(run: StoredRun) -> list[Series]:
+def _p99_curves(run: StoredRun) -> list[Series]:
     plots = load_plots(run.findings, run.results, _ID)
     return [series for plot in plots if plot.plot_id.endswith("-response-p99") for series in plot.series]
 
 
-def _limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
+def _rate_limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:
     """The most that each system took: searched and confirmed, else in a closed loop."""
     figure = FINDING_FIGURES[SUSTAINABLE]
     searched = grouped((finding.system, value) for finding in run.findings if (value := figure.of(finding)))
-    known: Mapping[str, Estimate | None] = {system: estimate(values) for system, values in searched.items()}
+    most_by_system: Mapping[str, Estimate | None] = {system: estimate(values) for system, values in searched.items()}
     label = "sustained"
     peaks = [block for block in tables if block.closed_loop and block.loads]
-    if not known and peaks:
+    if not most_by_system and peaks:
         block = peaks[0]
         label = block.experiment
         usable = {system: block.usable(system) for system in block.systems}
-        known = {
-            system: _known([trial.msgs_per_s for trial in trials], trials, "rate", within)
+        most_by_system = {
+            system: _estimate_of_trials([trial.msgs_per_s for trial in trials], trials, "rate", within)
             for system, trials in usable.items()
         }
-    limits = [(system, most) for system, most in known.items() if most is not None]
+    limits = [(system, most) for system, most in most_by_system.items() if most is not None]
     return [
-        Series(system, label, (most.value,), (None,), Mark.LIMITS, *_ends(most.low, most.high))
+        Series(system, label, (most.value,), (None,), Mark.LIMITS, *_interval_ends(most.low, most.high))
         for system, most in sorted(limits, key=lambda limit: -limit[1].value)
     ]
 
 
-def _ends(low: float, high: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Of an interval or range, as a series has them; none where it has no extent."""
+def _interval_ends(low: float, high: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The ends of an interval or range, as a series has them; none where it has no extent."""
     return ((low,), (high,)) if high > low else ((), ())

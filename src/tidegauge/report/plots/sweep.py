@@ -13,7 +13,7 @@ from tidegauge.comparison.blocks import Block
 from tidegauge.model.trial import MeasuredResult, point_words, with_form
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate_of
-from tidegauge.report.plots.context import context
+from tidegauge.report.plots.context import context_of_trials
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
 from tidegauge.report.tables import Point, Swept, axis_name, in_order, quantity, short_point
 from tidegauge.statistics.figures import FIGURES, Figure
@@ -23,13 +23,13 @@ OTHERS_MAX = 8
 LOG_FROM = 8.0
 """Quantities that are further apart than by this factor stand on a logarithmic axis."""
 GROUP_WIDTH = 0.8
-"""Of all bars at one value, of the room between two."""
+"""How much of the room between two values all bars at one take."""
 _BESIDE = 0.16
-"""Between the points of two systems at one value, of the same room."""
+"""How much of the room between two values lies between the points of two systems at one."""
 LEVEL = "durability"
 ESTIMATES = "geometric mean of the trials; whisker: its 95% interval (their range, of fewer than 3)"
 _UNITS = {"rate": "msg/s", "min-rate": "msg/s", "max-rate": "msg/s"}
-"""Of fields whose values are written without one."""
+"""Units of fields whose values are written without one."""
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
     if field is None:
         return []
     charts = (_RATE,) if swept.blocks[0].closed_loop else (*_TIMES, _RATE)
-    by_others = grouped((_others(block.point, field), block) for block in swept.blocks)
+    by_others = grouped((_other_axes_words(block.point, field), block) for block in swept.blocks)
     return [
         plot
         for number, (others, blocks) in enumerate(list(by_others.items())[:OTHERS_MAX], 1)
         for chart in charts
-        if (plot := _plot(blocks, field, chart, (others, f"{prefix}-sweep-{number}-{chart.name}"))) is not None
+        if (plot := _chart_plot(blocks, field, chart, (others, f"{prefix}-sweep-{number}-{chart.name}"))) is not None
     ]
 
 
@@ -104,12 +104,12 @@ def longest_axis(points: Sequence[Point]) -> str | None:
     return longest if longest is not None and axes[longest] > 1 else None
 
 
-def across(spots: Sequence[Spot], points: Sequence[Point], field: str, *, as_words: bool = False) -> Across:
+def axis_across(spots: Sequence[Spot], points: Sequence[Point], field: str, *, as_words: bool = False) -> Across:
     """The x axis over a swept field at these points. `as_words`: values side by side whatever they are, as for bars."""
     values = [point[field] for point in in_order([{field: point.get(field, "")} for point in points])]
     name, is_level = axis_name(field), axis_name(field) == LEVEL
     label = _level_label(spots) if is_level else _with_unit(name, values)
-    places = {} if as_words or is_level else _quantities(values)
+    places = {} if as_words or is_level else _places_of_quantities(values)
     if not places:
         names = tuple(_level_name(value) if is_level else value for value in values)
         axis = Axis(label, form=Form.WORDS, names=names)
@@ -121,7 +121,7 @@ def across(spots: Sequence[Spot], points: Sequence[Point], field: str, *, as_wor
     return Across(field, name, axis, places)
 
 
-def _quantities(values: Sequence[str]) -> dict[str, float]:
+def _places_of_quantities(values: Sequence[str]) -> dict[str, float]:
     """Where values stand on one axis; {} where they do not: a single one, words, shares beside amounts."""
     places = {value: size for value in values if (size := quantity(value)) is not None}
     shares = {value for value in values if value.endswith("%")}
@@ -130,7 +130,7 @@ def _quantities(values: Sequence[str]) -> dict[str, float]:
 
 
 def _with_unit(name: str, values: Sequence[str]) -> str:
-    """With the unit in which its values are written, where they have none of their own, as shares do."""
+    """A field's name with the unit of its values, where they are written without one of their own, as shares have."""
     return f"{name}, {_UNITS[name]}" if name in _UNITS and not any("%" in value for value in values) else name
 
 
@@ -166,48 +166,51 @@ def bar_plots(spots: Sequence[Spot], points: Sequence[Point], y: Axis, named: Na
         return []
     plots = []
     for number, (others, at_points) in enumerate(_by_others(points, field).items(), 1):
-        drawn = [spot for spot in spots if _others(spot.point, field) == others]
+        drawn = [spot for spot in spots if _other_axes_words(spot.point, field) == others]
         if not drawn or number > OTHERS_MAX:
             continue
-        where = across(drawn, at_points, field, as_words=True)
+        where = axis_across(drawn, at_points, field, as_words=True)
         series = series_of(drawn, where, Mark.BARS)
         title = f"{named.what} by {where.name}{f', {others}' if others else ''}{named.end}"
-        words = f"{named.reading} {'; '.join(_each(line, where, y) for line in series)}."
+        words = f"{named.reading} {'; '.join(_end_words(line, where, y) for line in series)}."
         plot = Plot(f"{named.plot_id}-{number}", title, words, where.axis, y, series, reading=named.reading)
         plots.append((at_points, plot))
     return plots
 
 
 def series_of(spots: Sequence[Spot], where: Across, mark: Mark) -> tuple[Series, ...]:
-    """One for each system, with a gap where it has no figure; side by side where values are words."""
+    """A series for each system, with a gap where it has no figure; side by side where values are words."""
     by_system = grouped((spot.system, spot) for spot in sorted(spots, key=lambda spot: spot.system))
     many = len(by_system)
     width = GROUP_WIDTH / many
     apart = 0.0 if where.is_quantity else width if mark is Mark.BARS else _BESIDE
     series = []
-    for number, (system, own) in enumerate(by_system.items()):
-        at_place = grouped((where.places[spot.point.get(where.field, "")], spot) for spot in own)
+    for number, (system, spots_of_system) in enumerate(by_system.items()):
+        at_place = grouped((where.places[spot.point.get(where.field, "")], spot) for spot in spots_of_system)
         gap: list[Spot | None] = [None]
         at = [(place, spot) for place in sorted(where.places.values()) for spot in at_place.get(place, gap)]
         beside = (number - (many - 1) / 2) * apart
         x = tuple(place + beside for place, _ in at)
         middle = tuple(spot.middle if spot else None for _, spot in at)
         ends: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
-        if any(spot.low < spot.high for spot in own):  # Of a gap nobody looks at them.
-            ends = tuple((spot or own[0]).low for _, spot in at), tuple((spot or own[0]).high for _, spot in at)
-        forms = {spot.form for spot in own}
+        if any(spot.low < spot.high for spot in spots_of_system):  # Of a gap nobody looks at them.
+            ends = (
+                tuple((spot or spots_of_system[0]).low for _, spot in at),
+                tuple((spot or spots_of_system[0]).high for _, spot in at),
+            )
+        forms = {spot.form for spot in spots_of_system}
         label = next(iter(forms)) if len(forms) == 1 and axis_name(where.field) != LEVEL else ""
         series.append(Series(system, label, x, middle, mark, *ends, width=0.9 * width))
     return tuple(series)
 
 
-def spot_of(point: Point, system: str, form: str, known: Estimate) -> Spot:
+def spot_of(point: Point, system: str, form: str, estimate: Estimate) -> Spot:
     """An estimate at a point."""
-    return Spot(point, system, form, known.low, known.value, known.high)
+    return Spot(point, system, form, estimate.low, estimate.value, estimate.high)
 
 
 def points_left_out(points: Sequence[Point]) -> str:
-    """That there are more points of the other axes than have pictures; "" where all have."""
+    """A remark that there are more points of the other axes than have pictures; "" where all have."""
     field = longest_axis(points)
     many = len(_by_others(points, field)) if field is not None else 0
     if many <= OTHERS_MAX:
@@ -216,38 +219,38 @@ def points_left_out(points: Sequence[Point]) -> str:
 
 
 def _by_others(points: Sequence[Point], field: str) -> dict[str, list[Point]]:
-    """Points, in their order, by that of all axes but one in words."""
-    return grouped((_others(point, field), point) for point in in_order(points))
+    """Points in their order, grouped by their values on all axes but one, in words."""
+    return grouped((_other_axes_words(point, field), point) for point in in_order(points))
 
 
-def _others(point: Point, field: str) -> str:
+def _other_axes_words(point: Point, field: str) -> str:
     return short_point({name: value for name, value in point.items() if name != field})
 
 
-def _plot(blocks: Sequence[Block], field: str, chart: _Chart, named: tuple[str, str]) -> Plot | None:
-    """`named`: the point of the other axes, in words, and the plot's id."""
-    others, plot_id = named
+def _chart_plot(blocks: Sequence[Block], field: str, chart: _Chart, point_and_id: tuple[str, str]) -> Plot | None:
+    """A chart's plot; None without figures. `point_and_id`: the point of the other axes in words, and its id."""
+    others, plot_id = point_and_id
     spots = [
-        spot_of(block.point, system, block.of(system)[0].spec.form, known)
+        spot_of(block.point, system, block.of(system)[0].spec.form, estimate)
         for block in blocks
         for system in block.systems
-        if (known := estimate_of(chart.figure.of, block.usable(system))) is not None
+        if (estimate := estimate_of(chart.figure.of, block.usable(system))) is not None
     ]
     if not spots:
         return None
-    where = across(spots, [block.point for block in blocks], field)
+    where = axis_across(spots, [block.point for block in blocks], field)
     series = series_of(spots, where, Mark.LINE_POINTS if where.is_quantity else Mark.POINTS)
     title = f"{chart.title} by {where.name}{f', {others}' if others else ''}"
     repeated = any(len(block.of(system)) > 1 for block in blocks for system in block.systems)
     missing = any(value is None for line in series for value in line.y)
     none = " No point: no trial that may be used has the figure." if missing else ""
     reading = f"{f'Point: {ESTIMATES}' if repeated else 'Point: one trial'}.{none}"
-    words = f"{title}. {reading} {'; '.join(_each(line, where, chart.axis) for line in series)}."
-    of = context([result for block in blocks for result in block.results])
-    return Plot(plot_id, title, words, where.axis, chart.axis, series, context=of, reading=reading)
+    words = f"{title}. {reading} {'; '.join(_end_words(line, where, chart.axis) for line in series)}."
+    context_words = context_of_trials([result for block in blocks for result in block.results])
+    return Plot(plot_id, title, words, where.axis, chart.axis, series, context=context_words, reading=reading)
 
 
-def _each(series: Series, where: Across, y: Axis) -> str:
+def _end_words(series: Series, where: Across, y: Axis) -> str:
     """A system's first and last figure in words."""
     at = [(x, value) for x, value in zip(series.x, series.y, strict=True) if value is not None]
     (first, low), (last, high) = at[0], at[-1]
@@ -260,5 +263,6 @@ def at_each_point(results: Iterable[MeasuredResult]) -> list[tuple[Point, list[M
     """Results by their point, in the order of the points."""
     by_point = grouped((point_words(result.spec.point), result) for result in results)
     return [
-        (point, by_point[point_words(point)]) for point in in_order([own[0].spec.point for own in by_point.values()])
+        (point, by_point[point_words(point)])
+        for point in in_order([group[0].spec.point for group in by_point.values()])
     ]

@@ -17,8 +17,18 @@ from tidegauge.model.trial import MeasuredResult, Validity
 from tidegauge.model.workload import DURING, PHASES, late_names
 from tidegauge.numbers import duration
 from tidegauge.report.findings import faults_by_number
-from tidegauge.report.plots.context import context, invalid_words
-from tidegauge.report.plots.model import Axis, Details, Form, Plot, Scale, Series, Span, thinned, thinning
+from tidegauge.report.plots.context import context_of_trials, invalid_words
+from tidegauge.report.plots.model import (
+    Axis,
+    Details,
+    Form,
+    Plot,
+    Scale,
+    Series,
+    Span,
+    thinned_points,
+    values_per_stretch,
+)
 from tidegauge.store.details import TrialDetails
 from tidegauge.store.telemetry import OF_HOST
 
@@ -67,8 +77,8 @@ def per_s(name: str, unit: float = 1.0) -> Column:
     return column
 
 
-def _axis(label: str, form: Form = Form.SHORT, unit: str | None = None) -> Axis:
-    """`unit`: None = of figures that are written short the word that the label begins with."""
+def _y_axis(label: str, form: Form = Form.SHORT, unit: str | None = None) -> Axis:
+    """An axis from zero. `unit`: None = of figures that are written short the word that the label begins with."""
     if form is Form.SHORT and unit is None:
         unit = label.partition(" ")[0].rstrip(",")
     return Axis(label, form=form, from_zero=True, unit=unit)
@@ -76,7 +86,7 @@ def _axis(label: str, form: Form = Form.SHORT, unit: str | None = None) -> Axis:
 
 MAIN = (
     Chart(
-        "rate", "Rate over time", _axis("acknowledged, msg/s", Form.COUNT),
+        "rate", "Rate over time", _y_axis("acknowledged, msg/s", Form.COUNT),
         per_s("acked_msgs"), "Messages acknowledged in each second",
     ),
     Chart(
@@ -90,97 +100,97 @@ MAIN = (
 )  # fmt: skip
 READING = (
     Chart(
-        "rate", "Rate over time", _axis("received, msg/s", Form.COUNT),
+        "rate", "Rate over time", _y_axis("received, msg/s", Form.COUNT),
         per_s("received_msgs"), "Messages received in each second",
     ),
 )  # fmt: skip
-"""Instead of MAIN where nothing is sent."""
+"""Charts that replace MAIN where nothing is sent."""
 USED = (
     Chart(
-        "server-cpu", "CPU of the servers", _axis("cores, all server processes together"),
+        "server-cpu", "CPU of the servers", _y_axis("cores, all server processes together"),
         per_s("server_cpu_s"), "CPU seconds a second that all server processes used together",
     ),
     Chart(
-        "host-cpu", "CPU of the host", _axis("% of its CPUs, whoever used them"),
+        "host-cpu", "CPU of the host", _y_axis("% of its CPUs, whoever used them"),
         as_is("host_cpu_percent"), "Share of the CPUs that were busy on the host that ran the trial, whoever used them",
     ),
     Chart(
-        "others-cpu", "CPU of other programs", _axis("% of the CPUs of the host"), as_is("others_cpu_percent"),
+        "others-cpu", "CPU of other programs", _y_axis("% of the CPUs of the host"), as_is("others_cpu_percent"),
         "Share of the CPUs that programs which are no part of it had on the host that ran the trial",
     ),
     Chart(
-        "server-memory", "Memory of the servers", _axis("MiB resident", Form.COUNT),
+        "server-memory", "Memory of the servers", _y_axis("MiB resident", Form.COUNT),
         as_is("server_resident_bytes", 1 / MIB), "Memory of all server processes together",
     ),
     Chart(
-        "server-gc", "GC pauses of the servers", _axis("ms in each second", Form.MS),
+        "server-gc", "GC pauses of the servers", _y_axis("ms in each second", Form.MS),
         as_is("server_gc_pause_s", 1000.0),
         "Time that garbage collection stopped servers in each second, summed over them",
     ),
     Chart(
-        "disk-written", "Written to disk", _axis("MB/s"),
+        "disk-written", "Written to disk", _y_axis("MB/s"),
         per_s("disk_written_bytes", 1e6), "Bytes written to the disks that hold the servers' data, whoever wrote them",
     ),
     Chart(
-        "disk-read", "Read from disk", _axis("MB/s"),
+        "disk-read", "Read from disk", _y_axis("MB/s"),
         per_s("disk_read_bytes", 1e6), "Bytes read from the disks that hold the servers' data, whoever read them",
     ),
     Chart(
-        "disk-flushes", "Cache flushes of the disks", _axis("flushes/s"),
+        "disk-flushes", "Cache flushes of the disks", _y_axis("flushes/s"),
         per_s("disk_flushes"), "How often a second the servers' disks emptied their own cache, which a sync asks for",
     ),
     Chart(
-        "disk-busy", "Disk busy", _axis("% of the time"), as_is("disk_busy_percent"),
+        "disk-busy", "Disk busy", _y_axis("% of the time"), as_is("disk_busy_percent"),
         "Share of the time for which the busiest of the servers' disks had a request under way",
     ),
     Chart(
-        "io-stall", "Waiting for I/O", _axis("% of the time"), as_is("io_stall_percent"),
+        "io-stall", "Waiting for I/O", _y_axis("% of the time"), as_is("io_stall_percent"),
         "Share of the time in which a task on the host that ran the trial waited for I/O (pressure stalls)",
     ),
     Chart(
-        "cpu-stall", "Waiting for a CPU", _axis("% of the time"), as_is("cpu_stall_percent"),
+        "cpu-stall", "Waiting for a CPU", _y_axis("% of the time"), as_is("cpu_stall_percent"),
         "Share of the time in which a task on the host that ran the trial waited for a CPU (pressure stalls)",
     ),
     Chart(
-        "loopback", "Over loopback", _axis("MB/s"),
+        "loopback", "Over loopback", _y_axis("MB/s"),
         per_s("loopback_bytes", 1e6), "Bytes sent over loopback of the host that ran the trial, whoever sent them",
     ),
     Chart(
-        "context-switches", "Context switches of the servers", _axis("a second, all threads", Form.COUNT, "a second"),
+        "context-switches", "Context switches of the servers", _y_axis("a second, all threads", Form.COUNT, "a second"),
         per_s("server_context_switches"), "How often a thread of any server was given a CPU, a second",
     ),
 )  # fmt: skip
-"""Drawn from the rows of what was used, instead of the load's seconds."""
+"""Charts that are drawn from the rows of what was used, instead of the load's seconds."""
 RESOURCES = (
     Chart(
-        "backlog", "Backlog", _axis("messages not received yet", Form.COUNT),
+        "backlog", "Backlog", _y_axis("messages not received yet", Form.COUNT),
         as_is("backlog_msgs"), "Messages that the slowest subscription had yet to receive at the end of each second",
     ),
     Chart(
-        "in-flight", "In flight", _axis("messages not acknowledged yet", Form.COUNT),
+        "in-flight", "In flight", _y_axis("messages not acknowledged yet", Form.COUNT),
         as_is("in_flight_msgs"), "Messages sent and not yet acknowledged at the end of each second",
     ),
     Chart(
-        "client-cpu", "CPU of the load generator", _axis("cores"),
+        "client-cpu", "CPU of the load generator", _y_axis("cores"),
         per_s("worker_cpu_s"), "CPU seconds a second that the load generator used, of several all together",
     ),
     Chart(
-        "client-gc", "GC pauses of the load generator", _axis("ms in each second", Form.MS),
+        "client-gc", "GC pauses of the load generator", _y_axis("ms in each second", Form.MS),
         as_is("gc_pause_s", 1000.0),
         "Time that garbage collection stopped the load generator in each second, of several the longest",
     ),
     Chart(
-        "client-heap", "Heap of the load generator", _axis("MiB used", Form.COUNT),
+        "client-heap", "Heap of the load generator", _y_axis("MiB used", Form.COUNT),
         as_is("heap_used_bytes", 1 / MIB), "Heap that the load generator used, of several all together",
     ),
     Chart(
-        "own-lag", "Lag of the load generator itself", _axis("largest in each second, ms", Form.MS),
+        "own-lag", "Lag of the load generator itself", _y_axis("largest in each second, ms", Form.MS),
         as_is("own_lag_max_ms"),
         "How late the load generator was by itself, not held back by the system, of several the latest; where that is "
         "much of the response, a trial is DOUBTFUL or INVALID", scheduled=True,
     ),
     Chart(
-        "blocked", "Producers held back", _axis("s in each second"),
+        "blocked", "Producers held back", _y_axis("s in each second"),
         as_is("blocked_s"), "Time that producers waited for the system, summed over them",
     ),
 )  # fmt: skip
@@ -194,7 +204,7 @@ def host_charts(block: Block, details: Details) -> tuple[Chart, ...]:
         Chart(
             f"host-cpu-{column.removeprefix(OF_HOST)}",
             f"CPU of {column.removeprefix(OF_HOST)}",
-            _axis("% of its CPUs, whoever used them"),
+            _y_axis("% of its CPUs, whoever used them"),
             as_is(column),
             "Share of that host's CPUs that were busy, whoever used them",
         )
@@ -205,22 +215,22 @@ def host_charts(block: Block, details: Details) -> tuple[Chart, ...]:
 def timelines(block: Block, details: Details, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
     """A plot for each chart that has figures; those that are 0 throughout are left out."""
     ids = {system: [result.spec.trial_id for result in block.of(system)] for system in block.systems}
-    spans = (*_window(ids, details), *_faults(block))
+    spans = (*_window_spans(ids, details), *_fault_spans(block))
     shaded = "Darker: more systems still had the fault." if any(span.inner and not span.label for span in spans) else ""
-    of, reading = context(block.results), " ".join(filter(None, (_reading(block), shaded)))
+    context_words, reading = context_of_trials(block.results), " ".join(filter(None, (_reading_words(block), shaded)))
     charted = [
-        (chart, [line for system in block.systems for line in _lines(block, system, details, chart)])
+        (chart, [line for system in block.systems for line in _lines_of_system(block, system, details, chart)])
         for chart in charts
         if not (chart.scheduled and block.closed_loop)
     ]
     return [
-        replace(_plot(chart, f"{prefix}-{chart.name}", series, spans, reading), context=of)
+        replace(_chart_plot(chart, f"{prefix}-{chart.name}", series, spans, reading), context=context_words)
         for chart, series in charted
         if any(value for line in series for value in line.y)
     ]
 
 
-def _reading(block: Block) -> str:
+def _reading_words(block: Block) -> str:
     """What several lines of one system are, and whose trials are INVALID; "" where there is nothing to say."""
     trials = {system: len(block.of(system)) for system in block.systems}
     left_out = [f"{system} {TRIALS_MAX} of {number}" for system, number in trials.items() if number > TRIALS_MAX]
@@ -231,32 +241,34 @@ def _reading(block: Block) -> str:
 
 
 def trial_timelines(trial: TrialDetails, system: str, prefix: str, charts: tuple[Chart, ...]) -> list[Plot]:
-    """The same for one trial, such as one without a result."""
-    window = _span(trial)
-    lines = [(chart, _line(system, "", trial, chart)) for chart in charts]
+    """A plot of one trial, such as one without a result, for each chart that has figures."""
+    window = _measured_span(trial)
+    lines = [(chart, _line_of_trial(system, "", trial, chart)) for chart in charts]
     spans = () if window is None else (window,)
-    return [_plot(chart, f"{prefix}-{chart.name}", [line], spans, "") for chart, line in lines if any(line.y)]
+    return [_chart_plot(chart, f"{prefix}-{chart.name}", [line], spans, "") for chart, line in lines if any(line.y)]
 
 
-def _plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[Span, ...], reading: str) -> Plot:
-    """`series`: with all their points, of which so many are drawn as fit."""
+def _chart_plot(chart: Chart, plot_id: str, series: list[Series], spans: tuple[Span, ...], reading: str) -> Plot:
+    """The plot of a chart. `series`: with all their points, of which so many are drawn as fit."""
     x = Axis("seconds since measuring began" if spans else "seconds since load began", form=Form.SECOND)
     parts = []
     for line in series:
-        known = [value for value in line.y if value is not None]
-        if known:
-            middle, largest = chart.axis.text(median(known)), chart.axis.with_unit(max(known))
+        values = [value for value in line.y if value is not None]
+        if values:
+            middle, largest = chart.axis.text(median(values)), chart.axis.with_unit(max(values))
             # Of rows that stand for several seconds the largest is known, and nothing of a middle.
             whole = _row_s(line) < _ROWS_APART_S
             name = line.name
             parts.append(f"{name}: median {middle}, largest {largest}" if whole else f"{name}: largest {largest}")
     description = f"{chart.meaning}. {'; '.join(parts)}.{_fault_words(spans)}"
-    said = " ".join(filter(None, (reading, _thinned_words(series))))
-    return Plot(plot_id, chart.title, description, x, chart.axis, tuple(map(_thin, series)), spans, reading=said)
+    reading_words = " ".join(filter(None, (reading, _thinned_words(series))))
+    return Plot(
+        plot_id, chart.title, description, x, chart.axis, tuple(map(_thin_series, series)), spans, reading=reading_words
+    )
 
 
 _ROWS_APART_S = 1.5
-"""Rows of seconds that are further apart than this stand for several of them (see `store.tables.condensed`)."""
+"""Rows of seconds that are further apart than this stand for several of them (see `store.tables.condense_rows`)."""
 
 
 def _row_s(line: Series) -> float:
@@ -265,15 +277,18 @@ def _row_s(line: Series) -> float:
     return median(apart) if apart else 0.0
 
 
-def _thin(line: Series) -> Series:
-    x, y = thinned(line.x, line.y, POINTS_MAX)
+def _thin_series(line: Series) -> Series:
+    x, y = thinned_points(line.x, line.y, POINTS_MAX)
     return replace(line, x=x, y=y)
 
 
 def _thinned_words(series: Sequence[Series]) -> str:
-    """Of how long stretches only two values are drawn; "" where each second has its own point."""
+    """How long the stretches are of which only two values are drawn; "" where each second has its own point."""
     step_s = max(
-        (_row_s(line) * max(thinning(line.y, POINTS_MAX), 2 if _row_s(line) > _ROWS_APART_S else 1) for line in series),
+        (
+            _row_s(line) * max(values_per_stretch(line.y, POINTS_MAX), 2 if _row_s(line) > _ROWS_APART_S else 1)
+            for line in series
+        ),
         default=0.0,
     )
     return f"Of each {duration(round(step_s))} the least and the largest value." if step_s > _ROWS_APART_S else ""
@@ -290,32 +305,34 @@ def _fault_words(spans: tuple[Span, ...]) -> str:
     return f" Faults: {'; '.join(faults)}." if faults else ""
 
 
-def _faults(block: Block) -> tuple[Span, ...]:
+def _fault_spans(block: Block) -> tuple[Span, ...]:
     """Where faults were in force. All trials of a block have the same ones.
 
     Those of a given length are over at about the same time, and one mark stands for all systems. How long a node takes
     to be started again differs: then each end that is later by a second or more has a mark of its own, without a label,
     so that the shade is the darker the more systems still had the fault.
     """
-    return tuple(span for made in faults_by_number(block.loads) for span in _marks(made))
+    return tuple(span for results in faults_by_number(block.loads) for span in _spans_by_end(results))
 
 
-def _marks(made: Sequence[FaultResult]) -> list[Span]:
-    """Of the faults with one number in all trials, ordered by their ends."""
-    begin = min(fault.from_s for fault in made)
-    found: list[Span] = []
-    for fault in sorted(made, key=lambda fault: fault.until_s):
-        if not found:
-            found.append(Span(begin, fault.until_s, fault.fault.name, True))
-        elif fault.until_s - found[-1].end >= _APART_S:
-            found.append(Span(begin, fault.until_s, "", True))
-    return found
+def _spans_by_end(results: Sequence[FaultResult]) -> list[Span]:
+    """Spans of the faults with one number in all trials, ordered by their ends."""
+    begin = min(fault.from_s for fault in results)
+    spans: list[Span] = []
+    for fault in sorted(results, key=lambda fault: fault.until_s):
+        if not spans:
+            spans.append(Span(begin, fault.until_s, fault.fault.name, True))
+        elif fault.until_s - spans[-1].end >= _APART_S:
+            spans.append(Span(begin, fault.until_s, "", True))
+    return spans
 
 
-def _lines(block: Block, system: str, details: Details, chart: Chart) -> list[Series]:
+def _lines_of_system(block: Block, system: str, details: Details, chart: Chart) -> list[Series]:
     results = block.of(system)
     return [
-        _line(system, _trial_label(result, number if len(results) > 1 else 0), details[result.spec.trial_id], chart)
+        _line_of_trial(
+            system, _trial_label(result, number if len(results) > 1 else 0), details[result.spec.trial_id], chart
+        )
         for number, result in enumerate(results[:TRIALS_MAX], 1)
     ]
 
@@ -326,23 +343,23 @@ def _trial_label(result: MeasuredResult, number: int) -> str:
     return ", ".join(filter(None, (f"trial {number}" if number else "", invalid)))
 
 
-def _line(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
+def _line_of_trial(system: str, label: str, trial: TrialDetails, chart: Chart) -> Series:
     rows = trial.seconds if chart in (*MAIN, *READING, *RESOURCES) else trial.use
     zero_ns = trial.window_ns[0] if trial.window_ns else (rows[0]["from_mono_ns"] if rows else 0)
-    return _series(system, label, rows, zero_ns, chart)
+    return _series_of_rows(system, label, rows, zero_ns, chart)
 
 
-def _series(system: str, label: str, rows: Sequence[Mapping[str, Any]], zero_ns: int, chart: Chart) -> Series:
+def _series_of_rows(system: str, label: str, rows: Sequence[Mapping[str, Any]], zero_ns: int, chart: Chart) -> Series:
     """Every value, with a gap where seconds are missing: nobody knows what was there."""
     at = [(row["from_mono_ns"] - zero_ns) / _NS_PER_S for row in rows]
     x, y = list(at), [chart.column(row) for row in rows]
-    for place in reversed(_gaps(at)):
+    for place in reversed(_gap_places(at)):
         x.insert(place, (at[place - 1] + at[place]) / 2)
         y.insert(place, None)
     return Series(system, label, tuple(x), tuple(y))
 
 
-def _gaps(at: Sequence[float]) -> list[int]:
+def _gap_places(at: Sequence[float]) -> list[int]:
     """Places before which seconds are missing: much further from the one before than that and the next are apart.
 
     Rows of a trial of hours stand for stretches of seconds, which may differ: that alone is no gap.
@@ -351,15 +368,15 @@ def _gaps(at: Sequence[float]) -> list[int]:
     return [place for place in range(2, len(at) - 1) if apart[place - 1] > _GAP * max(apart[place - 2], apart[place])]
 
 
-def _span(trial: TrialDetails) -> Span | None:
+def _measured_span(trial: TrialDetails) -> Span | None:
     if trial.window_ns is None:
         return None
     return Span(0.0, (trial.window_ns[1] - trial.window_ns[0]) / _NS_PER_S, "measured")
 
 
-def _window(ids: Mapping[str, list[str]], details: Details) -> tuple[Span, ...]:
+def _window_spans(ids: Mapping[str, list[str]], details: Details) -> tuple[Span, ...]:
     """The measured window; of trials that were not measured equally long, as late readers are, where it begins."""
-    spans = [span for trials in ids.values() for name in trials if (span := _span(details[name])) is not None]
+    spans = [span for trials in ids.values() for name in trials if (span := _measured_span(details[name])) is not None]
     ends = [span.end for span in spans]
     if spans and max(ends) - min(ends) >= _APART_S:
         return (Span(0.0, 0.0, "measuring begins"),)
@@ -369,11 +386,11 @@ def _window(ids: Mapping[str, list[str]], details: Details) -> tuple[Span, ...]:
 CHASE = (
     Chart(
         "backlog", "Backlog while readers catch up",
-        _axis("messages, largest of the late readers", Form.COUNT, "messages"),
+        _y_axis("messages, largest of the late readers", Form.COUNT, "messages"),
         as_is("late_backlog_msgs"), "Messages yet to be read",
     ),
     Chart(
-        "reading", "Reading rate of late readers", _axis("received by late readers, msg/s", Form.COUNT),
+        "reading", "Reading rate of late readers", _y_axis("received by late readers, msg/s", Form.COUNT),
         per_s("late_received_msgs"), "Messages read in each second",
     ),
     *(chart for chart in MAIN if chart.name != "end-to-end"),
@@ -390,7 +407,7 @@ def chase_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
     """Backlog, reading rate, and what producers and the other readers felt; none without late readers."""
     if not any(load.spec.late for load in block.loads):
         return []
-    found = []
+    plots = []
     for chart in CHASE:
         series = [
             line for system in block.systems for line in _chase_lines(block, system, details, chart) if any(line.y)
@@ -400,10 +417,10 @@ def chase_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
             x = Axis("seconds since late readers began", form=Form.SECOND)
             spans, plot_id = _chase_phases(block, details), f"{prefix}-chase-{chart.name}"
             of_readers = _reader_words(block) if chart.name == "end-to-end" else ""
-            said = " ".join(filter(None, (_reading(block), of_readers, _thinned_words(series))))
-            plot = Plot(plot_id, chart.title, description, x, chart.axis, tuple(map(_thin, series)), spans)
-            found.append(replace(plot, context=context(block.results), reading=said))
-    return found
+            reading = " ".join(filter(None, (_reading_words(block), of_readers, _thinned_words(series))))
+            plot = Plot(plot_id, chart.title, description, x, chart.axis, tuple(map(_thin_series, series)), spans)
+            plots.append(replace(plot, context=context_of_trials(block.results), reading=reading))
+    return plots
 
 
 def _reader_words(block: Block) -> str:
@@ -423,7 +440,7 @@ def _chase_lines(block: Block, system: str, details: Details, chart: Chart) -> I
             continue
         names = frozenset(late_names(len(result.subscriptions), result.spec.late))
         rows = [_with_late(row, names) for row in trial.seconds]
-        yield _series(system, _trial_label(result, number if len(results) > 1 else 0), rows, zero_ns, chart)
+        yield _series_of_rows(system, _trial_label(result, number if len(results) > 1 else 0), rows, zero_ns, chart)
 
 
 def began_ns(trial: TrialDetails) -> int | None:
@@ -446,7 +463,7 @@ def _with_late(row: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
 
 
 def _chase_phases(block: Block, details: Details) -> tuple[Span, ...]:
-    """Of a single trial all phases; of several, which catch up at different speeds, only where the readers begin."""
+    """All phases of a single trial; of several, which catch up at different speeds, only where the readers begin."""
     if len(block.results) > 1:
         return (Span(0.0, 0.0, "late readers begin"),)
     trial = details[block.results[0].spec.trial_id]
@@ -456,9 +473,10 @@ def _chase_phases(block: Block, details: Details) -> tuple[Span, ...]:
     spans = []
     for phase, rows in groupby(trial.seconds, key=lambda row: row.get("phase")):
         if phase in PHASES:
-            own = list(rows)
+            rows_of_phase = list(rows)
             begin, end = (
-                (time_ns - zero_ns) / _NS_PER_S for time_ns in (own[0]["from_mono_ns"], own[-1]["until_mono_ns"])
+                (time_ns - zero_ns) / _NS_PER_S
+                for time_ns in (rows_of_phase[0]["from_mono_ns"], rows_of_phase[-1]["until_mono_ns"])
             )
             # Shaded and unshaded by turns, so that neighbours can be told apart.
             spans.append(Span(begin, end if phase == DURING else begin, str(phase)))
@@ -466,5 +484,7 @@ def _chase_phases(block: Block, details: Details) -> tuple[Span, ...]:
 
 
 def _chase_ends(series: Sequence[Series], axis: Axis) -> str:
-    known = [(line.name, [value for value in line.y if value is not None]) for line in series]
-    return "; ".join(f"{name}: largest {axis.text(max(y))}, at the end {axis.with_unit(y[-1])}" for name, y in known)
+    values_by_line = [(line.name, [value for value in line.y if value is not None]) for line in series]
+    return "; ".join(
+        f"{name}: largest {axis.text(max(y))}, at the end {axis.with_unit(y[-1])}" for name, y in values_by_line
+    )

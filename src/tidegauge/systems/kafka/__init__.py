@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
-from tidegauge.distribution.resolve import fetched, jars_in, provision, provision_directory
+from tidegauge.distribution.resolve import fetched_jars, jars_in, provision, provision_directory
 from tidegauge.durability import levels_for_nodes
 from tidegauge.fleet.api import Host
 from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, number_of
 from tidegauge.model.workload import Workload
-from tidegauge.places import expanded
+from tidegauge.places import expand_path
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
@@ -108,7 +108,7 @@ class KafkaSystem(System):
 
     def server_settings(self, version: str) -> ServerSettings | None:
         """See `System.server_settings`."""
-        jars = jars_in(expanded(version)) if "/" in version else fetched(recipe(version))
+        jars = jars_in(expand_path(version)) if "/" in version else fetched_jars(recipe(version))
         return settings.server_settings(jars) if jars else None
 
     def tools(self) -> Sequence[Path]:
@@ -120,7 +120,7 @@ class KafkaSystem(System):
         """See `System.provision`."""
         fetch_agent(report)
         if "/" in version:
-            return provision_directory(self.name, expanded(version), JAR_PATTERN, JAVA_MIN)
+            return provision_directory(self.name, expand_path(version), JAR_PATTERN, JAVA_MIN)
         return provision(recipe(version), report)
 
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:

@@ -17,7 +17,7 @@ from uuid import UUID, uuid4
 from tidegauge.distribution.coordinates import is_before
 from tidegauge.errors import StartFailedError, TidegaugeError
 from tidegauge.fleet.api import Host, ProcessSpec
-from tidegauge.model.server import Setting, listed, value_of
+from tidegauge.model.server import Setting, listed_entries, value_of
 from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.api import Node as Machine
 from tidegauge.systems.jvm import (
@@ -39,7 +39,7 @@ PORTS_PER_NODE = 3
 
 
 @dataclass(frozen=True)
-class Node:
+class KafkaNode:
     """One node: broker and controller in one process, with its ports at its seat's address; `metrics_port` is for its
     own figures. Partitions share its directories."""
 
@@ -52,7 +52,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """Of its process and its files."""
+        """The name of its process and of its files."""
         return f"kafka-{self.number}"
 
     @property
@@ -61,7 +61,7 @@ class Node:
         return self.seat.address
 
 
-def server_properties(node: Node, nodes: Sequence[Node], overrides: Mapping[str, str]) -> dict[str, str]:
+def server_properties(node: KafkaNode, nodes: Sequence[KafkaNode], overrides: Mapping[str, str]) -> dict[str, str]:
     """server.properties of one node of a cluster with static voters. `overrides` win.
 
     Durability is left at the defaults here: Kafka sets it by topic (see `level.topic_settings`).
@@ -122,9 +122,9 @@ def needs_zookeeper(version: str) -> bool:
 
 def broker_properties(kraft: Mapping[str, str], zookeeper: str, overrides: Mapping[str, str]) -> dict[str, str]:
     """server.properties for the ZooKeeper at "host:port", from those for KRaft. `overrides` win. Pure."""
-    kept = {name: value for name, value in kraft.items() if name not in OF_KRAFT}
+    remaining = {name: value for name, value in kraft.items() if name not in OF_KRAFT}
     return {
-        **kept,
+        **remaining,
         "broker.id": kraft["node.id"],
         "listeners": kraft["advertised.listeners"],
         "zookeeper.connect": zookeeper,
@@ -183,8 +183,8 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
 
 
 def leaders(settings: Sequence[Setting]) -> Mapping[str, int]:
-    """By "topic-partition", the broker that leads it; without those that have no leader."""
-    return {place: int(leader) for place, leader in listed(settings, LEADERS) if leader.isdecimal()}
+    """The broker that leads each "topic-partition"; partitions without a leader are left out."""
+    return {place: int(leader) for place, leader in listed_entries(settings, LEADERS) if leader.isdecimal()}
 
 
 FORMAT_S_MAX = 120.0
@@ -211,7 +211,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     if not keeper:
         _format_all(request, host, nodes, files)
     brokers = tuple(node.name for node in nodes)
-    agents = _agents(request, host, nodes)
+    agents = _metrics_flags_by_broker(request, host, nodes)
     deployment = KafkaDeployment(
         title=f"Kafka {request.distribution.version}",
         host=host,
@@ -228,7 +228,7 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     )
     with deployment.starting():
         if keeper:
-            deployment.start_process(_zookeeper(request, host, zookeeper_port, logging))
+            deployment.start_process(_zookeeper_process(request, host, zookeeper_port, logging))
         for node in nodes:
             all_flags = (*deployment.jvm_flags, *agents.get(node.name, ()))
             main = ("kafka.Kafka", str(files[node.number]))
@@ -236,8 +236,8 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     return deployment
 
 
-def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[str, tuple[str]]:
-    """By broker, the flag that makes it report its own figures; empty without the agent. An agent makes starts slow."""
+def _metrics_flags_by_broker(request: DeployRequest, host: Host, nodes: Sequence[KafkaNode]) -> dict[str, tuple[str]]:
+    """The flag that makes a broker report its own figures, by broker; {} without the agent, which makes starts slow."""
     agent = None if request.starts_often else find_agent()
     if agent is None:
         return {}
@@ -245,18 +245,20 @@ def _agents(request: DeployRequest, host: Host, nodes: Sequence[Node]) -> dict[s
     return {node.name: (agent_flag(agent, node.address, node.metrics_port, configuration),) for node in nodes}
 
 
-def nodes_of(request: DeployRequest, ports: Sequence[int]) -> list[Node]:
+def nodes_of(request: DeployRequest, ports: Sequence[int]) -> list[KafkaNode]:
     """The nodes with their ports, and each with all directories that are its own."""
     nodes = []
     for number in range(1, request.nodes + 1):
         client, controller, metrics = ports[PORTS_PER_NODE * (number - 1) :][:PORTS_PER_NODE]
         directories = request.node_directories(number, f"kafka-{number}")
-        nodes.append(Node(number, client, controller, metrics, directories, request.seat(number)))
+        nodes.append(KafkaNode(number, client, controller, metrics, directories, request.seat(number)))
     return nodes
 
 
-def _write_properties(host: Host, node: Node, nodes: Sequence[Node], request: DeployRequest, keeper: str) -> Path:
-    """`keeper`: the ZooKeeper's "host:port", "" without one."""
+def _write_properties(
+    host: Host, node: KafkaNode, nodes: Sequence[KafkaNode], request: DeployRequest, keeper: str
+) -> Path:
+    """Write a node's server.properties. `keeper`: the ZooKeeper's "host:port", "" without one."""
     settings = server_properties(node, nodes, request.settings)
     if keeper:
         settings = broker_properties(settings, keeper, request.settings)
@@ -269,30 +271,30 @@ def _write_logging(host: Host, directory: Path) -> tuple[str, ...]:
     return logging_flags(log4j1, log4j2)
 
 
-def _zookeeper(request: DeployRequest, host: Host, port: int, logging: tuple[str, ...]) -> ProcessSpec:
-    """Write its configuration; what to start."""
+def _zookeeper_process(request: DeployRequest, host: Host, port: int, logging: tuple[str, ...]) -> ProcessSpec:
+    """Write ZooKeeper's configuration; returns the process to start."""
     seat, data_directory = request.seat(KEEPER), request.data_directory / ZOOKEEPER
     host.make_directories(data_directory)
     settings = zookeeper_settings(port, data_directory, seat.address)
     path = host.write(request.log_directory / f"{ZOOKEEPER}.properties", properties_text(settings))
     main = ("org.apache.zookeeper.server.ZooKeeperServerMain", str(path))
     # It is of no node, so no fault ends it.
-    once = replace(request, starts_often=False)
-    return java_server(once, ZOOKEEPER, (*ZOOKEEPER_FLAGS, *logging), main, seat=seat)
+    request_without_restarts = replace(request, starts_often=False)
+    return java_server(request_without_restarts, ZOOKEEPER, (*ZOOKEEPER_FLAGS, *logging), main, seat=seat)
 
 
-def _format_all(request: DeployRequest, host: Host, nodes: Sequence[Node], files: Mapping[int, Path]) -> None:
+def _format_all(request: DeployRequest, host: Host, nodes: Sequence[KafkaNode], files: Mapping[int, Path]) -> None:
     """Run Kafka's own tool, for all nodes at once: it also records the features that a new cluster of this version has.
 
     Raises `StartFailedError` with the cause from the tool's log.
     """
-    identity, once = cluster_id(uuid4()), replace(request, starts_often=False)
+    identity, request_without_restarts = cluster_id(uuid4()), replace(request, starts_often=False)
     names = [f"{node.name}-format" for node in nodes]
     try:
         for name, node in zip(names, nodes, strict=True):
             host.make_directories(*node.data_directories)
             tool = ("kafka.tools.StorageTool", "format", "--cluster-id", identity, "--config", str(files[node.number]))
-            host.start(java_server(once, name, FORMAT_FLAGS, tool, seat=node.seat, follow_gc=False))
+            host.start(java_server(request_without_restarts, name, FORMAT_FLAGS, tool, seat=node.seat, follow_gc=False))
         deadline_s = time.monotonic() + FORMAT_S_MAX
         for name in names:
             _await_format(request, host, name, deadline_s)
@@ -309,5 +311,5 @@ def _await_format(request: DeployRequest, host: Host, name: str, deadline_s: flo
             raise StartFailedError(f"Formatting Kafka's directory took over {FORMAT_S_MAX:.0f} s.", log_path=log_path)
         time.sleep(0.02)
     if status.exit_code != 0:
-        what = f"Kafka {request.distribution.version}'s storage tool"
-        raise ended_error(what, status.exit_code, find_cause(host.read_end(log_path, LOG_END_BYTES)), log_path)
+        program = f"Kafka {request.distribution.version}'s storage tool"
+        raise ended_error(program, status.exit_code, find_cause(host.read_end(log_path, LOG_END_BYTES)), log_path)

@@ -16,10 +16,10 @@ from tidegauge.fairness import (
     Hazard,
     Property,
     engine_in_flight,
-    lower,
     neutral_facts,
-    number,
-    shown,
+    number_in,
+    settings_in_words,
+    strictest_bound,
 )
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import Severity
@@ -53,7 +53,7 @@ def subscription_hazard(case: Case) -> Iterator[Hazard]:
         locks = next((value for _, value in case.server("broker", SHARE_LOCKS)), SHARE_LOCKS_DEFAULT)
         yield Hazard(
             "shared-subscriptions",
-            f"has share groups: each partition has at most {number(locks) or 0:,.0f} records under way for a group "
+            f"has share groups: each partition has at most {number_in(locks) or 0:,.0f} records under way for a group "
             f"({SHARE_LOCKS}), and what became of each is kept in an internal topic",
             "systems share out a subscription's messages in different ways, with bounds of their own",
             NO_FIGURE,
@@ -98,13 +98,13 @@ def client_facts(case: Case) -> ClientFacts:
         facts[Property.COMPRESSION] = Fact(codec.lower(), f"compression.type={codec}", chosen)
     per_message = 1 / (case.workload.payload.message_bytes + RECORD_OVERHEAD_BYTES)
     buffer = case.number_fact("producer", "buffer.memory", Fact(None, ""), per_message)
-    facts[Property.IN_FLIGHT] = lower(engine_in_flight(case, facts), *([buffer] if buffer.chosen else []))
+    facts[Property.IN_FLIGHT] = strictest_bound(engine_in_flight(case, facts), *([buffer] if buffer.chosen else []))
     fetch = case.number_fact("consumer", "fetch.max.bytes", facts[Property.RECEIVE_QUEUE], per_message)
     each = case.number_fact(
         "consumer", "max.partition.fetch.bytes", Fact(None, ""), per_message * case.workload.partitions
     )
-    facts[Property.RECEIVE_QUEUE] = lower(fetch, each)
-    brokers = next((number(value) for _, value in case.server("cluster", "brokers")), None)
+    facts[Property.RECEIVE_QUEUE] = strictest_bound(fetch, each)
+    brokers = next((number_in(value) for _, value in case.server("cluster", "brokers")), None)
     serving = int(brokers or case.nodes)
     facts[Property.NODES] = facts[Property.SERVING_NODES] = Fact(serving, f"brokers={serving}")
     return ClientFacts(facts, JUDGED_CLIENT | JUDGED_SERVER)
@@ -112,22 +112,31 @@ def client_facts(case: Case) -> ClientFacts:
 
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
-    rules = (_flush, _unclean, _requests, _acks, _idempotence, _recompression, _waits, subscription_hazard)
+    rules = (
+        _hidden_flush_hazard,
+        _unclean_election_hazard,
+        _requests_in_flight_hazard,
+        _acks_hazard,
+        _idempotence_hazard,
+        _server_compression_hazard,
+        _in_sync_replicas_hazard,
+        subscription_hazard,
+    )
     return [hazard for rule in rules for hazard in rule(case)]
 
 
-def _flush(case: Case) -> Iterator[Hazard]:
+def _hidden_flush_hazard(case: Case) -> Iterator[Hazard]:
     """An fsync that the level does not ask for."""
-    looked_for = _is_looked_for(case)
+    by_time = _may_flush_by_time(case)
     flushed = [
         (name, value)
         for name, value in (*case.server("broker", *FLUSH_OF_BROKER), *case.server("topic", *FLUSH_OF_TOPIC))
-        if value not in ("", str(NEVER)) and (looked_for or not name.endswith(".ms"))
+        if value not in ("", str(NEVER)) and (by_time or not name.endswith(".ms"))
     ]
     if flushed and case.choice.level in LEVELS_WITHOUT_FSYNC:
         yield Hazard(
             "hidden-flush",
-            shown(flushed),
+            settings_in_words(flushed),
             f"level {case.choice.level} needs no fsync, yet by these Kafka does some",
             "with an fsync per batch Kafka did a third to a fifth at batches of 1 and 10 KB (figure 2); with "
             "flush.messages=1 publish p99 was 58.8 instead of 8.47 ms (tables 2-2, 2-4)",
@@ -136,15 +145,15 @@ def _flush(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _is_looked_for(case: Case) -> bool:
+def _may_flush_by_time(case: Case) -> bool:
     """Whether brokers flush by time at all; so they do where they don't say that they don't."""
-    looked = [value for _, value in case.server("broker", FLUSH_SCHEDULER)]
-    if not looked and case.in_force is None:
+    intervals = [value for _, value in case.server("broker", FLUSH_SCHEDULER)]
+    if not intervals and case.in_force is None:
         return False
-    return not looked or any(value != str(NEVER) for value in looked)
+    return not intervals or any(value != str(NEVER) for value in intervals)
 
 
-def _unclean(case: Case) -> Iterator[Hazard]:
+def _unclean_election_hazard(case: Case) -> Iterator[Hazard]:
     """A majority that may be passed over."""
     values = (*case.server("broker", UNCLEAN), *case.server("topic", UNCLEAN))
     if case.choice.level in LEVELS_WITH_COPIES and any(value == "true" for _, value in values):
@@ -159,9 +168,9 @@ def _unclean(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _requests(case: Case) -> Iterator[Hazard]:
+def _requests_in_flight_hazard(case: Case) -> Iterator[Hazard]:
     name = "max.in.flight.requests.per.connection"
-    value = number(case.client("producer", name))
+    value = number_in(case.client("producer", name))
     if value is not None and value != REQUESTS:
         yield Hazard(
             "requests-in-flight",
@@ -174,17 +183,17 @@ def _requests(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _acks(case: Case) -> Iterator[Hazard]:
-    given = case.client("producer", "acks")
-    acks = {"-1": "all", "1": "one"}.get(given or "", given)
-    wanted = client_acks(case.choice, case.nodes)
+def _acks_hazard(case: Case) -> Iterator[Hazard]:
+    setting = case.client("producer", "acks")
+    acks = {"-1": "all", "1": "one"}.get(setting or "", setting)
+    needed = client_acks(case.choice, case.nodes)
     # On one node there is nobody else to wait for.
-    same = acks == wanted or (case.nodes == 1 and acks in ("all", "one"))
-    if given is not None and not same:
+    same = acks == needed or (case.nodes == 1 and acks in ("all", "one"))
+    if setting is not None and not same:
         yield Hazard(
             "acks",
-            f"acks={given}",
-            f"level {case.choice.level} means acks={'all' if wanted == 'all' else '1'}: with acks={given} Kafka's "
+            f"acks={setting}",
+            f"level {case.choice.level} means acks={'all' if needed == 'all' else '1'}: with acks={setting} Kafka's "
             "producer waits for something else than the other systems' do",
             "publish p99 at 200,000 msg/s was 11.4 ms with acks=1 and 58.8 with acks=all (fsync), 3.06 and 8.47 "
             "without; with acks=0 nothing is awaited at all",
@@ -193,7 +202,7 @@ def _acks(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _idempotence(case: Case) -> Iterator[Hazard]:
+def _idempotence_hazard(case: Case) -> Iterator[Hazard]:
     off = case.client("producer", "enable.idempotence") == "false"
     waits = client_acks(case.choice, case.nodes) == "all" and case.client("producer", "acks") not in ("1", "0")
     if off and waits:
@@ -209,13 +218,13 @@ def _idempotence(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _recompression(case: Case) -> Iterator[Hazard]:
+def _server_compression_hazard(case: Case) -> Iterator[Hazard]:
     """Brokers that store batches in another way than producers sent them."""
-    sent = (case.client("producer", "compression.type") or case.workload.client.compression.value).lower()
+    sent_codec = (case.client("producer", "compression.type") or case.workload.client.compression.value).lower()
     codecs = {
         value
         for _, value in (*case.server("broker", "compression.type"), *case.server("topic", "compression.type"))
-        if value not in ("", "producer", UNCOMPRESSED if sent == "none" else sent)
+        if value not in ("", "producer", UNCOMPRESSED if sent_codec == "none" else sent_codec)
     }
     if codecs:
         packs = codecs != {UNCOMPRESSED}
@@ -234,7 +243,7 @@ def _recompression(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _waits(case: Case) -> Iterator[Hazard]:
+def _in_sync_replicas_hazard(case: Case) -> Iterator[Hazard]:
     if case.choice.level in LEVELS_WITH_COPIES and case.client("producer", "acks") not in ("0", "1"):
         yield Hazard(
             "in-sync-replicas",

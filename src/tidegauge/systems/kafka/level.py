@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.durability import Part, find_level, grouped, is_majority, no_level
+from tidegauge.durability import Part, find_level, grouped_clauses, is_majority, no_level
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting, by_scope
 
@@ -49,19 +49,23 @@ def client_acks(choice: LevelChoice, nodes: int) -> str:
 
 def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
     """What level these effective settings give. The weakest topic decides."""
-    given = {s.value for s in settings if s.scope == "producer" and s.name == "acks"}
-    if "0" in given:
+    acks_of_producers = {s.value for s in settings if s.scope == "producer" and s.name == "acks"}
+    if "0" in acks_of_producers:
         return LevelFinding(None, (), ("acks=0: the producer waits for no acknowledgement at all",))
     topics = by_scope(settings)
     if not topics:
         return no_level("no settings of any topic were read back")
     # Where nobody produces, what a producer at this level would wait for.
-    acks = "one" if "1" in given else "all" if given else client_acks(choice, nodes)
+    acks = "one" if "1" in acks_of_producers else "all" if acks_of_producers else client_acks(choice, nodes)
     brokers = by_scope(settings, "broker ")
-    replication = [Part(topic, *_replication(_Topic(values), acks, nodes)) for topic, values in topics.items()]
+    replication = [Part(topic, *_replication_of_topic(_Topic(values), acks, nodes)) for topic, values in topics.items()]
     local = [_local_sync(topic, _Topic(values)) for topic, values in topics.items()]
-    caveats = [(topic, words) for topic, values in topics.items() for words in _caveats(_Topic(values), acks, brokers)]
-    return find_level(choice, replication, local, caveats=grouped(caveats))
+    caveats = [
+        (topic, caveat)
+        for topic, values in topics.items()
+        for caveat in _caveats_of_topic(_Topic(values), acks, brokers)
+    ]
+    return find_level(choice, replication, local, caveats=grouped_clauses(caveats))
 
 
 @dataclass(frozen=True)
@@ -91,76 +95,76 @@ class _Topic:
         return ""
 
 
-def _local_sync(topic: str, found: _Topic) -> Part:
+def _local_sync(topic: str, reported: _Topic) -> Part:
     """Whether a topic is fsynced before the acknowledgement."""
-    if other := found.otherwise():
+    if other := reported.otherwise():
         return Part(topic, None, other)
-    value = found.values.get("flush.messages", "")
+    value = reported.values.get("flush.messages", "")
     if not value.isdecimal():
         return Part(topic, None, f"flush.messages is {f'{value!r}' if value else 'not reported'}")
     if value == "1":
-        words = "so each append is fsynced before it is acknowledged"
-        return Part(topic, True, f"flush.messages=1, {words}", "flush.messages=1")
-    words = "so an acknowledged message may be in memory only"
-    return Part(topic, False, f"flush.messages={value}, {words}", f"flush.messages={value}")
+        consequence = "so each append is fsynced before it is acknowledged"
+        return Part(topic, True, f"flush.messages=1, {consequence}", "flush.messages=1")
+    consequence = "so an acknowledged message may be in memory only"
+    return Part(topic, False, f"flush.messages={value}, {consequence}", f"flush.messages={value}")
 
 
-def _replication(found: _Topic, acks: str, nodes: int) -> tuple[bool | None, str]:
+def _replication_of_topic(reported: _Topic, acks: str, nodes: int) -> tuple[bool | None, str]:
     """Whether an acknowledgement waits for a majority of a topic's copies, and the settings that say so."""
-    if other := found.otherwise():
+    if other := reported.otherwise():
         return None, other
     if nodes < REPLICAS_FOR_MAJORITY:
         return False, "one node: there is no second copy"
-    in_sync, copies = found.number(MIN_IN_SYNC), found.copies
-    shown = {MIN_IN_SYNC: found.values.get(MIN_IN_SYNC), COPIES: found.values.get(COPIES)}
-    words = f"acks={acks}, {', '.join(f'{name}={value}' for name, value in shown.items() if value)} over {nodes} nodes"
+    in_sync, copies = reported.number(MIN_IN_SYNC), reported.copies
+    texts = {MIN_IN_SYNC: reported.values.get(MIN_IN_SYNC), COPIES: reported.values.get(COPIES)}
+    facts = f"acks={acks}, {', '.join(f'{name}={value}' for name, value in texts.items() if value)} over {nodes} nodes"
     if acks != "all" or in_sync == 1 or (copies and copies[0] == 1):
-        return False, words
+        return False, facts
     missing = [name for name, value in ((MIN_IN_SYNC, in_sync), (COPIES, copies)) if value is None]
     if in_sync is None or copies is None:
-        return None, f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not reported ({words})"
+        return None, f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not reported ({facts})"
     if is_majority(in_sync, copies[1]):
-        return True, words
-    return False, f"{words}: {in_sync} of {copies[1]} copies are no majority"
+        return True, facts
+    return False, f"{facts}: {in_sync} of {copies[1]} copies are no majority"
 
 
-def _caveats(found: _Topic, acks: str, brokers: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+def _caveats_of_topic(reported: _Topic, acks: str, brokers: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """What must be read with the level of a topic."""
-    if found.otherwise():
+    if reported.otherwise():
         return
-    copies, in_sync = found.copies, found.number(MIN_IN_SYNC)
-    if found.values.get(UNCLEAN) == "true" and (copies is None or copies[1] > 1):
+    copies, in_sync = reported.copies, reported.number(MIN_IN_SYNC)
+    if reported.values.get(UNCLEAN) == "true" and (copies is None or copies[1] > 1):
         yield (
             f"{UNCLEAN}=true: a replica that is not in sync may be made leader, and what it lacks is lost, "
             "although it was acknowledged"
         )
     if acks == "all" and copies and in_sync and in_sync == copies[0] > 1:
         yield f"{MIN_IN_SYNC}={in_sync} of {copies[0]} copies: one node that is lost stops writes"
-    if found.values.get("remote.storage.enable") == "true":
+    if reported.values.get("remote.storage.enable") == "true":
         yield "remote.storage.enable=true: older segments are in remote storage, and the level is that of newer ones"
-    flush = found.number("flush.messages")
+    flush = reported.number("flush.messages")
     if flush is not None and 1 < flush < NEVER:
         yield f"flush.messages={flush}: at most {flush:,} acknowledged messages of a partition are in memory only"
     if flush != 1:
-        yield from _time_window(found, brokers)
+        yield from _time_window(reported, brokers)
 
 
-def _time_window(found: _Topic, brokers: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """For how long an acknowledged message may be in memory only, where a flush by time is set."""
-    flush_ms = found.number("flush.ms")
+def _time_window(reported: _Topic, brokers: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Says for how long an acknowledged message may be in memory only, where a flush by time is set."""
+    flush_ms = reported.number("flush.ms")
     if flush_ms is None or flush_ms >= NEVER:
         return
-    looked = [values.get(FLUSH_SCHEDULER, "") for values in brokers.values()]
-    if not looked or not all(value.isdecimal() for value in looked):
+    intervals = [values.get(FLUSH_SCHEDULER, "") for values in brokers.values()]
+    if not intervals or not all(value.isdecimal() for value in intervals):
         yield f"flush.ms={flush_ms}: whether brokers look for it is not known ({FLUSH_SCHEDULER} is not reported)"
         return
-    every_ms = max(map(int, looked))
-    looking = sum(int(value) < NEVER for value in looked)
-    if not looking:
+    every_ms = max(map(int, intervals))
+    brokers_looking = sum(int(value) < NEVER for value in intervals)
+    if not brokers_looking:
         yield f"flush.ms={flush_ms} has no effect: brokers never look for it ({FLUSH_SCHEDULER} is not set)"
         return
-    if looking < len(looked):
-        yield f"flush.ms={flush_ms}: only {looking} of {len(looked)} brokers look for it ({FLUSH_SCHEDULER})"
+    if brokers_looking < len(intervals):
+        yield f"flush.ms={flush_ms}: only {brokers_looking} of {len(intervals)} brokers look for it ({FLUSH_SCHEDULER})"
         return
     yield (
         f"flush.ms={flush_ms}: at most {flush_ms + every_ms:,} ms of acknowledged messages are in memory only, from "

@@ -20,7 +20,7 @@ from tidegauge.distribution.cache import Progress, cache_directory, locked, make
 from tidegauge.distribution.coordinates import Coordinate
 from tidegauge.distribution.fetch import AbsentError, UnreachableError, fetch_artifact
 from tidegauge.errors import UserError
-from tidegauge.systems.metrics import Combine, Kind, Metric
+from tidegauge.systems.metrics import Combine, Metric, MetricKind
 
 AGENT = Coordinate("io.prometheus.jmx", "jmx_prometheus_javaagent", "1.0.1")
 AGENT_SHA512 = (
@@ -46,7 +46,7 @@ BEANS = (
 
 def fetch_agent(report: Callable[[str], None]) -> None:
     """Have the agent in the cache. Never raises: what is missing then is said."""
-    path = _path()
+    path = _agent_path()
     try:
         make_directory(path.parent)
         with locked(path.parent.parent, AGENT.artifact, report):
@@ -60,7 +60,7 @@ def fetch_agent(report: Callable[[str], None]) -> None:
 
 def find_agent() -> Path | None:
     """The agent in the cache, if it is there and whole."""
-    path = _path()
+    path = _agent_path()
     return path if _is_whole(path) else None
 
 
@@ -74,7 +74,7 @@ def configuration_text() -> str:
     return json.dumps({"includeObjectNames": BEANS, "rules": [{"pattern": ".*"}]}, indent=2) + "\n"
 
 
-def _path() -> Path:
+def _agent_path() -> Path:
     name = f"{AGENT.artifact}-{AGENT.version}"
     return cache_directory() / "tools" / name / f"{name}.jar"
 
@@ -89,7 +89,7 @@ def _is_whole(path: Path) -> bool:
 _REQUESTS = "kafka_network_RequestMetrics_Mean"
 
 
-def _produce(name: str, bean: str, meaning: str) -> Metric:
+def _produce_metric(name: str, bean: str, meaning: str) -> Metric:
     return Metric(name, meaning, _REQUESTS, combine=Combine.MAX, labels={"name": bean, "request": "Produce"})
 
 
@@ -119,7 +119,7 @@ METRICS: tuple[Metric, ...] = (
         "log_flushes_per_s",
         "flushes of log segments to disk",
         "kafka_log_LogFlushStats_Count",
-        Kind.RATE,
+        MetricKind.RATE,
         labels={"name": "LogFlushRateAndTimeMs"},
     ),
     Metric(
@@ -130,15 +130,17 @@ METRICS: tuple[Metric, ...] = (
         labels={"name": "LogFlushRateAndTimeMs"},
         is_sync_ms=True,
     ),
-    _produce("produce_total_ms", "TotalTimeMs", "mean time of a produce request in the broker, since it started"),
-    _produce("produce_queue_ms", "RequestQueueTimeMs", "of it, waiting for a handler"),
-    _produce("produce_local_ms", "LocalTimeMs", "of it, appending to the leader's log, its flush included"),
-    _produce("produce_remote_ms", "RemoteTimeMs", "of it, waiting for followers"),
+    _produce_metric(
+        "produce_total_ms", "TotalTimeMs", "mean time of a produce request in the broker, since it started"
+    ),
+    _produce_metric("produce_queue_ms", "RequestQueueTimeMs", "of it, waiting for a handler"),
+    _produce_metric("produce_local_ms", "LocalTimeMs", "of it, appending to the leader's log, its flush included"),
+    _produce_metric("produce_remote_ms", "RemoteTimeMs", "of it, waiting for followers"),
     Metric(
         "bytes_in_per_s",
         "bytes that producers sent to this broker",
         "kafka_server_BrokerTopicMetrics_Count",
-        Kind.RATE,
+        MetricKind.RATE,
         labels={"name": "BytesInPerSec"},
         combine=Combine.MAX,
     ),
@@ -158,7 +160,7 @@ METRICS: tuple[Metric, ...] = (
         "isr_shrinks_per_s",
         "replicas that fell out of sync",
         "kafka_server_ReplicaManager_Count",
-        Kind.RATE,
+        MetricKind.RATE,
         labels={"name": "IsrShrinksPerSec"},
     ),
 )

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tidegauge.config.source import Source, validate
 from tidegauge.durability import NODES_FOR_REPLICATION, is_majority, level_of
-from tidegauge.errors import nearest
+from tidegauge.errors import did_you_mean
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, Compression
 from tidegauge.systems.attach import TlsChoice, holds_secret, names_secret
@@ -70,7 +70,7 @@ _ZONE = "{zone.id}"
 _SEPARATOR = re.compile(r"\s*[=:]\s*|\s+")
 
 
-class _File(DriverFields):
+class _KafkaDriverFile(DriverFields):
     replication_factor: Annotated[int, Field(ge=1, le=100)]
     topic_config: str = ""
     common_config: str = ""
@@ -88,7 +88,7 @@ class _Reader:
 
     def block(self, name: str) -> dict[str, str]:
         """A block of Java properties; each gets its own line in the source."""
-        found: dict[str, str] = {}
+        properties: dict[str, str] = {}
         first = self.source.line_of((name,)) + 1
         for offset, raw in enumerate(str(self.source.data.get(name) or "").splitlines()):
             line = raw.strip()
@@ -96,10 +96,10 @@ class _Reader:
                 continue
             key, value = (*_SEPARATOR.split(line, maxsplit=1), "")[:2]
             self.source.lines.setdefault((name, key), first + offset)
-            if key in found:
+            if key in properties:
                 self.refuse(name, key, "is given twice; keep one")
-            found[key] = value.strip()
-        return found
+            properties[key] = value.strip()
+        return properties
 
     def refuse(self, block: str, key: str, why: str) -> None:
         self.source.complain((block, key), why)
@@ -116,11 +116,14 @@ class _Reader:
 
     def topic(self, settings: dict[str, str], replication: int) -> dict[str, str]:
         """Checks topicConfig: what topics are made with, each a whole number but the two that switch something on."""
-        known = [*_OF_TOPICS, *_OF_OTHER_CLUSTERS]
+        setting_names = [*_OF_TOPICS, *_OF_OTHER_CLUSTERS]
         for key, value in settings.items():
-            if key not in known:
+            if key not in setting_names:
                 self.refuse(
-                    TOPIC, key, f"is none of the settings that topics are made with{nearest(key, known)}: {known}"
+                    TOPIC,
+                    key,
+                    f"is none of the settings that topics are made with{did_you_mean(key, setting_names)}: "
+                    f"{setting_names}",
                 )
             elif self.managed and key in _OF_OTHER_CLUSTERS:
                 self.refuse(TOPIC, key, f"{_OF_OTHER_CLUSTERS[key]}: attach to a cluster that has, without --managed")
@@ -174,7 +177,7 @@ class _Reader:
             if _SECURITY.match(key) and key != "security.protocol":
                 self.refuse_secret(COMMON, key)
             elif key not in _COMMON_KEYS:
-                near = nearest(key, _COMMON_KEYS)
+                near = did_you_mean(key, _COMMON_KEYS)
                 self.refuse(COMMON, key, f"put it into producerConfig or consumerConfig, whichever it is for{near}")
         if "client.id" in settings:
             self.notes.append("commonConfig: client.id has no effect here: each client has a name of its own.")
@@ -223,47 +226,47 @@ class _Reader:
 
     def producer(self, settings: Mapping[str, str]) -> tuple[dict[str, str], ClientSettings, bool]:
         """The producer's own settings, the neutral ones, and whether it waits for all replicas in sync."""
-        own = self.client(PRODUCER, settings)
-        self.note_defaults(own)
-        acks = own.pop("acks", "all")
+        properties = self.client(PRODUCER, settings)
+        self.note_defaults(properties)
+        acks = properties.pop("acks", "all")
         if acks not in ("all", "-1", "1"):
-            why = "must be all, -1 or 1: without acknowledgement there is nothing to time"
-            self.refuse(PRODUCER, "acks", f"'{acks}': {why}")
-        compression = own.pop("compression.type", "none")
+            problem = "must be all, -1 or 1: without acknowledgement there is nothing to time"
+            self.refuse(PRODUCER, "acks", f"'{acks}': {problem}")
+        compression = properties.pop("compression.type", "none")
         if compression not in list(Compression):
             self.refuse(PRODUCER, "compression.type", f"'{compression}': must be one of {', '.join(Compression)}")
             compression = "none"
         client = ClientSettings(
-            batch_bytes_max=max(1, self.number(PRODUCER, own, "batch.size", _BATCH_BYTES)),
-            batch_delay_ms_max=float(self.number(PRODUCER, own, "linger.ms", _LINGER_MS)),
+            batch_bytes_max=max(1, self.number(PRODUCER, properties, "batch.size", _BATCH_BYTES)),
+            batch_delay_ms_max=float(self.number(PRODUCER, properties, "linger.ms", _LINGER_MS)),
             compression=Compression(compression),
             in_flight_messages_max=IN_FLIGHT_MESSAGES_MAX,
         )
-        return own, client, acks != "1"
+        return properties, client, acks != "1"
 
-    def note_defaults(self, given: Mapping[str, str]) -> None:
+    def note_defaults(self, properties: Mapping[str, str]) -> None:
         """Where a file leaves a setting to the client, the client of here decides, whose default may be another."""
-        if "linger.ms" not in given and given.get("batch.size") != "0":
+        if "linger.ms" not in properties and properties.get("batch.size") != "0":
             self.notes.append(
                 f"producerConfig: linger.ms is left out, and the default of the client decides: {_LINGER_MS} ms since "
                 "kafka-clients 4.0, which Tidegauge has, and 0 in those before, such as OMB's. So each message may "
                 f"wait {_LINGER_MS} ms for its batch, which OMB's did not: give linger.ms=0 for the same."
             )
-        if "acks" not in given:
+        if "acks" not in properties:
             self.notes.append(
                 "producerConfig: acks is left out, and the default of the client decides: all since kafka-clients 3.0, "
                 "which Tidegauge's is newer than, and 1 in those before."
             )
 
     def consumer(self, settings: Mapping[str, str]) -> dict[str, str]:
-        own = self.client(CONSUMER, settings)
-        if own.get("enable.auto.commit") == "false":
-            del own["enable.auto.commit"]
+        properties = self.client(CONSUMER, settings)
+        if properties.get("enable.auto.commit") == "false":
+            del properties["enable.auto.commit"]
             self.notes.append(
                 "consumerConfig: enable.auto.commit=false: OMB then commits after each poll; here the client commits "
                 "by itself, every 5 s."
             )
-        return own
+        return properties
 
     def client(self, block: str, settings: Mapping[str, str]) -> dict[str, str]:
         """The client's own settings, without those that are refused."""
@@ -277,13 +280,13 @@ class _Reader:
         return {key: value for key, value in settings.items() if key != "client.id"}
 
 
-def _read(source: Source, managed: bool) -> DriverTerms | None:
-    file = validate(_File, source.data, source, ())
+def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
+    file = validate(_KafkaDriverFile, source.data, source, ())
     if file is None:
         return None
     reader = _Reader(source, managed, [])
     blocks = {name: reader.block(name) for name in (TOPIC, COMMON, PRODUCER, CONSUMER)}
-    kept = {
+    kept_blocks = {
         name: "".join(f"{key}={value}\n" for key, value in block.items()) for name, block in blocks.items() if block
     }
     common = blocks[COMMON]
@@ -321,8 +324,8 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
         topic=topic,
         of_level=("acks", *_OF_LEVEL),
         notes=tuple(reader.notes),
-        kept={key: kept.get(key, "") if key in blocks else value for key, value in source.data.items()},
+        kept={key: kept_blocks.get(key, "") if key in blocks else value for key, value in source.data.items()},
     )
 
 
-OMB = OmbDriver("io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver", "kafka", _read)
+OMB = OmbDriver("io.openmessaging.benchmark.driver.kafka.KafkaBenchmarkDriver", "kafka", _read_driver_file)

@@ -37,12 +37,16 @@ LIST_S_MAX = 60
 @cache
 def server_settings(jars: Path) -> ServerSettings | None:
     """The settings of the brokers in these jars; None if they don't say."""
-    listed = _kept(jars)
-    return ServerSettings(frozenset(listed), PATTERNS, frozenset(_internal(jars))) if listed else None
+    setting_names = _cached_setting_names(jars)
+    return (
+        ServerSettings(frozenset(setting_names), PATTERNS, frozenset(_internal_setting_names(jars)))
+        if setting_names
+        else None
+    )
 
 
-def _internal(jars: Path) -> set[str]:
-    """Those that the documentation leaves out: constants of the servers' own classes of settings."""
+def _internal_setting_names(jars: Path) -> set[str]:
+    """Names of settings that the documentation leaves out: constants of the servers' own classes of settings."""
     return {
         field.constant
         for jar in jars.glob("kafka-*.jar")
@@ -53,28 +57,28 @@ def _internal(jars: Path) -> set[str]:
     }
 
 
-def _kept(jars: Path) -> list[str]:
+def _cached_setting_names(jars: Path) -> list[str]:
     """The names that the program lists, which is asked once for the same jars."""
     files = sorted((jar.name, jar.stat().st_size) for jar in jars.glob("*.jar"))
-    kept = cache_directory() / "settings" / f"kafka-{hashlib.sha256(repr(files).encode()).hexdigest()[:16]}.txt"
+    cached_list = cache_directory() / "settings" / f"kafka-{hashlib.sha256(repr(files).encode()).hexdigest()[:16]}.txt"
     try:
-        return kept.read_text().split()
+        return cached_list.read_text().split()
     except (OSError, ValueError):
-        names = _list(jars)
+        names = _list_setting_names(jars)
     if names:
         try:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(kept, "\n".join(names).encode())
+            cached_list.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(cached_list, "\n".join(names).encode())
         except OSError:
             pass  # It is asked again.
     return names
 
 
-def _list(jars: Path) -> list[str]:
-    """What makes the broker's page of Kafka's documentation: `KafkaConfig` as a program."""
+def _list_setting_names(jars: Path) -> list[str]:
+    """Run `KafkaConfig`, which makes the broker's page of Kafka's documentation, and list the names; [] if it fails."""
     try:
         java = find_java("Kafka's list of settings", 17).executable
-        done = subprocess.run(
+        completed = subprocess.run(
             [java, "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*", "kafka.server.KafkaConfig"],
             capture_output=True,
             text=True,
@@ -83,7 +87,7 @@ def _list(jars: Path) -> list[str]:
         )
     except (OSError, UserError, subprocess.SubprocessError):
         return []
-    return listed_names(done.stdout)
+    return listed_names(completed.stdout)
 
 
 def listed_names(page: str) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
-from tidegauge.distribution.resolve import fetched, jars_in, provision, provision_directory
+from tidegauge.distribution.resolve import fetched_jars, jars_in, provision, provision_directory
 from tidegauge.durability import levels_for_nodes
 from tidegauge.errors import RunFailedError
 from tidegauge.fleet.api import Host
@@ -14,9 +14,9 @@ from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemo
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, Setting
 from tidegauge.model.workload import SubscriptionType, Workload
-from tidegauge.places import expanded
+from tidegauge.places import expand_path
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
-from tidegauge.systems.attach import AddressKey, AttachRules, split
+from tidegauge.systems.attach import AddressKey, AttachRules, split_addresses
 from tidegauge.systems.attached import UNKNOWN, AttachedCluster, AttachRequest, connection_settings
 from tidegauge.systems.pulsar import fairness, level, settings
 from tidegauge.systems.pulsar.bookie import read_bookie_at
@@ -110,11 +110,11 @@ NOT_GIVEN = "bookies report their settings over their own HTTP servers only, and
 
 def attach(request: AttachRequest) -> AttachedCluster:
     """The cluster as a deployment. Nothing is asked of it yet."""
-    urls = split(request.choice.addresses, BOOKIES)
+    urls = split_addresses(request.choice.addresses, BOOKIES)
     return AttachedCluster(
         connection=connection_settings(request.choice, RULES, request.secrets),
         topic_settings={},
-        nodes_in=_bookies,
+        nodes_in=_count_bookies,
         decides=lambda setting: setting.scope.startswith(("bookie", "broker", "cluster", "topic ")),
         read_more=partial(_read_bookies, urls),
     )
@@ -124,16 +124,16 @@ def _read_bookies(urls: Sequence[str]) -> list[Setting]:
     """What each bookie reports; for one that does not, why. Never raises."""
     if not urls:
         return [Setting("bookies", "settings", f"{UNKNOWN}{NOT_GIVEN}")]
-    found: list[Setting] = []
+    bookie_settings: list[Setting] = []
     for number, url in enumerate(urls, 1):
         try:
-            found += read_bookie_at(number, url)
+            bookie_settings += read_bookie_at(number, url)
         except RunFailedError as error:
-            found.append(Setting(f"bookie {number}", "settings", f"{UNKNOWN}{error.message}"))
-    return found
+            bookie_settings.append(Setting(f"bookie {number}", "settings", f"{UNKNOWN}{error.message}"))
+    return bookie_settings
 
 
-def _bookies(settings: Sequence[Setting]) -> int | None:
+def _count_bookies(settings: Sequence[Setting]) -> int | None:
     """Copies are on bookies: as many nodes as reported their settings, if all did."""
     if any(s.scope.startswith("bookie") and s.value.startswith(UNKNOWN) for s in settings):
         return None
@@ -162,13 +162,13 @@ class PulsarSystem(System):
 
     def server_settings(self, version: str) -> ServerSettings | None:
         """See `System.server_settings`."""
-        jars = jars_in(expanded(version)) if "/" in version else fetched(recipe(version))
+        jars = jars_in(expand_path(version)) if "/" in version else fetched_jars(recipe(version))
         return settings.server_settings(jars) if jars else None
 
     def provision(self, version: str, report: Callable[[str], None]) -> Distribution:
         """See `System.provision`."""
         if "/" in version:
-            return provision_directory(self.name, expanded(version), JAR_PATTERN, JAVA_MIN)
+            return provision_directory(self.name, expand_path(version), JAR_PATTERN, JAVA_MIN)
         return provision(recipe(version), report)
 
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:

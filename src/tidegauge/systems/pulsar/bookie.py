@@ -13,7 +13,7 @@ from typing import Any
 
 from tidegauge.errors import RunFailedError
 from tidegauge.model.server import Setting
-from tidegauge.systems.metrics import fetch
+from tidegauge.systems.metrics import fetch_text
 from tidegauge.systems.pulsar.level import JOURNAL_ENTRIES, JOURNAL_SYNCS, READ_ONLY, RUNNING
 
 TIMEOUT_S = 10.0
@@ -35,15 +35,15 @@ def read_bookie_at(number: int, base: str) -> list[Setting]:
     Raises `RunFailedError` if it does not answer.
     """
     base = base.rstrip("/")
-    settings = parse_config(number, _get(f"{base}/api/v1/config/server_config"))
-    state = parse_state(number, _get(f"{base}{STATE_PATH}"))
-    return settings + state + parse_metrics(number, _get(f"{base}/metrics"))
+    settings = parse_config(number, _fetch_from_bookie(f"{base}/api/v1/config/server_config"))
+    state = parse_state(number, _fetch_from_bookie(f"{base}{STATE_PATH}"))
+    return settings + state + parse_metrics(number, _fetch_from_bookie(f"{base}/metrics"))
 
 
 def is_writable(base: str) -> bool:
     """Whether a bookie that may still be starting is registered and takes writes."""
     try:
-        return state_is_writable(parse_state(1, _get(f"{base}{STATE_PATH}")))
+        return state_is_writable(parse_state(1, _fetch_from_bookie(f"{base}{STATE_PATH}")))
     except RunFailedError:
         return False
 
@@ -56,7 +56,7 @@ def state_is_writable(settings: Sequence[Setting]) -> bool:
 
 def parse_state(number: int, text: str) -> list[Setting]:
     """Whether a bookie runs and whether it is read-only. Pure. Raises `RunFailedError` if it does not say."""
-    values = _object("state", text)
+    values = _parse_json_object("state", text)
     return [
         Setting(f"bookie {number}", name, str(values[key]).lower()) for name, key in STATES.items() if key in values
     ]
@@ -64,7 +64,7 @@ def parse_state(number: int, text: str) -> list[Setting]:
 
 def parse_config(number: int, text: str) -> list[Setting]:
     """The bookie's own settings from its JSON. Pure. Raises `RunFailedError` if it is none."""
-    values = _object("settings", text)
+    values = _parse_json_object("settings", text)
     return [
         Setting(f"bookie {number}", name, str(value))
         for name, value in sorted(values.items())
@@ -72,12 +72,12 @@ def parse_config(number: int, text: str) -> list[Setting]:
     ]
 
 
-def _object(what: str, text: str) -> dict[str, Any]:
+def _parse_json_object(subject: str, text: str) -> dict[str, Any]:
     try:
         return dict(json.loads(text))
     except (ValueError, TypeError) as error:
         raise RunFailedError(
-            f"The bookie's {what} could not be read back: {text[:100]!r} is no JSON object."
+            f"The bookie's {subject} could not be read back: {text[:100]!r} is no JSON object."
         ) from error
 
 
@@ -90,8 +90,8 @@ def parse_metrics(number: int, text: str) -> list[Setting]:
     return [Setting(f"bookie {number}", name, str(int(sums[kind]))) for kind, name in names.items() if kind in sums]
 
 
-def _get(url: str) -> str:
+def _fetch_from_bookie(url: str) -> str:
     try:
-        return fetch(url, TIMEOUT_S)
+        return fetch_text(url, TIMEOUT_S)
     except (OSError, ValueError) as error:
         raise RunFailedError(f"The bookie's settings could not be read back from {url}: {error}.") from error

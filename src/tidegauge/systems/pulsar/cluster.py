@@ -25,13 +25,13 @@ from tidegauge.systems.pulsar.config import (
     Shape,
     bookie_conf,
     broker_conf,
-    connection,
+    connection_of_brokers,
     refuse_shared,
     setup_arguments,
     shape_of,
 )
-from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment, endpoints, server_flags
-from tidegauge.systems.servers import LOG_END_BYTES, ended_error, listens
+from tidegauge.systems.pulsar.deployment import STOP_GRACE_S, PulsarDeployment, endpoints_of_servers, server_flags
+from tidegauge.systems.servers import LOG_END_BYTES, ended_error, is_listening
 
 ZOOKEEPER, SETUP = "pulsar-zookeeper", "pulsar-setup"
 ZOOKEEPER_FLAGS = ("-Dzookeeper.admin.enableServer=false",)
@@ -43,7 +43,7 @@ _POLL_S = 0.05
 
 
 @dataclass(frozen=True)
-class Plan:
+class ClusterPlan:
     """Who will run where. `ports`: all that the host gave."""
 
     request: DeployRequest
@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def memory(self) -> Mapping[str, Memory]:
-        """Of a process of each kind: its part of what the campaign gives each node."""
+        """The memory of a process of each kind: its part of what the campaign gives each node."""
         node = Memory(self.request.heap_mb, self.request.direct_memory_mb)
         broker, bookie = self.shape.broker_memory(node), self.shape.bookie_memory(node)
         return {"broker": broker, "bookie": bookie, "zookeeper": ZOOKEEPER_MEMORY}
@@ -80,7 +80,7 @@ class Plan:
         return f"zk:{self.request.seat(KEEPER).address}:{self.zookeeper_port}"
 
     def working_directory(self, process: str) -> Path:
-        """Of a process, with its temporary files."""
+        """The working directory of a process, with its temporary files."""
         return self.request.data_directory / "work" / process
 
 
@@ -95,7 +95,7 @@ def deploy_cluster(request: DeployRequest, host: Host) -> PulsarDeployment:
     """
     refuse_shared(request.settings)
     plan = plan_of(request, host)
-    deployment = _deployment(plan, host)
+    deployment = _deployment_of_plan(plan, host)
     with deployment.starting():
         _start_zookeeper(plan, deployment)
         _set_up(plan, deployment)
@@ -104,21 +104,23 @@ def deploy_cluster(request: DeployRequest, host: Host) -> PulsarDeployment:
     return deployment
 
 
-def plan_of(request: DeployRequest, host: Host) -> Plan:
+def plan_of(request: DeployRequest, host: Host) -> ClusterPlan:
     """What is to be started, with free ports and each bookie's directories."""
     shape = shape_of(request.shape, request.nodes)
-    given = tuple(host.free_ports(1 + 2 * shape.nodes + 2 * shape.brokers))
-    ports = iter(given)
+    all_ports = tuple(host.free_ports(1 + 2 * shape.nodes + 2 * shape.brokers))
+    ports = iter(all_ports)
     zookeeper_port = next(ports)
-    bookies = tuple(_bookie(number, shape, request, next(ports), next(ports)) for number in range(1, shape.nodes + 1))
+    bookies = tuple(
+        _plan_bookie(number, shape, request, next(ports), next(ports)) for number in range(1, shape.nodes + 1)
+    )
     first = shape.nodes if shape.layout == TIERED else 0
     brokers = tuple(
         Broker(number, next(ports), next(ports), request.seat(first + number)) for number in range(1, shape.brokers + 1)
     )
-    return Plan(request, shape, zookeeper_port, bookies, brokers, given)
+    return ClusterPlan(request, shape, zookeeper_port, bookies, brokers, all_ports)
 
 
-def _bookie(number: int, shape: Shape, request: DeployRequest, port: int, http_port: int) -> Bookie:
+def _plan_bookie(number: int, shape: Shape, request: DeployRequest, port: int, http_port: int) -> Bookie:
     node = f"pulsar-bookie-{number}" if shape.layout == TIERED else f"pulsar-{number}"
     journal = request.journal_directory(number, node) / "journal"
     data = request.node_directories(number, node)
@@ -128,11 +130,11 @@ def _bookie(number: int, shape: Shape, request: DeployRequest, port: int, http_p
     return Bookie(number, port, http_port, journal, ledgers, request.seat(number))
 
 
-def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
+def _deployment_of_plan(plan: ClusterPlan, host: Host) -> PulsarDeployment:
     return PulsarDeployment(
         title=f"Pulsar {plan.request.distribution.version}",
         host=host,
-        connection=connection(plan.brokers),
+        connection=connection_of_brokers(plan.brokers),
         processes=(
             *(broker.process for broker in plan.brokers),
             *(bookie.process for bookie in plan.bookies),
@@ -142,7 +144,7 @@ def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
         bookies={bookie.process: bookie.http for bookie in plan.bookies},
         brokers={f"{broker.seat.address}:{broker.admin_port}": plan.node_of(broker) for broker in plan.brokers},
         ports=plan.ports,
-        metrics_endpoints=endpoints(
+        metrics_endpoints=endpoints_of_servers(
             *((broker.process, f"http://{broker.seat.address}:{broker.admin_port}") for broker in plan.brokers),
             *((bookie.process, bookie.http) for bookie in plan.bookies),
         ),
@@ -150,28 +152,33 @@ def _deployment(plan: Plan, host: Host) -> PulsarDeployment:
     )
 
 
-def _disclosed_flags(plan: Plan) -> tuple[str, ...]:
+def _disclosed_flags(plan: ClusterPlan) -> tuple[str, ...]:
     """Flags by kind of process, since they have different memory."""
-    flags = {kind: _flags(plan, f"pulsar-{kind}", memory) for kind, memory in plan.memory.items()}
+    flags = {kind: _flags_of_process(plan, f"pulsar-{kind}", memory) for kind, memory in plan.memory.items()}
     common = tuple(flag for flag in flags["broker"] if all(flag in others for others in flags.values()))
-    own = tuple(f"{kind}: {flag}" for kind, given in flags.items() for flag in given if flag.startswith(MEMORY_FLAGS))
-    return (*own, *common)
+    memory_flags = tuple(
+        f"{kind}: {flag}"
+        for kind, flags_of_kind in flags.items()
+        for flag in flags_of_kind
+        if flag.startswith(MEMORY_FLAGS)
+    )
+    return (*memory_flags, *common)
 
 
-def _flags(plan: Plan, process: str, memory: Memory) -> tuple[str, ...]:
+def _flags_of_process(plan: ClusterPlan, process: str, memory: Memory) -> tuple[str, ...]:
     logging = plan.request.log_directory / "pulsar-log4j2.xml"
     return server_flags(plan.request, memory, plan.working_directory(process), logging)
 
 
-def _process(
-    host: Host, plan: Plan, name: str, memory: Memory, arguments: Sequence[str], *, seat: Seat = LOOPBACK
+def _process_spec(
+    host: Host, plan: ClusterPlan, name: str, memory: Memory, arguments: Sequence[str], *, seat: Seat = LOOPBACK
 ) -> ProcessSpec:
     directory = plan.working_directory(name)
     host.make_directories(directory / "tmp")
     return java_server(
         plan.request,
         name,
-        _flags(plan, name, memory),
+        _flags_of_process(plan, name, memory),
         arguments,
         seat=seat,
         directory=directory,
@@ -179,32 +186,32 @@ def _process(
     )
 
 
-def _start_zookeeper(plan: Plan, deployment: PulsarDeployment) -> None:
+def _start_zookeeper(plan: ClusterPlan, deployment: PulsarDeployment) -> None:
     request, host, seat = plan.request, deployment.host, plan.request.seat(KEEPER)
     host.write(request.log_directory / "pulsar-log4j2.xml", log4j2_text(QUIET_LOGGERS))
     host.make_directories(request.data_directory / "zookeeper")
     settings = zookeeper_settings(plan.zookeeper_port, request.data_directory / "zookeeper", seat.address)
     configuration = host.write(request.log_directory / f"{ZOOKEEPER}.conf", properties_text(settings))
     main = (*ZOOKEEPER_FLAGS, "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(configuration))
-    deployment.start_process(_process(host, plan, ZOOKEEPER, ZOOKEEPER_MEMORY, main, seat=seat))
-    ready = partial(listens, seat.address, plan.zookeeper_port)
-    _await(deployment, "ZooKeeper did not listen", ready, ZOOKEEPER_S_MAX, request.log_path(ZOOKEEPER))
+    deployment.start_process(_process_spec(host, plan, ZOOKEEPER, ZOOKEEPER_MEMORY, main, seat=seat))
+    ready = partial(is_listening, seat.address, plan.zookeeper_port)
+    _await_condition(deployment, "ZooKeeper did not listen", ready, ZOOKEEPER_S_MAX, request.log_path(ZOOKEEPER))
 
 
-def _set_up(plan: Plan, deployment: PulsarDeployment) -> None:
+def _set_up(plan: ClusterPlan, deployment: PulsarDeployment) -> None:
     """Run Pulsar's own tool: it writes metadata of the cluster and of BookKeeper, tenants and namespaces."""
     host, log_path = deployment.host, plan.request.log_path(SETUP)
     arguments = (*DRIVER_FLAGS, *setup_arguments(plan.metadata, plan.brokers))
-    host.start(_process(host, plan, SETUP, ZOOKEEPER_MEMORY, arguments))
+    host.start(_process_spec(host, plan, SETUP, ZOOKEEPER_MEMORY, arguments))
     try:
-        _await(deployment, f"{SETUP} did not end", lambda: _has_ended(host, log_path), SETUP_S_MAX, log_path)
+        _await_condition(deployment, f"{SETUP} did not end", lambda: _has_ended(host, log_path), SETUP_S_MAX, log_path)
     finally:
         status = host.stop(SETUP)
     log = host.read_end(log_path, LOG_END_BYTES)
     failed = MAIN_DIED in log
     if failed or status.exit_code != 0:
-        what = f"{deployment.title}'s set-up tool"
-        raise ended_error(what, 1 if failed else status.exit_code, find_cause(log), log_path)
+        program = f"{deployment.title}'s set-up tool"
+        raise ended_error(program, 1 if failed else status.exit_code, find_cause(log), log_path)
 
 
 def _has_ended(host: Host, log_path: Path) -> bool:
@@ -212,43 +219,49 @@ def _has_ended(host: Host, log_path: Path) -> bool:
     return not host.status(SETUP).running or MAIN_DIED in host.read_end(log_path, LOG_END_BYTES)
 
 
-def _start_bookies(plan: Plan, deployment: PulsarDeployment) -> None:
+def _start_bookies(plan: ClusterPlan, deployment: PulsarDeployment) -> None:
     memory = plan.memory["bookie"]
     for bookie in plan.bookies:
         deployment.host.make_directories(bookie.journal_directory, *bookie.ledger_directories)
         settings = bookie_conf(bookie, plan.metadata, plan.request.choice, memory)
-        _start(plan, deployment, bookie, memory, settings)
+        _start_server(plan, deployment, bookie, memory, settings)
     for bookie in plan.bookies:
         log_path = plan.request.log_path(bookie.process)
         failure = f"{bookie.process} did not take writes"
-        _await(deployment, failure, partial(is_writable, bookie.http), BOOKIES_S_MAX, log_path)
+        _await_condition(deployment, failure, partial(is_writable, bookie.http), BOOKIES_S_MAX, log_path)
 
 
-def _start_brokers(plan: Plan, deployment: PulsarDeployment) -> None:
+def _start_brokers(plan: ClusterPlan, deployment: PulsarDeployment) -> None:
     memory = plan.memory["broker"]
     for broker in plan.brokers:
         settings = broker_conf(broker, plan.metadata, plan.request.choice, plan.shape.nodes, memory)
-        _start(plan, deployment, broker, memory, settings)
+        _start_server(plan, deployment, broker, memory, settings)
     for broker in plan.brokers:
         log_path = plan.request.log_path(broker.process)
         failure = f"{broker.process} did not listen"
-        _await(deployment, failure, partial(listens, broker.seat.address, broker.admin_port), BROKERS_S_MAX, log_path)
+        _await_condition(
+            deployment, failure, partial(is_listening, broker.seat.address, broker.admin_port), BROKERS_S_MAX, log_path
+        )
 
 
-def _start(
-    plan: Plan, deployment: PulsarDeployment, server: Bookie | Broker, memory: Memory, settings: Mapping[str, str]
+def _start_server(
+    plan: ClusterPlan,
+    deployment: PulsarDeployment,
+    server: Bookie | Broker,
+    memory: Memory,
+    settings: Mapping[str, str],
 ) -> None:
     """Start a server with these settings, over which the campaign's win."""
     text = properties_text({**settings, **plan.request.settings})
     configuration = deployment.host.write(plan.request.log_directory / f"{server.process}.conf", text)
     arguments = (*DRIVER_FLAGS, *server.main, str(configuration))
-    deployment.start_process(_process(deployment.host, plan, server.process, memory, arguments, seat=server.seat))
+    deployment.start_process(_process_spec(deployment.host, plan, server.process, memory, arguments, seat=server.seat))
 
 
-def _await(
+def _await_condition(
     deployment: PulsarDeployment, failure: str, reached: Callable[[], bool], seconds_max: float, log_path: Path
 ) -> None:
-    """Until something is so. Raises `StartFailedError` if a process that was started ends, or if it never is."""
+    """Wait until something is so. Raises `StartFailedError` if a process that was started ends, or if it never is."""
     deadline_s = time.monotonic() + seconds_max
     while not reached():
         deployment.check_alive()

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tidegauge.distribution.coordinates import is_before
-from tidegauge.errors import UserError, nearest
+from tidegauge.errors import UserError, did_you_mean
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
@@ -37,7 +37,7 @@ STANDALONE_OUTSIDE_MB, ZOOKEEPER_OUTSIDE_MB = 500, 120
 
 @dataclass(frozen=True)
 class Memory:
-    """Of one JVM, MiB."""
+    """The memory of one JVM, MiB."""
 
     heap_mb: int
     direct_mb: int
@@ -62,14 +62,14 @@ class Shape:
 
     def bookie_memory(self, node: Memory) -> Memory:
         """A bookie's part of a node's memory. Bookies are alike, also those without a broker beside them."""
-        return node if self.layout == TIERED else _part(node, self.bookie_share)
+        return node if self.layout == TIERED else _part_of_memory(node, self.bookie_share)
 
     def broker_memory(self, node: Memory) -> Memory:
         """A broker's part of a node's memory."""
-        return node if self.layout == TIERED else _part(node, 1 - self.bookie_share)
+        return node if self.layout == TIERED else _part_of_memory(node, 1 - self.bookie_share)
 
     def processes(self, node: Memory) -> tuple[ProcessMemory, ...]:
-        """All of them, with what each needs of a node with this memory."""
+        """All server processes, with what each needs of a node with this memory."""
         if self.nodes == 1:
             return (ProcessMemory("node", 1, node.heap_mb, node.direct_mb, STANDALONE_OUTSIDE_MB),)
         bookie, broker, keeper = self.bookie_memory(node), self.broker_memory(node), ZOOKEEPER_MEMORY
@@ -84,17 +84,17 @@ def shape_problem(shape: Mapping[str, str], nodes: int) -> str:
     """Why these options can't be, with what is allowed; "" if they can."""
     for key in shape:
         if key not in OPTIONS:
-            return f"unknown key '{key}'{nearest(key, OPTIONS)}; allowed: {', '.join(OPTIONS)}"
+            return f"unknown key '{key}'{did_you_mean(key, OPTIONS)}; allowed: {', '.join(OPTIONS)}"
     brokers = shape.get(BROKERS, str(nodes))
     if not (brokers.isascii() and brokers.isdecimal() and 1 <= int(brokers) <= nodes):
         most = f"a number from 1 to {nodes}, the number of nodes" if nodes > 1 else "1, since there is one node"
         return f"{BROKERS}: '{brokers}': must be {most}"
     layout = shape.get(LAYOUT, CO_LOCATED)
     if layout not in LAYOUTS:
-        return f"{LAYOUT}: '{layout}': must be one of {', '.join(LAYOUTS)}{nearest(layout, LAYOUTS)}"
+        return f"{LAYOUT}: '{layout}': must be one of {', '.join(LAYOUTS)}{did_you_mean(layout, LAYOUTS)}"
     if layout == TIERED and nodes == 1:
         return f"{LAYOUT}: '{TIERED}' needs several nodes: on one node, broker and bookie are one process"
-    if BOOKIE_SHARE in shape and not _share(shape[BOOKIE_SHARE]):
+    if BOOKIE_SHARE in shape and not _parse_bookie_share(shape[BOOKIE_SHARE]):
         allowed = f"{BOOKIE_PERCENT_MIN}% to {BOOKIE_PERCENT_MAX}% of a node's memory, in whole percent"
         return f"{BOOKIE_SHARE}: '{shape[BOOKIE_SHARE]}': must be {allowed}"
     return ""
@@ -105,11 +105,11 @@ def shape_of(options: Mapping[str, str], nodes: int) -> Shape:
     problem = shape_problem(options, nodes)
     if problem:
         raise UserError(f"pulsar: shape: {problem}.")
-    share = _share(options[BOOKIE_SHARE]) if BOOKIE_SHARE in options else BOOKIE_SHARE_USUAL
+    share = _parse_bookie_share(options[BOOKIE_SHARE]) if BOOKIE_SHARE in options else BOOKIE_SHARE_USUAL
     return Shape(nodes, int(options.get(BROKERS, nodes)), options.get(LAYOUT, CO_LOCATED), share)
 
 
-def _share(text: str) -> Fraction:
+def _parse_bookie_share(text: str) -> Fraction:
     """ "50%" as a half; 0 if it is no share that a bookie can have."""
     number, sign, rest = text.partition("%")
     if not (sign and not rest and number.isascii() and number.isdecimal()):
@@ -118,7 +118,7 @@ def _share(text: str) -> Fraction:
     return Fraction(percent, 100) if BOOKIE_PERCENT_MIN <= percent <= BOOKIE_PERCENT_MAX else Fraction(0)
 
 
-def _part(node: Memory, share: Fraction) -> Memory:
+def _part_of_memory(node: Memory, share: Fraction) -> Memory:
     return Memory(int(node.heap_mb * share), int(node.direct_mb * share))
 
 
@@ -386,22 +386,22 @@ def setup_arguments(metadata: str, brokers: Sequence[Broker]) -> tuple[str, ...]
         "--default-namespace-bundle-number": str(BUNDLES),
         # Functions keep their state there; nothing here has any.
         "--initial-num-stream-storage-containers": "0",
-        "--web-service-url": f"http://{_addresses((broker.seat, broker.admin_port) for broker in brokers)}/",
-        "--broker-service-url": f"pulsar://{_addresses((broker.seat, broker.client_port) for broker in brokers)}/",
+        "--web-service-url": f"http://{_join_addresses((broker.seat, broker.admin_port) for broker in brokers)}/",
+        "--broker-service-url": f"pulsar://{_join_addresses((broker.seat, broker.client_port) for broker in brokers)}/",
     }
     return ("org.apache.pulsar.PulsarClusterMetadataSetup", *chain.from_iterable(options.items()))
 
 
-def connection(brokers: Sequence[Broker]) -> dict[str, str]:
+def connection_of_brokers(brokers: Sequence[Broker]) -> dict[str, str]:
     """How clients reach the cluster, and over how many brokers its topics are to be spread."""
     return {
-        "serviceUrl": f"pulsar://{_addresses((broker.seat, broker.client_port) for broker in brokers)}",
+        "serviceUrl": f"pulsar://{_join_addresses((broker.seat, broker.client_port) for broker in brokers)}",
         "adminUrl": f"http://{brokers[0].seat.address}:{brokers[0].admin_port}",
         "brokers": str(len(brokers)),
     }
 
 
-def _addresses(places: Iterable[tuple[Seat, int]]) -> str:
+def _join_addresses(places: Iterable[tuple[Seat, int]]) -> str:
     return ",".join(f"{seat.address}:{port}" for seat, port in places)
 
 

@@ -14,8 +14,8 @@ from tidegauge.fleet.api import Host
 from tidegauge.model.server import Setting
 from tidegauge.systems.api import DeployRequest, Describe, Node
 from tidegauge.systems.jvm import java_server, jvm_flags, log4j2_text, properties_text, quick_start_flags
-from tidegauge.systems.logs import Cause, find_cause, pattern
-from tidegauge.systems.metrics import Combine, Endpoint, Kind, Metric
+from tidegauge.systems.logs import Cause, cause_pattern, find_cause
+from tidegauge.systems.metrics import Combine, Endpoint, Metric, MetricKind
 from tidegauge.systems.pulsar.bookie import read_bookie_at
 from tidegauge.systems.pulsar.config import (
     QUIET_LOGGERS,
@@ -26,7 +26,7 @@ from tidegauge.systems.pulsar.config import (
     standalone_conf,
     standalone_is_mute,
 )
-from tidegauge.systems.pulsar.level import owners
+from tidegauge.systems.pulsar.level import owners_of_partitions
 from tidegauge.systems.servers import Servers
 
 _DONE = {"success": "true"}
@@ -34,18 +34,26 @@ _JOURNAL = r"bookie_journal_(journalIndex_\d+_)?JOURNAL_"
 """Pulsar's own provider of a bookie's figures puts the journal's number into the name, BookKeeper's into a label."""
 
 
-def _mean(name: str, base: str, meaning: str, is_sync_ms: bool = False) -> Metric:
+def _mean_metric(name: str, base: str, meaning: str, is_sync_ms: bool = False) -> Metric:
     sums, counts = f"{base}_sum", f"{base}_count"
-    return Metric(name, meaning, sums, Kind.MEAN, labels=_DONE, count_series=counts, is_sync_ms=is_sync_ms)
+    return Metric(name, meaning, sums, MetricKind.MEAN, labels=_DONE, count_series=counts, is_sync_ms=is_sync_ms)
 
 
 METRICS: tuple[Metric, ...] = (
     Metric(
-        "journal_syncs_per_s", "syncs of the bookie's journal to disk", f"{_JOURNAL}SYNC_count", Kind.RATE, labels=_DONE
+        "journal_syncs_per_s",
+        "syncs of the bookie's journal to disk",
+        f"{_JOURNAL}SYNC_count",
+        MetricKind.RATE,
+        labels=_DONE,
     ),
-    _mean("journal_sync_ms", f"{_JOURNAL}SYNC", "mean time of such a sync", is_sync_ms=True),
-    _mean("journal_add_ms", f"{_JOURNAL}ADD_ENTRY", "mean time of an entry through the journal, its sync included"),
-    _mean("add_entry_ms", "bookkeeper_server_ADD_ENTRY", "mean time of an entry in the bookie, from request to answer"),
+    _mean_metric("journal_sync_ms", f"{_JOURNAL}SYNC", "mean time of such a sync", is_sync_ms=True),
+    _mean_metric(
+        "journal_add_ms", f"{_JOURNAL}ADD_ENTRY", "mean time of an entry through the journal, its sync included"
+    ),
+    _mean_metric(
+        "add_entry_ms", "bookkeeper_server_ADD_ENTRY", "mean time of an entry in the bookie, from request to answer"
+    ),
     Metric("journal_queue_entries", "entries waiting for the journal", f"{_JOURNAL}QUEUE_SIZE", combine=Combine.MAX),
     Metric(
         "journal_sync_queue_requests",
@@ -62,7 +70,7 @@ METRICS: tuple[Metric, ...] = (
         "throttled_writes_per_s",
         "entries that had to wait because the write cache was full",
         r"bookie_(ledgerDir_.+_)?throttled_write_requests",
-        Kind.RATE,
+        MetricKind.RATE,
     ),
     Metric("backlog_msgs", "messages of all subscriptions that the broker still has to deliver", "pulsar_msg_backlog"),
     Metric("managed_ledger_cache_bytes", "entries that the broker keeps for readers", "pulsar_ml_cache_used_size"),
@@ -74,7 +82,7 @@ METRICS: tuple[Metric, ...] = (
 )
 
 
-BAD_COOKIE = pattern(
+BAD_COOKIE = cause_pattern(
     r"Exception in parsing cookie|InvalidCookieException",
     "a bookie does not know its data directory: its cookie is empty, or another's.",
     "The power went before the cookie was on disk, or the directory is not this bookie's.",
@@ -123,7 +131,9 @@ class PulsarDeployment(Servers):
     def leaders(self, settings: Sequence[Setting]) -> Mapping[str, int]:
         """See `Deployment.leaders`: the node of the broker that owns the partition."""
         return {
-            partition: self.brokers[owner] for partition, owner in owners(settings).items() if owner in self.brokers
+            partition: self.brokers[owner]
+            for partition, owner in owners_of_partitions(settings).items()
+            if owner in self.brokers
         }
 
 
@@ -135,7 +145,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
     bookkeeper, metadata = request.node_directory(1, "bookkeeper"), request.node_directory(1, "metadata")
     ports = Ports(*host.free_ports(4))
     settings = standalone_conf(request, ports)
-    bookie_http = f"http://{seat.address}:{_port(settings, 'httpServerPort')}"
+    bookie_http = f"http://{seat.address}:{_port_among_settings(settings, 'httpServerPort')}"
     admin = f"{seat.address}:{settings['webServicePort']}"
     host.make_directories(request.data_directory / "tmp", bookkeeper, request.log_directory)
     logging = host.write(request.log_directory / f"{PROCESS}-log4j2.xml", log4j2_text(QUIET_LOGGERS))
@@ -154,7 +164,7 @@ def deploy_standalone(request: DeployRequest, host: Host) -> PulsarDeployment:
         bookies={PROCESS: bookie_http},
         brokers={admin: 1},
         ports=astuple(ports),
-        metrics_endpoints=endpoints((PROCESS, f"http://{admin}"), (PROCESS, bookie_http)),
+        metrics_endpoints=endpoints_of_servers((PROCESS, f"http://{admin}"), (PROCESS, bookie_http)),
         nodes=(Node(1, (PROCESS,), (bookkeeper, metadata)),),
     )
     with deployment.starting():
@@ -180,16 +190,16 @@ def _refuse_standalone(request: DeployRequest) -> None:
 
 def server_flags(request: DeployRequest, memory: Memory, directory: Path, logging: Path) -> tuple[str, ...]:
     """Flags of a process with so much memory, whose temporary files are in `directory`."""
-    own = jvm_flags(memory.heap_mb, memory.direct_mb, request.distribution.java_version, directory)
-    return (*own, *quick_start_flags(request), *pulsar_flags(logging))
+    memory_flags = jvm_flags(memory.heap_mb, memory.direct_mb, request.distribution.java_version, directory)
+    return (*memory_flags, *quick_start_flags(request), *pulsar_flags(logging))
 
 
-def endpoints(*servers: tuple[str, str]) -> tuple[Endpoint, ...]:
+def endpoints_of_servers(*servers: tuple[str, str]) -> tuple[Endpoint, ...]:
     """Where brokers and bookies report their figures: by process, the address of its HTTP server."""
     return tuple(Endpoint(process, f"{base}/metrics") for process, base in servers)
 
 
-def _port(settings: Mapping[str, str], name: str) -> int:
+def _port_among_settings(settings: Mapping[str, str], name: str) -> int:
     """A port among the settings, which the campaign may have chosen. Raises `UserError` if it is none."""
     text = settings[name]
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= PORT_MAX):

@@ -14,9 +14,9 @@ from tidegauge.fairness import (
     Hazard,
     Property,
     engine_in_flight,
-    lower,
     neutral_facts,
-    number,
+    number_in,
+    strictest_bound,
     whole_ms,
 )
 from tidegauge.model.tilt import Severity
@@ -54,7 +54,7 @@ JUDGED_SERVER = frozenset(
 def client_facts(case: Case) -> ClientFacts:
     """See `System.client_facts`."""
     facts = neutral_facts(case.workload)
-    facts[Property.BATCH_SIZE], facts[Property.BATCH_DELAY] = _batches(case, facts)
+    facts[Property.BATCH_SIZE], facts[Property.BATCH_DELAY] = _batch_facts(case, facts)
     codec = case.client("producer", "compressionType")
     if codec:
         chosen = "compressionType" in case.producer
@@ -63,7 +63,7 @@ def client_facts(case: Case) -> ClientFacts:
         case.number_fact("producer", name, Fact(None, ""))
         for name in ("maxPendingMessages", "maxPendingMessagesAcrossPartitions")
     ]
-    facts[Property.IN_FLIGHT] = lower(
+    facts[Property.IN_FLIGHT] = strictest_bound(
         engine_in_flight(case, facts), *(own_limit for own_limit in own_limits if own_limit.value)
     )
     facts[Property.RECEIVE_QUEUE] = case.number_fact(
@@ -73,11 +73,11 @@ def client_facts(case: Case) -> ClientFacts:
     facts[Property.CONNECTIONS] = case.number_fact(
         "client", "connectionsPerBroker", Fact(connections, f"connectionsPerBroker={connections}")
     )
-    facts[Property.NODES], facts[Property.SERVING_NODES] = _nodes(case)
+    facts[Property.NODES], facts[Property.SERVING_NODES] = _node_facts(case)
     return ClientFacts(facts, JUDGED_CLIENT | JUDGED_SERVER)
 
 
-def _batches(case: Case, neutral: dict[Property, Fact]) -> tuple[Fact, Fact]:
+def _batch_facts(case: Case, neutral: dict[Property, Fact]) -> tuple[Fact, Fact]:
     """The largest batch, in bytes, and the longest delay; 0 without batching."""
     delay = neutral[Property.BATCH_DELAY]
     if case.client("producer", "batchingEnabled") == "false":
@@ -88,16 +88,16 @@ def _batches(case: Case, neutral: dict[Property, Fact]) -> tuple[Fact, Fact]:
         delay = Fact(at_least, f"batchingMaxPublishDelayMicros={at_least * 1000:g}")
     size = case.number_fact("producer", "batchingMaxBytes", neutral[Property.BATCH_SIZE])
     messages = case.number_fact("producer", "batchingMaxMessages", Fact(None, ""), case.workload.payload.message_bytes)
-    return lower(size, messages), case.number_fact("producer", "batchingMaxPublishDelayMicros", delay, 1e-3)
+    return strictest_bound(size, messages), case.number_fact("producer", "batchingMaxPublishDelayMicros", delay, 1e-3)
 
 
-def _nodes(case: Case) -> tuple[Fact, Fact]:
+def _node_facts(case: Case) -> tuple[Fact, Fact]:
     """Machines, and those of them that serve clients. Tiered, brokers have machines of their own.
 
     Of an attached cluster, bookies are known only where one can read them back.
     """
-    brokers = next((number(value) for _, value in case.server("cluster", "brokers")), None)
-    serving = int(brokers or number(case.shape.get("brokers")) or case.nodes)
+    brokers = next((number_in(value) for _, value in case.server("cluster", "brokers")), None)
+    serving = int(brokers or number_in(case.shape.get("brokers")) or case.nodes)
     bookies = case.nodes if case.in_force is None else case.scopes("bookie ")
     if not bookies:
         return Fact(None, "its bookies are not known"), Fact(serving, f"brokers={serving}")
@@ -109,12 +109,20 @@ def _nodes(case: Case) -> tuple[Fact, Fact]:
 
 def hazards(case: Case) -> list[Hazard]:
     """See `System.hazards`."""
-    rules = (_check_delay, _switching, _channels, _group_wait, _bypass, _copies, _deduplication)
+    rules = (
+        _new_entries_check_hazard,
+        _partition_switch_hazard,
+        _bookie_channels_hazard,
+        _journal_group_wait_hazard,
+        _bypassed_journal_hazard,
+        _write_quorum_hazard,
+        _deduplication_hazard,
+    )
     return [hazard for rule in rules for hazard in rule(case)]
 
 
-def _check_delay(case: Case) -> Iterator[Hazard]:
-    delay = next((value for _, value in case.server("broker", CHECK_DELAY) if number(value)), None)
+def _new_entries_check_hazard(case: Case) -> Iterator[Hazard]:
+    delay = next((value for _, value in case.server("broker", CHECK_DELAY) if number_in(value)), None)
     if delay is not None:
         yield Hazard(
             "new-entries-check",
@@ -126,8 +134,8 @@ def _check_delay(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _switching(case: Case) -> Iterator[Hazard]:
-    value = number(case.client("producer", SWITCH))
+def _partition_switch_hazard(case: Case) -> Iterator[Hazard]:
+    value = number_in(case.client("producer", SWITCH))
     if value is not None and value < 2 <= case.workload.partitions:
         yield Hazard(
             "partition-switch",
@@ -139,10 +147,10 @@ def _switching(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _channels(case: Case) -> Iterator[Hazard]:
+def _bookie_channels_hazard(case: Case) -> Iterator[Hazard]:
     """On one node broker and bookie are one process that always takes one channel: nothing to choose."""
     counts = (value for _, value in case.server("broker", CHANNELS))
-    few = next((value for value in counts if (number(value) or CHANNELS_PUBLISHED) < CHANNELS_PUBLISHED), None)
+    few = next((value for value in counts if (number_in(value) or CHANNELS_PUBLISHED) < CHANNELS_PUBLISHED), None)
     if few is not None and case.nodes != 1:
         yield Hazard(
             "bookie-channels",
@@ -155,8 +163,8 @@ def _channels(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _group_wait(case: Case) -> Iterator[Hazard]:
-    wait = next((value for _, value in case.server("bookie", GROUP_WAIT) if (number(value) or 0) > 1), None)
+def _journal_group_wait_hazard(case: Case) -> Iterator[Hazard]:
+    wait = next((value for _, value in case.server("bookie", GROUP_WAIT) if (number_in(value) or 0) > 1), None)
     if wait is not None and case.choice.form != BYPASS:
         yield Hazard(
             "journal-group-wait",
@@ -168,7 +176,7 @@ def _group_wait(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _bypass(case: Case) -> Iterator[Hazard]:
+def _bypassed_journal_hazard(case: Case) -> Iterator[Hazard]:
     """Asked for, unless every bookie was read back to write its journal all the same."""
     written = {value.lower() for _, value in case.server("bookie", "journalWriteData")}
     if case.choice.form == BYPASS and written != {"true"}:
@@ -184,12 +192,12 @@ def _bypass(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _copies(case: Case) -> Iterator[Hazard]:
+def _write_quorum_hazard(case: Case) -> Iterator[Hazard]:
     """Fewer or more copies of each entry than the others have of a message."""
-    said = (*case.server("topic", WRITE_QUORUM_OF_TOPIC), *case.server("broker", WRITE_QUORUM))
-    name, value = next(iter(said), ("", ""))
+    quorums_in_force = (*case.server("topic", WRITE_QUORUM_OF_TOPIC), *case.server("broker", WRITE_QUORUM))
+    name, value = next(iter(quorums_in_force), ("", ""))
     usual = min(case.nodes, COPIES_MAX)
-    if case.nodes > 1 and number(value) not in (None, usual):
+    if case.nodes > 1 and number_in(value) not in (None, usual):
         yield Hazard(
             "write-quorum",
             f"{name}={value}",
@@ -201,7 +209,7 @@ def _copies(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _deduplication(case: Case) -> Iterator[Hazard]:
+def _deduplication_hazard(case: Case) -> Iterator[Hazard]:
     if any(value == "true" for _, value in case.server("broker", DEDUPLICATION)):
         remedy = f"remove {DEDUPLICATION} from the system's `settings`"
         if case.is_of_others(DEDUPLICATION):

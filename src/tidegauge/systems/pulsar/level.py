@@ -15,9 +15,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.durability import Part, find_level, grouped, is_majority, no_level, weakest
+from tidegauge.durability import Part, find_level, grouped_clauses, is_majority, no_level, weakest
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.server import Setting, by_scope, listed, scopes_of, values_of
+from tidegauge.model.server import Setting, by_scope, listed_entries, scopes_of, values_of
 
 COPIES_MAX = 3
 MAJORITY_OF_3 = 2
@@ -74,7 +74,7 @@ def replication_of(settings: Sequence[Setting], nodes: int) -> Replication:
     """What these effective settings give. The weakest topic decides."""
     brokers = list(_broker_defaults(settings))
     policies = list(_namespace_policies(settings))
-    ledgers = list(_ledgers(settings))
+    ledgers = list(_open_ledger_quorums(settings))
     if nodes < MAJORITY_OF_3:
         quorums = "/".join(sorted({str(quorum.awaited) for quorum in brokers})) or "not reported"
         reason = f"managedLedgerDefaultAckQuorum={quorums}: there is no second copy"
@@ -90,9 +90,11 @@ def replication_of(settings: Sequence[Setting], nodes: int) -> Replication:
     ]
     bookies = f"over {nodes} bookies"
     parts = tuple(Part(quorum.source, sync, f"{quorum.shown} {bookies}", quorum.said) for quorum in causes)
-    caveats = grouped((quorum.source, words) for quorum in deciding for words in _quorum_caveats(quorum, nodes))
+    caveats = grouped_clauses(
+        (quorum.source, caveat) for quorum in deciding for caveat in _quorum_caveats(quorum, nodes)
+    )
     ensemble = max((quorum.ensemble for quorum in deciding if quorum.ensemble), default=min(nodes, COPIES_MAX))
-    return Replication(parts, tuple(caveats), _too_few(ensemble, settings, nodes))
+    return Replication(parts, tuple(caveats), _ensemble_problems(ensemble, settings, nodes))
 
 
 def _quorum_caveats(quorum: Quorum, nodes: int) -> Iterator[str]:
@@ -121,9 +123,9 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
     return "; ".join(missing)
 
 
-def owners(settings: Sequence[Setting]) -> Mapping[str, str]:
-    """By "topic-partition", the broker that owns it ("127.0.0.1:8080"); without those that nobody does."""
-    return {place: owner for place, owner in listed(settings, OWNERS) if owner != NOBODY}
+def owners_of_partitions(settings: Sequence[Setting]) -> Mapping[str, str]:
+    """The broker that owns each "topic-partition" ("127.0.0.1:8080"); those that nobody owns are left out."""
+    return {place: owner for place, owner in listed_entries(settings, OWNERS) if owner != NOBODY}
 
 
 def missing_bookies(settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:
@@ -142,23 +144,23 @@ def _not_writable(settings: Sequence[Setting], bookie: str) -> str:
     return f"{bookie} is read-only" if values.get(READ_ONLY, "false") != "false" else ""
 
 
-def _too_few(ensemble: int, settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:
+def _ensemble_problems(ensemble: int, settings: Sequence[Setting], nodes: int) -> tuple[str, ...]:
     """Why entries can't have all their copies; () if they can. More bookies than an ensemble are spare."""
     bookies = scopes_of(settings, "bookie ")
     writable = sum(not _not_writable(settings, bookie) for bookie in bookies)
     if writable >= ensemble:
         return ()
-    why = "; ".join(missing_bookies(settings, nodes)) or f"there are {nodes}"
+    reason = "; ".join(missing_bookies(settings, nodes)) or f"there are {nodes}"
     # Of one whose settings were not read nobody knows.
-    known = " as far as is known" if len(bookies) < nodes else ""
-    return (f"{writable} bookies take writes{known}, where an ensemble of {ensemble} is asked for: {why}",)
+    qualifier = " as far as is known" if len(bookies) < nodes else ""
+    return (f"{writable} bookies take writes{qualifier}, where an ensemble of {ensemble} is asked for: {reason}",)
 
 
 def _broker_defaults(settings: Sequence[Setting]) -> Iterator[Quorum]:
     for scope in scopes_of(settings, "broker "):
         values = values_of(settings, scope)
         awaited = values.get(BROKER_QUORUMS[-1]) or "not reported"
-        yield _quorum(scope, f"managedLedgerDefaultAckQuorum={awaited}", values, BROKER_QUORUMS)
+        yield _quorum_from_values(scope, f"managedLedgerDefaultAckQuorum={awaited}", values, BROKER_QUORUMS)
 
 
 def _namespace_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
@@ -180,18 +182,20 @@ def _topic_policies(settings: Sequence[Setting]) -> Iterator[Quorum]:
 
 
 def _of_policy(source: str, kind: str, values: Mapping[str, str]) -> Quorum:
-    return _quorum(source, f"{kind}bookkeeperAckQuorum={values.get('bookkeeperAckQuorum')}", values, _POLICIES)
+    return _quorum_from_values(
+        source, f"{kind}bookkeeperAckQuorum={values.get('bookkeeperAckQuorum')}", values, _POLICIES
+    )
 
 
-def _ledgers(settings: Sequence[Setting]) -> Iterator[Quorum]:
+def _open_ledger_quorums(settings: Sequence[Setting]) -> Iterator[Quorum]:
     for scope in scopes_of(settings):
         values = values_of(settings, scope)
         awaited = values.get("ledger.ackQuorumSize")
         if awaited is not None:
-            yield _quorum(scope, f"ackQuorumSize={awaited} of its open ledger", values, _LEDGERS)
+            yield _quorum_from_values(scope, f"ackQuorumSize={awaited} of its open ledger", values, _LEDGERS)
 
 
-def _quorum(source: str, said: str, values: Mapping[str, str], names: tuple[str, str, str]) -> Quorum:
+def _quorum_from_values(source: str, said: str, values: Mapping[str, str], names: tuple[str, str, str]) -> Quorum:
     return Quorum(source, said, *(number_of(values.get(name)) for name in names))
 
 
@@ -239,7 +243,8 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
     if not bookies:
         return no_level("no settings of any bookie were read back")
     journals = {
-        bookie: _journal_of({name: value.lower() for name, value in own.items()}) for bookie, own in bookies.items()
+        bookie: _journal_of({name: value.lower() for name, value in values.items()})
+        for bookie, values in bookies.items()
     }
     local = [Part(bookie, journal.synced, journal.reason, journal.cause) for bookie, journal in journals.items()]
     replication = replication_of(settings, nodes)
@@ -248,7 +253,11 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
         wanted_form = choice.form or JOURNAL
         other = {journal.form for journal in journals.values() if journal.form} - {wanted_form}
         form_problem = f"form '{wanted_form}' was asked for, '{'/'.join(sorted(other))}' is in force" if other else ""
-    windows = grouped((bookie, words) for bookie, own in bookies.items() for words in _window(journals[bookie], own))
+    windows = grouped_clauses(
+        (bookie, caveat)
+        for bookie, values in bookies.items()
+        for caveat in _page_cache_window(journals[bookie], values)
+    )
     finding = find_level(
         choice, replication.parts, local, caveats=[*replication.caveats, *windows], form_problem=form_problem
     )
@@ -291,8 +300,8 @@ def _journal_of(values: Mapping[str, str]) -> _Journal:
     return _Journal("synced", True, f"{both}{seen}", "journalSyncData=true")
 
 
-def _window(journal: _Journal, values: Mapping[str, str]) -> Iterator[str]:
-    """For how long an acknowledged entry may be in the page cache only: the journal is synced by time all the same."""
+def _page_cache_window(journal: _Journal, values: Mapping[str, str]) -> Iterator[str]:
+    """Says for how long an acknowledged entry may be in the page cache only: the journal is synced by time anyway."""
     interval = values.get("journalPageCacheFlushIntervalMSec")
     if journal.form == JOURNAL and interval and values.get("journalSyncData", "").lower() == "false":
         yield f"journalPageCacheFlushIntervalMSec={interval}: about {interval} ms of entries are in the page cache only"

@@ -63,19 +63,19 @@ class _Consumer(OmbFields):
     subscription_type: Annotated[str, one_of(["Exclusive", "Failover", "Shared", "Key_Shared"])] = "Failover"
 
 
-class _File(DriverFields):
+class _PulsarDriverFile(DriverFields):
     client: _Client = Field(default_factory=_Client)
     producer: _Producer = Field(default_factory=_Producer)
     consumer: _Consumer = Field(default_factory=_Consumer)
 
 
-def _read(source: Source, managed: bool) -> DriverTerms | None:
-    file = validate(_File, source.data, source, ())
+def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
+    file = validate(_PulsarDriverFile, source.data, source, ())
     if file is None:
         return None
     client = file.client
     quorums = client.persistence
-    level = _level(quorums, source, managed)
+    level = _level_of_quorums(quorums, source, managed)
     token_file = _token_file(client.authentication, source)
     if client.topic_type != "persistent":
         source.complain(("client", "topicType"), "topics that are kept nowhere have no durability level to compare at")
@@ -96,7 +96,7 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
     deduplicated = client.persistence.deduplication_enabled
     return DriverTerms(
         level=level,
-        nodes=_nodes(quorums),
+        nodes=_bookies_needed(quorums),
         addresses={"service-url": client.service_url, "admin-url": client.http_url},
         client=ClientSettings(
             batch_bytes_max=file.producer.batching_max_bytes if file.producer.batching_enabled else 1,
@@ -104,7 +104,7 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
             in_flight_messages_max=IN_FLIGHT_MESSAGES_MAX,
             connections_per_broker=client.connections_per_broker,
         ),
-        tls=_tls(client, source),
+        tls=_tls_choice(client, source),
         token_file=token_file,
         producer={
             "blockIfQueueFull": str(file.producer.block_if_queue_full).lower(),
@@ -114,19 +114,19 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
         subscription_type=SubscriptionType(file.consumer.subscription_type.lower().replace("_", "-")),
         settings={**_quorum_settings(quorums), **({"brokerDeduplicationEnabled": "true"} if deduplicated else {})},
         of_level=BROKER_QUORUMS,
-        notes=tuple(_notes(client, managed)),
-        kept=_kept(source.data, bool(token_file)),
+        notes=tuple(_notes_on_client(client, managed)),
+        kept=_file_without_secrets(source.data, bool(token_file)),
     )
 
 
-def _kept(data: Mapping[str, Any], by_token_file: bool) -> dict[str, Any]:
+def _file_without_secrets(data: Mapping[str, Any], by_token_file: bool) -> dict[str, Any]:
     """The file without what says who the client is, unless that is the name of a file only."""
     client = data.get("client") or {}
     left_out = () if by_token_file else ("authentication",)
     return {**data, "client": {key: value for key, value in client.items() if key not in left_out}}
 
 
-def _level(persistence: _Persistence, source: Source, managed: bool) -> LevelChoice | None:
+def _level_of_quorums(persistence: _Persistence, source: Source, managed: bool) -> LevelChoice | None:
     """What an acknowledgement waits for. Whether bookies sync is theirs to say; the file does not name it."""
     at = ("client", "persistence")
     ensemble, copies, awaited = persistence.ensemble_size, persistence.write_quorum, persistence.ack_quorum
@@ -145,18 +145,18 @@ def _level(persistence: _Persistence, source: Source, managed: bool) -> LevelCho
     return LevelChoice(2 if is_majority(awaited, copies) else 4, as_found=not managed)
 
 
-def _nodes(quorums: _Persistence) -> int:
+def _bookies_needed(quorums: _Persistence) -> int:
     """How many bookies of our own it takes: as many as an ensemble, and three where there are copies at all."""
     return quorums.ensemble_size if quorums.ensemble_size == 1 else max(NODES_FOR_REPLICATION, quorums.ensemble_size)
 
 
 def _quorum_settings(quorums: _Persistence) -> dict[str, str]:
     """What brokers of our own are told where it is not what they are told for the file's level anyway."""
-    given = (quorums.ensemble_size, quorums.write_quorum, quorums.ack_quorum)
-    usual = min(_nodes(quorums), COPIES_MAX)
-    if given in ((usual, usual, 1), (usual, usual, min(MAJORITY_OF_3, usual))):
+    quorums_of_file = (quorums.ensemble_size, quorums.write_quorum, quorums.ack_quorum)
+    usual = min(_bookies_needed(quorums), COPIES_MAX)
+    if quorums_of_file in ((usual, usual, 1), (usual, usual, min(MAJORITY_OF_3, usual))):
         return {}
-    return dict(zip(BROKER_QUORUMS, map(str, given), strict=True))
+    return dict(zip(BROKER_QUORUMS, map(str, quorums_of_file), strict=True))
 
 
 def _token_file(authentication: _Authentication, source: Source) -> str:
@@ -174,7 +174,7 @@ def _token_file(authentication: _Authentication, source: Source) -> str:
     return ""
 
 
-def _tls(client: _Client, source: Source) -> TlsChoice | None:
+def _tls_choice(client: _Client, source: Source) -> TlsChoice | None:
     if not client.service_url.startswith("pulsar+ssl://"):
         return None
     ca = client.tls_trust_certs_file_path
@@ -185,7 +185,7 @@ def _tls(client: _Client, source: Source) -> TlsChoice | None:
     return TlsChoice(ca=str(path or ""), verify_host=client.tls_enable_hostname_verification)
 
 
-def _notes(client: _Client, managed: bool) -> list[str]:
+def _notes_on_client(client: _Client, managed: bool) -> list[str]:
     """What has no effect here, or another one."""
     notes = [
         f"client.{key} has no effect here: {why}."
@@ -211,4 +211,4 @@ def _notes(client: _Client, managed: bool) -> list[str]:
     return notes
 
 
-OMB = OmbDriver("io.openmessaging.benchmark.driver.pulsar.PulsarBenchmarkDriver", "pulsar", _read)
+OMB = OmbDriver("io.openmessaging.benchmark.driver.pulsar.PulsarBenchmarkDriver", "pulsar", _read_driver_file)

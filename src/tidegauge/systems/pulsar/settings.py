@@ -33,16 +33,16 @@ _OF_BOOKIES = (
 @cache
 def server_settings(jars: Path) -> ServerSettings | None:
     """The settings of brokers and bookies in these jars: both read one file. None if the jars don't say."""
-    broker = {field.name for each in _fields(jars, *_BROKER) for field in each if not field.static}
+    broker = {field.name for each in _fields_by_class(jars, *_BROKER) for field in each if not field.static}
     bookie = {
         field.constant
         for classes in _OF_BOOKIES
-        for each in _fields(jars, _BOOKIE, classes)
+        for each in _fields_by_class(jars, _BOOKIE, classes)
         for field in each
         if field.static and field.constant and field.constant.isidentifier()
     }
     return ServerSettings(frozenset(broker | bookie), PATTERNS) if broker and bookie else None
 
 
-def _fields(jars: Path, jar: str, classes: str) -> Iterator[list[ClassField]]:
+def _fields_by_class(jars: Path, jar: str, classes: str) -> Iterator[list[ClassField]]:
     return (fields for path in sorted(jars.glob(jar)) for fields in classes_in(path, classes))

@@ -12,7 +12,7 @@ from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemo
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Handles, Setting, number_of
 from tidegauge.model.workload import Workload
-from tidegauge.places import expanded
+from tidegauge.places import expand_path
 from tidegauge.systems.api import Deployment, DeployRequest, System, refuse_impossible
 from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
@@ -51,10 +51,10 @@ def attach(request: AttachRequest) -> AttachedCluster:
     connection = connection_settings(request.choice, RULES, request.secrets)
     connection["queueType"] = form_of(request.level).queue_type
     nodes_in = partial(number_of, scope="cluster", name="nodes")
-    return AttachedCluster(connection=connection, topic_settings={}, nodes_in=nodes_in, decides=_decides)
+    return AttachedCluster(connection=connection, topic_settings={}, nodes_in=nodes_in, decides=_is_deciding_setting)
 
 
-def _decides(setting: Setting) -> bool:
+def _is_deciding_setting(setting: Setting) -> bool:
     # What policies do to a queue stands with the queue.
     return setting.scope.startswith("topic ") or (setting.scope == "cluster" and setting.name in ("version", "queues"))
 
@@ -132,10 +132,13 @@ class RabbitmqSystem(System):
 
 
 def _numbers_of(version: str) -> tuple[int, int, int]:
-    """Of a version, or of the server in a directory. A directory without one is refused when it is provisioned."""
+    """The three numbers of a version, or of the server in a directory.
+
+    A directory without one is refused when it is provisioned.
+    """
     if "/" not in version:
         return version_numbers(version)
-    server = find_server(expanded(version))
+    server = find_server(expand_path(version))
     return version_numbers(version_of(server) if server else DEFAULT_VERSION)
 
 

@@ -69,7 +69,7 @@ def find_layout(directory: Path) -> Layout:
 
 def find_server(directory: Path) -> Path | None:
     """The newest server folder in a directory, None if there is none."""
-    folders = [path for pattern in SERVER_FOLDERS for path in _folders(directory, pattern)]
+    folders = [path for pattern in SERVER_FOLDERS for path in _matching_folders(directory, pattern)]
     servers = [path for path in folders if (path / "sbin" / "rabbitmq-server").is_file()]
     return max(servers, key=lambda path: version_numbers(version_of(path)), default=None)
 
@@ -84,15 +84,15 @@ def version_of(server: Path) -> str:
     return ""
 
 
-def _folders(directory: Path, pattern: str) -> list[Path]:
+def _matching_folders(directory: Path, pattern: str) -> list[Path]:
     return [directory] if pattern == "." else sorted(directory.glob(pattern))
 
 
 def _find_erlang(directory: Path) -> Path | None:
-    beside = (directory / folder for folder in ERLANG_FOLDERS)
-    found = next((path for path in beside if (path / "erl").is_file()), None)
-    if found is not None:
-        return found
+    candidates = (directory / folder for folder in ERLANG_FOLDERS)
+    erlang_folder = next((path for path in candidates if (path / "erl").is_file()), None)
+    if erlang_folder is not None:
+        return erlang_folder
     on_path = shutil.which("erl")
     return Path(on_path).parent if on_path else None
 
@@ -112,7 +112,7 @@ USER = PASSWORD = (
 
 
 @dataclass(frozen=True)
-class Node:
+class RabbitNode:
     """One node. Ports at the address of its seat; `distribution_port` is for Erlang's own traffic between nodes,
     `metrics_port` for its own figures."""
 
@@ -142,7 +142,7 @@ class Node:
 
 
 def rabbitmq_conf(
-    node: Node, nodes: Sequence[Node], memory_mb: int, streams: bool, overrides: Mapping[str, str]
+    node: RabbitNode, nodes: Sequence[RabbitNode], memory_mb: int, streams: bool, overrides: Mapping[str, str]
 ) -> str:
     """rabbitmq.conf of one node. `overrides` win. What is not set keeps RabbitMQ's default."""
     settings = {
@@ -184,7 +184,7 @@ def has_streams(version: tuple[int, int, int]) -> bool:
 
 
 def epmd_environment(layout: Layout, home: Path, port: int, address: str) -> dict[str, str]:
-    """For the port mapper and everything that asks it: our own one at this address, never the system's."""
+    """The environment of the port mapper and of all that ask it: our own one at this address, never the system's."""
     return {
         "PATH": f"{layout.erlang}:/usr/local/bin:/usr/bin:/bin",
         "LC_ALL": "C.UTF-8",
@@ -194,7 +194,7 @@ def epmd_environment(layout: Layout, home: Path, port: int, address: str) -> dic
     }
 
 
-def node_environment(layout: Layout, node: Node, home: Path, epmd_port: int) -> dict[str, str]:
+def node_environment(layout: Layout, node: RabbitNode, home: Path, epmd_port: int) -> dict[str, str]:
     """A node's whole environment: every path is below its own directory, none is the system's."""
     directory = node.directory
     listen = node.address.replace(".", ",")
@@ -225,15 +225,17 @@ def node_environment(layout: Layout, node: Node, home: Path, epmd_port: int) -> 
     }
 
 
-def connection(nodes: Sequence[Node], queue_type: str, streams: bool) -> dict[str, str]:
+def connection_of_nodes(nodes: Sequence[RabbitNode], queue_type: str, streams: bool) -> dict[str, str]:
     """The driver's connection settings."""
-    who = f"{USER}:{PASSWORD}@"
+    credentials = f"{USER}:{PASSWORD}@"
     settings = {
-        "uri": ",".join(f"amqp://{who}{node.address}:{node.amqp_port}" for node in nodes),
+        "uri": ",".join(f"amqp://{credentials}{node.address}:{node.amqp_port}" for node in nodes),
         "managementUrl": ",".join(f"http://{node.address}:{node.management_port}" for node in nodes),
         "queueType": queue_type,
         "nodes": str(len(nodes)),
     }
     if streams:
-        settings["streamUri"] = ",".join(f"rabbitmq-stream://{who}{node.address}:{node.stream_port}" for node in nodes)
+        settings["streamUri"] = ",".join(
+            f"rabbitmq-stream://{credentials}{node.address}:{node.stream_port}" for node in nodes
+        )
     return settings

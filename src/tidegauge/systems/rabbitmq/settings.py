@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from tidegauge.systems.rabbitmq.config import PLUGINS, STREAM_PLUGIN
-from tidegauge.systems.rabbitmq.provision import fetched
+from tidegauge.systems.rabbitmq.provision import fetched_server
 from tidegauge.systems.server_settings import DATA, MEMBERS, PORTS, ServerSettings
 
 RESERVED = {
@@ -31,7 +31,7 @@ _STARTED_BESIDE = (
 
 def of_version(version: str) -> ServerSettings | None:
     """See `System.server_settings`."""
-    server = fetched(version)
+    server = fetched_server(version)
     return server_settings(server) if server else None
 
 
@@ -40,22 +40,22 @@ def server_settings(server: Path) -> ServerSettings | None:
     """The settings of a server's folder; None if it holds no schemas."""
     names = {
         mapped.decode()
-        for schema in _schemas(server / "plugins", {*_STARTED_BESIDE, *PLUGINS, STREAM_PLUGIN})
+        for schema in _read_schemas(server / "plugins", {*_STARTED_BESIDE, *PLUGINS, STREAM_PLUGIN})
         for mapped in _MAPPING.findall(schema)
     }
     if not names:
         return None
     # "$name" stands for a word of the user's own.
-    free = tuple(
+    patterns = tuple(
         ".".join(r"[^.]+" if part.startswith("$") else re.escape(part) for part in name.split("."))
         for name in sorted(names)
         if "$" in name
     )
-    return ServerSettings(frozenset(name for name in names if "$" not in name), free)
+    return ServerSettings(frozenset(name for name in names if "$" not in name), patterns)
 
 
-def _schemas(plugins: Path, started: Collection[str]) -> Iterator[bytes]:
-    """Of plugins in folders, or in archives (.ez) as older versions have them."""
+def _read_schemas(plugins: Path, started: Collection[str]) -> Iterator[bytes]:
+    """Yields the schemas of plugins in folders, or in archives (.ez) as older versions have them."""
     for path in sorted(plugins.glob("*")):
         if path.name.partition("-")[0].removesuffix(".ez") not in started:
             continue
