@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -254,6 +256,33 @@ def test_files_are_replaced_in_one_place() -> None:
 def test_a_rename_is_seen() -> None:
     assert renames("draft.replace(path)\nos.rename(draft, path)\npart.rename(path)") == [1, 2, 3]
     assert renames("text.replace('a', 'b')\nreplace(record, worker=None)\nnow.replace(tzinfo=UTC)") == []
+
+
+NAMES_AT_MOST = {"one_word": 0.21, "private_one_word": 0.01, "called_once": 0.28}
+"""Shares of all functions, by `scripts/readability.py`: they may fall, and then these are to follow."""
+
+
+def counted(*directories: Path) -> Any:
+    return runpy.run_path(str(ROOT / "scripts/readability.py"))["count_words"](list(directories))
+
+
+def test_names_do_not_get_worse() -> None:
+    counts = counted(PACKAGE)
+    assert counts.classes_of_one_name == ()
+    assert counts.banned_locals == 0
+    for what, share_max in NAMES_AT_MOST.items():
+        assert round(counts.share(getattr(counts, what)), 2) <= share_max, what
+
+
+def test_names_that_say_nothing_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(
+        "class Kind:\n    pass\n\n\ndef _kept(rows):\n    found = rows\n    return found\n\n\n_kept([])\n"
+    )
+    (tmp_path / "two.py").write_text("class Kind:\n    pass\n\n\ndef read_rows(path):\n    return path\n")
+    counts = counted(tmp_path)
+    assert (counts.functions, counts.one_word, counts.private_one_word, counts.called_once) == (2, 1, 1, 1)
+    assert counts.classes_of_one_name == (("Kind", 2),)
+    assert counts.banned_locals == 1
 
 
 def test_nothing_is_left_undone() -> None:
