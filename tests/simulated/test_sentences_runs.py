@@ -212,7 +212,7 @@ def generators(*found: Any, fails: Exception | None = None, again: bool = False)
         case = test_calibration.Case()
         case.fails = fails
         for module in (measuring, ceilings):
-            stage.patch.setattr(module, "subject", lambda: test_calibration.HERE)
+            stage.patch.setattr(module, "calibration_subject", lambda: test_calibration.HERE)
         stage.patch.setattr(ceilings, "calibrate", (lambda *_: list(found)) if found else case.measure)
         case.known(test_calibration.trial(500_000))
         if again:

@@ -268,7 +268,7 @@ def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
     monkeypatch.delenv(SWITCH, raising=False)
     made = Case()
     for module in (measuring, run_module):
-        monkeypatch.setattr(module, "subject", lambda: HERE)
+        monkeypatch.setattr(module, "calibration_subject", lambda: HERE)
     monkeypatch.setattr(run_module, "calibrate", made.measure)
     return made
 

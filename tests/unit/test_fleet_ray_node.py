@@ -175,7 +175,7 @@ def test_only_a_head_that_starts_hosts_has_rays_monitor_whose_figures_anybody_ma
 def test_rays_ports_are_reached_at_one_address_and_its_private_ones_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its monitor's 7008 answers without a token, also to hosts of the fleet."""
     made: list[str] = []
-    monkeypatch.setattr(network.commands, "refusal", lambda *_: "")
+    monkeypatch.setattr(network.commands, "capability_refusal", lambda *_: "")
     monkeypatch.setattr(network, "apply_rules", made.append)
     assert network.keep_to("rays", "10.0.0.1", ray_node._GUARDED_PORTS, ray_node._PRIVATE_PORTS) == ""
     (rules,) = made
