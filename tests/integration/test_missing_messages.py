@@ -23,6 +23,7 @@ from patience import Patience
 
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.workload import ClientSettings, Payload, Workload
+from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.sequences import account_for_missing
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -246,6 +247,26 @@ def delete_all(here: Ready, topic: str) -> None:
     assert delete_records(here.deployment.connection["bootstrap.servers"], topic) > 0
 
 
+def delete_under_late_consumer(
+    servers: Ready, choice: LevelChoice, queue: str, delete: Callable[[Ready, str], None]
+) -> LoadOrder:
+    """The order of a load that goes on, of whose topic something was deleted while its consumer paused."""
+    worker, settings = servers.worker, {"queue.type": queue} if queue else servers.system.topic_settings(choice)
+    # So few at hand that most of what is due while it pauses stays with the servers.
+    client = ClientSettings(receive_queue_messages=10)
+    order = order_on(
+        servers.deployment, servers.system, servers.choice, topic_names=("deleted",), topic_settings=settings,
+        workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_id=7,
+    )  # fmt: skip
+    worker.prepare(order)
+    worker.start()
+    time.sleep(1.5)
+    worker.pause_consumers([])
+    time.sleep(1.5)
+    delete(servers, "deleted")
+    return order
+
+
 @pytest.mark.parametrize(
     ("name", "choice", "queue", "delete"),
     [("kafka", LevelChoice(4), "", delete_all), ("rabbitmq", LevelChoice(3), "quorum", purge)],
@@ -255,19 +276,8 @@ def test_what_is_deleted_under_a_late_consumer_is_lost_to_the_message(
 ) -> None:
     """How many, by another count: what was acknowledged but what came, once consumers have caught up."""
     with ready(name, choice, tmp_path) as here:
-        worker, settings = here.worker, {"queue.type": queue} if queue else here.system.topic_settings(choice)
-        # So few at hand that most of what is due while it pauses stays with the servers.
-        client = ClientSettings(receive_queue_messages=10)
-        order = order_on(
-            here.deployment, here.system, here.choice, topic_names=("deleted",), topic_settings=settings,
-            workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_id=7,
-        )  # fmt: skip
-        worker.prepare(order)
-        worker.start()
-        time.sleep(1.5)
-        worker.pause_consumers([])
-        time.sleep(1.5)
-        delete(here, "deleted")
+        worker = here.worker
+        order = delete_under_late_consumer(here, choice, queue, delete)
         worker.resume_consumers([])
         time.sleep(1.5)
         unresolved = worker.stop_producers(20.0)
@@ -310,18 +320,8 @@ def test_what_was_in_a_topic_that_somebody_deleted_is_lost(
 ) -> None:
     delete, words = DELETED[name]
     with ready(name, choice, tmp_path) as servers:
-        worker, settings = servers.worker, {"queue.type": queue} if queue else servers.system.topic_settings(choice)
-        client = ClientSettings(receive_queue_messages=10)
-        order = order_on(
-            servers.deployment, servers.system, servers.choice, topic_names=("deleted",), topic_settings=settings,
-            workload=Workload(payload=Payload(message_bytes=200), client=client), msgs_per_s=MSGS_PER_S, trial_id=7,
-        )  # fmt: skip
-        worker.prepare(order)
-        worker.start()
-        time.sleep(1.5)
-        worker.pause_consumers([])
-        time.sleep(1.5)
-        delete(servers, "deleted")
+        worker = servers.worker
+        order = delete_under_late_consumer(servers, choice, queue, delete)
         worker.stop_producers(2.0)
         worker.close_consumers(["sub-0"])
         totals = worker.totals()

@@ -263,9 +263,8 @@ def _generators_held_back(
 def _disturbance_by_quota(
     harm: Harm, words: str, worker: ProcessShare, account: HostAccount, thread: str = ""
 ) -> Disturbance:
-    where = (
-        f" of {worker.quota_group}" if worker.quota_group and not thread else " that holds this thread" * bool(thread)
-    )
+    of_group = f" of {worker.quota_group}" if worker.quota_group else ""
+    where = " that holds this thread" if thread else of_group
     remedy = f"raise or remove the quota{where} (cpu.max, or cpu.cfs_quota_us)"
     return Disturbance(Disturbed.QUOTA, harm, words, remedy, account.host)
 
