@@ -1,7 +1,7 @@
 # `make quick` runs the main job, `make test` passes the tests: both set up everything they need first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help quick fleet test test-slow test-fast test-java check format build proto published wheel clean
+.PHONY: help quick fleet test test-slow test-fast test-java check format build proto published tables wheel clean
 
 # The Python to set up with may be named (make PYTHON=...); everything else runs in the environment made of it.
 export BASE_PYTHON := $(PYTHON)
@@ -50,8 +50,11 @@ build: .tools/worker-built ## Python environment and worker, nothing run
 proto: .venv/.ready ## Regenerate the Python side of proto/worker.proto
 	$(PYTHON) scripts/generate_proto.py
 
-published: .venv/.ready ## Regenerate the claims of published reports in docs/published.md
+published: .venv/.ready ## Regenerate the claims in campaigns/published/README.md
 	$(PYTHON) scripts/generate_published.py
+
+tables: .venv/.ready ## Regenerate docs/tables/figures.md
+	$(PYTHON) scripts/generate_tables.py
 
 wheel: .tools/worker-built ## A wheel that carries the worker (pip install is all its user needs), and the JSON Schemas
 	$(PYTHON) scripts/build_wheel.py

@@ -31,8 +31,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from merging import GROUPS, histogram, second
 from pyroaring import BitMap64
 
+from tidegauge.agent.api import ProcessStatus
 from tidegauge.distribution.java import JavaRuntime
-from tidegauge.fleet.api import ProcessStatus
 from tidegauge.model.workload import Workload
 from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.client import PROTOCOL_VERSION, GrpcWorker, WorkerProcess

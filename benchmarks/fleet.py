@@ -53,7 +53,7 @@ def _seen() -> list[Group]:
             if Path(f"/proc/{process.pid}/ns/net").readlink() != own:
                 continue
             environment, command = process.environ(), process.cmdline()
-            if "tidegauge.fleet.agent" in command:
+            if "tidegauge.agent.main" in command:
                 agent.processes.append((process, _cpu_s(process)))
             elif RAY in environment and AGENT not in environment:
                 ray.processes.append((process, _cpu_s(process)))

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from side_by_side import table
 from side_by_side.contenders import check_built, clear_topics, measure
-from side_by_side.rows import BARE, BY_NAME, KAFKA_TOOLS, ROWS, TIDEGAUGE, Row, turns
+from side_by_side.rows import BARE, BY_NAME, KAFKA_TOOLS, OMB, ROWS, TIDEGAUGE, Row, turns
 from side_by_side.stage import Stage, Timing, available_cpus, open_stage
 from side_by_side.table import Measured, RowResult
 
@@ -38,7 +39,7 @@ from tidegauge.hosts.facts import host_facts
 from tidegauge.numbers import duration
 
 ROOT = Path(__file__).resolve().parents[1]
-OVERHEAD_S = {TIDEGAUGE: 8.0, BARE: 6.0, KAFKA_TOOLS: 15.0}
+OVERHEAD_S = {TIDEGAUGE: 8.0, BARE: 6.0, KAFKA_TOOLS: 15.0, OMB: 15.0}
 """Guessed beside warm-up and window; what measurements really take soon takes its place."""
 SHORT = Timing(2.0, 3.0)
 
@@ -58,6 +59,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--directory", type=Path, default=ROOT / "runs", help="on whose disk Kafka writes (runs/)")
     parser.add_argument("--kafka", default="", metavar="VERSION", help="of server and tools (the product's default)")
+    parser.add_argument(
+        "--omb",
+        type=Path,
+        metavar="DIRECTORY",
+        help="unpacked OpenMessaging Benchmark (with lib/): on rows with a rate",
+    )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables as Markdown, too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures of all rounds as JSON")
     options = parser.parse_args(arguments)
@@ -67,10 +74,22 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         options.seconds or (SHORT.measure_s if options.short else 10.0),
     )
     options.rows = [BY_NAME[name] for name in dict.fromkeys(options.rows or BY_NAME)]
+    if options.omb:
+        options.omb = options.omb.resolve()
+        if not any(options.omb.glob("lib/*.jar")):
+            parser.error(f"{options.omb} has no jars in lib/: name the directory of its unpacked archive")
+        options.rows = [with_omb(row) for row in options.rows]
     for file in filter(None, (options.markdown, options.json)):
         if not file.absolute().parent.is_dir():
             parser.error(f"the directory of {file} does not exist")
     return options
+
+
+def with_omb(row: Row) -> Row:
+    """Let OMB carry out a row, too, if it can: with a Kafka and at a rate (without one it searches for the highest)."""
+    if row.system != "kafka" or not row.msgs_per_s:
+        return row
+    return replace(row, contenders=(*row.contenders, OMB))
 
 
 def _count(text: str) -> int:
@@ -116,6 +135,7 @@ def run(options: argparse.Namespace, measured: list[Measured]) -> None:
     try:
         kafka = any(row.system == "kafka" for row in options.rows)
         with open_stage(directory, kafka, options.kafka, say) as stage:
+            stage.omb = options.omb
             _rounds(options, stage, measured)
     finally:
         shutil.rmtree(directory, ignore_errors=True)

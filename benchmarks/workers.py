@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/workers.py                                  1, 2 and 4, three rounds: about 9 minutes
     .venv/bin/python benchmarks/workers.py --counts 1 4 --rounds 1 --rate 1000 --warm-up 1 --seconds 2     does it work?
+    .venv/bin/python benchmarks/workers.py --counts 5 --producers 8 5000 --rate 5000        few and many slow producers
 
 The total rate is the same for all. Printed are medians over the rounds (lowest to highest); see workers.md.
 """
@@ -20,8 +21,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
+from tidegauge.agent.local import LocalHost
 from tidegauge.distribution.java import find_java
-from tidegauge.fleet.local import LocalHost
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import ClientSettings, Payload, Workload
 from tidegauge.statistics.histograms import decode
@@ -42,6 +43,9 @@ WORKLOAD = Workload(
     client=ClientSettings(in_flight_messages_max=10_000),
 )
 """8 producers and 8 consumers: so many of each, and of topics, fall to each of 1, 2 and 4 workers."""
+PRODUCERS = WORKLOAD.topics * WORKLOAD.producers
+HEAP_MB_OF_1000 = 320
+"""For each 1,000 producers of a worker: the null system's client gives each a connection with buffers of its own."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,9 @@ def null_server(directory: Path) -> Iterator[str]:
 
 def measure(host: LocalHost, order: LoadOrder, count: int, options: argparse.Namespace, logs: Path) -> Cost:
     """Start so many workers, carry out the load once, end them."""
-    settings = WorkerOptions(spin_share_max=options.spin_share)
+    producers = order.workload.topics * order.workload.producers
+    heap_mb = WorkerOptions.heap_mb + HEAP_MB_OF_1000 * producers // count // 1000
+    settings = WorkerOptions(heap_mb, spin_share_max=options.spin_share)
     worker = start_workers(host, "null", logs, settings, count=count)
     try:
         worker.prepare(order)
@@ -123,17 +129,18 @@ def spread(values: Sequence[float], form: str) -> str:
     return f"{median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
 
 
-def table(found: dict[int, list[Cost]]) -> str:
-    """In Markdown. Ratios are formed round by round, to the first of the counts."""
+def table(found: dict[tuple[int, int], list[Cost]]) -> str:
+    """In Markdown, of costs by workers and producers. Ratios are formed round by round, to the first of them."""
     lines = [
-        "| workers | CPU-s per million | ratio | msg/s | own lag p99, ms | delay p99, ms | memory, MB |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| workers | producers | CPU-s per million | ratio | msg/s | own lag p99, ms | delay p99, ms | memory, MB |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     base = next(iter(found.values()))
-    for count, costs in found.items():
+    for (count, producers), costs in found.items():
         ratios = [own.cpu_s_per_million / first.cpu_s_per_million for own, first in zip(costs, base, strict=False)]
         cells = [
             str(count),
+            f"{producers:,}",
             spread([cost.cpu_s_per_million for cost in costs], ".2f"),
             spread(ratios, ".3f"),
             spread([cost.msgs_per_s for cost in costs], ",.0f"),
@@ -149,6 +156,13 @@ def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--counts", type=int, nargs="+", default=[1, 2, 4], help="of workers (1 2 4)")
+    parser.add_argument(
+        "--producers",
+        type=_producers,
+        nargs="+",
+        default=[PRODUCERS],
+        help=f"of all topics together, a multiple of {WORKLOAD.topics} ({PRODUCERS})",
+    )
     parser.add_argument("--rounds", type=int, default=3, help="the order changes by round (3)")
     parser.add_argument("--rate", type=float, default=100_000.0, help="messages per second, of all together (100,000)")
     parser.add_argument("--warm-up", type=float, default=20.0, help="seconds before the window (20)")
@@ -158,10 +172,17 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _producers(text: str) -> int:
+    if not text.isdigit() or not int(text) or int(text) % WORKLOAD.topics:
+        raise argparse.ArgumentTypeError(f"'{text}' is no multiple of {WORKLOAD.topics}, the number of topics")
+    return int(text)
+
+
 def main() -> None:
     """Measure by turns and print a table."""
     options = parse()
-    found: dict[int, list[Cost]] = {count: [] for count in options.counts}
+    turns = [(count, producers) for count in options.counts for producers in options.producers]
+    found: dict[tuple[int, int], list[Cost]] = {turn: [] for turn in turns}
     with tempfile.TemporaryDirectory(prefix="benchmark-workers-") as place, contextlib.ExitStack() as undo:
         os.environ["TIDEGAUGE_STATE"] = str(Path(place) / "state")
         address = undo.enter_context(null_server(Path(place)))
@@ -169,11 +190,13 @@ def main() -> None:
         names = tuple(f"t{number}" for number in range(WORKLOAD.topics))
         order = LoadOrder({"address": address}, "null", "null", names, 1, {}, "all", WORKLOAD, options.rate, 0, 1, 1.0)
         for number in range(options.rounds):
-            shift = number % len(options.counts)
-            for count in options.counts[shift:] + options.counts[:shift]:
-                print(f"round {number + 1} of {options.rounds}: {count} workers", file=sys.stderr, flush=True)
-                trial = replace(order, trial_id=1 + 100 * number + count)
-                found[count].append(measure(host, trial, count, options, Path(place)))
+            shift = number % len(turns)
+            for position, (count, producers) in enumerate(turns[shift:] + turns[:shift]):
+                words = f"{count} workers, {producers:,} producers"
+                print(f"round {number + 1} of {options.rounds}: {words}", file=sys.stderr, flush=True)
+                workload = replace(WORKLOAD, producers=producers // WORKLOAD.topics)
+                trial = replace(order, trial_id=1 + 100 * number + position, workload=workload)
+                found[count, producers].append(measure(host, trial, count, options, Path(place)))
     print(
         f"{options.rate:,.0f} msg/s in all, {WORKLOAD.payload.message_bytes} bytes, spin share {options.spin_share:g}"
     )

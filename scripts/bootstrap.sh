@@ -45,7 +45,7 @@ if [ "$("$uv" --version 2>/dev/null | cut -d' ' -f2)" != "$UV_VERSION" ]; then
 fi
 
 # Exactly what is locked, but what tests need is kept once it is there.
-groups=(--no-dev)
+groups=(--no-dev --extra all)
 if [ "${1:-}" = --fleet ] || [ -e .venv/.fleet-ready ]; then groups+=(--all-extras); fi
 if [ "${1:-}" = --dev ] || [ -e .venv/.dev-ready ]; then groups=(--all-extras); fi
 case "${1:-}" in

@@ -3,7 +3,7 @@
     python scripts/gallery.py DIRECTORY [RUN ...]
 
 Whoever changes how anything is drawn looks at this page: on a wide and on a narrow window, dark, and printed. The runs
-are those of `tests/unit/gallery_samples.py`, where each says what its pictures must show; no server is started.
+are those of `tests/support/gallery_samples.py`, where each says what its pictures must show; no server is started.
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ from rich.console import Console, RenderableType
 from tidegauge import store
 from tidegauge.comparison.across import compare_runs
 from tidegauge.comparison.differences import DisclosedRun
+from tidegauge.comparison.history import history_of_runs
 from tidegauge.live.state import RunFollower
 from tidegauge.report import across
-from tidegauge.report.html.page import index_page, index_row, live_page, plots_of, report_page, system_places
+from tidegauge.report.html.comparison import comparison_page
+from tidegauge.report.html.index_rows import index_row
+from tidegauge.report.html.page import history_page, index_page, live_page, plots_of, report_page, system_places
 from tidegauge.report.plots.draw import png_file, svg_file
 from tidegauge.report.plots.model import Plot
+from tidegauge.report.provenance import provenance_words
 from tidegauge.store.details import read_disclosed
 from tidegauge.store.read import StoredRun
 
-SAMPLES = Path(__file__).resolve().parents[1] / "tests/unit"
+SAMPLES = Path(__file__).resolve().parents[1] / "tests/support"
 LIVE_OF = ("sample", "several-load-generators", "catch-up")
 COMPARED = ("three-blocks", "sweep-of-levels")
 COLUMNS = 100
@@ -53,6 +57,7 @@ def draw_gallery(directory: Path, names: Sequence[str]) -> Path:
     rows = [index_row(run, f"runs/{run.path.name}/{store.REPORT_NAME}") for run in reversed(made)]
     store.write_page(directory / "runs.html", index_page(rows))
     parts.append(_framed("The list of all runs", "runs.html"))
+    parts.append(_framed("A history of runs", _history(directory)))
     parts += [_framed(f"{run.path.name}: live page", _live(run, directory)) for run in made if run.name in LIVE_OF]
     parts += [_compared(run, directory) for run in made if run.name in COMPARED]
     return store.write_page(directory / "index.html", _PAGE.format(body="\n".join(parts)))
@@ -60,12 +65,13 @@ def draw_gallery(directory: Path, names: Sequence[str]) -> Path:
 
 def _run_parts(run: StoredRun, directory: Path) -> list[str]:
     """Its report, and each of its pictures as an SVG and as a PNG file."""
-    details, places = store.details_of(run), system_places(run)
+    details, places, source = store.details_of(run), system_places(run), provenance_words(run)
     store.write_page(run.path / store.REPORT_NAME, report_page(run, details))
     pictures = directory / "pictures" / run.path.name
     plots = plots_of(run, details)
     for plot in plots:
-        files = {f"{plot.plot_id}.svg": svg_file(plot, places), f"{plot.plot_id}.png": png_file(plot, places)}
+        drawn = {"svg": svg_file(plot, places, source), "png": png_file(plot, places, source)}
+        files = {f"{plot.plot_id}.{kind}": content for kind, content in drawn.items()}
         store.write_files(pictures, files)
     shown = "\n".join(_pictures(plot, pictures.relative_to(directory)) for plot in plots)
     report = (run.path / store.REPORT_NAME).relative_to(directory)
@@ -97,13 +103,25 @@ def _live(run: StoredRun, directory: Path) -> str:
     return name
 
 
+def _history(directory: Path) -> str:
+    """The page of many nights, of which the last are slower."""
+    samples()
+    from history_samples import disclosed, nightly_runs  # type: ignore[import-not-found]  # Beside the tests.
+
+    page = history_page(history_of_runs(nightly_runs(), disclosed), lambda run: "")
+    return store.write_page(directory / "history.html", page).name
+
+
 def _compared(run: StoredRun, directory: Path) -> str:
-    """What `compare` prints of a run and the same made again, where nothing differs."""
+    """What `compare` prints of a run and the same made again, where nothing differs, and its page."""
     again = store.load_run(samples()[run.name](directory / "again"))
-    comparison = compare_runs([DisclosedRun(one, _disclosed(one)) for one in (run, again)], allow_unequal=True)
-    text = _printed(across.report(comparison))
+    facts = across.ComparisonFacts(
+        compare_runs([DisclosedRun(one, _disclosed(one)) for one in (run, again)], allow_unequal=True)
+    )
+    text, page = _printed(across.report(facts)), f"compare-{run.path.name}.html"
     store.write_files(directory, {f"compare-{run.path.name}.txt": text.encode()})
-    return f"<section><h2>compare</h2><pre>{html.escape(text)}</pre></section>"
+    store.write_page(directory / page, comparison_page(facts))
+    return f"<section><h2>compare</h2><pre>{html.escape(text)}</pre></section>{_framed('compare --html', page)}"
 
 
 def _disclosed(run: StoredRun) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Writes the claims of each report into docs/published.md, each with the campaigns that examine it.
+"""Writes the claims of each report into campaigns/published/README.md, each with the campaigns that examine it.
 
 A test says when they are out of date: run this then.
 """
@@ -14,7 +14,7 @@ from tidegauge.published.model import Claim, PublishedReport
 from tidegauge.systems import registry
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "docs/published.md"
+TARGET = ROOT / "campaigns/published/README.md"
 BEGIN, END = "<!-- From here on by scripts/generate_published.py -->\n", "<!-- Up to here -->\n"
 
 

@@ -24,7 +24,6 @@ from pathlib import Path
 import hypothesis
 import pytest
 import pytest_timeout
-from patience import Patience
 
 from tidegauge.distribution.fetch import write_trust_store
 from tidegauge.distribution.java import JavaRuntime, find_java
@@ -48,6 +47,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[BEGIN_S] = time.monotonic()
     config.stash[NOT_REACHED] = []
+    # An assertion that fails in what tests share says as much as one in a test.
+    pytest.register_assert_rewrite(*(path.stem for path in Path(__file__).with_name("support").glob("*.py")))
     # Tests start hundreds of Python processes: each of them would compile every module again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # With it nothing is ever left in a buffer when the command ends, as it is for users.
@@ -117,6 +118,8 @@ def quick_java(real: JavaRuntime, home: Path) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: pytest_timeout.Settings) -> bool:
     """A test that hangs is ended. When, follows the machine as all waiting does."""
+    from patience import Patience  # Once it is known that its assertions are to be rewritten.
+
     patience = Patience(settings.timeout)
 
     def look(_number: int, _frame: object) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from side_by_side import perf_tools
+from side_by_side import omb, perf_tools
 from side_by_side.perf_tools import Mark
-from side_by_side.rows import BARE, KAFKA_TOOLS, TIDEGAUGE, Row, engine_threads
+from side_by_side.rows import BARE, KAFKA_TOOLS, OMB, TIDEGAUGE, Row, engine_threads
 from side_by_side.stage import Product, Stage, Timing, ensure_product, order_for, product_of
+from tidegauge.agent.api import ProcessSpec
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.fleet.api import ProcessSpec
 from tidegauge.hosts import procfs
 from tidegauge.model.load import TotalFigures
 from tidegauge.statistics.histograms import decode
@@ -51,6 +52,8 @@ def measure(stage: Stage, row: Row, contender: str, timing: Timing) -> dict[str,
         figures = _bare(stage, row, timing)
     elif contender == KAFKA_TOOLS:
         figures = _kafka_tools(stage, row, timing)
+    elif contender == OMB:
+        figures = _omb(stage, row, timing)
     else:
         figures = _engine(stage, row, timing, engine_threads(contender))
     if row.system != "kafka":
@@ -279,9 +282,69 @@ def _tool(stage: Stage, name: str, main: str, arguments: Sequence[str]) -> Proce
     return java_process(name, stage.tools.java_home, command, cwd=stage.logs, log_path=path, stop_grace_s=STOP_S_MAX)
 
 
+def _omb(stage: Stage, row: Row, timing: Timing) -> dict[str, float]:
+    """Take its CPU time at its own lines, as the rate is that of the seconds between two of them; then end it."""
+    product = ensure_product(stage, row)
+    assert stage.omb is not None
+    lines_before = max(1, omb.count_interval_lines(timing.warmup_s))
+    lines = lines_before + omb.count_interval_lines(timing.measure_s)
+    payload = stage.logs / "payload"
+    payload.write_bytes(random.Random(row.name).randbytes(row.message_bytes))
+    files = {
+        "driver.yaml": omb.driver_file(stage.bootstrap, product.settings, order_for(stage, row, "").topic_settings),
+        "workload.yaml": omb.workload_file(row, omb.LINE_S * lines, str(payload)),
+    }
+    for name, text in files.items():
+        stage.logs.joinpath(name).write_text(text)
+    command = (*omb.JVM_FLAGS, "-cp", f"{stage.omb}/lib/*", omb.MAIN, "--drivers", *files)
+    path = stage.logs / "omb.log"
+    path.unlink(missing_ok=True)
+    spec = java_process("omb", product.java.parents[1], command, cwd=stage.logs, log_path=path, follow_gc=False)
+    with _running(stage, [spec]) as pids:
+        marks, seen = _follow_omb(stage, pids, lines_before, lines)
+        use = stage.use(marks[0].mono_ns, marks[-1].mono_ns, (spec.name,))
+    _topic_command(stage, omb.TOPICS, "--delete", "--if-exists")
+    window = perf_tools.span(marks, marks[0].mono_ns, marks[-1].mono_ns)
+    if window is None or not window.messages:
+        raise RunFailedError("OMB sent nothing.")
+    # Percentiles of several lines can't be merged: the highest stands for them.
+    measured = [line.figures for line in seen[lines_before:lines]]
+    return {
+        **use,
+        **{key: max(line[key] for line in measured) for key in measured[0]},
+        "kmsgs_per_s": window.msgs_per_s / 1e3,
+        "cpu_s_per_million": window.cpu_s / window.messages * 1e6,
+    }
+
+
+def _follow_omb(
+    stage: Stage, pids: Mapping[str, int], lines_before: int, lines: int
+) -> tuple[list[Mark], list[omb.IntervalLine]]:
+    """Follow its lines until there are so many: a mark for each from the last before the window on, and all lines."""
+    ((name, pid),) = pids.items()
+    marks: list[Mark] = []
+    messages = 0.0
+    deadline_s = time.monotonic() + START_S_MAX + omb.LINE_S * lines
+    while True:
+        if time.monotonic() > deadline_s or not stage.host.status(name).running:
+            raise RunFailedError(f"OMB printed too few lines{stage.last_words(name)}.")
+        time.sleep(POLL_S)
+        stage.look(pids)
+        seen = omb.read_interval_lines(stage.log_of(name))
+        stat = procfs.read_stat(pid)
+        if len(seen) < lines_before + len(marks) or stat is None:
+            continue
+        now_ns = time.monotonic_ns()
+        if marks:
+            messages += seen[-1].msgs_per_s * (now_ns - marks[-1].mono_ns) / 1e9
+        marks.append(Mark(now_ns, round(messages), stat.cpu_ticks / procfs.TICKS_PER_S))
+        if len(seen) >= lines:
+            return marks, seen
+
+
 def clear_topics(stage: Stage) -> None:
     """Delete what a contender that failed has left; the next one would run out of disk for it."""
-    _topic_command(stage, "(generator|bare)-.*", "--delete", "--if-exists")
+    _topic_command(stage, f"(generator|bare)-.*|{omb.TOPICS}", "--delete", "--if-exists")
 
 
 def _topic_command(stage: Stage, topic: str, *arguments: str) -> None:

@@ -9,6 +9,8 @@ from tidegauge.model.workload import Arrival, Payload, Workload
 TIDEGAUGE = "Tidegauge"
 BARE = "bare loop"
 KAFKA_TOOLS = "Kafka's tools"
+OMB = "OMB"
+"""OpenMessaging Benchmark, where somebody says where it is; on rows with a rate."""
 ALL = (TIDEGAUGE, BARE, KAFKA_TOOLS)
 ENGINE_THREADS = (1, 2, 4, 8)
 SERVER_THREADS = 2

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from side_by_side.rows import Row
+from tidegauge.agent.local import LocalHost
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.distribution.coordinates import Coordinate
 from tidegauge.distribution.resolve import provision
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet.local import LocalHost
 from tidegauge.hosts.fsync import await_calm, fsync_latency, usual_latency
 from tidegauge.hosts.procfs import MARKER
 from tidegauge.hosts.space import FREE_BYTES_BEFORE, DiskFullError, check_during
@@ -65,7 +65,10 @@ class Product:
 
 @dataclass
 class Stage:
-    """See `open_stage`. `peaks` holds the highest RSS of each client process by its name, bytes."""
+    """See `open_stage`. `peaks` holds the highest RSS of each client process by its name, bytes.
+
+    `omb` is where OpenMessaging Benchmark was unpacked.
+    """
 
     host: LocalHost
     logs: Path
@@ -78,6 +81,7 @@ class Stage:
     rates: dict[str, float] = field(default_factory=dict)
     peaks: dict[str, int] = field(default_factory=dict)
     topics: int = 0
+    omb: Path | None = None
 
     @property
     def bootstrap(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from side_by_side.rows import BARE, KAFKA_TOOLS, TIDEGAUGE, Row
+from side_by_side.rows import BARE, KAFKA_TOOLS, OMB, TIDEGAUGE, Row
 from tidegauge.numbers import MISSING, ms
 
 SCHEMA = "tidegauge.benchmark-generator/1"
@@ -57,6 +57,7 @@ FIGURES = {
 RATIOS = (
     ("CPU per million, Tidegauge / bare loop", TIDEGAUGE, BARE),
     ("CPU per million, Tidegauge / Kafka's tools", TIDEGAUGE, KAFKA_TOOLS),
+    ("CPU per million, Tidegauge / OMB", TIDEGAUGE, OMB),
 )
 
 

@@ -21,10 +21,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.errors import UserError
-from tidegauge.model.level import Agreement, LevelChoice, LevelFinding, SettingChange, SyncFinding
+from tidegauge.model.level import NO_CUTS, Agreement, LevelChoice, LevelFinding, SettingChange, SyncFinding
 from tidegauge.model.load import AckedMessage
 from tidegauge.model.server import OF_THE_LOAD, Setting
-from tidegauge.model.trial import TrialResult, point_words
+from tidegauge.model.trial import TrialResult, point_words, with_form
 
 NODES_FOR_REPLICATION = 3
 
@@ -110,18 +110,22 @@ def find_level(
     What was not reported is unknown, never a default: then the level is, too. It is a problem only where no value of
     what is unknown would give the level that was asked for.
     """
-    level_asked = level_named(choice.level)
+    level_asked = None if choice.is_open else level_named(choice.level)
     replicated, synced = weakest(replication), weakest(local)
     possible = [
         level for level in LEVELS if replicated in (None, level.replication_sync) and synced in (None, level.local_sync)
     ]
     reasoning = tuple(grouped_clauses((part.scope, part.reason) for part in (*local, *replication)))
     culprits = [
-        *(_clauses_at_fault(local, synced) if synced not in (None, level_asked.local_sync) else ()),
-        *(_clauses_at_fault(replication, replicated) if replicated not in (None, level_asked.replication_sync) else ()),
+        *(_clauses_at_fault(local, synced) if level_asked and synced not in (None, level_asked.local_sync) else ()),
+        *(
+            _clauses_at_fault(replication, replicated)
+            if level_asked and replicated not in (None, level_asked.replication_sync)
+            else ()
+        ),
     ]
     problems: tuple[str, ...] = ()
-    if level_asked not in possible:
+    if level_asked and level_asked not in possible:
         problems = (f"level {choice.level} was asked for, {_in_force(possible, level_asked)}: {'; '.join(culprits)}",)
     elif form_problem:
         problems = (form_problem,)
@@ -176,8 +180,8 @@ def doubts_of(choice: LevelChoice, finding: LevelFinding) -> list[str]:
     doubts = doubts_of_change(finding)
     if finding.level is None and not finding.changes:
         why = "; ".join(finding.undecided or finding.reasoning)
-        declared = f"{'expected' if choice.as_found else 'declared'} {choice.level}"
-        doubts.append(f"the durability level is unknown, {declared}, and so is what an acknowledgement means ({why})")
+        declared = "" if choice.is_open else f", {'expected' if choice.as_found else 'declared'} {choice.level},"
+        doubts.append(f"the durability level is unknown{declared} and so is what an acknowledgement means ({why})")
     return doubts
 
 
@@ -278,12 +282,17 @@ def changed_level(before: LevelFinding, after: LevelFinding, changes: Sequence[S
     begin, end = (f"level {finding.level}" if finding.level else "unknown" for finding in (before, after))
     held = f"{begin} until then, {end} after"
     reasons = (f"settings changed while it was measured, {held}: {changed_words(changed)}",)
-    return replace(changed, level=None, reasoning=(*reasons, *after.reasoning), undecided=(held,), attested="")
+    return replace(changed, level=None, reasoning=(*reasons, *after.reasoning), undecided=(held,), attested=NO_CUTS)
 
 
 def describe_choice(choice: LevelChoice) -> str:
     """ "level 4 (journal)"."""
-    return f"level {choice.level}" + (f" ({choice.form})" if choice.form else "")
+    return f"level {level_and_form(choice)}"
+
+
+def level_and_form(choice: LevelChoice) -> str:
+    """ "4 (journal)"."""
+    return with_form(str(choice.level), choice.form)
 
 
 def levels_found(results: Sequence[TrialResult]) -> dict[str, tuple[LevelChoice, LevelFinding]]:

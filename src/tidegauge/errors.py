@@ -8,7 +8,7 @@ sent.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,11 @@ class TidegaugeError(Exception):
         """Further plain data for whoever reads errors as JSON."""
 
 
+def with_log(message: str, log_path: Path | None) -> str:
+    """A message with the log to look at, in one line."""
+    return f"{message} (log: {log_path})" if log_path else message
+
+
 class UserError(TidegaugeError):
     """The user's input is wrong. The message names file, line, value and what is allowed."""
 
@@ -52,9 +57,14 @@ class UserError(TidegaugeError):
 
 
 class RunFailedError(TidegaugeError):
-    """A system, worker or host failed while we worked; what was measured before is kept."""
+    """A system, worker or host failed while we worked; what was measured before is kept.
+
+    Attributes:
+        topic_refused: whether it is a system's answer to being asked for a topic.
+    """
 
     exit_code = 1
+    topic_refused = False
 
 
 class StartFailedError(RunFailedError):
@@ -71,9 +81,14 @@ class AccessRefusedError(RunFailedError):
 
 def did_you_mean(value: str, allowed: list[str]) -> str:
     """The allowed name closest to `value`, as a phrase to append (" (did you mean 'x'?)"), or ""."""
-    # What is many times as long resembles nothing, and comparing it would take long.
-    close = get_close_matches(value, allowed, n=1, cutoff=0.5) if len(value) <= _COMPARED_CHARS_MAX else ()
+    close = nearest_names(value, allowed, 1)
     return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def nearest_names(value: str, allowed: Sequence[str], count_max: int) -> list[str]:
+    """The allowed names that resemble `value`, the most alike first."""
+    # What is many times as long resembles nothing, and comparing it would take long.
+    return get_close_matches(value, allowed, count_max, cutoff=0.5) if len(value) <= _COMPARED_CHARS_MAX else []
 
 
 _HALVES = re.compile(r"[\ud800-\udfff]")

@@ -16,7 +16,7 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.sending import Sending
 from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Severity, Stage, Tilt
-from tidegauge.model.workload import IN_FLIGHT_BYTES_MAX, Workload
+from tidegauge.model.workload import Workload
 
 CONFLUENT_2020 = "Confluent 2020, Benchmarking Apache Kafka, Apache Pulsar, and RabbitMQ"
 STREAMNATIVE_2020 = "StreamNative 2020, Benchmarking Pulsar and Kafka, full report"
@@ -89,6 +89,7 @@ class Case:
 
     Attributes:
         settings, producer, consumer: what the campaign sets for this system alone, in its own words.
+        topic, copies: the same of the topics that are made; 0 = as many copies as the level or the cluster asks for.
         in_force: settings of servers and clients as read back; None before the run.
     """
 
@@ -100,6 +101,8 @@ class Case:
     producer: Mapping[str, str] = field(default_factory=dict)
     consumer: Mapping[str, str] = field(default_factory=dict)
     shape: Mapping[str, str] = field(default_factory=dict)
+    topic: Mapping[str, str] = field(default_factory=dict)
+    copies: int = 0
     in_force: tuple[Setting, ...] | None = None
 
     def chosen(self, kind: str) -> Mapping[str, str]:
@@ -164,13 +167,11 @@ def whole_ms(delay_ms: float) -> float:
 
 
 def receive_queue_messages(workload: Workload) -> int:
-    """What the worker lets a consumer hold: as set, within 32 MiB over all of them; at least some for each partition.
+    """What the worker lets a consumer hold: what the workload says, but at least some for each partition.
 
     The drivers divide it among partitions but leave each at least 100, so with many partitions it is more.
     """
-    consumers = max(1, workload.topics * workload.subscriptions * workload.consumers)
-    fit = IN_FLIGHT_BYTES_MAX // (consumers * workload.payload.message_bytes)
-    queue = max(1, min(workload.client.receive_queue_messages, fit))
+    queue = workload.receive_queue_messages()
     return max(queue, workload.partitions * min(queue, 100))
 
 

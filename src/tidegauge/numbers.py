@@ -1,8 +1,9 @@
-"""Figures as text: three significant digits for times, since histograms keep three; thousands with commas."""
+"""Figures as text, three significant digits for times, since histograms keep three; and quantities read from text."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -102,6 +103,22 @@ def of_all(number: int, total: int, word: str) -> str:
     return whole.get(total, f"all {plural(total, word)}")
 
 
+def join_first(words: Sequence[str], most: int, separator: str = ", ") -> str:
+    """The first of many: "a, b and 4 more"."""
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return f"{separator.join(words[:most])}{more}"
+
+
+def capitalized(words: str) -> str:
+    """Words to begin a sentence with; names in them stay as they are."""
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def as_sentence(words: str) -> str:
+    """Words as a sentence, with a capital and one full stop."""
+    return f"{capitalized(words).rstrip('.')}."
+
+
 def join_with_and(words: Sequence[str]) -> str:
     """ "a, b and c"."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
@@ -131,3 +148,25 @@ def factor(value: float) -> str:
 def rounded(value: float, digits: int = 3) -> str:
     """So many significant digits, whole numbers in full, and never an exponent for large ones."""
     return f"{value:,.0f}" if abs(value) >= 9.95 * 10 ** (digits - 2) else f"{value:.{digits}g}"
+
+
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z%]*)")
+_UNITS = {
+    "": 1.0, "b": 1.0, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "kb": 1e3, "mb": 1e6, "gb": 1e9,
+    "k": 1e3, "M": 1e6, "%": 0.01, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0,
+}  # fmt: skip
+"""Those of `config.units`, in small letters but for the million, which is no minute."""
+
+
+def leading_quantity(value: str) -> float | None:
+    """The quantity that a value begins with ("4" of "4 bypass"); None if it does not begin with one."""
+    match = _QUANTITY.match(value)
+    if match is None:
+        return None
+    unit = _UNITS.get(match[2], _UNITS.get(match[2].lower()))
+    return None if unit is None else float(match[1]) * unit
+
+
+def quantity(value: str) -> float | None:
+    """The quantity that a value is, in its unit's base: 1024.0 for "1KiB"; None for "4 bypass" or "4.3.1"."""
+    return leading_quantity(value) if _QUANTITY.fullmatch(value) else None

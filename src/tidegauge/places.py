@@ -23,6 +23,16 @@ def expand_path(place: str | Path) -> Path:
     return path
 
 
+def resolve_path(path: Path) -> Path:
+    """A path without links. Raises `UserError` for what can be no path, and for links that lead to each other."""
+    check_path(path)
+    try:
+        return path.resolve()
+    except (RuntimeError, OSError) as error:
+        # A loop of links is one or the other, by the version of Python.
+        raise UserError(f"{_shortened_path(path)}: its links lead nowhere but to each other.", "Mend them.") from error
+
+
 def check_path(path: Path) -> None:
     """Raise `UserError` for what can be the path of nothing: with a name too long, or a character that none may have.
 
@@ -51,3 +61,19 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def is_directory(path: Path) -> bool:
+    """Whether there is a directory, as far as anybody can tell: nobody may look into those that are closed to them."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def entries_of_directory(directory: Path, ending: str = "") -> list[Path]:
+    """What a directory holds, by name; nothing of what is none."""
+    try:
+        return sorted(path for path in directory.iterdir() if path.name.endswith(ending))
+    except OSError:
+        return []

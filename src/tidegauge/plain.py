@@ -8,16 +8,33 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
-import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
+from pydantic_core import core_schema
 
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
+
+
+class AsText(ABC):
+    """What is written as the text that `str` makes of it, whatever fields it has, and can be read back from it."""
+
+    @classmethod
+    @abstractmethod
+    def from_text(cls, text: str) -> Self:
+        """What was written as this text, as far as a text can tell."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        """Lets `typed` read it."""
+        return core_schema.no_info_before_validator_function(
+            lambda value: cls.from_text(value) if isinstance(value, str) else value, handler(source)
+        )
 
 
 def plain(value: object) -> Any:
@@ -25,7 +42,7 @@ def plain(value: object) -> Any:
 
     So are fields with the metadata `if_any` that have nothing in them.
     """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if dataclasses.is_dataclass(value) and not isinstance(value, type | AsText):
         fields = [(field, getattr(value, field.name)) for field in dataclasses.fields(value)]
         return {
             field.name: plain(content)
@@ -49,8 +66,8 @@ def _is_histogram(value: object) -> bool:
 def _plain_scalar(value: object) -> str | bool | int | float | None:
     if isinstance(value, Enum):
         return _plain_scalar(value.value)
-    if isinstance(value, np.generic):
-        return _plain_scalar(value.item())
+    if getattr(value, "shape", None) == ():  # A number of numpy, which is not loaded for this.
+        return _plain_scalar(value.item())  # type: ignore[attr-defined]
     if isinstance(value, float) and not math.isfinite(value):
         return json.dumps(value)
     return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
@@ -59,8 +76,10 @@ def _plain_scalar(value: object) -> str | bool | int | float | None:
 _ADAPTERS: dict[object, TypeAdapter[Any]] = {}
 
 
-def typed(kind: type[T], content: object) -> T:
+def typed(kind: type[T], content: object, *place: str) -> T:
     """The inverse of `plain` for a dataclass. Keys that a later version added are ignored.
+
+    `place`: of the content in what holds it, for messages.
 
     Raises:
         ValueError: the content does not fit, with what is wrong in words.
@@ -71,7 +90,7 @@ def typed(kind: type[T], content: object) -> T:
         result: T = _ADAPTERS[kind].validate_python(content)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where = ".".join(map(str, (*place, *first["loc"])))
         raise ValueError(f"{where}: {first['msg']}") from error
     return result
 

@@ -40,6 +40,17 @@ def read_regular(path: Path, bytes_max: int) -> bytes:
     """All that a regular file holds. Raises `OSError` as `open_regular` does."""
     with open_regular(path, bytes_max) as file:
         content = file.read(bytes_max + 1)
+    return checked_content(content, bytes_max)
+
+
+def checked_content(content: bytes | None, bytes_max: int) -> bytes:
+    """What was read of a file that is never waited for.
+
+    Raises `OSError` if it is more than so many bytes, or None: there is nothing yet, as in /proc/kmsg, which is called
+    a regular file and is a pipe.
+    """
+    if content is None:
+        raise BlockingIOError(errno.EAGAIN, "it has nothing to read yet, as no file has")
     if len(content) > bytes_max:
         raise _too_large(bytes_max)
     return content

@@ -16,7 +16,7 @@ a parser generator's "unexpected token" would, and need no further dependency.
 
 A figure that is known to a share only (`FindingFigure.resolution`) counts with both ends of that share.
 
-Anything else is inconclusive: the limit lies inside what the repeats leave open, and calling that met or missed would
+Anything else is not decided: the limit lies inside what the repeats leave open, and calling that met or missed would
 be tossing a coin. So is a threshold without a figure.
 """
 
@@ -29,7 +29,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tidegauge.errors import did_you_mean
+from tidegauge.errors import did_you_mean, nearest_names
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, Validity, family
 from tidegauge.numbers import of_all, plural, rounded
@@ -84,11 +84,11 @@ def is_system(name: str, label: str) -> bool:
 
 
 class ThresholdOutcome(StrEnum):
-    """MET, MISSED, or INCONCLUSIVE: the interval holds the limit, or there is no figure."""
+    """MET, MISSED, or NOT_DECIDED: the interval holds the limit, or there is no figure."""
 
     MET = "met"
     MISSED = "missed"
-    INCONCLUSIVE = "inconclusive"
+    NOT_DECIDED = "not decided"
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,8 @@ class Ruling:
 
 EXAMPLES = "such as 'response_ms_p99 < 10', 'lost == 0' or 'ratio(kafka, pulsar).msgs_per_s > 0.9'"
 FORM = "FIGURE OPERATOR NUMBER, then if you like 'in EXPERIMENT', 'of SYSTEM', 'at KEY=VALUE'"
+
+_NEAR_FIGURES_MAX = 4
 
 _RATIO = re.compile(r"ratio\(\s*(?P<above>[^\s,()]+)\s*,\s*(?P<below>[^\s,()]+)\s*\)\s*\.\s*")
 _WANTED = re.compile(r"(?P<figure>[A-Za-z_][\w.-]*)\s*(?P<operator>[<>=!]+)\s*(?P<limit>[^\s<>=!]+)\s*")
@@ -179,15 +181,116 @@ def parse_threshold(text: object, allowed: Known | None = None) -> Threshold:
     return threshold
 
 
+ABORT_EXAMPLE = "such as 'response_ms_p99 > 100' or 'msgs_per_s < 1000 for 10s in latency'"
+ABORT_FIGURES = (
+    "msgs_per_s",
+    "mb_per_s",
+    "response_ms_p50",
+    "response_ms_p99",
+    "end_to_end_ms_p99",
+    "window_end_backlog",
+)
+"""Figures that are known of every second while a trial runs; the backlog is that of this second."""
+ABORT_SECONDS = 3
+"""In how many seconds in a row a rule must hold, where it does not say: one alone may be a pause of anything."""
+ABORT_SECONDS_MAX = 3600
+_FOR = re.compile(r"\s+for\s+(?P<length>\S+)")
+
+
+@dataclass(frozen=True)
+class AbortRule:
+    """One line of `abort-on`: what ends a trial early if it holds in so many seconds in a row.
+
+    `condition` is written as a threshold, and means what must not be.
+    """
+
+    text: str
+    condition: Threshold
+    seconds: int = ABORT_SECONDS
+
+
+def parse_abort_rule(text: object, allowed: Known | None = None) -> AbortRule:
+    """A rule of `abort-on` from its text. Raises `ValueError` as `parse_threshold` does."""
+    if not isinstance(text, str):
+        raise ValueError(f"must be text: {FORM}, {ABORT_EXAMPLE}")
+    length = _FOR.search(text)
+    condition = parse_threshold(text if length is None else text[: length.start()] + text[length.end() :], allowed)
+    if condition.is_ratio or condition.figure not in ABORT_FIGURES:
+        raise ValueError(
+            f"'{text}': a trial is aborted by a figure of its seconds, and by no other; there are "
+            f"{', '.join(ABORT_FIGURES)}"
+        )
+    seconds = ABORT_SECONDS if length is None else _parse_abort_seconds(length["length"], text)
+    return AbortRule(" ".join(text.split()), condition, seconds)
+
+
+def _parse_abort_seconds(length: str, text: str) -> int:
+    number = length.removesuffix("s")
+    if not (length.endswith("s") and number.isascii() and number.isdigit() and 1 <= int(number) <= ABORT_SECONDS_MAX):
+        raise ValueError(f"'{text}': 'for {length}': must be whole seconds from 1s to {ABORT_SECONDS_MAX}s")
+    return int(number)
+
+
+def abort_rules_of(
+    rules: Sequence[AbortRule], experiment: str, system: str, point: Mapping[str, str], *, closed_loop: bool
+) -> list[AbortRule]:
+    """Those that concern a trial; of a closed loop no times, unless a rule names its experiment."""
+
+    def is_concerned(rule: AbortRule) -> bool:
+        condition = rule.condition
+        hidden = closed_loop and FIGURES[condition.figure].scheduled and not condition.experiment
+        return (
+            condition.experiment in ("", experiment)
+            and is_system(condition.system, system)
+            and all(point.get(key) == at for key, at in condition.point.items())
+            and not hidden
+        )
+
+    return [rule for rule in rules if is_concerned(rule)]
+
+
+class AbortWatch:
+    """Looks at the seconds of one trial until a rule holds for as long as it asks."""
+
+    def __init__(self, rules: Sequence[AbortRule] = ()) -> None:
+        self._rules = rules
+        self._held: dict[str, list[float]] = {rule.text: [] for rule in rules}
+        self.broken: AbortRule | None = None
+        self.values: tuple[float, ...] = ()
+        """The figure in the seconds in which the broken rule held."""
+
+    def take(self, figures: Mapping[str, float | None]) -> None:
+        """Take the figures of one more second. A second that lacks a figure ends a row: nobody knows."""
+        for rule in self._rules:
+            value, held = figures.get(rule.condition.figure), self._held[rule.text]
+            if value is None or not rule.condition.holds(value):
+                held.clear()
+                continue
+            held.append(value)
+            if self.broken is None and len(held) >= rule.seconds:
+                self.broken, self.values = rule, tuple(held)
+
+
 def _parse_figure(name: str, ratio: bool) -> str:
     names = known_names()
     if name not in names:
-        # "p99" is short for one of many, of which the first is the one that reports lead with.
-        longer = next((f" (did you mean '{each}'?)" for each in names if name.lower() in each.split("_")), "")
-        raise ValueError(f"unknown figure '{name}'{did_you_mean(name, names) or longer}; known: {', '.join(names)}")
+        raise ValueError(f"unknown figure '{name}'{_near_figures(name, names)}; docs/reference.md lists all of them")
     if ratio and name in FIGURES and FIGURES[name].kind is FigureKind.COUNTED:
         raise ValueError(f"'{name}' is a count, often 0, so a ratio of it says nothing; ask it of each system")
     return name
+
+
+def _near_figures(name: str, names: Sequence[str]) -> str:
+    """The figures that an unknown name may mean, as a phrase to append, or "": there are too many to name all.
+
+    "p99" is short for several, of which the first is the one that reports lead with.
+    """
+    nearest = nearest_names(name, names, 1)
+    parts = [figure for figure in names if name.lower() in figure.split("_") and figure not in nearest]
+    near = [*nearest, *parts, *nearest_names(name, names, _NEAR_FIGURES_MAX)]
+    first, *others = [*dict.fromkeys(near)][:_NEAR_FIGURES_MAX] or [""]
+    also = f"; near it are {', '.join(others)}" if others else ""
+    return f" (did you mean '{first}'?){also}" if first else ""
 
 
 def _parse_operator(sign: str, name: str) -> str:
@@ -201,8 +304,8 @@ def _parse_operator(sign: str, name: str) -> str:
 
 def _parse_limit(text: str) -> float:
     try:
-        # Python takes an underscore between digits, which nobody means.
-        limit = math.nan if "_" in text else float(text)
+        # Python takes an underscore between digits, which nobody means, and digits of any script.
+        limit = math.nan if "_" in text or not text.isascii() else float(text)
     except ValueError:
         limit = math.nan
     if not math.isfinite(limit):
@@ -293,7 +396,7 @@ def rule_on_thresholds(thresholds: Sequence[Threshold], asked: Sequence[Asked]) 
         ]
         nowhere = "nothing that this threshold applies to has a result"
         rulings += of_threshold or [
-            Ruling(threshold.text, threshold.experiment, "", "", ThresholdOutcome.INCONCLUSIVE, None, None, 0, nowhere)
+            Ruling(threshold.text, threshold.experiment, "", "", ThresholdOutcome.NOT_DECIDED, None, None, 0, nowhere)
         ]
     return tuple(rulings)
 
@@ -374,7 +477,7 @@ def _ruling_on_counts(threshold: Threshold, asked: Asked, system: str, figure: F
     missing = [value for value in counts if not threshold.holds(value)]
     worst = _worst_value(threshold, missing or counts)
     open_ = len(counts) < len(values) or not values
-    outcome = ThresholdOutcome.MISSED if missing else ThresholdOutcome.INCONCLUSIVE if open_ else ThresholdOutcome.MET
+    outcome = ThresholdOutcome.MISSED if missing else ThresholdOutcome.NOT_DECIDED if open_ else ThresholdOutcome.MET
     trials = plural(len(values), "trial")
     seen, several = f"{rounded(worst or 0.0)} {figure.title}", len(values) > 1
     if missing:
@@ -404,7 +507,7 @@ def _ruling_on_blocks(
     where = (threshold.text, asked.experiment, subject, asked.where)
     if not values:
         why = f"there is no {kind.title}: no usable trial has one"
-        return Ruling(*where, ThresholdOutcome.INCONCLUSIVE, None, None, 0, why)
+        return Ruling(*where, ThresholdOutcome.NOT_DECIDED, None, None, 0, why)
     interval = interval if len(values) >= BLOCKS_MIN else None
     step = 1 + figures.resolution
     seen = (
@@ -412,13 +515,13 @@ def _ruling_on_blocks(
     )
     holds = [threshold.holds(end) for end in seen]
     outcome = (
-        ThresholdOutcome.MET if all(holds) else ThresholdOutcome.INCONCLUSIVE if any(holds) else ThresholdOutcome.MISSED
+        ThresholdOutcome.MET if all(holds) else ThresholdOutcome.NOT_DECIDED if any(holds) else ThresholdOutcome.MISSED
     )
     value = geometric_mean(values)
     unit = "x" if threshold.is_ratio else f" {kind.unit}"
     around = f" [{rounded(interval.low)}, {rounded(interval.high)}]" if interval else ""
     why = f"{kind.title} {rounded(value)}{unit}{around}, {plural(len(values), 'block')}"
-    if outcome is ThresholdOutcome.INCONCLUSIVE:
+    if outcome is ThresholdOutcome.NOT_DECIDED:
         near = len({threshold.holds(value) for value in values}) == 1
         why += ", and the limit lies between" if interval else NEAR if near else ", which differ on it"
     systems = subject.split(" over ")
@@ -426,7 +529,7 @@ def _ruling_on_blocks(
         why += " (DOUBTFUL)"
     if figures.without:
         # What never came so far has no figure (a backlog never drained): the others can't meet a threshold for it.
-        outcome = ThresholdOutcome.INCONCLUSIVE if outcome is ThresholdOutcome.MET else outcome
+        outcome = ThresholdOutcome.NOT_DECIDED if outcome is ThresholdOutcome.MET else outcome
         why += f"; {plural(figures.without, 'block')} {'has' if figures.without == 1 else 'have'} no {kind.title}"
     return Ruling(*where, outcome, value, interval, len(values), why)
 
@@ -436,7 +539,7 @@ def repeats_may_decide(ruling: Ruling) -> bool:
 
     Not where there is no figure, nor where a trial does not know what it counts: repeats take nothing of that away.
     """
-    if ruling.outcome is not ThresholdOutcome.INCONCLUSIVE or ruling.value is None:
+    if ruling.outcome is not ThresholdOutcome.NOT_DECIDED or ruling.value is None:
         return False
     figure = FIGURES.get(parse_threshold(ruling.threshold).figure)
     return figure is None or figure.kind is not FigureKind.COUNTED

@@ -7,20 +7,21 @@ data), and may keep some of it in the page cache for a while.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegauge.hosts.ceilings import DiskCeiling, RunCeilings
+from tidegauge.model.ceilings import DiskCeiling, RunCeilings
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity
 from tidegauge.model.use import NOTHING_SEEN, host_of
 from tidegauge.plain import grouped
 
 PRICE_HELP = "a number, with a currency if you like: 0.34, '0.34 USD' or '0.34 EUR'"
+_PRICE_MAX = 1e9
+"""Also in the smallest currency no host costs more for an hour."""
 _PRICE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:\s+([A-Za-z]{1,8}))?")
 
 
@@ -63,8 +64,8 @@ def parse_price(value: object) -> Price:
         if not match:
             raise ValueError(f"must be {PRICE_HELP}")
         amount, currency = float(match.group(1)), match.group(2) or ""
-    if not math.isfinite(amount) or amount <= 0:
-        raise ValueError("must be above 0")
+    if not 0 < amount <= _PRICE_MAX:
+        raise ValueError(f"must be above 0 and at most {_PRICE_MAX:.0f}")
     return Price(amount, currency)
 
 

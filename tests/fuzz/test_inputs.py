@@ -169,9 +169,34 @@ def fit_for_an_argument(text: str) -> str:
     return os.fsdecode(text.replace("\0", "").encode("utf-8", "surrogatepass"))
 
 
+def put_no_file(dice: random.Random, path: Path) -> None:
+    """Something else where a file is expected."""
+    kind = dice.choice(("nothing", "directory", "fifo", "/dev/zero", "/dev/null", "/proc/kmsg", "loop", "empty"))
+    path.unlink(missing_ok=True)
+    if kind == "directory":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "empty":
+        path.touch()
+    elif kind != "nothing":
+        path.symlink_to(path.name if kind == "loop" else kind)
+
+
+def remove(path: Path) -> None:
+    """Make room for the next mutant."""
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
+
+
 def write(dice: random.Random, path: Path, text: str, mutate: bool = True) -> Path:
     """The file, or a mutant of it."""
-    if mutate and dice.random() < 0.1:
+    remove(path)
+    if mutate and dice.random() < 0.03:
+        put_no_file(dice, path)
+    elif mutate and dice.random() < 0.1:
         path.write_bytes(mutated_bytes(dice, text.encode()))
     else:
         path.write_bytes((mutated_text(dice, text) if mutate else text).encode("utf-8", "surrogatepass"))
@@ -196,6 +221,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "ca.pem").write_text("PEM")
     (tmp_path / "secret.txt").write_text("hunter2")
     (tmp_path / "here").mkdir()
+    for directory in ("campaigns", "here"):
+        (tmp_path / directory / "loop").symlink_to("loop")
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("TIDEGAUGE_RUNS", str(tmp_path / "runs"))

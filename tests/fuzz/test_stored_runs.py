@@ -13,7 +13,6 @@ import resource
 import shutil
 import signal
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,9 +20,6 @@ from typing import Any
 
 import pytest
 from mutating import mutated_bytes, mutated_text, mutated_tree
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
-
 from report_samples import interrupted_run, sample_run
 
 from tidegauge.cli.main import run_command
@@ -35,7 +31,7 @@ AT_ONCE = 30
 CPU_S_MAX = 30.0
 """For one command on one mutant, by the CPU time of this process: how busy the machine is does not matter."""
 MORE_BYTES_MAX = 3 << 30
-OLD = Path(__file__).parents[1] / "unit/old_run"
+OLD = Path(__file__).parents[1] / "old_run"
 
 
 def _change_tree(path: Path, dice: random.Random) -> str:
@@ -106,7 +102,7 @@ def mutate(run: Path, dice: random.Random) -> str:
         path = dice.choice([file for file in files if "logs" not in file.parts])
         changes: tuple[Change, ...] = (_change_bytes, _change_bytes, _replace)
         if path.suffix == ".json":
-            changes = (*[_change_tree] * 9, _nest, *changes)
+            changes = (*[_change_tree] * 9, *[_change_text] * 2, _nest, *changes)
         elif path.suffix in (".jsonl", ".hlog"):
             changes = (*[_change_text] * 6, *changes)
         try:

@@ -74,6 +74,7 @@ def records(place: Place) -> list[Path]:
     return list((place.state / "attached").glob("*.json"))
 
 
+@pytest.mark.slow
 def test_a_campaign_measures_it_and_leaves_nothing_there(cluster: Cluster, place: Place) -> None:
     done = place.run("run", cluster.campaign(place))
     valid_unless_starved(done, place)
@@ -95,12 +96,42 @@ def test_a_campaign_measures_it_and_leaves_nothing_there(cluster: Cluster, place
     assert place.left_behind() == []
 
 
+def test_one_line_measures_it_at_the_level_that_it_has(cluster: Cluster, place: Place) -> None:
+    short = [word for pair in ("warm-up-min=1s", "warm-up-max=2s", "drain-max=8s") for word in ("--set", pair)]
+    done = place.run(
+        "bench", "kafka", cluster.servers, "--rate", "300", "--duration", "3s", *short,
+        "--set", "producer.linger.ms=5", "--markdown", str(place.root / "bench.md"),
+    )  # fmt: skip
+    valid_unless_starved(done, place)
+    assert "level 4 for kafka@attached, as found" in " ".join(done.stdout.split())
+    assert "Durability: level 4 for kafka@attached, as found" in (place.root / "bench.md").read_text()
+    run = place.only_run()
+    (result,) = (json.loads(path.read_text())["result"] for path in run.glob("trials/*/result.json"))
+    assert result["spec"]["choice"] == {"level": 0, "form": "", "as_found": True}
+    (settings,) = (json.loads(path.read_text()) for path in run.glob("trials/*/settings.json"))
+    of_topic = {one["name"]: one for one in settings["server"] if one["scope"].startswith("topic ")}
+    # What the brokers give any topic, and nothing of ours.
+    assert all(of_topic[name]["is_default"] for name in ("flush.messages", "max.message.bytes"))
+    assert {"linger.ms": "5", "acks": "-1"}.items() <= {
+        one["name"]: one["value"] for one in settings["client"] if one["scope"] == "producer"
+    }.items()
+    assert not any(name.startswith("tidegauge-") for name in cluster.topics())
+    assert records(place) == place.left_behind() == []
+    # The run keeps the campaign that does the same.
+    again = place.run("run", str(run / "campaign.yaml"), "--dry-run")
+    assert again.returncode == 0, again.printed
+    assert "as found" in again.stdout
+
+
 @pytest.mark.slow
-def test_a_level_that_it_does_not_give_stops_the_run(cluster: Cluster, place: Place) -> None:
-    done = place.run("run", cluster.campaign(place, level=1))
-    assert done.returncode == 1
-    assert "kafka@attached is not at durability level 1" in done.stderr
-    assert "one node: there is no second copy" in done.stderr
+def test_a_level_that_it_can_not_have_is_refused_before_there_is_a_run(cluster: Cluster, place: Place) -> None:
+    campaign = cluster.campaign(place, level=1)
+    for options in ((), ("--dry-run",)):
+        done = place.run("run", campaign, *options)
+        assert done.returncode == 2
+        assert "durability: kafka@attached can't have it: level 1 was asked for" in done.stderr
+        assert "one node: there is no second copy" in done.stderr
+    assert not list(place.runs.glob("*"))
     assert cluster.untouched()
 
 

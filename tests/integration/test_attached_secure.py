@@ -12,7 +12,7 @@ import psutil
 import pytest
 from command import Place, valid_unless_starved, wait_until_measuring
 from kafka_names import broker_names
-from test_secure_kafka import PASSWORD, Broker, broker
+from secure_kafka import PASSWORD, Broker, broker
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 __all__ = ["broker"]

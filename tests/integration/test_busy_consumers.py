@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import subprocess
 import sys
@@ -12,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import STARVED_SHARE, Done, Place, is_slow, wait_until_measuring
+from command import STARVED_SHARE, Done, Place, is_slow, stored_result, wait_until_measuring
 from null_worker import BUILT
 
-from tidegauge.statistics.classify import BUSY_CONSUMER, OWN_LAG
+from tidegauge.model.reason import ReasonKind
 
 pytestmark = [
     pytest.mark.integration,
@@ -45,14 +44,16 @@ def campaign(consume_us: int, *experiments: str) -> str:
 
 def results(place: Place) -> dict[str, dict[str, Any]]:
     """Of the only run, by experiment."""
-    found = [json.loads(path.read_text())["result"] for path in place.only_run().glob("trials/*/result.json")]
+    found = [stored_result(path.parent) for path in place.only_run().glob("trials/*/result.json")]
     return {one["spec"]["experiment"]: one for one in found}
 
 
 def assert_slow(result: dict[str, Any], done: Done) -> None:
     """It says that its consumer is too slow, which one, and what to do, wherever a reader may look."""
     assert is_slow(result), (result["busy_consumer"], result["reasons"], result["subscriptions"], done.printed)
-    (reason,) = [one for one in result["reasons"] if one.startswith(BUSY_CONSUMER)]
+    (reason,) = [
+        text for text, kind in zip(result["reasons"], result["kinds"], strict=True) if kind is ReasonKind.BUSY_CONSUMER
+    ]
     assert result["validity"] == "invalid"
     assert f"{CONSUMER} had no time left in" in reason
     assert "more consumers per subscription" in reason
@@ -61,10 +62,6 @@ def assert_slow(result: dict[str, Any], done: Done) -> None:
     # On a busy machine a disk may be named before it.
     sentences = (result["limiting"]["words"], *result["limiting"]["others"])
     assert any(CONSUMER in words for words in sentences), sentences
-
-
-def reasons_of(result: dict[str, Any], beginning: str) -> list[str]:
-    return [reason for reason in result["reasons"] if reason.startswith(beginning)]
 
 
 @pytest.mark.slow
@@ -78,12 +75,12 @@ def test_slow_consumers_are_named_where_they_cannot_keep_up_and_only_there(tmp_p
     assert_slow(found["peak"], done)
     assert "had no time left" in done.stdout
     calm = found["latency"]
-    if reasons_of(calm, BUSY_CONSUMER) and done.starved >= STARVED_SHARE:
+    if ReasonKind.BUSY_CONSUMER in calm["kinds"] and done.starved >= STARVED_SHARE:
         pytest.skip(f"the consumer got too little of a CPU even for 2,000 msg/s ({done.starved:.0%} starved)")
-    assert not reasons_of(calm, BUSY_CONSUMER), done.printed
+    assert ReasonKind.BUSY_CONSUMER not in calm["kinds"], done.printed
 
 
-# In `make test`: the closed loop above, and the rule for bounded queues in tests/unit/test_statistics_classify.py.
+# In `make test`: the closed loop above, and the rule for bounded queues in tests/unit/statistics/test_classify.py.
 @pytest.mark.slow
 def test_a_rate_that_consumers_cannot_keep_up_with(tmp_path: Path) -> None:
     """The null system's queue is bounded, so that producers are held back: slow consumers show in the response too."""
@@ -134,7 +131,7 @@ def test_a_worker_that_is_starved_in_its_consumer_only(tmp_path: Path) -> None:
             run.terminate()
             run.communicate(timeout=60)
     result = results(place)["latency"]
-    if not reasons_of(result, BUSY_CONSUMER) and reasons_of(result, OWN_LAG):
+    if ReasonKind.BUSY_CONSUMER not in result["kinds"] and ReasonKind.OWN_LAG in result["kinds"]:
         pytest.skip(f"the load thread was starved too, so that its consumer had little to do: {result['reasons']}")
     assert done.returncode == 3, done.printed
     assert_slow(result, done)

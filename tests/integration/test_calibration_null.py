@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from null_worker import BUILT
 
-from tidegauge.fleet.local import LocalHost
+from tidegauge.agent.local import LocalHost
 from tidegauge.worker import calibration
 from tidegauge.worker.calibration import calibrate, calibration_subject
 

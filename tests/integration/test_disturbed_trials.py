@@ -22,8 +22,8 @@ from deployments import ready
 from disturbance import busy_loops
 from patience import wait_for
 
-from tidegauge.fleet.api import ProcessSpec
-from tidegauge.fleet.local import LocalHost
+from tidegauge.agent.api import ProcessSpec
+from tidegauge.agent.local import LocalHost
 from tidegauge.hosts.procfs import short_file
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.use import Sample

@@ -1,4 +1,4 @@
-"""`read` and a sweep on each system, in short, on servers that the test runs and a campaign attaches to."""
+"""`bench`, `ab`, `read` and a sweep on each system, in short, on servers of the test that a campaign attaches to."""
 
 from __future__ import annotations
 
@@ -53,6 +53,9 @@ def _rabbitmq(known: Any) -> str:
     return f"{{uris: '{uris}', management-url: '{known['managementUrl']}', auth: {auth}}}"
 
 
+LEVEL_FOUND = {"kafka": 4, "pulsar": None, "rabbitmq": 3}
+"""Of what clusters make of a topic unasked: RabbitMQ's quorum queues sync; nobody says where Pulsar's bookies tell."""
+
 ATTACH: dict[str, Callable[[Any], str]] = {"kafka": _kafka, "pulsar": _pulsar, "rabbitmq": _rabbitmq}
 
 
@@ -77,6 +80,38 @@ def results(lent: Ready, place: Place, text: str, **more: str) -> list[dict[str,
     assert place.left_behind() == []
     assert list((place.state / "attached").glob("*.json")) == []
     return [json.loads(path.read_text())["result"] for path in sorted(place.only_run().glob("trials/*/result.json"))]
+
+
+def one_line(lent: Ready, place: Place, verb: str, *more: str) -> list[dict[str, Any]]:
+    """Every trial's result of a verb that makes the campaign itself."""
+    attach = ATTACH[lent.system.name](lent.deployment.connection)
+    clusters = place.root / "clusters.yaml"
+    clusters.write_text(f"systems: [{{name: {lent.system.name}, attach: {attach}}}]\n")
+    short = [word for pair in ("warm-up-min=1s", "warm-up-max=2s", "drain-max=8s") for word in ("--set", pair)]
+    done = place.run(
+        verb, lent.system.name, "--attach", str(clusters), "--rate", "300", "--duration", "3s", *short, *more
+    )
+    valid_unless_starved(done, place)
+    assert place.left_behind() == []
+    assert list((place.state / "attached").glob("*.json")) == []
+    return [json.loads(path.read_text())["result"] for path in sorted(place.only_run().glob("trials/*/result.json"))]
+
+
+def test_one_line_measures_it_at_the_level_that_it_has(lent: Ready, place: Place) -> None:
+    (result,) = one_line(lent, place, "bench")
+    assert result["spec"]["choice"]["as_found"] is True
+    assert result["level"]["level"] == LEVEL_FOUND[lent.system.name], result["level"]
+    (sub,) = result["subscriptions"]
+    assert sub["received"] >= result["acked"] > 0
+    assert (sub["lost"], sub["duplicated"], sub["corrupt"]) == (0, 0, 0)
+
+
+def test_one_line_compares_two_sizes_of_messages(lent: Ready, place: Place) -> None:
+    found = one_line(lent, place, "ab", "-L", "message-size=100B,2KiB", "--repeat", "2")
+    sizes = sorted(one["spec"]["workload"]["payload"]["message_bytes"] for one in found)
+    assert sizes == [100, 100, 2048, 2048]
+    comparisons = json.loads(place.run("show", "last", "--json").stdout)
+    assert "message-size" in json.dumps(comparisons)
 
 
 def test_read_finds_everything_that_is_there(lent: Ready, place: Place) -> None:

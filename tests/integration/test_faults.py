@@ -55,6 +55,7 @@ def carried_out(place: Place, text: str) -> tuple[dict[str, Any], str]:
     return result, place.run("show", "last").stdout
 
 
+@pytest.mark.slow
 def test_a_pause_and_a_crash_are_reported_fault_by_fault(tmp_path: Path) -> None:
     place = Place(tmp_path)
     result, shown = carried_out(

@@ -107,7 +107,7 @@ def run(hosts: list[Namespace], tmp_path: Path) -> Iterator[Run]:
 
 
 def agents(host: Namespace) -> list[psutil.Process]:
-    return [process for process in started(host) if "tidegauge.fleet.agent" in process.cmdline()]
+    return [process for process in started(host) if "tidegauge.agent.main" in process.cmdline()]
 
 
 def rejoin(host: Namespace, role: str) -> None:

@@ -52,8 +52,8 @@ def printed(host: Namespace, head: bool) -> list[str]:
     return out.split(",")
 
 
-def guard(host: Namespace, ports: list[str]) -> None:
-    """Drop what comes from other hosts to other ports, but answers."""
+def guard(host: Namespace, ports: list[str], otherwise: str = "drop") -> None:
+    """Drop (or reject) what comes from other hosts to other ports, but answers."""
     tcp, udp = (
         ", ".join(part.removesuffix("/udp").replace(" to ", "-") for part in ports if part.endswith("/udp") is ends)
         for ends in (False, True)
@@ -68,6 +68,7 @@ def guard(host: Namespace, ports: list[str]) -> None:
         ct state established,related accept
         tcp dport {{ {tcp} }} accept
         udp dport {{ {udp} }} accept
+        {otherwise}
       }}
     }}
     """
@@ -107,3 +108,20 @@ def test_a_closed_port_is_named_by_check_and_by_a_run(hosts: list[Namespace], tm
         assert not [*(tmp_path / "runs").glob("*/trials/*")]
     finally:
         guard(hosts[4], wanted)
+
+
+def test_a_port_of_rays_that_is_closed_after_joining_is_named(hosts: list[Namespace], tmp_path: Path) -> None:
+    """What Ray has connected by then stays. The last test, since Ray gives the host up after a while."""
+    ports = printed(hosts[4], head=False)
+    guard(hosts[4], [part for part in ports if part != "7001 to 7007"], "reject with tcp reset")
+    closed = r"10\.213\.4\.5 can't be reached from 10\.213\.4\.\d at ports 7001 to 7003, 7005 to 7007"
+    lost = (
+        r"10\.213\.4\.5 .*it is lost: Ray had it and can't reach it \(it is down, or a firewall is between\)|"
+        r"10\.213\.4\.5 is lost: Ray there gives no answer any more"
+    )
+    for command in (("fleet", "check"), arguments(tmp_path, "kafka")):
+        done = hosts[0].tidegauge(*command)
+        assert done.returncode in (1, 2), done.stdout
+        assert re.search(f"{closed}|{lost}", " ".join((done.stderr + done.stdout).split()))
+        assert "raylet" not in done.stderr + done.stdout
+    assert not [*(tmp_path / "runs").glob("*/trials/*")]

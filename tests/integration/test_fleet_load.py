@@ -145,7 +145,7 @@ def test_values_of_a_file_are_sent_to_load_hosts_once(hosts: list[Namespace], tm
 def cluster(hosts: list[Namespace], tmp_path: Path) -> Iterator[str]:
     """A Kafka that others run, on one of the hosts; where clients find it."""
     host = hosts[3]
-    program = str(Path(__file__).with_name("serving.py"))
+    program = str(Path(__file__).parents[1] / "support/serving.py")
     process = subprocess.Popen(
         ["ip", "netns", "exec", host.name, sys.executable, program, host.address, str(tmp_path)],
         env={**os.environ, "TIDEGAUGE_STATE": str(tmp_path / "state")},

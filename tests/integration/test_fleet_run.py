@@ -71,7 +71,7 @@ def newest_trial() -> Path:
 
 
 def agent_of(host: Namespace) -> psutil.Process:
-    (agent,) = [process for process in started(host) if "tidegauge.fleet.agent" in process.cmdline()]
+    (agent,) = [process for process in started(host) if "tidegauge.agent.main" in process.cmdline()]
     return agent
 
 

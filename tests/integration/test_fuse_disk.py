@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from libfuse import provide
+from patience import wait_for
+from power_cuts import DEADLINE_S, cut_again_and_again, wait_for_records, what_was_not_synced_is_gone
 from rigs import acknowledged, leftovers, readable, writer
-from test_power_cut import DEADLINE_S, cut_again_and_again, wait_for, wait_for_records, what_was_not_synced_is_gone
 
+from tidegauge.agent.local import LocalHost
+from tidegauge.agent.reap import clean_leftovers
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts import fuse_disk
 
 pytestmark = pytest.mark.integration

@@ -20,6 +20,7 @@ from tidegauge.systems.kafka.level import SYNC_TOPIC_SETTINGS
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.slow
 def test_level_3_holds_and_a_topic_without_flush_is_noticed(tmp_path: Path) -> None:
     with ready("kafka", LevelChoice(3), tmp_path) as kafka:
         messages = kafka.load("synced", kafka.system.topic_settings(kafka.choice))

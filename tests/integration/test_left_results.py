@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import PATIENCE_S, Done, Place, valid_unless_starved, wait_for
+from command import PATIENCE_S, Done, Place, stored_result, valid_unless_starved, wait_for
 from null_worker import BUILT, null_server
 from patience import sleep_until
 
-from tidegauge.campaign.run.collecting import COLLECTED
+from tidegauge.model.reason import ReasonKind
 
 pytestmark = [
     pytest.mark.integration,
@@ -70,7 +70,8 @@ def resumed(place: Place) -> tuple[Done, dict[str, Any]]:
     return done, found
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 3])
 def test_figures_are_found_and_stored(place: Place, workers: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     with null_server(tmp_path_factory.mktemp("null")) as address:
         known = kill_after_window(place, workers, f'address: "{address}"')
@@ -79,14 +80,14 @@ def test_figures_are_found_and_stored(place: Place, workers: int, tmp_path_facto
         done, found = resumed(place)
     assert found["run"]["status"] == "finished"
     (result,) = [result for block in found["experiments"] for result in block["results"]]
-    assert result["reasons"][-1].startswith(COLLECTED), found["run"]["notes"]
+    trial = place.only_run() / "trials" / TRIAL
+    assert stored_result(trial)["kinds"][-1] is ReasonKind.COLLECTED, found["run"]["notes"]
     if valid_unless_starved(done, place):
         assert result["validity"] == "doubtful"
     assert result["sent"] == result["acked"] > 3_000
     (subscription,) = result["subscriptions"]
     assert (subscription["received"], subscription["lost"]) == (result["sent"], 0)
     assert result["response"]["count"] == 3_000
-    trial = place.only_run() / "trials" / TRIAL
     stored = json.loads((trial / "result.json").read_text())
     assert len(stored["totals"]["workers"]) == (workers if workers > 1 else 0), "what each saw is kept"
     assert stored["totals"]["window"]["until_mono_ns"] == known["until_mono_ns"]
@@ -107,8 +108,7 @@ def test_what_was_not_received_makes_the_trial_again(place: Place) -> None:
     assert "3 acknowledged messages had not been received" in note
     earlier = place.only_run() / "earlier" / f"{TRIAL}-1" / "result.json"
     assert json.loads(earlier.read_text())["result"]["validity"] == "invalid", "kept with all its figures"
-    (result,) = [result for block in found["experiments"] for result in block["results"]]
-    assert not any(reason.startswith(COLLECTED) for reason in result["reasons"])
+    assert ReasonKind.COLLECTED not in stored_result(place.only_run() / "trials" / TRIAL)["kinds"]
     assert json.loads((place.only_run() / "trials" / TRIAL / "trial.json").read_text())["session"] == 2
 
 
@@ -121,5 +121,4 @@ def test_without_them_the_trial_is_made_again(place: Place) -> None:
     _, found = resumed(place)
     notes = " ".join(found["run"]["notes"])
     assert f"{TRIAL} is made again: it had been measured, but its load generators left no figures." in notes
-    (result,) = [result for block in found["experiments"] for result in block["results"]]
-    assert not any(reason.startswith(COLLECTED) for reason in result["reasons"])
+    assert ReasonKind.COLLECTED not in stored_result(place.only_run() / "trials" / TRIAL)["kinds"]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
-
 from chromium import MARKS, PHONE, Seen, browser, seen
 from report_samples import HOSTILE, interrupted_run, sample_run
 from run_samples import result, second, spec, totals
@@ -125,6 +121,40 @@ def test_a_chart_has_gaps_where_nothing_is_known_and_begins_at_0(
     used = page.locator("#charts figure", has_text="Disk busy")
     assert used.locator("path").get_attribute("d") == "", "nobody looked"
     assert used.locator(".now").inner_text() == "-"
+    run.finish("finished")
+
+
+def test_axes_the_offered_rate_and_what_comes_next_are_shown_and_the_last_curves_stay(
+    seen: Seen, server: LiveServer, run: store.RunStore
+) -> None:
+    page = seen.opened(server.live_url(run.path))
+    run.plan([spec(number=number) for number in range(1, 6)])
+    trial = run.trial(spec(number=3))
+    for number in range(12):
+        trial.second(second(number), "measure" if number > 3 else "warm-up")
+    text_is(page, "#charts .now", "19,990")
+    rate = page.locator("#charts figure").first
+    page.wait_for_function("document.querySelectorAll('#charts svg')[0].textContent.includes('offered 20,000')")
+    heights = rate.locator("svg").evaluate(
+        """svg => { const top = one => one.getBoundingClientRect().top, box = svg.querySelector('.target');
+           const marks = [...svg.querySelectorAll('.axes text')].filter(one => one.textContent === '20k');
+           return [top(box), top(marks[0]) + marks[0].getBoundingClientRect().height / 2]; }"""
+    )
+    assert heights[0] == pytest.approx(heights[1], abs=4), "the line stands at its rate"
+    assert page.locator("#charts .target[visibility=visible]").count() == 1
+    seconds = rate.locator(".axes text[text-anchor=middle]").all_text_contents()
+    assert len(seconds) >= 3
+    assert [int(text) for text in seconds] == sorted(int(text) for text in seconds)
+    assert page.locator("#pending li").all_text_contents() == [
+        f"000{number}-latency-kafka: kafka@4.3.1 at 20,000 msg/s" for number in (4, 5)
+    ]
+    trial.finish(result(trial.spec), totals())
+    run.trial(spec(number=4))
+    text_is(page, "#trial", "0004-latency-kafka: starting")
+    text_is(page, "#before", "Drawn until it sends: 0003-latency-kafka, finished")
+    assert page.locator("#charts path").first.get_attribute("d")
+    assert rate.locator(".now").text_content() == "-", "what ended is not now"
+    assert page.locator("#pending li").count() == 1
     run.finish("finished")
 
 

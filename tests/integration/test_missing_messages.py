@@ -10,6 +10,7 @@ import struct
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,9 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 CAMPAIGN = """
 name: held-back
 systems:
-  - name: kafka
-    attach: {{bootstrap-servers: "{servers}"}}
-durability: 3
+  - name: {system}
+    attach: {{{attach}}}
+durability: {level}
 workload: {{message-size: 1KiB, subscription-type: {kind}}}
 experiments:
   - {{name: latency, rate: 200, warm-up-min: 2s, warm-up-max: 2s, measure: 6s, drain-max: {drain}}}
@@ -53,7 +54,13 @@ def measured(
     """The result, what was printed, and the exit code of a run through a proxy."""
     place = Place(root)
     with proxied(kafka.deployment.connection["bootstrap.servers"], change) as servers:
-        done = place.run("run", str(place.write(CAMPAIGN.format(servers=servers, drain=drain, kind=kind))))
+        attach = f'bootstrap-servers: "{servers}"'
+        return nothing_lost(place, CAMPAIGN.format(system="kafka", level=3, attach=attach, drain=drain, kind=kind))
+
+
+def nothing_lost(place: Place, campaign: str) -> tuple[dict[str, Any], str, int]:
+    """The same of a campaign of one trial, whatever is between its clients and servers."""
+    done = place.run("run", str(place.write(campaign)))
     assert place.runs.exists(), done.printed
     (path,) = place.only_run().glob("trials/*/result.json")
     result: dict[str, Any] = json.loads(path.read_text())["result"]
@@ -215,18 +222,24 @@ def test_an_entry_that_a_bookie_can_not_read_any_more_is_not_known_and_what_foll
         worker.finish(delete_topics=True)
 
 
-def purge(here: Ready, topic: str, what: str = "/contents") -> None:
-    """Empty the one queue of a topic, but for what a consumer holds; with "" for `what` delete it."""
+def management(here: Ready, method: str, path: str, body: object = None, of: str = "queues") -> Any:
+    """What RabbitMQ's management API answers."""
     connection = here.deployment.connection
     user, _, password = connection["uri"].split("//")[1].partition("@")[0].partition(":")
-    request = urllib.request.Request(f"{connection['managementUrl']}/api/queues/%2F", method="GET")
+    data = None if body is None else json.dumps(body).encode()
+    url = f"{connection['managementUrl']}/api/{of}/%2F{path}"
+    request = urllib.request.Request(url, data=data, method=method)
     request.add_header("Authorization", "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode())
+    request.add_header("Content-Type", "application/json")
     with urllib.request.urlopen(request) as reply:
-        (name,) = [queue["name"] for queue in json.load(reply) if topic in queue["name"]]
-    request.full_url = f"{connection['managementUrl']}/api/queues/%2F/{name}{what}"
-    request.method = "DELETE"
-    with urllib.request.urlopen(request):
-        pass
+        text = reply.read()
+    return json.loads(text) if text else None
+
+
+def purge(here: Ready, topic: str, what: str = "/contents") -> None:
+    """Empty the one queue of a topic, but for what a consumer holds; with "" for `what` delete it."""
+    (name,) = [queue["name"] for queue in management(here, "GET", "") if topic in queue["name"]]
+    management(here, "DELETE", f"/{name}{what}")
 
 
 def delete_queue(servers: Ready, topic: str) -> None:
@@ -336,4 +349,151 @@ def test_what_was_in_a_topic_that_somebody_deleted_is_lost(
             assert (result.late, result.untraced, result.gone) == (0, 0, words)
             assert result.lost == totals.acked - sub.unique > 100
         assert time.monotonic() - began_s < 30.0, "nobody waits for what is not there"
+        worker.finish(delete_topics=True)
+
+
+def make_topic_of_others(servers: Ready, queue: str) -> None:
+    """A topic as others have it; `queue`: of RabbitMQ its type, "" for what an earlier run of Tidegauge left."""
+    if queue:
+        management(servers, "PUT", "/deleted", {"durable": True, "arguments": {"x-queue-type": queue}})
+        return
+    servers.worker.prepare(servers.order("deleted", servers.system.topic_settings(servers.choice)))
+    servers.worker.finish(delete_topics=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "choice", "queue"),
+    [
+        ("kafka", LevelChoice(4), ""),
+        ("pulsar", LevelChoice(4, "journal"), ""),
+        ("rabbitmq", LevelChoice(3), ""),
+        ("rabbitmq", LevelChoice(3), "quorum"),
+        ("rabbitmq", LevelChoice(3), "stream"),
+    ],
+)
+def test_of_a_topic_of_others_it_is_known_what_is_late_and_once_they_deleted_it_what_is_lost(
+    name: str, choice: LevelChoice, queue: str, tmp_path: Path
+) -> None:
+    delete, words = DELETED[name]
+    if name == "rabbitmq":
+        words = "RabbitMQ has no queue deleted, nor a queue deleted.0 any more"
+    with ready(name, choice, tmp_path) as servers:
+        worker = servers.worker
+        make_topic_of_others(servers, queue)
+        client = ClientSettings(receive_queue_messages=10)
+        order = order_on(
+            servers.deployment, servers.system, servers.choice, topic_names=("deleted",), topic_settings={},
+            workload=Workload(payload=Payload(message_bytes=200), client=client, existing_topics=("deleted",)),
+            msgs_per_s=MSGS_PER_S, trial_id=8,
+        )  # fmt: skip
+        worker.prepare(order)
+        worker.start()
+        time.sleep(1.5)
+        worker.pause_consumers([])
+        time.sleep(1.5)
+        assert worker.stop_producers(20.0) == 0
+        worker.close_consumers(["sub-0"])
+        (sub,) = worker.totals().subscriptions
+        missing = worker.missing(["sub-0"])["sub-0"]
+        assert sub.lost == len(missing[0]) > 100
+        patience = Patience(60.0)
+        late = 0
+        while late < sub.lost and not patience.is_over():
+            trace = worker.trace(order, "sub-0", 60.0, whole=True)
+            assert trace.why_incomplete == trace.gone == ""
+            late = account_for_missing(missing, trace.present, unattributed=0, why="").late
+        assert late == sub.lost
+        delete(servers, "deleted")
+        for whole in (False, True):
+            trace = worker.trace(order, "sub-0", 60.0, whole=whole)
+            result = account_for_missing(
+                missing, trace.present, unattributed=0, why=trace.why_incomplete, gone=trace.gone
+            )
+            assert (result.lost, result.late, result.untraced, result.gone) == (sub.lost, 0, 0, words)
+        worker.finish(delete_topics=True)
+
+
+def delete_queue_number(servers: Ready, number: int) -> str:
+    """Delete one of the queues of topic "deleted"; returns its name."""
+    name = sorted(queue["name"] for queue in management(servers, "GET", "") if "deleted" in queue["name"])[number]
+    management(servers, "DELETE", f"/{name}")
+    return str(name)
+
+
+def order_of_three_queues(servers: Ready, settings: dict[str, str], *, existing: bool = False) -> LoadOrder:
+    """A load on topic "deleted" of three queues, its own or as an earlier run left it."""
+    workload = Workload(payload=Payload(message_bytes=200), partitions=3)
+    order = order_on(
+        servers.deployment, servers.system, servers.choice, topic_names=("deleted",), topic_settings=settings,
+        workload=workload, msgs_per_s=MSGS_PER_S, trial_id=7,
+    )  # fmt: skip
+    if not existing:
+        return order
+    servers.worker.prepare(order)
+    servers.worker.finish(delete_topics=False)
+    return replace(order, workload=replace(workload, existing_topics=("deleted",), partitions=1), trial_id=8)
+
+
+@pytest.mark.parametrize(
+    ("queue", "existing"), [("quorum", False), ("quorum", True), ("stream", False), ("stream", True)]
+)
+def test_of_several_queues_only_what_was_in_the_deleted_one_is_lost(queue: str, existing: bool, tmp_path: Path) -> None:
+    with ready("rabbitmq", LevelChoice(3), tmp_path) as servers:
+        worker = servers.worker
+        order = order_of_three_queues(servers, {"queue.type": queue}, existing=existing)
+        worker.prepare(order)
+        worker.pause_consumers([])
+        worker.start()
+        time.sleep(1.5)
+        assert worker.stop_producers(20.0) == 0
+        worker.close_consumers(["sub-0"])
+        (sub,) = worker.totals().subscriptions
+        missing = worker.missing(["sub-0"])["sub-0"]
+        before = worker.trace(order, "sub-0", 60.0, whole=True)
+        messages = [partition.messages for partition in before.partitions]
+        assert sum(messages) == sub.lost > 300, "none was received"
+        name = delete_queue_number(servers, 1)
+        began_s = time.monotonic()
+        for whole in (False, True):
+            trace = worker.trace(order, "sub-0", 60.0, whole=whole)
+            result = account_for_missing(
+                missing, trace.present, unattributed=0, why=trace.why_incomplete, gone=trace.gone
+            )
+            assert (result.lost, result.late, result.untraced) == (messages[1], messages[0] + messages[2], 0)
+            assert re.fullmatch(
+                rf"RabbitMQ has no queue (deleted, nor a queue )?{re.escape(name)} any more", result.gone
+            )
+        assert time.monotonic() - began_s < 45.0, "nobody waits for what is not there"
+        worker.finish(delete_topics=True)
+
+
+def test_consumers_read_on_when_one_of_their_queues_is_deleted_and_read_it_when_it_is_there_again(
+    tmp_path: Path,
+) -> None:
+    with ready("rabbitmq", LevelChoice(3), tmp_path) as servers:
+        worker = servers.worker
+        worker.prepare(order_of_three_queues(servers, {"queue.type": "quorum"}))
+        worker.start()
+        time.sleep(1.5)
+        before = worker.totals().acked
+        name = delete_queue_number(servers, 1)
+        after = worker.totals().acked
+        time.sleep(4.0)
+        management(servers, "PUT", f"/{name}", {"durable": True, "arguments": {"x-queue-type": "quorum"}})
+        management(servers, "POST", f"/e/deleted/q/{name}", {"routing_key": "1"}, of="bindings")
+        anew = worker.totals().acked
+        time.sleep(4.0)
+        assert worker.stop_producers(20.0) == 0
+        patience = Patience(20.0)
+        received, since = -1, 0
+        while since < 10 and not patience.is_over():
+            (sub,) = worker.totals().subscriptions
+            received, since = (sub.received, 0) if sub.received > received else (received, since + 1)
+            time.sleep(0.1)
+        totals = worker.totals()
+        (sub,) = totals.subscriptions
+        # What is published to a queue that is not there is acknowledged, too, and of three messages it is one.
+        assert (anew - after) / 3 - 100 < sub.lost < (anew - before) / 3 + 100 < (totals.acked - before) / 3
+        assert (totals.failed, sub.duplicated, sub.reordered) == (0, 0, 0)
+        assert totals.errors == (("receive", f"IOException: RabbitMQ cancelled the consumer of {name}", 1),)
         worker.finish(delete_topics=True)

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 from patience import wait_for
+from power_cuts import DEADLINE_S, cut_again_and_again, wait_for_records, what_was_not_synced_is_gone
 from rigs import MIB, SIZE_BYTES, acknowledged, leftovers, readable, writer
 
+from tidegauge.agent.api import ProcessSpec
+from tidegauge.agent.local import LocalHost
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.api import ProcessSpec
-from tidegauge.fleet.local import LocalHost
 from tidegauge.hosts import cgroups, loop_disk
 from tidegauge.model.host import DeviceFileSystem, FileSystem
 
 pytestmark = [pytest.mark.root, pytest.mark.integration]
-DEADLINE_S = 120.0
 
 
 def needs(file_system: DeviceFileSystem) -> pytest.MarkDecorator:
@@ -41,14 +41,6 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHost]
     assert leftovers(tmp_path, opened.agent_id) == []
 
 
-def wait_for_records(tmp_path: Path, more_than: int, name: str = "writer") -> None:
-    wait_for(
-        lambda: min(acknowledged(tmp_path, name).values()) > more_than,
-        DEADLINE_S,
-        f"{name} acknowledged {more_than} records",
-    )
-
-
 @pytest.mark.parametrize("file_system", BOTH)
 def test_what_was_synced_survives_every_cut(host: LocalHost, tmp_path: Path, file_system: FileSystem) -> None:
     host.rig.make_disk(tmp_path / "disk", SIZE_BYTES[file_system], file_system)
@@ -63,43 +55,10 @@ def test_what_was_synced_survives_forty_cuts(host: LocalHost, tmp_path: Path, fi
     cut_again_and_again(host, tmp_path, tmp_path / "disk", file_system, 40)
 
 
-def cut_again_and_again(host: LocalHost, tmp_path: Path, place: Path, file_system: FileSystem, cuts: int) -> None:
-    for _ in range(cuts):
-        before = max(acknowledged(tmp_path).values())
-        host.start(writer(tmp_path, place))
-        wait_for_records(tmp_path, before + 20)
-        report = host.rig.cut_power(["writer"], [place])
-        promised, there = acknowledged(tmp_path), readable(place)
-        # Each thread may have synced one record more than it had recorded.
-        assert all(promised[thread] <= there[thread] <= promised[thread] + 1 for thread in promised), (promised, there)
-        assert report.asked_ns <= report.frozen_ns <= report.cut_ns <= report.killed_ns <= report.mounted_ns
-        checked = [] if file_system == "fuse" else [(str(place), file_system, True)]
-        assert [(disk.place, disk.file_system, disk.is_clean) for disk in report.disks] == checked, report.disks
-        assert report.processes == 1
-        assert not host.status("writer").running
-        # The record may be there though it was not reported: what is reported next must count from it.
-        for thread, count in there.items():
-            os.truncate(place / thread, count * 512)
-            (tmp_path / f"writer-{thread}").write_bytes(bytes(8 * count))
-
-
 @pytest.mark.parametrize("file_system", XFS_SLOW)
 def test_what_was_not_synced_is_gone(host: LocalHost, tmp_path: Path, file_system: FileSystem) -> None:
     host.rig.make_disk(tmp_path / "disk", SIZE_BYTES[file_system], file_system)
     what_was_not_synced_is_gone(host, tmp_path, tmp_path / "disk")
-
-
-def what_was_not_synced_is_gone(host: LocalHost, tmp_path: Path, place: Path) -> None:
-    (place / "old").write_bytes(b"x" * MIB)
-    os.sync()
-    host.start(writer(tmp_path, place, synced=False))
-    wait_for_records(tmp_path, 50)
-    report = host.rig.cut_power(["writer"], [place])
-    lost = {thread: promised - readable(place)[thread] for thread, promised in acknowledged(tmp_path).items()}
-    assert min(lost.values()) > 0
-    assert (place / "old").read_bytes() == b"x" * MIB
-    # Remains of it in the kernel's cache of the device would contradict what the journal brings back.
-    assert all(disk.is_clean for disk in report.disks), report.disks
 
 
 @needs("ext4")
@@ -201,7 +160,7 @@ def test_a_missing_tool_is_reported_and_nothing_made(tmp_path: Path, monkeypatch
 
 def test_without_root_everything_that_needs_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    from tidegauge.fleet.agent_rig import refusals_of_this_host
+    from tidegauge.agent.rig import refusals_of_this_host
 
     assert {reason for ability, reason in refusals_of_this_host().items() if ability != "fuse"} == {"needs root"}
     assert len(refusals_of_this_host().keys() - {"fuse"}) == 9

@@ -18,9 +18,9 @@ from deployments import LOAD_S, Ready, listening_addresses
 from live import await_ready, order_on
 from patience import Patience
 
+from tidegauge.agent.api import ProcessSpec
+from tidegauge.agent.local import LocalHost
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet.api import ProcessSpec
-from tidegauge.fleet.local import LocalHost
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting
 from tidegauge.model.workload import Payload, Workload

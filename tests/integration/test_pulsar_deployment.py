@@ -15,7 +15,7 @@ pytestmark = pytest.mark.integration
 
 
 # In `make test`: test_main_job.py has level 3 read back and witnessed in both of its trials on Pulsar, and
-# tests/unit/test_systems_config.py the addresses at which it listens.
+# tests/unit/systems/test_config.py the addresses at which it listens.
 @pytest.mark.slow
 def test_level_3_holds_and_is_witnessed_by_the_journal(tmp_path: Path) -> None:
     with ready("pulsar", LevelChoice(3), tmp_path) as pulsar:
@@ -36,7 +36,7 @@ def test_level_3_holds_and_is_witnessed_by_the_journal(tmp_path: Path) -> None:
         assert not psutil.pid_exists(pulsar.pid)
 
 
-# In `make test`: tests/unit/test_systems_levels.py, from the settings of a bookie.
+# In `make test`: tests/unit/systems/test_levels.py, from the settings of a bookie.
 @pytest.mark.slow
 def test_a_bookie_that_skips_fsync_is_caught(tmp_path: Path) -> None:
     with ready("pulsar", LevelChoice(3), tmp_path, {"journalSyncData": "false"}) as pulsar:

@@ -12,10 +12,10 @@ import pytest
 from deployments import LOAD_S, Ready
 from live import order_on
 from patience import Patience
-from test_rabbitmq_deployment import LOOPBACK, OLD_VERSION, distribution_of, listening, processes_of, rabbitmq
+from rabbitmq_servers import LOOPBACK, OLD_VERSION, distribution_of, listening, processes_of, rabbitmq
 
+from tidegauge.agent.local import LocalHost
 from tidegauge.errors import StartFailedError
-from tidegauge.fleet.local import LocalHost
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import Payload, Workload

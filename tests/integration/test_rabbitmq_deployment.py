@@ -2,85 +2,27 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import signal
 import subprocess
 import time
-import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 from deployments import Ready, failure_of, taken_port
-from live import await_ready
 from patience import Patience
+from rabbitmq_servers import LOOPBACK, OLD_VERSION, distribution_of, listening, manage, processes_of, rabbitmq
 
-from tidegauge.errors import RunFailedError, StartFailedError, UserError
-from tidegauge.fleet.local import LocalHost
+from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.model.level import LevelChoice
-from tidegauge.model.server import Distribution
-from tidegauge.systems import registry
-from tidegauge.systems.api import Deployment, DeployRequest
 from tidegauge.systems.rabbitmq.config import find_layout
 from tidegauge.systems.rabbitmq.provision import DEFAULT_VERSION
-from tidegauge.worker.launch import start_worker
 
 pytestmark = pytest.mark.integration
 
-OLD_VERSION = "3.10.8"
 LEVEL_3 = LevelChoice(3, "quorum")
-LOOPBACK = {"127.0.0.1", "::1"}
-
-
-def distribution_of(version: str) -> Distribution:
-    """The version's files; skips the test where Debian's packages are not available."""
-    try:
-        return registry.system_named("rabbitmq").provision(version, lambda _: None)
-    except UserError as error:
-        pytest.skip(f"RabbitMQ {version} is not available here: {error.message}")
-
-
-@contextmanager
-def rabbitmq(version: str, choice: LevelChoice, directory: Path, nodes: int = 1) -> Iterator[Ready]:
-    """Start nodes and a worker, and wait until a message goes there and back."""
-    system = registry.system_named("rabbitmq")
-    distribution = distribution_of(version)
-    with LocalHost.open() as host:
-        request = DeployRequest(distribution, nodes, choice, directory / "data", directory / "logs", 512, 512)
-        deployment = system.deploy(request, host)
-        try:
-            worker = start_worker(host, system.driver, directory / "logs")
-            await_ready(deployment, worker, system.driver)
-            pid = host.status(deployment.processes[0]).pid
-            yield Ready(system, choice, host, deployment, worker, pid)
-            worker.close()
-        finally:
-            deployment.stop()
-
-
-def processes_of(rabbit: Ready) -> list[psutil.Process]:
-    """Every process of the deployment, children included."""
-    mains = [psutil.Process(rabbit.host.status(name).pid) for name in rabbit.deployment.processes]
-    return [process for main in mains for process in (main, *main.children(recursive=True))]
-
-
-def listening(processes: list[psutil.Process]) -> set[str]:
-    connections = [c for process in processes for c in process.net_connections("tcp")]
-    return {c.laddr.ip for c in connections if c.status == psutil.CONN_LISTEN}
-
-
-def manage(deployment: Deployment, method: str, path: str, body: Mapping[str, object] | None = None) -> None:
-    """Call the management API behind Tidegauge's back."""
-    request = urllib.request.Request(deployment.connection["managementUrl"].split(",")[0] + path, method=method)
-    request.add_header("Authorization", "Basic " + base64.b64encode(b"guest:guest").decode())
-    request.add_header("Content-Type", "application/json")
-    data = None if body is None else json.dumps(body).encode()
-    urllib.request.urlopen(request, data).close()
 
 
 def control(rabbit: Ready, directory: Path, *arguments: str) -> None:
@@ -103,7 +45,8 @@ def node_hands_out_its_copy_of_streams(rabbit: Ready, topic: str, messages: int,
             rabbit.copy_of(1, topic, messages, file)
 
 
-@pytest.mark.parametrize("version", [DEFAULT_VERSION, pytest.param(OLD_VERSION, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("version", [DEFAULT_VERSION, OLD_VERSION])
 def test_every_level_it_offers_holds_and_nothing_is_left(tmp_path: Path, version: str) -> None:
     with rabbitmq(version, LEVEL_3, tmp_path) as rabbit:
         for choice in rabbit.system.possible_levels(version, 1):
@@ -179,7 +122,7 @@ def test_a_taken_port_is_named(tmp_path: Path, setting: str) -> None:
     assert error.log_path.exists()
 
 
-# In `make test`: test_kafka_deployment.py has one; RabbitMQ's words are in tests/unit/test_rabbitmq_config.py.
+# In `make test`: test_kafka_deployment.py has one; RabbitMQ's words are in tests/unit/systems/test_rabbitmq_config.py.
 @pytest.mark.slow
 def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
     distribution_of(DEFAULT_VERSION)

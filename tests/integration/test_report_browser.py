@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
+import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
-
 from chromium import DESKTOP, MARKS, PHONE, Seen, browser, seen
 from report_samples import HOSTILE, interrupted_run, sample_run
 
 from tidegauge import store
 from tidegauge.cli.main import run_command
-from tidegauge.report.html.page import index_page, index_row
+from tidegauge.report.html.index_rows import index_row
+from tidegauge.report.html.page import index_page
 
 __all__ = ["browser", "seen"]
 pytestmark = MARKS
@@ -172,6 +170,32 @@ def test_a_phone_needs_no_scrolling_sideways(seen: Seen, report: Path) -> None:
     assert seen.complaints == []
 
 
+def test_a_table_that_is_wider_than_the_screen_says_so(seen: Seen, report: Path) -> None:
+    hint = "one => getComputedStyle(one, '::before').content"
+    page = opened_all(seen, report)
+    assert page.locator(".figures .scroll.wide").count() == 0
+    page.set_viewport_size(PHONE)
+    page.wait_for_function("document.querySelectorAll('#trials .scroll.wide').length === 1")
+    assert "scroll sideways" in page.eval_on_selector("#trials .scroll", hint)
+    said = page.eval_on_selector_all(
+        ".scroll",
+        """all => all.filter(one => one.checkVisibility()).map(
+           one => [one.scrollWidth > one.clientWidth + 1, one.classList.contains('wide')])""",
+    )
+    assert all(wide == marked for wide, marked in said)
+    assert {wide for wide, _ in said} == {True, False}
+
+
+def test_paper_takes_few_pages(seen: Seen, report: Path) -> None:
+    page = seen.opened(report.as_uri())
+    pages = len(re.findall(rb"/Type\s*/Page\b(?!s)", page.pdf(format="A4")))
+    assert 1 < pages <= 6
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#settings").is_visible()
+    assert page.locator("#settings details:visible").count() == 0
+
+
 def test_a_list_of_runs_with_long_names_needs_no_scrolling_sideways(seen: Seen, runs: Path, tmp_path: Path) -> None:
     rows = [index_row(store.load_run(run.path), "") for run in store.list_runs(runs)]
     address = tmp_path / "index.html"
@@ -179,6 +203,35 @@ def test_a_list_of_runs_with_long_names_needs_no_scrolling_sideways(seen: Seen, 
     page = seen.opened(address.as_uri())
     wide = page.eval_on_selector(".scroll", "one => [one.scrollWidth, one.clientWidth]")
     assert wide[0] <= wide[1]
+
+
+def test_figures_of_runs_are_sorted_and_chosen_by_clicking(seen: Seen, runs: Path, tmp_path: Path) -> None:
+    (run, *_) = [store.load_run(stored.path) for stored in store.list_runs(runs)]
+    row = index_row(run, "")
+    cells = [("9", "9.0"), ("1,000", "1000.0"), ("", ""), ("20", "20.0")]
+    line = {"experiment": "latency", "system": "x", "trials": "1/1", "validity": "valid"}
+    rows = [
+        {**row, "name": f"2026-{place}", "figures": [{**line, "cells": [cell] * 4}]} for place, cell in enumerate(cells)
+    ]
+    address = tmp_path / "index.html"
+    address.write_text(index_page(rows))
+    page = seen.opened(address.as_uri())
+    shown = "all => all.filter(one => !one.parentNode.hidden).map(one => one.textContent)"
+
+    def rates() -> list[str]:
+        return page.eval_on_selector_all("table.figures tbody td:nth-child(4)", shown)  # type: ignore[no-any-return]
+
+    page.get_by_role("button", name="rate, msg/s").click()
+    assert rates() == ["9", "20", "1,000", ""]
+    page.get_by_role("button", name="rate, msg/s").click()
+    assert rates() == ["1,000", "20", "9", ""]
+    page.get_by_label("Compare 2026-3").check()
+    page.get_by_label("Compare 2026-0").check()
+    assert page.locator("#comparison code").text_content() == "tidegauge compare 2026-0 2026-3"
+    assert sorted(rates()) == ["20", "9"]
+    page.get_by_label("Compare 2026-0").uncheck()
+    assert len(rates()) == 4
+    assert seen.complaints == []
 
 
 def test_on_a_phone_no_first_column_hides_the_others(seen: Seen, runs: Path, report: Path) -> None:

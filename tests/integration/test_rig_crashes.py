@@ -9,20 +9,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from patience import Patience
-from rigs import MIB, SIZE_BYTES, leftovers, writer
+from rigs import leftovers, steps
 
+from tidegauge.agent import registry
+from tidegauge.agent.local import LocalHost
+from tidegauge.agent.reap import clean_leftovers
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet import registry
-from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts import cgroups, loop_disk, network
 
-MEMORY_BYTES = 256 * MIB
 REFUSAL = loop_disk.refusal() or network.refusal("nft", "tc") or cgroups.disk_refusal() or cgroups.memory_refusal()
 pytestmark = [
     pytest.mark.root,
@@ -40,29 +39,6 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for point in (one for one in points if one.startswith(f"{tmp_path}/")):
         subprocess.run(["fsfreeze", "--unfreeze", point], check=False, capture_output=True)
         subprocess.run(["umount", "--lazy", point], check=False, capture_output=True)
-
-
-def steps(host: LocalHost, tmp_path: Path) -> list[Callable[[], object]]:
-    """What an attestation or a faulted trial asks of the rig."""
-    rig, place = host.rig, tmp_path / "disk"
-    return [
-        lambda: rig.make_disk(place, SIZE_BYTES["ext4"]),
-        lambda: rig.make_network(["a", "b"]),
-        lambda: host.start(writer(tmp_path, place, network_node="a", memory_bytes_max=MEMORY_BYTES)),
-        lambda: rig.throttle_disk(place, 4 * MIB, 500),
-        lambda: rig.partition(["a"], ["b"]),
-        lambda: rig.lose_packets("b", 0.1),
-        lambda: rig.limit_rate("a", MIB),
-        lambda: rig.hang_disk(place),
-        lambda: rig.cut_power(["writer"], [place]),
-        lambda: host.start(writer(tmp_path, place)),
-        lambda: rig.pause(["writer"]),
-        lambda: rig.hang_disk(place),
-        rig.lift_all,
-        lambda: rig.kill(["writer"]),
-        rig.remove_network,
-        lambda: rig.remove_disk(place),
-    ]
 
 
 def interrupt(tmp_path: Path, chance: random.Random) -> str:
@@ -105,8 +81,8 @@ def test_a_hundred_kills_of_the_agent_at_random_moments(tmp_path: Path) -> None:
 CONTROLLER = """
 import sys, time
 from pathlib import Path
-from test_rig_crashes import steps
-from tidegauge.fleet.local import LocalHost
+from rigs import steps
+from tidegauge.agent.local import LocalHost
 from tidegauge.cli.ending import interruptible
 with interruptible(), LocalHost.open() as host:
     for step in steps(host, Path(sys.argv[1]))[:8]:
@@ -121,7 +97,7 @@ with interruptible(), LocalHost.open() as host:
 def test_nothing_is_left_of_a_faulted_run(tmp_path: Path, how: str) -> None:
     running = subprocess.Popen(
         [sys.executable, "-c", CONTROLLER, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, Path(__file__).parents[:2]))},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1] / "support")},
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,

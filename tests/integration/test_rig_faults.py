@@ -15,10 +15,11 @@ import pytest
 from patience import wait_for
 from rigs import MIB, SIZE_BYTES, acknowledged, leftovers, writer
 
+from tidegauge.agent.api import ProcessSpec
+from tidegauge.agent.local import LocalHost
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.api import CLIENTS, ProcessSpec
-from tidegauge.fleet.local import LocalHost
 from tidegauge.hosts import cgroups, loop_disk, network
+from tidegauge.model.rig import CLIENTS
 
 pytestmark = [pytest.mark.root, pytest.mark.integration]
 needs_disks = pytest.mark.skipif(bool(loop_disk.refusal()), reason=loop_disk.refusal())

@@ -15,10 +15,10 @@ import pytest
 from clusters import NODES, Cluster, cluster, request_for
 from command import PATIENCE_S, Place, wait_for
 from patience import Patience
-from test_rabbitmq_deployment import manage
+from rabbitmq_servers import manage
 
+from tidegauge.agent.local import LocalHost
 from tidegauge.errors import StartFailedError
-from tidegauge.fleet.local import LocalHost
 from tidegauge.model.level import LevelChoice
 from tidegauge.systems import registry
 from tidegauge.systems.api import Deployment
@@ -133,6 +133,7 @@ def test_a_node_killed_on_purpose_comes_back_as_it_was(name: str, request: pytes
     assert all(path.is_relative_to(running.disks[1]) for path in node.directories)
 
 
+@pytest.mark.slow
 def test_a_broker_that_is_gone_is_missed_and_the_rest_ends_soon(kafka: Cluster) -> None:
     """The last test of this cluster."""
     kafka.prepare(["survivor"], partitions=NODES)

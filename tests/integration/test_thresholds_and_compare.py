@@ -52,8 +52,8 @@ def test_a_missed_threshold_ends_with_4_and_is_shown_everywhere(place: Place, fi
 
 def test_what_was_stored_is_judged_alike_later(place: Place, first: Done) -> None:
     found = json.loads(place.run("show", "last", "--json").stdout)["thresholds"]
-    assert found["outcome"] == ("missed" if is_missed(first, place) else "inconclusive")
-    open_or = (lambda outcome: outcome) if is_missed(first, place) else (lambda _: "inconclusive")
+    assert found["outcome"] == ("missed" if is_missed(first, place) else "not decided")
+    open_or = (lambda outcome: outcome) if is_missed(first, place) else (lambda _: "not decided")
     assert {one["threshold"]: one["outcome"] for one in found["rulings"]} == {
         "lost == 0": "met",
         "response_ms_p99 < 60000": open_or("met"),
@@ -75,7 +75,7 @@ def test_two_runs_are_compared_and_only_what_was_changed_differs(place: Place, s
     assert differing == expected, "settings in force name no places of their own"
     (pair,) = found["comparisons"]
     assert "offered rate differs: 1,000 in A, 2,000 in B" in pair["remarks"]
-    assert all(one["comparison"]["verdict"] == "inconclusive" for one in pair["ratios"])
+    assert all(one["comparison"]["verdict"] == "not decided" for one in pair["ratios"])
     shown = place.run("compare", *names).stdout
     assert re.search(r"Campaign: experiments\[0\]\.rate: 1000 in A, 2000 in B", shown)
     assert max(map(len, shown.splitlines())) <= 100

@@ -16,8 +16,8 @@ import pytest
 from null_worker import BUILT, WORKLOAD, drained, order, run_trial
 from patience import sleep_until, wait_for
 
+from tidegauge.agent.local import LocalHost
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet.local import LocalHost
 from tidegauge.hosts import procfs
 from tidegauge.model.workload import Arrival, ClientSettings
 from tidegauge.statistics.histograms import decode
@@ -69,7 +69,7 @@ CONTROLLER = """
 import sys, time
 from pathlib import Path
 from null_worker import order
-from tidegauge.fleet.local import LocalHost
+from tidegauge.agent.local import LocalHost
 from tidegauge.worker.launch import start_worker
 with LocalHost.open() as host:
     worker = start_worker(host, "null", Path(sys.argv[1]))
@@ -90,7 +90,7 @@ def test_controller_ended_ends_worker_and_agent(tmp_path: Path, number: int) -> 
         env={
             **os.environ,
             "TIDEGAUGE_STATE": str(tmp_path / "state"),
-            "PYTHONPATH": os.pathsep.join(map(str, Path(__file__).parents[:2])),
+            "PYTHONPATH": str(Path(__file__).parents[1] / "support"),
         },
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from null_worker import BUILT, order, run_trial
 
+from tidegauge.agent.local import LocalHost
 from tidegauge.distribution.java import find_java
-from tidegauge.fleet.local import LocalHost
 from tidegauge.worker import client
 from tidegauge.worker.archive import JAVA_MAJOR, JAVA_MAJOR_MIN, Archives
 from tidegauge.worker.launch import WorkerOptions, start_worker

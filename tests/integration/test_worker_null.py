@@ -13,8 +13,8 @@ import pytest
 from null_worker import BUILT, WORKLOAD, drained, order, run_trial, watch_all
 from patience import sleep_until
 
+from tidegauge.agent.local import LocalHost
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.local import LocalHost
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import Arrival, ClientSettings, Keys
 from tidegauge.statistics.histograms import Histogram, decode
@@ -161,26 +161,36 @@ def test_seconds_add_up_to_the_totals(worker: GrpcWorker) -> None:
     assert sum(s.subscriptions[0].duplicated for s in seconds) == 9
 
 
+MEASURE_S = 4.0
+LATE_S = 0.05
+
+
 def stalled_trial(worker: GrpcWorker, in_flight: int) -> TotalFigures:
     """A valid trial in which the system is silent for 1 s of 4: one in which the generator had its CPU."""
     workload = replace(WORKLOAD, client=ClientSettings(in_flight_messages_max=in_flight))
-    load = order({"stalls": "2000:1000"}, msgs_per_s=5_000.0, workload=workload, own_lag_tolerance_ms=50.0)
+    load = order({"stalls": "2000:1000"}, msgs_per_s=5_000.0, workload=workload, own_lag_tolerance_ms=LATE_S * 1e3)
     for _ in range(5):
-        window = (totals := run_trial(worker, load, measure_s=4.0)).window
+        window = (totals := run_trial(worker, load, measure_s=MEASURE_S)).window
         if window.own_lag_over_tolerance < 0.01 * window.intended:
             return totals
         # Messages are late by more than the tolerance only where a thread that sends stood for that long.
-        assert window.cpu_wait_ns + window.gc_pause_ns > 50e6, "the generator was late although it had its CPU"
-    pytest.skip(f"no idle core: in 4 s the load threads waited {window.cpu_wait_ns / 1e6:.0f} ms for a CPU")
+        assert window.cpu_wait_ns + window.gc_pause_ns > LATE_S * 1e9, "the generator was late although it had its CPU"
+    pytest.skip(
+        f"no idle core: in {MEASURE_S:.0f} s the load threads waited {window.cpu_wait_ns / 1e6:.0f} ms for a CPU"
+    )
 
 
 def assert_as_the_schedule_says(histogram: Histogram) -> None:
-    """A quarter of all messages wait, evenly spread from 0 to 1 s."""
-    assert histogram.share_above(200_000_000) == pytest.approx(0.20, rel=0.05)
-    assert histogram.share_above(600_000_000) == pytest.approx(0.10, rel=0.05)
-    assert histogram.percentile_ns(87.5) == pytest.approx(0.5e9, rel=0.05)
-    assert histogram.percentile_ns(97.5) == pytest.approx(0.9e9, rel=0.05)
-    assert histogram.max_ns() == pytest.approx(1e9, rel=0.05)
+    """A quarter of all messages wait, evenly spread from 0 to 1 s: never less, and later by no more than is tolerated.
+
+    Nothing says how long the null system's threads waited for a CPU when the silence ended, so what the trial tolerates
+    of the generator is granted to them, too.
+    """
+    assert 0.19 < histogram.share_above(200_000_000) <= 0.20 + LATE_S / MEASURE_S
+    assert 0.095 < histogram.share_above(600_000_000) <= 0.10 + LATE_S / MEASURE_S
+    assert 0.475 < histogram.percentile_ns(87.5) / 1e9 <= 0.5 + LATE_S
+    assert 0.875 < histogram.percentile_ns(97.5) / 1e9 <= 0.9 + LATE_S
+    assert 0.95 < histogram.max_ns() / 1e9 <= 1.0 + LATE_S
 
 
 @pytest.mark.alone
@@ -199,7 +209,7 @@ def test_back_pressure_is_delay_and_not_the_generators_lag(worker: GrpcWorker) -
     totals = stalled_trial(worker, in_flight=1_000)
     assert_as_the_schedule_says(decode(totals.window.response))
     # What was due in the first 0.2 s of the silence was sent; what was due in the next 0.6 s waited for over 0.2 s.
-    assert decode(totals.window.delay).share_above(200_000_000) == pytest.approx(0.15, rel=0.05)
+    assert 0.1425 < decode(totals.window.delay).share_above(200_000_000) <= 0.15 + LATE_S / MEASURE_S
     assert totals.window.blocked_ns > 0.75e9
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-# Samples and scenes that the unit tests have, too.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "unit"))
+from tidegauge.campaign.run import figures
+from tidegauge.worker import group
 
 
 @pytest.fixture(autouse=True)
 def no_ceilings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of this machine is measured: that takes seconds, and means nothing for a simulation."""
     monkeypatch.setenv("TIDEGAUGE_CEILINGS", "off")
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simulated worker's seconds are short: no trial waits for the end of a whole one."""
+    from campaign_doubles import SECOND_S  # Once it is known that its assertions are to be rewritten.
+
+    monkeypatch.setattr(figures, "SECOND_NS", round(SECOND_S * 1e9))
+    monkeypatch.setattr(group, "_LEAD_S", 0.05)

@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from test_attest_procedure import NONE, Stage, all_at, outcome_of, stage
+from attest_scenes import NONE, Stage, all_at, outcome_of, stage
 from wrong_servers import AcknowledgesBeforeItWrites, Honest
 
 from tidegauge.attestation.words import until_then
-from tidegauge.campaign.run import attesting
+from tidegauge.campaign.run import session as run_session
 from tidegauge.campaign.run.recorded import OtherwiseError
+from tidegauge.campaign.run.trial import attest
 from tidegauge.model.attest import AttestOutcome, AttestPlan, FileSystem, Means
 from tidegauge.model.events import Note, PhaseProgress
 
@@ -22,7 +23,7 @@ CYCLES = (NONE, all_at(), all_at(number=3), all_at(number=4))
 
 def interrupted(stage: Stage, monkeypatch: pytest.MonkeyPatch, in_cycle: int, server: Honest) -> AttestOutcome:
     """What is stored of an attestation with a Ctrl-C in this cycle."""
-    run_cycle = attesting.run_cycle
+    run_cycle = attest.run_cycle
 
     def stops(context: Any, cycle: Any, prepared: Any) -> Any:
         if cycle.number == in_cycle:
@@ -30,7 +31,7 @@ def interrupted(stage: Stage, monkeypatch: pytest.MonkeyPatch, in_cycle: int, se
         return run_cycle(context, cycle, prepared)
 
     with monkeypatch.context() as patched:
-        patched.setattr(attesting, "run_cycle", stops)
+        patched.setattr(attest, "run_cycle", stops)
         with pytest.raises(KeyboardInterrupt):
             stage.run(*CYCLES, server=server)
     # The next session has a directory of its own.
@@ -89,7 +90,7 @@ def test_a_cycle_that_could_not_be_carried_out_is_made_again(stage: Stage, monke
 def test_a_session_that_comes_to_nothing_costs_no_cycle(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = interrupted(stage, monkeypatch, 3, Honest())
     del stage.store.cycles_stored
-    monkeypatch.setattr(attesting, "start_servers", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(run_session, "start_servers", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         stage.run(*CYCLES, before=stored)
     assert stage.store.cycles_stored == stored

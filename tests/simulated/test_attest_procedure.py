@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attest_doubles import Deployment, Host, Rig, System, Worker, World, spec_of
-from campaign_doubles import FakeTrialStore, Journal
+from attest_doubles import Deployment, Worker
+from attest_scenes import NONE, Stage, all_at, only_the_first, outcome_of, stage
 from wrong_servers import (
     AcknowledgesBeforeItWrites,
     AnswersFromOneReplica,
@@ -19,74 +18,17 @@ from wrong_servers import (
     LosesTheMiddle,
 )
 
-from tidegauge.attestation.data_files import Copy, Message
+from tidegauge.attestation.data_files import Copy
 from tidegauge.attestation.evidence import History
-from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.run import attest_cycle, session
-from tidegauge.campaign.run.attesting import run_attestation
-from tidegauge.campaign.run.session import RunResources, Subject
+from tidegauge.campaign.run import session
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.model.attest import Act, ActKind, AttestOutcome, AttestPlan, Cycle, FileSystem, Means, Role, Scenario
-from tidegauge.model.events import Event, PhaseProgress
+from tidegauge.model.attest import Act, ActKind, AttestOutcome, Cycle, Means, Role, Scenario
+from tidegauge.model.events import PhaseProgress
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import AttestResult
 from tidegauge.plain import plain, typed
 from tidegauge.worker.api import LoadOrder, OnProgress, ignore_progress
 
-NONE = Cycle(1, Scenario.NONE, (), tail_s=0.1)
-
-
-@dataclass
-class Stage:
-    world: World
-    store: FakeTrialStore
-    events: list[Event]
-    run: Callable[..., AttestResult]
-
-
-@pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    return staged(tmp_path, monkeypatch)
-
-
-def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    """Servers in memory, with a trial's directory."""
-    monkeypatch.setattr(attest_cycle, "_SETTLE_S", 0.02)
-    world = World(Journal(), Honest())
-
-    store = FakeTrialStore(tmp_path / "trial", world.journal)
-    events: list[Event] = []
-
-    def run(
-        *cycles: Cycle,
-        server: Honest | None = None,
-        never_again: bool = False,
-        mute: int = 0,
-        nodes: int = 0,
-        replicas: bool = False,
-        before: AttestOutcome | None = None,
-        **plan: Any,
-    ) -> AttestResult:
-        world.server = server or world.server
-        nodes = nodes or (3 if any(cycle.scenario not in (Scenario.NONE, Scenario.ALL) for cycle in cycles) else 1)
-        system = System(world.journal, world=world, never_again=never_again, mute=mute, replicas=replicas)
-        host = Host(world.journal, rig=Rig(world))
-        resources = RunResources(host, lambda *_: Worker(world), lambda _: "", events.append)
-        choice = SystemChoice("kafka")
-        subject = Subject(system, system.provision("4.3.1", None), choice)
-        wanted = {"means": Means.POWER, "serve_s_max": 5.0, **plan}
-        attest = AttestPlan(cycles=cycles, file_system=FileSystem.EXT4, disk_bytes=1 << 30, **wanted)
-        return run_attestation(spec_of(nodes, attest), subject, resources, store, before)
-
-    return Stage(world, store, events, run)
-
-
-def all_at(after_s: float = 0.3, number: int = 2, **more: Any) -> Cycle:
-    return Cycle(number, Scenario.ALL, (Act(ActKind.CUT, Role.ALL, after_s, **more),))
-
-
-def outcome_of(result: AttestResult) -> AttestOutcome:
-    return result.attest
+__all__ = ["stage"]
 
 
 def test_an_honest_server_loses_nothing(stage: Stage) -> None:
@@ -280,11 +222,6 @@ def test_servers_that_never_serve_again_end_the_trial_and_are_reported(stage: St
     assert "deployment stopped" in stage.world.journal.entries
 
 
-def only_the_first(_: Sequence[Path], __: int, wanted: Collection[Message]) -> Mapping[Message, tuple[Copy, ...]]:
-    """What a search of data files finds where all that came later is gone."""
-    return {message: (Copy(Path("/disk-1/journal"), 0),) for message in wanted if message[1] == 0}
-
-
 def test_what_is_in_no_data_file_is_lost_though_nothing_serves(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stage.world.find = only_the_first
     (cut,) = outcome_of(stage.run(all_at(), all_at(number=3), never_again=True)).cycles
@@ -364,7 +301,7 @@ def test_a_level_that_is_not_in_force_is_not_attested(stage: Stage, monkeypatch:
     def refused(*_: Any) -> None:
         raise RunFailedError("kafka@4.3.1 is not at durability level 3.")
 
-    monkeypatch.setattr("tidegauge.campaign.run.attesting.checked_level", refused)
+    monkeypatch.setattr("tidegauge.campaign.run.trial.attest.checked_level", refused)
     with pytest.raises(RunFailedError, match="not at durability level"):
         stage.run(all_at())
     assert not any(entry.startswith("cut") for entry in stage.world.journal.entries)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from attest_doubles import EACH_S, Host, Rig, System, Worker, World, spec_of
-from campaign_doubles import FakeTrialStore, Journal
+from campaign_doubles import FakeResources, FakeTrialStore, Journal
+from doubles_compared import differences
 from wrong_servers import (
     AcknowledgesBeforeItWrites,
     AnswersFromOneReplica,
@@ -21,9 +22,10 @@ from wrong_servers import (
 
 from tidegauge.attestation.evidence import RecordKind as Record
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.run import attest_cycle
-from tidegauge.campaign.run.attesting import run_attestation
-from tidegauge.campaign.run.session import RunResources, Subject
+from tidegauge.campaign.run.session import Subject
+from tidegauge.campaign.run.trial import attest_cycle
+from tidegauge.campaign.run.trial.run import run_trial
+from tidegauge.experiments import procedure
 from tidegauge.experiments.attest import EXPERIMENT, AttestOptions
 from tidegauge.model.attest import AttestVerdict, Cycle, Scenario
 from tidegauge.model.finding import Finding
@@ -72,14 +74,14 @@ class Lab:
         self.results: Sequence[AttestResult] = ()
         self.findings: list[Finding] = []
 
-    def measure(self, trial: AttestSpec) -> AttestResult:
+    def measure(self, spec: AttestSpec) -> AttestResult:
         world = World(Journal(), self._servers.pop(0))
         system = AnyLevel(world.journal, world=world)
         host = Host(world.journal, rig=Rig(world))
-        resources = RunResources(host, lambda *_: SometimesUnanswered(world), lambda: "", lambda _: None)
+        resources = FakeResources(host, lambda *_: SometimesUnanswered(world), lambda: "", lambda _: None)
         subject = Subject(system, system.provision("4.3.1", None), SystemChoice("kafka"))
-        store = FakeTrialStore(self._root / trial.trial_id, world.journal)
-        self.results = (*self.results, run_attestation(shortened(trial), subject, resources, store))
+        store = FakeTrialStore(self._root / spec.trial_id, world.journal)
+        self.results = (*self.results, run_trial(shortened(spec), subject, resources, store))
         return self.results[-1]
 
     def decided(self, text: str, left: Sequence[AttestSpec] = ()) -> None:
@@ -185,3 +187,7 @@ def test_a_control_that_keeps_everything_decides_nothing(tmp_path: Path) -> None
     finding, _ = attested(tmp_path, Honest(), control=Honest())
     assert (finding.decided, finding.refuted) == (False, False)
     assert "INCONCLUSIVE: the positive control lost nothing" in finding.summary[0]
+
+
+def test_the_double_is_no_wider_than_a_lab() -> None:
+    assert differences(Lab, procedure.Lab) == []

@@ -7,80 +7,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
+from campaign_doubles import FakeHost, FakeResources, FakeWorker
+from run_scenes import Losing, Scene
 
-from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
+from tidegauge.agent.api import Host
+from tidegauge.campaign.model import Campaign, WorkerChoice
 from tidegauge.campaign.plan.plan import plan_campaign
-from tidegauge.campaign.run import execute as execute_module
-from tidegauge.campaign.run.execute import _page_cache_dropper, execute, run_plan
-from tidegauge.campaign.run.session import RunResources
+from tidegauge.campaign.run import resources as resources_module
+from tidegauge.campaign.run.execute import execute, run_plan
+from tidegauge.campaign.run.resources import HostResources
 from tidegauge.campaign.run.witnessing import LevelMismatchError
-from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.experiments.latency import LatencyOptions
-from tidegauge.experiments.procedure import TrialOptions
-from tidegauge.fleet.api import Host
 from tidegauge.hosts import space
 from tidegauge.model.events import Event, Note, RunStarted, TrialEnded, UnequalFound
-from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.level import LevelFinding
 from tidegauge.model.tilt import Severity, Stage
-from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
 from tidegauge.systems.api import DeployRequest
-from tidegauge.worker import group
-from tidegauge.worker.api import WorkerLostError
 from tidegauge.worker.launch import WorkerOptions
-
-
-def options(model: type[Fields], **more: Any) -> Any:
-    # Shorter than a campaign file may ask for: these are no measurements.
-    return model.model_construct(warm_up_min=0.2, warm_up_max=0.4, measure=0.2, drain_max=1.0, **more)
-
-
-class Scene:
-    def __init__(self, path: Path) -> None:
-        self.journal = Journal()
-        self.events: list[Event] = []
-        self.store = FakeRunStore(path, self.journal)
-        self.systems = {
-            "kafka": FakeSystem(self.journal, "kafka"),
-            "pulsar": FakeSystem(self.journal, "pulsar", default_version="4.2.4"),
-        }
-        self.workers = 0
-        rate = LatencyOptions.model_validate({"rate": "50% of lowest peak"}).rate
-        self.campaign = Campaign(
-            name="example",
-            description="",
-            systems=(SystemChoice("kafka"), SystemChoice("pulsar")),
-            durability=LevelChoice(3),
-            nodes=1,
-            workload=Workload(),
-            experiments=(
-                ExperimentChoice("peak", options(TrialOptions)),
-                ExperimentChoice("latency", options(LatencyOptions, rate=rate)),
-            ),
-            repeat=1,
-            seed=1,
-            data_directory="",
-            source_path=Path("campaign.yaml"),
-        )
-
-    def start_worker(self, host: Any, driver: str, log_directory: Path, *_: Any) -> Any:
-        self.workers += 1
-        return FakeWorker(self.journal)
-
-    def run(self) -> Any:
-        plan = plan_campaign(self.campaign, self.systems.__getitem__)
-        resources = RunResources(FakeHost(self.journal), self.start_worker, lambda _: "", self.events.append)
-        return run_plan(plan, self.store, resources, self.systems.__getitem__)
-
-    def ended(self) -> dict[str, str]:
-        return {event.spec.trial_id: event.failure for event in self.events if isinstance(event, TrialEnded)}
 
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     return Scene(tmp_path)
 
 
@@ -131,21 +79,8 @@ def test_a_system_that_fails_is_recorded_and_the_other_goes_on(scene: Scene) -> 
         assert scene.store.trials[name].failure == (text, False)
 
 
-class Losing(Scene):
-    """The load generators of the first so many trials fail after some seconds."""
-
-    lost = 1
-    dies_of: type[RunFailedError] = WorkerLostError
-
-    def start_worker(self, *_: Any) -> Any:
-        self.workers += 1
-        lost = self.workers <= self.lost
-        return FakeWorker(self.journal, dies_after_seconds=3 if lost else None, dies_of=self.dies_of)
-
-
 @pytest.fixture
 def losing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Losing:
-    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     scene = Losing(tmp_path)
     scene.campaign = Campaign(**{**vars(scene.campaign), "experiments": scene.campaign.experiments[:1], "retry": 1})
     return scene
@@ -270,13 +205,12 @@ def test_a_server_that_dies_fails_its_trial_with_the_cause(scene: Scene) -> None
 
 
 def test_a_page_cache_that_stays_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidegauge.campaign.run import execute
-
     events: list[Event] = []
-    monkeypatch.setattr(execute, "drop_page_cache", lambda _: "needs root")
-    drop = _page_cache_dropper(events.append, execute_module.drop_page_cache)
-    drop([])
-    drop([])
+    monkeypatch.setattr(resources_module, "drop_page_cache", lambda _: "needs root")
+    nobody: Any = None
+    resources = HostResources(host=nobody, observer=events.append, starter=nobody)
+    resources.drop_page_cache([])
+    resources.drop_page_cache([])
     assert len(events) == 1
     assert isinstance(events[0], Note)
     assert "needs root" in events[0].text
@@ -291,8 +225,8 @@ def test_the_campaigns_worker_memory_reaches_the_worker(scene: Scene, monkeypatc
         counts.append(count)
         return scene.start_worker(host, driver, log_directory)
 
-    monkeypatch.setattr(execute_module, "start_workers", start)
-    monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: "")
+    monkeypatch.setattr(resources_module, "start_workers", start)
+    monkeypatch.setattr(resources_module, "drop_page_cache", lambda _: "")
     monkeypatch.setattr(registry, "system_named", scene.systems.__getitem__)
     scene.campaign = Campaign(**{**vars(scene.campaign), "worker": WorkerChoice(300, 70, 0.5, 20_000, count=2)})
     plan = plan_campaign(scene.campaign)
@@ -323,7 +257,7 @@ def test_equal_settings_in_force_mark_nothing(scene: Scene) -> None:
 def test_a_page_cache_dropped_for_one_system_only_marks_the_run(scene: Scene) -> None:
     drops = iter(["", "no right", "", ""])
     plan = plan_campaign(scene.campaign, scene.systems.__getitem__)
-    resources = RunResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
+    resources = FakeResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
     run_plan(plan, scene.store, resources, scene.systems.__getitem__)
     assert [tilt.rule for tilt in scene.store.tilts] == ["page-cache"]
 
@@ -331,6 +265,6 @@ def test_a_page_cache_dropped_for_one_system_only_marks_the_run(scene: Scene) ->
 def test_trials_of_different_experiments_are_not_held_against_each_other(scene: Scene) -> None:
     drops = iter(["", "", "lost", "lost"])
     plan = plan_campaign(scene.campaign, scene.systems.__getitem__)
-    resources = RunResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
+    resources = FakeResources(FakeHost(scene.journal), scene.start_worker, lambda _: next(drops), scene.events.append)
     run_plan(plan, scene.store, resources, scene.systems.__getitem__)
     assert scene.store.tilts == ()

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal, result_of, spec_of
+from backlog_worker import found_of
+from campaign_doubles import FakeHost, FakeResources, FakeRunStore, FakeSystem, FakeWorker, Journal, result_of, spec_of
+from run_scenes import Scene
 from simulated_systems import SYSTEM, System
-from test_campaign_execute import Scene
-from test_catching_up_answers import found_of
 
 from tidegauge.campaign.model import Point, SystemChoice
 from tidegauge.campaign.plan.contenders import Contender
@@ -20,7 +20,6 @@ from tidegauge.campaign.plan.plan import Step, plan_campaign
 from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
 from tidegauge.campaign.run.execute import StepLab, run_plan
 from tidegauge.campaign.run.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
-from tidegauge.campaign.run.session import RunResources
 from tidegauge.experiments.catch_up import EXPERIMENT as CATCH_UP
 from tidegauge.experiments.chasing import ChaseOptions
 from tidegauge.experiments.curve import EXPERIMENT as CURVE
@@ -34,7 +33,6 @@ from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution
 from tidegauge.model.tilt import Severity, Stage, Tilt
 from tidegauge.model.trial import LoadResult, LoadSpec
-from tidegauge.worker import group
 
 OPTIONS = {"goals": [{"name": "no limit"}, {"name": "quick", "response-p99-max": "2ms"}]}
 
@@ -177,7 +175,7 @@ class Resumed(Scene):
 
     def run(self) -> Any:
         plan = plan_campaign(self.campaign, self.systems.__getitem__)
-        resources = RunResources(FakeHost(self.journal), self.start_worker, lambda _: "", self.events.append)
+        resources = FakeResources(FakeHost(self.journal), self.start_worker, lambda _: "", self.events.append)
         systems = self.systems.__getitem__
         return run_plan(plan, self.store, resources, systems, recorded=self.recorded)
 
@@ -191,7 +189,6 @@ class Resumed(Scene):
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Resumed:
-    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     return Resumed(tmp_path / "first")
 
 

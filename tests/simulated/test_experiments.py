@@ -16,9 +16,9 @@ from tidegauge.experiments.latency import EXPERIMENT as LATENCY
 from tidegauge.experiments.latency import first_peaks, resolve_rate
 from tidegauge.experiments.peak import EXPERIMENT as PEAK
 from tidegauge.experiments.procedure import PreconditionError, experiments
+from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival
-from tidegauge.statistics.classify import BUSY_CONSUMER
 
 HALF = Rate(share_of_lowest_peak=0.5)
 
@@ -116,10 +116,10 @@ def test_peaks_that_are_invalid_or_empty_are_not_used() -> None:
 
 
 def test_a_peak_that_only_consumers_spoilt_keeps_its_rate() -> None:
-    reason = f"{BUSY_CONSUMER}: sub-0 consumer 0 had no time left in 9 of 10 s"
+    reason = Reason(ReasonKind.BUSY_CONSUMER, "sub-0 consumer 0 had no time left in 9 of 10 s")
     slow = replace(peak_of("kafka@1", 1000, validity=Validity.INVALID), reasons=(reason,))
     assert first_peaks([slow, peak_of("kafka@1", 5)]) == {"kafka@1": 1000}
-    late = replace(slow, reasons=(reason, "the load generator itself was late, not the system"))
+    late = replace(slow, reasons=(reason, Reason(ReasonKind.OWN_LAG, "the load generator itself was late")))
     assert first_peaks([late, peak_of("kafka@1", 5)]) == {"kafka@1": 5}
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from campaign_doubles import FakeLab, spec_of
+from reasons import reasons_of
 from simulated_systems import (
     SYSTEM,
     Answer,
@@ -24,9 +25,10 @@ from simulated_systems import (
 
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.max_throughput import EXPERIMENT, MaxThroughputOptions, first_sustainable
+from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, LoadSpec, ServerReuse, Validity
 from tidegauge.model.workload import Arrival
-from tidegauge.statistics.classify import NEAR_GENERATOR, RATE_SHORTFALL
+from tidegauge.statistics.classify import RATE_SHORTFALL
 
 WIDTH = 0.05
 TRIALS_MAX = 15
@@ -192,7 +194,7 @@ def test_a_lag_of_some_milliseconds_leaves_the_rate_and_hides_the_latency() -> N
 
     def small_host(spec: LoadSpec) -> LoadResult:
         lag = latency(0.1, 5.0)
-        return replace(system(spec), validity=Validity.INVALID, reasons=("own lag",), own_lag=lag)
+        return replace(system(spec), validity=Validity.INVALID, reasons=reasons_of("own lag"), own_lag=lag)
 
     plain, quick = [{"name": "no limit"}], [{"name": "quick", "response-p99-max": "2ms"}]
     kept = search(small_host, goals=plain, min_rate="50k", max_rate="90k")
@@ -325,20 +327,21 @@ def test_a_doubt_of_the_confirmation_is_reported() -> None:
     system = System(100_000.0, random.Random(2))
 
     def doubtful(spec: LoadSpec) -> LoadResult:
-        return replace(system(spec), validity=Validity.DOUBTFUL, reasons=("own lag is a third of it",))
+        return replace(system(spec), validity=Validity.DOUBTFUL, reasons=reasons_of("own lag is a third of it"))
 
     assert "the confirmation is DOUBTFUL: own lag is a third of it" in search(doubtful).summary
 
 
 def test_a_rate_near_what_the_generator_makes_is_said_to_be_so() -> None:
     system = System(50_000.0, random.Random(2))
-    near = f"{NEAR_GENERATOR}: 80% of the 60,000 msg/s"
+    near = "the rate was near the load generator's own limit: 80% of the 60,000 msg/s"
+    warnings = (*reasons_of("something else"), Reason(ReasonKind.NEAR_GENERATOR, near))
 
     def warned(spec: LoadSpec) -> LoadResult:
-        return replace(system(spec), warnings=("something else", near))
+        return replace(system(spec), warnings=warnings)
 
     assert near in search(warned).summary
-    assert NEAR_GENERATOR not in search(system).summary
+    assert near not in search(system).summary
 
 
 def test_the_lowest_sustainable_rate_is_the_first_goals() -> None:

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from campaign_doubles import spec_of
+from reasons import reasons_of
+from search_results import ANY, QUICK, SPEC, result, subscription
 from simulated_systems import latency, trial
 
 from tidegauge.model.trial import LoadResult, Slope, Validity
-from tidegauge.search.goals import Goal, GoalVerdict, Limit, PassFail, judge_goal
-
-ANY = Goal("no limit")
-QUICK = Goal("quick", (Limit("response", "p99", 10.0), Limit("end-to-end", "p99.9", 50.0)))
-SPEC = spec_of("max-throughput", "kafka@1", msgs_per_s=10_000.0, measure_s=20.0, drain_s_max=10.0)
-
-
-def result(achieved: float = 10_000.0, growth: float = 0.0, **changes: Any) -> LoadResult:
-    return trial(SPEC, achieved, growth, **changes)
-
-
-def subscription(**changes: Any) -> LoadResult:
-    base = result()
-    return replace(base, subscriptions=(replace(base.subscriptions[0], **changes),))
+from tidegauge.search.goals import GoalVerdict, PassFail, judge_goal
 
 
 @pytest.mark.parametrize(
@@ -44,13 +31,17 @@ def subscription(**changes: Any) -> LoadResult:
         (result(failed=900), PassFail.FAIL, "900 of 300,000 messages failed to be sent"),
         (result(failed=2), PassFail.PASS, ""),
         (
-            result(validity=Validity.INVALID, reasons=("too late", "more"), own_lag=latency(5.0, 110.0)),
+            result(validity=Validity.INVALID, reasons=reasons_of("too late", "more"), own_lag=latency(5.0, 110.0)),
             PassFail.UNDECIDED,
             "INVALID: too late",
         ),
-        (result(9_000.0, validity=Validity.INVALID, reasons=("late",)), PassFail.UNDECIDED, "INVALID: late"),
-        (result(growth=900.0, validity=Validity.INVALID, reasons=("late",)), PassFail.UNDECIDED, "INVALID: late"),
-        (result(validity=Validity.DOUBTFUL, reasons=("a little late",)), PassFail.PASS, ""),
+        (result(9_000.0, validity=Validity.INVALID, reasons=reasons_of("late")), PassFail.UNDECIDED, "INVALID: late"),
+        (
+            result(growth=900.0, validity=Validity.INVALID, reasons=reasons_of("late")),
+            PassFail.UNDECIDED,
+            "INVALID: late",
+        ),
+        (result(validity=Validity.DOUBTFUL, reasons=reasons_of("a little late")), PassFail.PASS, ""),
     ],
 )
 def test_the_clauses_of_every_goal(measured: LoadResult, outcome: PassFail, clause: str) -> None:
@@ -96,7 +87,7 @@ def test_a_limit_within_what_clocks_leave_open_decides_nothing() -> None:
 
 
 def test_a_small_lag_of_the_generator_may_break_a_limit_and_spoils_no_clause_that_holds() -> None:
-    lagging = result(validity=Validity.INVALID, reasons=("late",), own_lag=latency(0.1, 8.0))
+    lagging = result(validity=Validity.INVALID, reasons=reasons_of("late"), own_lag=latency(0.1, 8.0))
     assert judge_goal(ANY, lagging).outcome is PassFail.PASS
     assert judge_goal(QUICK, lagging).outcome is PassFail.PASS
     slow = replace(lagging, response=latency(1.0, 14.0))

@@ -7,26 +7,26 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attest_scenes import NONE, Stage, all_at, only_the_first, outcome_of, staged
 from attestation_samples import attestation, cut, cycle, outcome
+from cut_samples import cut as read_after
+from history_files import TRIAL, record, write
 from sentence_scenes import Scene, Texts, make_tests
 from sentence_scenes import Stage as Place
 from sentence_templates import Claim, modules_of
-from test_attest_procedure import NONE, Stage, all_at, only_the_first, outcome_of, staged
-from test_attestation_history import TRIAL, record, write
-from test_attestation_verdict import cut as read_after
 from wrong_servers import AcknowledgesBeforeItWrites, Honest, LacksInOneCopy
 
 from tidegauge.attestation.data_files import Copy
 from tidegauge.attestation.evidence import RecordKind, read_history
 from tidegauge.attestation.judging import judge_scenarios, promise_of_level
-from tidegauge.attestation.record import carried_words
+from tidegauge.attestation.record import earlier_cuts
 from tidegauge.attestation.scenario import describe_scenario, why_impossible
 from tidegauge.attestation.words import attest_outcome, attest_sentences
 from tidegauge.errors import StartFailedError
 from tidegauge.model.attest import AttestOutcome, AttestPlan, AttestVerdict, FileSystem, Means, Scenario
 from tidegauge.model.level import LevelChoice
 
-MODULES = [*modules_of("attestation"), "campaign/run/attest_cycle.py", "campaign/run/attesting.py"]
+MODULES = [*modules_of("attestation"), "campaign/run/trial/attest_cycle.py", "campaign/run/trial/attest.py"]
 
 LOSING = outcome(cycle(lost=300))
 
@@ -85,7 +85,7 @@ JUDGED: dict[str, Scene] = {
 
 
 def carrying(**changes: Any) -> Scene:
-    return lambda _: carried_words([attestation(**changes)])
+    return lambda _: str(earlier_cuts([attestation(**changes)]))
 
 
 def possible(scenario: Scenario, nodes: int) -> Scene:
@@ -171,7 +171,7 @@ def refuse(*_: Any) -> Any:
 PROCEDURES: dict[str, Scene] = {
     "an attestation": carried_out(lambda stage: stage.run(NONE, all_at())),
     "an attestation whose servers do not start": carried_out(
-        lambda stage: stage.run(NONE, all_at()), tidegauge__campaign__run__attesting__start_servers=refuse
+        lambda stage: stage.run(NONE, all_at()), tidegauge__campaign__run__session__start_servers=refuse
     ),
     "an attestation that goes on": carried_out(
         lambda stage: stage.run(NONE, all_at(), all_at(number=3), before=outcome_before(stage))
@@ -281,13 +281,12 @@ CLAIMS = [
         "a line on a cut that was not read after",
         "a line on cuts that were read after",
     ),
-    # campaign/run/attest_cycle.py
+    # campaign/run/trial/attest_cycle.py
     Claim("message {} of producer {}: {}", "lost messages in a data file", "lost messages in no data file"),
     Claim("node {}, {} at byte {}", "lost messages in a data file", "lost messages in no data file"),
     Claim("read from node {}", "a copy that lacks messages", "copies that clients can't choose"),
-    # campaign/run/attesting.py
+    # campaign/run/trial/attest.py
     Claim("{} of {} cycles were carried out before", "an attestation that goes on", "an attestation"),
-    Claim("until {} accepts and delivers", "an attestation", "an attestation whose servers do not start"),
 ]
 texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
     MODULES, SCENES, CLAIMS
@@ -299,6 +298,12 @@ def test_a_crash_takes_nobodys_power(texts: Texts) -> None:
         (words,) = texts.of(f"crash: {scenario.value}")
         assert "power" not in words and "cut" not in words
     assert texts.of("crash: leader") == ("the node that leads the partition (of several the last) is killed",)
+
+
+def test_servers_that_start_are_waited_for_as_those_of_other_trials_are(texts: Texts) -> None:
+    waits = "until kafka@4.3.1 accepts and delivers"
+    assert any(waits in text for text in texts.of("an attestation"))
+    assert not any(waits in text for text in texts.of("an attestation whose servers do not start"))
 
 
 def test_what_no_server_serves_is_not_said_to_be_kept(texts: Texts) -> None:

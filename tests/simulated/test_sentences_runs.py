@@ -9,41 +9,39 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import calibration_samples
+import ceilings_samples
 import pytest
-import test_calibration
-import test_campaign_ceilings
 from campaign_doubles import spec_of
+from collecting_scenes import UNTIL
+from collecting_scenes import Scene as Collecting
+from collecting_scenes import left as left_by
+from disturbance_samples import Machine
 from report_samples import ceilings as sample
+from run_scenes import Losing
+from run_scenes import Scene as Run
 from sentence_scenes import Scene, Stage, Texts, make_tests
 from sentence_templates import Claim
-from test_campaign_execute import Losing
-from test_campaign_execute import Scene as Run
-from test_collecting import UNTIL
-from test_collecting import Scene as Collecting
-from test_collecting import left as left_by
-from test_disturbed_results import Machine
 
-from tidegauge.campaign.run import apart, ceilings
+from tidegauge.campaign.run import apart, ceilings, resources
 from tidegauge.campaign.run.apart import Seated, _choose_hosts, _load_words, _measure_links, hosts_of_role
 from tidegauge.campaign.run.ceilings import SWITCH, fleet_ceilings
 from tidegauge.campaign.run.disturbed import await_calm_cpus
-from tidegauge.campaign.run.execute import _page_cache_dropper
 from tidegauge.campaign.run.on_hosts import difference_of_files, send_to_each
 from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, Trial
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.sending import file_parcel
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
-from tidegauge.hosts.ceilings import Pace
+from tidegauge.model.ceilings import Pace
 from tidegauge.model.host import KEEPER_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
-from tidegauge.model.trial import LoadSpec
+from tidegauge.model.trial import LoadSpec, RateRule
 from tidegauge.model.workload import RatePhase, RateSchedule
 from tidegauge.worker import calibration as measuring
-from tidegauge.worker import group
 
 MODULES = [
     f"campaign/run/{name}.py"
-    for name in ("apart", "ceilings", "collecting", "disturbed", "execute", "on_hosts", "recorded")
+    for name in ("apart", "ceilings", "collecting", "disturbed", "execute", "on_hosts", "recorded", "resources")
 ]
 
 
@@ -51,7 +49,6 @@ def run_of(kind: type[Run], change: Callable[[Any, Stage], None]) -> Scene:
     """All that a simulated run says, and how its store was left."""
 
     def scene(stage: Stage) -> Any:
-        stage.patch.setattr(group, "_LEAD_S", 0.05)
         run = kind(stage.path)
         change(run, stage)
         with contextlib.suppress(TidegaugeError, KeyboardInterrupt):
@@ -92,9 +89,12 @@ def interrupted(*names: str) -> Callable[[Run, Stage], None]:
 
 
 def dropping(reason: str) -> Scene:
-    def scene(_: Stage) -> Any:
+    def scene(stage: Stage) -> Any:
+        stage.patch.setattr(resources, "drop_page_cache", lambda _: reason)
         events: list[Any] = []
-        return _page_cache_dropper(events.append, lambda _: reason)([]) or "dropped", events
+        nobody: Any = None
+        made_with = resources.HostResources(host=nobody, observer=events.append, starter=nobody)
+        return made_with.drop_page_cache([]) or "dropped", events
 
     return scene
 
@@ -167,7 +167,7 @@ def measured(change: Callable[[Any], None] = lambda _case: None) -> Scene:
     def scene(stage: Stage) -> Any:
         stage.patch.setenv("TIDEGAUGE_STATE", str(stage.path / "state"))
         stage.patch.delenv(SWITCH, raising=False)
-        case = test_campaign_ceilings.Case(stage.path)
+        case = ceilings_samples.Case(stage.path)
         stage.patch.setattr(ceilings, "measure", case.measure)
         change(case)
         case.known()
@@ -190,7 +190,7 @@ def of_hosts(error: Exception | None = None) -> Scene:
 
     def scene(stage: Stage) -> Any:
         stage.patch.delenv(SWITCH, raising=False)
-        case = test_campaign_ceilings.Case(stage.path)
+        case = ceilings_samples.Case(stage.path)
 
         def on_hosts() -> Mapping[str, Any]:
             if error is not None:
@@ -209,21 +209,21 @@ def generators(*found: Any, fails: Exception | None = None, again: bool = False)
     def scene(stage: Stage) -> Any:
         stage.patch.setenv("TIDEGAUGE_STATE", str(stage.path / "state"))
         stage.patch.delenv(SWITCH, raising=False)
-        case = test_calibration.Case()
+        case = calibration_samples.Case()
         case.fails = fails
         for module in (measuring, ceilings):
-            stage.patch.setattr(module, "calibration_subject", lambda: test_calibration.HERE)
+            stage.patch.setattr(module, "calibration_subject", lambda: calibration_samples.HERE)
         stage.patch.setattr(ceilings, "calibrate", (lambda *_: list(found)) if found else case.measure)
-        case.known(test_calibration.trial(500_000))
+        case.known(calibration_samples.trial(500_000))
         if again:
             case.events.clear()
-            case.known(test_calibration.trial(500_000))
+            case.known(calibration_samples.trial(500_000))
         return case.events
 
     return scene
 
 
-STARVED = test_calibration.calibration(one=Pace(1, 600_000.0, 0.8, cpu_wait_share=0.4))
+STARVED = calibration_samples.calibration(one=Pace(1, 600_000.0, 0.8, cpu_wait_share=0.4))
 CEILINGS: dict[str, Scene] = {
     "a machine that is measured": measured(),
     "a machine with a full disk": measured(full),
@@ -261,7 +261,7 @@ def choosing(*others: FleetHost) -> Scene:
         said: list[str] = []
         fleet: Any = SimpleNamespace(server_hosts=int, has_keeper=False, load_hosts=0, network=None)
         launcher: Any = SimpleNamespace(hosts=lambda: [host(2), *others])
-        return _choose_hosts(1, fleet, launcher, "10.0.0.1", said.append), said
+        return _choose_hosts(1, fleet, launcher, "10.0.0.1", lambda note: said.append(note.text)), said
 
     return scene
 
@@ -344,13 +344,17 @@ def resumed(before: LoadSpec, now: LoadSpec | None, what: Callable[[Recorded], A
 
 
 PEAK = spec_of("peak", "kafka@1")
-SHARE = replace(spec_of("latency", "kafka@1"), rate_rule="50% of lowest peak", msgs_per_s=900.0)
-FIXED = replace(SHARE, rate_rule="900")
+SHARE = replace(
+    spec_of("latency", "kafka@1"), rate_rule=RateRule("50% of lowest peak", is_share=True), msgs_per_s=900.0
+)
+FIXED = replace(SHARE, rate_rule=RateRule("900"))
 
 
 def rising(to: float) -> LoadSpec:
     schedule = RateSchedule((RatePhase(100, 100, 10, 0), RatePhase(to, to, 10, 1)), ("low", "high"))
-    return replace(SHARE, rate_rule="100, then 50% of lowest peak", msgs_per_s=100.0, schedule=schedule)
+    return replace(
+        SHARE, rate_rule=RateRule("100, then 50% of lowest peak", is_share=True), msgs_per_s=100.0, schedule=schedule
+    )
 
 
 def stale(before: LoadSpec, now: LoadSpec) -> Scene:
@@ -406,8 +410,8 @@ CLAIMS = [
     Claim("its record can't be read: {}", "a record that is damaged", "figures of another attempt"),
     Claim("{} is made again: it had been measured", "figures of another attempt", "figures that lack messages"),
     Claim("{} is made again: {}. What", "figures that lack messages", "whole figures that were left"),
-    Claim("{} ({}): {} had not been received", "figures that lack messages", "whole figures that were left"),
-    Claim("{} ({}); what servers and machine", "whole figures that were left", "figures that lack messages"),
+    Claim("{}: {} had not been received", "figures that lack messages", "whole figures that were left"),
+    Claim("{}; what servers and machine", "whole figures that were left", "figures that lack messages"),
     # disturbed.py
     Claim("{}: waited {} s for other programs", "others that end", "others that go on"),
     Claim("waited {} s in vain for other", "others that go on", "others that end"),

@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from backlog_worker import FROM_DEVICE, RATE, found_of
 from campaign_doubles import FakeLab, result_of, spec_of
+from reasons import reasons_of
+from search_results import ANY, QUICK, result, subscription
 from sentence_scenes import Scene, Stage, Texts, make_tests
 from sentence_templates import Claim, modules_of
 from simulated_systems import SYSTEM, Queue, System, invalid, latency, trial
-from test_catching_up_answers import FROM_DEVICE, RATE, found_of
-from test_search_goals import ANY, QUICK, result, subscription
 
 from tidegauge.campaign.run.catch_up import _device_reads
 from tidegauge.errors import RunFailedError
@@ -25,6 +26,7 @@ from tidegauge.experiments.latency import EXPERIMENT as LATENCY
 from tidegauge.experiments.max_throughput import EXPERIMENT as SEARCH
 from tidegauge.experiments.mixed import EXPERIMENT as MIXED
 from tidegauge.experiments.peak import EXPERIMENT as PEAK
+from tidegauge.experiments.sizing import EXPERIMENT as SIZING
 from tidegauge.model.trial import CatchUp, LoadResult, LoadSpec, ServerReuse, Slope, Validity
 from tidegauge.model.workload import Arrival, DeviceReads
 from tidegauge.search.goals import Goal, Limit, judge_goal
@@ -40,6 +42,7 @@ NO_SENTENCES = (
     "publish and tailing end-to-end latency while",
     "throughput with producers that never wait",
     "how fast consumers read topics that others fill",
+    "the smallest number of partitions, clients or",
 )
 
 
@@ -95,6 +98,42 @@ def searching(
 def summary_of(searched: Any) -> Any:
     """What it found, without what it said while it went."""
     return searched[1]
+
+
+def sized(
+    each: float = 6_500.0,
+    change: Callable[[LoadSpec, LoadResult], LoadResult] = lambda _, found: found,
+    luck: float = 1.0,
+    **options: Any,
+) -> Scene:
+    """The fewest partitions, of which each takes so much, for 50,000 msg/s; trials that confirm nothing have `luck`."""
+
+    def measure(spec: LoadSpec) -> LoadResult:
+        capacity = spec.workload.partitions * each * (1.0 if spec.is_confirmation else luck)
+        return change(spec, trial(spec, min(50_000.0, capacity)))
+
+    def scene(_: Stage) -> Any:
+        parsed = SIZING.options.model_validate({"of": "partitions", "rate": "50k", "largest": 64, **options})
+        lab = FakeLab(measure, [])
+        SIZING.run(parsed, SIZING.plan(parsed, replace(spec_of(SIZING.name, SYSTEM))), lab)
+        return lab.decisions, [finding.summary for finding in lab.findings]
+
+    return scene
+
+
+def doubtful_confirmation(spec: LoadSpec, found: LoadResult) -> LoadResult:
+    reasons = reasons_of("the disk was slow")
+    return replace(found, validity=Validity.DOUBTFUL, reasons=reasons) if spec.is_confirmation else found
+
+
+SIZES: dict[str, Scene] = {
+    "a size": sized(),
+    "a size beyond the range": sized(largest=4),
+    "the least size that was asked for": sized(smallest=9),
+    "a lucky size": sized(luck=1.4),
+    "a size whose trials are spoilt": sized(change=lambda spec, _: invalid(spec, 25_000.0)),
+    "a size with a doubtful confirmation": sized(change=doubtful_confirmation),
+}
 
 
 def cliff(capacity: float = 100_000.0, **more: Any) -> System:
@@ -185,12 +224,12 @@ SEARCHES: dict[str, Scene] = {
         confirmations(lambda spec, found, number: spoilt(spec) if number == 1 else found)
     ),
     "a doubtful confirmation": lambda _: searching(
-        confirmations(lambda _spec, found, _: replace(found, validity=Validity.DOUBTFUL, reasons=("own lag",)))
+        confirmations(lambda _spec, found, _: replace(found, validity=Validity.DOUBTFUL, reasons=reasons_of("own lag")))
     ),
     "a confirmation with a late generator": lambda _: searching(
         confirmations(
             lambda _spec, found, _: replace(
-                found, validity=Validity.INVALID, reasons=("own lag",), own_lag=latency(0.1, 5.0)
+                found, validity=Validity.INVALID, reasons=reasons_of("own lag"), own_lag=latency(0.1, 5.0)
             )
         )
     ),
@@ -247,7 +286,7 @@ def left_with(slope: Slope | None, drain_msgs_per_s: float) -> CatchUp:
 
 
 DRAINED = found_of(60_000, 300_000)
-LATE = {"validity": Validity.INVALID, "reasons": ("the generator was late",)}
+LATE = {"validity": Validity.INVALID, "reasons": reasons_of("the generator was late")}
 CHASES: dict[str, Scene] = {
     "a backlog that is read": lambda _: chasing(CATCH_UP, DRAINED),
     "half of a backlog that is read": lambda _: chasing(CATCH_UP, DRAINED, {"drained": "50%"}),
@@ -325,13 +364,13 @@ OTHERS: dict[str, Scene] = {
     "steps of a year": objects(LATENCY, {"rate": {"steps": [{"rate": "1k", "for": f"{24 * 20}h"}] * 2}}),
     "a burst": objects(LATENCY, {**BURST, "measure": "30s"}),
     "a burst that is never repeated": objects(LATENCY, {**BURST, "measure": "10s"}),
-    "a closed loop": lambda _: [spec.rate_rule for spec in PEAK.plan(PEAK.options(), spec_of("peak", SYSTEM))],
+    "a closed loop": lambda _: [str(spec.rate_rule) for spec in PEAK.plan(PEAK.options(), spec_of("peak", SYSTEM))],
     "a rate": lambda _: [
-        spec.rate_rule
+        str(spec.rate_rule)
         for spec in LATENCY.plan(LATENCY.options.model_validate({"rate": "1k"}), spec_of("latency", SYSTEM))
     ],
 }
-SCENES = {**VERDICTS, **SEARCHES, **CHASES, **OTHERS}
+SCENES = {**VERDICTS, **SEARCHES, **SIZES, **CHASES, **OTHERS}
 CLAIMS = [
     # search/goals.py
     Claim("{} got lost on {}", "3 messages are lost", "3 messages are late"),
@@ -388,7 +427,6 @@ CLAIMS = [
     Claim("the confirmation is {}: {}", "a doubtful confirmation", "a search with an answer"),
     # experiments/max_throughput.py
     Claim("In a closed loop {} msg/s; the search begins", "a search with an answer", "a search from a peak"),
-    Claim("as fast as it goes", "a closed loop", "a rate"),
     Claim("a trial on {} failed: {}", "a server that ends", "a user who interrupts"),
     Claim(
         "the closed-loop trial that shows where to search was INVALID",
@@ -404,8 +442,8 @@ CLAIMS = [
     Claim("device reads are not known", "reads that nobody counts", "reads that are counted"),
     Claim(": newer messages too, or some again", "120 % from the device", "95 % from the device"),
     Claim("device reads: {} of {} backlog", "95 % from the device", "3 % from the device"),
-    Claim("DOUBTFUL: the servers read {}", "a small backlog from the device", "95 % from the device"),
-    Claim("DOUBTFUL: {} of the backlog was read", "3 % from the device", "3 % from the device of compressed messages"),
+    Claim("the servers read {}", "a small backlog from the device", "95 % from the device"),
+    Claim("{} of the backlog was read", "3 % from the device", "3 % from the device of compressed messages"),
     Claim("a backlog of {} messages ({})", "a backlog that is read", "a chase of the generator's"),
     Claim("never drained{} in {} s", "a backlog that stays", "a backlog that is read"),
     Claim("{} is no more than readers that keep up", "a backlog of a tenth of a second", "a backlog that is read"),
@@ -431,6 +469,20 @@ CLAIMS = [
     Claim("'measure' can't be given beside steps", "steps with a length", "steps"),
     Claim("'measure' must be at least 'every'", "a burst that is never repeated", "a burst"),
     Claim("the schedule is longer than {} days", "steps of a year", "steps"),
+]
+CLAIMS += [
+    # search/smallest.py
+    Claim("{} is the smallest that passed", "a size", "a size beyond the range"),
+    Claim("{}, now its confirmation.", "a size", "a size beyond the range"),
+    # experiments/sizing.py
+    Claim("the smallest number of {} that sustains", "a size whose trials are spoilt", "a size"),
+    Claim("{} is NOT DECIDED: {}", "a size whose trials are spoilt", "a size beyond the range"),
+    Claim("not even {}, the most that was", "a size beyond the range", "a size"),
+    Claim("{} at least for {}", "a size", "a size beyond the range"),
+    Claim("fewer were not asked for", "the least size that was asked for", "a size"),
+    Claim("{} passed the search and failed", "a lucky size", "a size"),
+    Claim("the confirmation is DOUBTFUL: {}", "a size with a doubtful confirmation", "a size"),
+    Claim("{} ({}; that more sustain what fewer", "a size", "a size beyond the range"),
 ]
 texts, test_every_sentence_is_listed, test_a_sentence_is_said_where_it_is_true_and_not_beside = make_tests(
     MODULES, SCENES, CLAIMS, NO_SENTENCES

@@ -12,23 +12,24 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from attached_scenes import CHOICE, AttachedScene, refuse
+from backlog_worker import LATE, BacklogWorker, found_of
 from campaign_doubles import FakeDeployment, FakeWorker, subscription, totals_of, window
+from injection_scenes import Recorder, done, fault
+from reader_scenes import LEVEL, NOTHING, READING, reader
 from sentence_scenes import Scene, Stage, Texts, make_tests
-from sentence_templates import Claim
-from test_catching_up_answers import LATE, BacklogWorker, found_of
-from test_injection import Recorder, done, fault
-from test_trial_attached import CHOICE, AttachedScene, refuse
-from test_trial_procedure import SPEC
-from test_trial_procedure import Scene as Trial
-from test_trial_shapes import LEVEL, NOTHING, READING, reader
-from test_trial_witness import Stage as Watching
+from sentence_templates import Claim, claims_of
+from trial_scenes import SPEC
+from trial_scenes import Scene as Trial
+from witness_scenes import Stage as Watching
 
 from tidegauge.campaign.run import figures as run_figures
-from tidegauge.campaign.run import injection, session, telemetry, topics, tracing, trial
+from tidegauge.campaign.run import injection, session, telemetry, topics, tracing
 from tidegauge.campaign.run.catch_up import _device_reads
-from tidegauge.campaign.run.result import _late_warnings, read_result
 from tidegauge.campaign.run.session import _drop_page_cache
 from tidegauge.campaign.run.topics import Tools, TopicLedger, delete_leftover_topics
+from tidegauge.campaign.run.trial import load as trial
+from tidegauge.campaign.run.trial.result import _late_warnings, read_result
 from tidegauge.errors import AccessRefusedError, RunFailedError, TidegaugeError
 from tidegauge.hosts.fsync import Calm, FsyncLatency
 from tidegauge.hosts.locks import LockedRecord
@@ -39,13 +40,22 @@ from tidegauge.model.load import SecondFigures
 from tidegauge.model.trial import LoadSpec, ReadSpec
 from tidegauge.model.workload import Arrival, RatePhase, RateSchedule
 from tidegauge.systems.metrics import Endpoint, Metric
-from tidegauge.worker import group
 
 MODULES = [
     f"campaign/run/{name}.py"
     for name in (
-        *("catch_up", "figures", "injection", "result", "session", "telemetry"),
-        *("topics", "tracing", "trial", "witnessing"),
+        *("catch_up", "figures", "injection", "session", "telemetry"),
+        *(
+            "topics",
+            "tracing",
+            "trial_nodes",
+            "trial/load",
+            "trial/prepare",
+            "trial/read",
+            "trial/result",
+            "trial/run",
+            "witnessing",
+        ),
     )
 ]
 
@@ -53,7 +63,6 @@ MODULES = [
 def quick(stage: Stage) -> None:
     stage.patch.setattr(trial, "_IDLE_S", 0.2)
     stage.patch.setattr(tracing, "SETTLE_S", 0.0)
-    stage.patch.setattr(group, "_LEAD_S", 0.05)
     stage.patch.setattr(session, "ATTACHED_READY_S_MAX", 0.2)
     stage.patch.setenv("TIDEGAUGE_STATE", str(stage.path / "state"))
     stage.patch.setenv("KAFKA_PASSWORD", "hunter2-hunter2")
@@ -110,7 +119,8 @@ def refused(one: Trial, stage: Stage) -> None:
 
 
 def topic_refused(one: Trial, stage: Stage) -> None:
-    stage.patch.setattr(one.worker, "probe", refuse("Kafka could not create topic bench.probe: not authorized"))
+    refused = refuse("Kafka could not create topic bench.probe: not authorized", topic_refused=True)
+    stage.patch.setattr(one.worker, "probe", refused)
 
 
 def with_disk(calm: bool) -> Callable[[Trial, Stage], None]:
@@ -120,8 +130,13 @@ def with_disk(calm: bool) -> Callable[[Trial, Stage], None]:
     return change
 
 
-def lacking(one: Trial, stage: Stage) -> None:
-    one.worker.totals_script = [totals_of(window(0, 10**9, 1000), subscription(backlog=3, lost=3))]
+def lacking(discarded_max: int = 0) -> Callable[[Trial, Stage], None]:
+    sub = subscription(backlog=3, lost=3, discarded_max=discarded_max)
+
+    def change(one: Trial, _stage: Stage) -> None:
+        one.worker.totals_script = [totals_of(window(0, 10**9, 1000), sub)]
+
+    return change
 
 
 def level(finding: LevelFinding) -> Callable[[Trial, Stage], None]:
@@ -182,7 +197,7 @@ class Reading(FakeWorker):
 
 def reads(one: Trial, stage: Stage) -> None:
     one.worker = Reading(one.journal)
-    stage.patch.setattr("tidegauge.campaign.run.result._FIRST_S", 0.2)
+    stage.patch.setattr("tidegauge.campaign.run.trial.read._FIRST_S", 0.2)
 
 
 READ = ReadSpec(**SPEC.shared, drain_s_max=0.2)
@@ -192,6 +207,9 @@ OTHER_LEVEL = LevelFinding(4, ("no fsync",))
 TRIALS: dict[str, Scene] = {
     "a trial": made(nothing),
     "a trial as fast as it goes": made(nothing, CLOSED),
+    "a trial that a rule aborts": made(
+        lambda one, _: setattr(one, "abort_on", ("msgs_per_s > 10 for 2s",)), replace(SPEC, measure_s=30.0)
+    ),
     "a trial that reads": made(reads, READ),
     "a trial on others' servers": on_others(),
     "servers that do not start": made(lambda one, _: setattr(one.system, "deploy_fails", True)),
@@ -201,7 +219,8 @@ TRIALS: dict[str, Scene] = {
     "others' servers that refuse a topic": on_others(topic_refused),
     "a busy disk": made(with_disk(False)),
     "a calm disk": made(with_disk(True)),
-    "3 messages that did not come": made(lacking),
+    "3 messages that did not come": made(lacking()),
+    "3 messages that clients may have thrown away": made(lacking(discarded_max=2)),
     "a level that nobody knows": made(level(LevelFinding(None, ("the server does not say",)))),
     "another level": made(level(OTHER_LEVEL)),
     "a level with a problem": made(level(replace(OTHER_LEVEL, problems=("2 of 3 members are online",)))),
@@ -421,16 +440,22 @@ CLAIMS = [
     Claim("others run the servers", "reads of others' servers", "reads that the machine does not count"),
     Claim("the servers' machine does not report", "reads that the machine does not count", "reads of others' servers"),
     Claim("how large compressed messages are", "3 % of a compressed backlog", "95 % of a compressed backlog"),
+    *claims_of(
+        "a trial that a rule aborts",
+        "a trial",
+        "{}: aborted, since '{}' holds.",
+        "aborted by '{}' after {} of {} s",
+        "its figures are those until then, and",
+    ),
     # figures.py
     Claim("The machine may be starved", "figures without an end", "a load generator that dies"),
     # injection.py
     Claim("the servers name no leader", "no leader", "servers that can't be asked who leads"),
     Claim("A fault could not be made: {}: {}", "a fault that nobody expected", "a fault that the agent refuses"),
     # result.py
-    Claim("{}: an fsync took {} ms on average", "a busy disk", "a calm disk"),
+    Claim("the disk was slow when the trial began", "a busy disk", "a calm disk"),
     Claim("the backlog grew to {} of {}", "half of the backlog", "the whole backlog"),
     Claim("what is in the topics, then what comes", "a trial that reads", "a trial"),
-    Claim("{} arrived damaged ({})", "a damaged message", "a foreign message"),
     Claim("all that came was read within {} ms", "topics that are read at once", "topics that are read"),
     Claim("the topics are empty, nothing of them", "empty topics", "topics that consumers may not read"),
     Claim("consumers met {}: {}", "topics that consumers may not read", "empty topics"),
@@ -487,6 +512,11 @@ CLAIMS = [
     Claim("what it had made on {}", "subscriptions that are removed", "topics that are deleted"),
     # tracing.py
     Claim("for {} that consumers did not receive", "3 messages that did not come", "a trial"),
+    Claim(
+        "consumers' clients discarded deliveries that may",
+        "3 messages that clients may have thrown away",
+        "3 messages that did not come",
+    ),
     # trial.py
     Claim("warm-up not steady: {}", "a warm-up that is not steady", "a warm-up that is too short"),
     Claim("the load generator is not warm", "a warm-up with a cold generator", "a warm-up that is not steady"),

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign_doubles import FakeHost, FakeRunStore, FakeSystem, FakeWorker, Journal
+from campaign_doubles import FakeHost, FakeResources, FakeRunStore, FakeSystem, FakeWorker, Journal
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.run.execute import run_plan
-from tidegauge.campaign.run.session import RunResources
 from tidegauge.campaign.run.topics import topics_for
 from tidegauge.config.fields import Fields
 from tidegauge.errors import RunFailedError, StartFailedError
@@ -25,7 +24,6 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import LoadSpec, ServerReuse, TrialSpec
 from tidegauge.model.workload import Workload
-from tidegauge.worker import group
 
 
 class NoOptions(Fields):
@@ -61,7 +59,6 @@ class Scene:
         self.system = FakeSystem(self.journal, "kafka")
         known = {"stepwise": stepwise(run)}
         monkeypatch.setattr("tidegauge.campaign.plan.plan.experiments", lambda: known)
-        monkeypatch.setattr(group, "_LEAD_S", 0.05)
         self.campaign = Campaign(
             name="example",
             description="",
@@ -78,7 +75,7 @@ class Scene:
 
     def run(self) -> Any:
         plan = plan_campaign(self.campaign, lambda _: self.system)
-        resources = RunResources(
+        resources = FakeResources(
             FakeHost(self.journal),
             lambda _host, _driver, _logs, _spec: FakeWorker(self.journal),
             lambda _: "",

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from campaign_doubles import FakeHost
-from test_campaign_execute import Scene
+from run_scenes import Scene
 
 from tidegauge.campaign.model import Campaign, Point, SystemChoice
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.run import execute as execute_module
-from tidegauge.campaign.run import trial
+from tidegauge.campaign.run import resources as resources_module
+from tidegauge.campaign.run.trial import load as trial
 from tidegauge.errors import RunFailedError
 from tidegauge.experiments.procedure import Experiment, Lab
 from tidegauge.model.events import TrialEnded
@@ -21,13 +22,11 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.trial import LoadResult, LoadSpec, ServerReuse
 from tidegauge.systems import registry
-from tidegauge.worker import group
 from tidegauge.worker.launch import WorkerOptions
 
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     return Scene(tmp_path)
 
 
@@ -61,14 +60,14 @@ def test_a_system_that_can_have_no_point_is_not_fetched(scene: Scene, monkeypatc
 def test_load_generators_are_alike_by_the_systems_of_all_points(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     scene.systems["pulsar"].driver = "pulsar"
     monkeypatch.setattr(registry, "system_named", scene.systems.__getitem__)
-    monkeypatch.setattr(execute_module, "drop_page_cache", lambda _: "")
+    monkeypatch.setattr(resources_module, "drop_page_cache", lambda _: "")
     asked: list[WorkerOptions] = []
 
     def start(host: Any, driver: str, log_directory: Path, options: WorkerOptions, _count: int, **_: Any) -> Any:
         asked.append(options)
         return scene.start_worker(host, driver, log_directory)
 
-    monkeypatch.setattr(execute_module, "start_workers", start)
+    monkeypatch.setattr(resources_module, "start_workers", start)
     first, second = swept(scene.campaign, experiments=scene.campaign.experiments[:1]).points
     # What does not fit into memory at a point may fit at another.
     first = replace(first, campaign=replace(first.campaign, systems=first.campaign.systems[:1]))

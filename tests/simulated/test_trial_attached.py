@@ -6,76 +6,22 @@ import json
 import os
 import subprocess
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_trial_procedure import SPEC, Scene
+from attached_scenes import CHOICE, SECRET, AttachedScene, recorded_topics, refuse
+from reasons import texts_of
+from trial_scenes import SPEC
 
-from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.run import session, topics, trial
-from tidegauge.campaign.run.session import RunResources, Subject
-from tidegauge.campaign.run.topics import Attachment, Tools, TopicLedger, delete_leftover_topics
-from tidegauge.campaign.run.trial import run_trial
+from tidegauge.campaign.run import session, topics
+from tidegauge.campaign.run.topics import Tools, TopicLedger, delete_leftover_topics
+from tidegauge.campaign.run.trial import load as trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
-from tidegauge.model.events import Note
 from tidegauge.model.level import LevelFinding, SettingChange
 from tidegauge.model.server import Setting
-from tidegauge.model.trial import LoadResult, Validity
-from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference
-from tidegauge.worker import group
-
-SECRET = "hunter2-hunter2"
-CHOICE = AttachChoice(
-    {"bootstrap-servers": "far:9092"}, auth=AuthChoice("plain", "bench", SecretReference("env", "KAFKA_PASSWORD"))
-)
-ATTACHED = replace(SPEC, system="kafka@attached", attached=True)
-
-
-class AttachedScene(Scene):
-    """A scene whose Kafka is a cluster of three brokers that others run."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.worker.pids = (os.getpid(),)
-        self.probed: list[str] = []
-        self.recorded: list[list[str]] = []
-        self.described = [Setting("cluster", "brokers", "3")]
-
-    def prepare_worker(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        prepare, probe = self.worker.prepare, self.worker.probe
-
-        def probing(driver: str, connection: Any, timeout_s: float, topic: str = "") -> float:
-            self.probed.append(topic)
-            self.recorded.append(recorded_topics())
-            return probe(driver, connection, timeout_s, topic)
-
-        def preparing(order: Any, on_progress: Any) -> list[Setting]:
-            self.recorded.append(recorded_topics())
-            return [*prepare(order, on_progress), Setting("producer", "sasl.jaas.config", f"password={SECRET}")]
-
-        monkeypatch.setattr(self.worker, "probe", probing)
-        monkeypatch.setattr(self.worker, "prepare", preparing)
-        monkeypatch.setattr(self.worker, "describe", lambda *_: list(self.described))
-
-    def run_attached(self) -> LoadResult:
-        attachment = Attachment(CHOICE, "bench.", str(self.path / "run-1"), {"password": SECRET})
-        subject = Subject(self.system, attachment.distribution(self.system), SystemChoice("kafka"), attachment)
-        resources = RunResources(self.host, self.start_worker, self.drop_page_cache, self.events.append)
-        return run_trial(ATTACHED, subject, resources, self.store)
-
-    def notes(self) -> str:
-        return "\n".join(event.text for event in self.events if isinstance(event, Note))
-
-
-def recorded_topics() -> list[str]:
-    return [
-        topic
-        for path in (topics.state_directory() / "attached").glob("*.json")
-        for topic in json.loads(path.read_text())["topics"]
-    ]
+from tidegauge.model.trial import Validity
 
 
 def state_files() -> list[str]:
@@ -85,7 +31,6 @@ def state_files() -> list[str]:
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AttachedScene:
     monkeypatch.setattr(trial, "_IDLE_S", 0.2)
-    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("KAFKA_PASSWORD", SECRET)
     made = AttachedScene(tmp_path)
@@ -141,13 +86,6 @@ def test_no_secret_is_stored_or_shown(scene: AttachedScene, monkeypatch: pytest.
         assert SECRET not in text
 
 
-def refuse(why: str, kind: type[RunFailedError] = RunFailedError) -> Any:
-    def raising(*_args: Any) -> None:
-        raise kind(why)
-
-    return raising
-
-
 def test_a_result_is_kept_though_its_topics_can_not_be_deleted(
     scene: AttachedScene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,7 +130,8 @@ def test_who_is_refused_is_not_kept_waiting(scene: AttachedScene, monkeypatch: p
 
 def test_a_topic_that_was_refused_does_not_remain(scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "ATTACHED_READY_S_MAX", 0.3)
-    monkeypatch.setattr(scene.worker, "probe", refuse("Kafka could not create topic bench.probe: not authorized"))
+    refused = refuse("Kafka could not create topic bench.probe: not authorized", topic_refused=True)
+    monkeypatch.setattr(scene.worker, "probe", refused)
     monkeypatch.setattr(scene.worker, "delete_topics", refuse("not authorized either"))
     with pytest.raises(StartFailedError, match="could not create topic") as caught:
         scene.run_attached()
@@ -217,7 +156,7 @@ def test_what_others_do_not_report_leaves_the_level_unknown_and_is_measured(scen
     scene.system.finding = LevelFinding(None, ("topic a: x",), undecided=("topic a: flush.messages is not reported",))
     result = scene.run_attached()
     assert (result.level.level, result.validity) == (None, Validity.DOUBTFUL)
-    assert result.reasons == (
+    assert texts_of(result.reasons) == (
         "the durability level is unknown, declared 3, and so is what an acknowledgement means "
         "(topic a: flush.messages is not reported)",
     )
@@ -230,7 +169,7 @@ def test_a_level_that_may_not_be_read_is_unknown_and_makes_the_figures_doubtful(
     why = ("topic bench.x: configuration is unknown: no right to read the configuration",)
     assert result.level == LevelFinding(None, why, undecided=why)
     assert result.validity is Validity.DOUBTFUL
-    assert "the durability level is unknown, declared 3" in result.reasons[0]
+    assert "the durability level is unknown, declared 3" in str(result.reasons[0])
 
 
 class TestSettingsThatChangeMeanwhile:
@@ -258,7 +197,7 @@ class TestSettingsThatChangeMeanwhile:
         result = scene.run_attached()
         assert (result.level.level, result.validity) == (None, Validity.DOUBTFUL)
         assert result.level.changes == (SettingChange("topic bench.x", "flush.messages", "1", "100"),)
-        assert result.reasons == (
+        assert texts_of(result.reasons) == (
             "settings changed while it was measured: topic bench.x: flush.messages was 1, is 100 "
             "(level 3 until then, level 4 after)",
         )
@@ -270,7 +209,7 @@ class TestSettingsThatChangeMeanwhile:
         self.changing(scene, monkeypatch, same, Setting("topic bench.x", "retention.ms", "5"))
         result = scene.run_attached()
         assert (result.level.level, result.validity) == (3, Validity.DOUBTFUL)
-        assert result.reasons == (
+        assert texts_of(result.reasons) == (
             "settings changed while it was measured: topic bench.x: retention.ms was not reported, is 5",
         )
 
@@ -286,8 +225,8 @@ class TestSettingsThatChangeMeanwhile:
         monkeypatch.setattr(scene.worker, "stop_producers", stopping)
         result = scene.run_attached()
         assert (result.level.level, result.validity) == (3, Validity.DOUBTFUL)
-        assert "could not be read back at its end" in result.reasons[0]
-        assert "timed out" in result.reasons[0]
+        assert "could not be read back at its end" in str(result.reasons[0])
+        assert "timed out" in str(result.reasons[0])
 
     def test_secrets_are_in_no_change(self, scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
         self.changing(scene, monkeypatch, Setting("topic bench.x", "flush.messages", f"x{SECRET}"))

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_campaign_execute import Scene as RunScene
-from test_trial_procedure import SPEC, Scene
+from run_scenes import Scene as RunScene
+from trial_scenes import SPEC, Scene
 
-from tidegauge.campaign.run import session, trial
+from tidegauge.campaign.run import session
+from tidegauge.campaign.run.trial import load as trial
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.hosts import space, storage
 from tidegauge.hosts.fsync import Calm, FsyncLatency, slowest_disk
 from tidegauge.model.events import Note
 from tidegauge.systems.api import DeployRequest
-from tidegauge.worker import group
 
 THREE = replace(SPEC, nodes=3)
 Usage = namedtuple("Usage", "total used free")
@@ -26,7 +26,6 @@ Usage = namedtuple("Usage", "total used free")
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(trial, "_IDLE_S", 0.2)
-    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     scene = Scene(tmp_path)
     scene.store.disks = tuple(tmp_path / name / "trial" for name in ("a", "b"))
     scene.store.journal_disks = (tmp_path / "j" / "trial",)
@@ -140,7 +139,6 @@ def refuse(*_args: Any) -> None:
 
 @pytest.fixture
 def run_scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunScene:
-    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     scene = RunScene(tmp_path)
     kafka, pulsar = scene.campaign.systems
     scene.campaign = replace(scene.campaign, systems=(kafka, replace(pulsar, optional=True)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,105 +13,39 @@ from typing import Any
 import pytest
 from campaign_doubles import (
     SECOND_S,
-    FakeHost,
-    FakeSystem,
-    FakeTrialStore,
     FakeWorker,
-    Journal,
     subscription,
     totals_of,
     window,
 )
+from reasons import texts_of
+from trial_scenes import SPEC, Scene
 
-from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import figures as run_figures
-from tidegauge.campaign.run import session, tracing, trial
+from tidegauge.campaign.run import session, tracing
 from tidegauge.campaign.run.figures import SECOND_NS, SecondHistory, TimedPoint
-from tidegauge.campaign.run.session import RunResources, Subject
-from tidegauge.campaign.run.trial import run_trial
+from tidegauge.campaign.run.trial import load as trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts import space
 from tidegauge.hosts.fsync import Calm, FsyncLatency
-from tidegauge.model.events import Event, PhaseStarted, SecondSeen
-from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.events import PhaseStarted, SecondSeen
+from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import SecondFigures
+from tidegauge.model.reason import ReasonKind
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
-from tidegauge.model.workload import Arrival, Workload
+from tidegauge.model.workload import Arrival
 from tidegauge.statistics.figures import FIGURES
 from tidegauge.statistics.steady import SecondPoint, too_short_to_judge
-from tidegauge.worker import group
 from tidegauge.worker.api import WorkerLostError
 from tidegauge.worker.sequences import FiguresError
-
-SPEC = LoadSpec(
-    trial_id="0001-latency-kafka",
-    experiment="latency",
-    system="kafka@4.3.1",
-    choice=LevelChoice(3),
-    nodes=1,
-    block=0,
-    seed=7,
-    workload=Workload(),
-    msgs_per_s=1000.0,
-    warmup_s_min=0.2,
-    warmup_s_max=0.6,
-    measure_s=0.2,
-    drain_s_max=2.0,
-)
-
-
-@dataclass
-class Scene:
-    """One trial with everything simulated."""
-
-    path: Path
-    journal: Journal = field(default_factory=Journal)
-    events: list[Event] = field(default_factory=list)
-    control_s: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.worker = FakeWorker(self.journal)
-        self.system = FakeSystem(self.journal)
-        self.host = FakeHost(self.journal)
-        self.store = FakeTrialStore(self.path / "trial", self.journal)
-
-    def start_worker(self, host: Any, driver: str, log_directory: Path, *_: Any) -> FakeWorker:
-        self.journal.note("worker started")
-        return self.worker
-
-    def drop_page_cache(self, written: Sequence[Path]) -> str:
-        on_disks = {*self.store.disks, *self.store.journal_disks} or {self.store.data_directory}
-        assert set(written) == {self.store.directory, *on_disks}
-        self.journal.note("page cache dropped")
-        return "needs root"
-
-    def control_cpu_s(self) -> float:
-        self.control_s += 0.5
-        return self.control_s
-
-    def run(self, spec: LoadSpec = SPEC) -> LoadResult:
-        resources = RunResources(
-            host=self.host,
-            start_worker=self.start_worker,
-            drop_page_cache=self.drop_page_cache,
-            observer=self.events.append,
-            control_cpu_s=self.control_cpu_s,
-        )
-        distribution = self.system.provision("4.3.1", None)
-        return run_trial(spec, Subject(self.system, distribution, SystemChoice("kafka")), resources, self.store)
-
-    def undone(self) -> bool:
-        closed = self.journal.index("worker closed")
-        return closed < self.journal.index("deployment stopped") and not self.store.data_directory.exists()
 
 
 @pytest.fixture
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(trial, "_IDLE_S", 0.2)
     monkeypatch.setattr(tracing, "SETTLE_S", 0.0)
-    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     return Scene(tmp_path)
 
 
@@ -268,7 +202,7 @@ def test_a_server_that_does_not_start_leaves_no_data(scene: Scene) -> None:
 
 
 def test_a_server_that_never_answers_is_given_up_with_the_cause(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_args: Any) -> float:
+    def refuse(*_args: Any, **_keywords: Any) -> float:
         raise RunFailedError("connection refused")
 
     monkeypatch.setattr(session, "READY_S_MAX", 0.3)
@@ -309,7 +243,7 @@ def test_what_never_arrives_is_lost(scene: Scene) -> None:
     result = scene.run()
     assert result.status == "failed check"
     assert result.validity is Validity.DOUBTFUL
-    assert result.reasons == ("3 acknowledged messages got lost (sub-0)",)
+    assert texts_of(result.reasons) == ("3 acknowledged messages got lost (sub-0)",)
     assert result.subscriptions[0].lost_examples == tuple(f"producer 0 sequence {n}" for n in range(3))
     searched = [entry for entry in scene.journal.entries if entry.startswith(("close consumers", "trace", "finish"))]
     assert searched == [
@@ -321,9 +255,10 @@ def test_what_never_arrives_is_lost(scene: Scene) -> None:
     ], "looked for everywhere, while the topics are there, before it is called lost"
 
 
-def missing(scene: Scene, count: int, **changes: Any) -> LoadResult:
+def missing(scene: Scene, count: int, discarded_max: int = 0, **changes: Any) -> LoadResult:
     """A trial of which so many messages are missing when consumers receive nothing more."""
-    totals = totals_of(window(0, 10**9, 1000), subscription(backlog=count, lost=count))
+    sub = subscription(backlog=count, lost=count, discarded_max=discarded_max)
+    totals = totals_of(window(0, 10**9, 1000), sub)
     scene.worker.totals_script = [replace(totals, **changes)]
     return scene.run()
 
@@ -334,7 +269,7 @@ def test_what_a_fresh_reader_finds_is_late_and_nobody_is_accused(scene: Scene) -
     sub = result.subscriptions[0]
     assert (sub.lost, sub.late, sub.untraced, sub.backlog) == (0, 595, 0, 595)
     assert (result.status, result.validity) == ("ok", Validity.DOUBTFUL)
-    assert result.reasons == (
+    assert texts_of(result.reasons) == (
         "595 acknowledged messages not delivered in time (sub-0), but are in the topic; its consumers met 112 errors: "
         "Record is corrupt",
     )
@@ -362,15 +297,35 @@ def test_where_nobody_could_look_loss_is_not_known(scene: Scene, unread: str, un
     late = 0 if untraceable else 1
     assert (sub.lost, sub.late, sub.untraced) == (0, late, 3 - late)
     assert (result.status, result.validity) == ("ok", Validity.DOUBTFUL)
-    assert result.reasons[-1].endswith(f"whether they are lost is not known: {unread or untraceable}")
+    assert str(result.reasons[-1]).endswith(f"whether they are lost is not known: {unread or untraceable}")
     assert FIGURES["lost"].of(result) is None, "a threshold can't be met by what nobody knows"
+
+
+def test_what_clients_threw_away_is_looked_for_everywhere_and_then_not_known(scene: Scene) -> None:
+    scene.worker.present = [range(0), range(2), range(2)]
+    errors = (("receive", "it came damaged", 1),)
+    result = missing(scene, 6, discarded_max=4, errors=errors)
+    sub = result.subscriptions[0]
+    assert (sub.lost, sub.late, sub.untraced) == (0, 2, 4)
+    assert (result.status, result.validity) == ("ok", Validity.DOUBTFUL)
+    assert str(result.reasons[-1]) == (
+        "4 acknowledged messages not delivered in time (sub-0), and whether they are lost is not known: consumers' "
+        "clients discarded deliveries that may have held up to 4 messages; its consumers met 1 error: it came damaged"
+    )
+    assert len([entry for entry in scene.journal.entries if entry.startswith("trace")]) == 3
+
+
+def test_what_is_more_than_clients_threw_away_is_lost(scene: Scene) -> None:
+    result = missing(scene, 6, discarded_max=4)
+    sub = result.subscriptions[0]
+    assert (result.status, sub.lost, sub.untraced, sub.lost_examples) == ("failed check", 2, 4, ())
 
 
 def test_what_was_in_a_topic_that_the_servers_have_no_more_is_lost_and_the_reason_says_so(scene: Scene) -> None:
     scene.worker.gone = "Kafka has no topic t any more"
     result = missing(scene, 3)
     assert (result.status, result.subscriptions[0].lost) == ("failed check", 3)
-    assert result.reasons == ("3 acknowledged messages got lost (sub-0); Kafka has no topic t any more",)
+    assert texts_of(result.reasons) == ("3 acknowledged messages got lost (sub-0); Kafka has no topic t any more",)
     traces = [entry for entry in scene.journal.entries if entry.startswith("trace")]
     assert len(traces) == 3, "and asked again when servers had time to settle"
 
@@ -391,7 +346,7 @@ def test_what_is_missing_though_counts_do_not_show_it_is_lost(scene: Scene, monk
     monkeypatch.setattr(scene.worker, "counts", lambda: totals_of(figures, subscription()))
     scene.worker.totals_script = [totals_of(figures, subscription(backlog=2, lost=2, duplicated=2))]
     result = scene.run()
-    assert result.reasons == ("2 acknowledged messages got lost (sub-0)",)
+    assert texts_of(result.reasons) == ("2 acknowledged messages got lost (sub-0)",)
     # Once when counts say that all is there, for the end, since nothing came in between, and with consumers closed.
     assert scene.journal.entries.count("totals") == 3
 
@@ -474,7 +429,7 @@ def test_consumers_still_receiving_at_the_end_of_the_drain_have_lost_nothing_yet
     ]
     result = scene.run(replace(SPEC, drain_s_max=0.3))
     assert result.status == "ok"
-    assert "loss can't be judged" in result.reasons[0]
+    assert "loss can't be judged" in str(result.reasons[0])
     assert [(sub.lost, sub.backlog) for sub in result.subscriptions] == [(0, result.subscriptions[0].backlog)]
     assert result.subscriptions[0].backlog > 0
 
@@ -483,7 +438,7 @@ def test_messages_that_were_never_sent_are_missing_from_the_percentiles(scene: S
     scene.worker.totals_script = [totals_of(replace(window(0, 10**9, 1000), intended=1500))]
     result = scene.run()
     assert result.validity is Validity.DOUBTFUL
-    assert "500 messages were due and never sent" in result.reasons[0]
+    assert "500 messages were due and never sent" in str(result.reasons[0])
 
 
 def test_the_level_is_derived_from_the_clients_too(scene: Scene) -> None:
@@ -508,7 +463,9 @@ def test_producers_are_held_back_on_average_over_all_topics(scene: Scene) -> Non
     workload = replace(SPEC.workload, arrival=Arrival.CLOSED_LOOP, topics=4, producers=2)
     scene.worker.totals_script = [totals_of(replace(window(0, 10**9, 1000), blocked_ns=4 * 10**8))]
     result = scene.run(replace(SPEC, msgs_per_s=None, workload=workload))
-    assert any("producers waited for the system 5% of the time only" in warning for warning in result.warnings)
+    assert any(
+        "producers waited for the system 5% of the time only" in warning for warning in texts_of(result.warnings)
+    )
 
 
 def test_what_trickles_in_does_not_put_off_the_end_of_the_drain(scene: Scene) -> None:
@@ -518,7 +475,7 @@ def test_what_trickles_in_does_not_put_off_the_end_of_the_drain(scene: Scene) ->
         totals_of(figures, subscription(received=n, backlog=10_000 - n)) for n in range(10_000)
     ]
     result = scene.run(replace(SPEC, drain_s_max=0.6))
-    assert "when the time to drain ended" in result.reasons[0]
+    assert "when the time to drain ended" in str(result.reasons[0])
     assert scene.journal.entries.count("totals") < 10
 
 
@@ -629,7 +586,7 @@ def test_a_result_is_judged_by_the_seconds_before_the_window_too(scene: Scene, m
 def test_a_disk_that_is_still_slow_is_reported_with_the_result(scene: Scene) -> None:
     result = scene.run()
     assert result.disk_fsync_ms is None
-    assert not any("disk was slow" in warning for warning in result.warnings)
+    assert not any("disk was slow" in warning for warning in texts_of(result.warnings))
 
     def slow(directory: Path) -> Calm:
         return Calm(FsyncLatency(10, 12.0, 60.0), 0.06, 5.0, False)
@@ -638,6 +595,6 @@ def test_a_disk_that_is_still_slow_is_reported_with_the_result(scene: Scene) -> 
     again.host.calm_disk = slow  # type: ignore[method-assign]
     result = again.run()
     assert result.disk_fsync_ms == 12.0
-    (warning,) = [warning for warning in result.warnings if "disk was slow" in warning]
+    (warning,) = [warning.text for warning in result.warnings if warning.kind is ReasonKind.DISK_SLOW]
     assert "12 ms" in warning
     assert "0.06 ms" in warning

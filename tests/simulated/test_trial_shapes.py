@@ -11,44 +11,35 @@ from typing import Any
 
 import pytest
 from campaign_doubles import histogram, subscription, totals_of, window
-from test_trial_procedure import SPEC
+from reader_scenes import LEVEL, NOTHING, READING, reader
+from reasons import texts_of
+from trial_scenes import SPEC
 
 from tidegauge.campaign.run.figures import Follower
-from tidegauge.campaign.run.result import Measuring, Observed, make_result, read_result
 from tidegauge.campaign.run.topics import TopicLedger, delete_recorded, topics_remaining
-from tidegauge.campaign.run.trial import TrialProgress, load_order
+from tidegauge.campaign.run.trial.order import load_order
+from tidegauge.campaign.run.trial.prepare import TrialProgress
+from tidegauge.campaign.run.trial.result import Measuring, Observed, make_result, read_result
 from tidegauge.comparison.blocks import sort_into_blocks
 from tidegauge.model.events import PhaseProgress, PhaseStarted
 from tidegauge.model.level import LevelChoice, LevelFinding, SettingChange
 from tidegauge.model.load import RecordFigures, SecondFigures, SubscriptionSecond
-from tidegauge.model.trial import LoadSpec, ReadSpec, ReadSubscription, Validity
-from tidegauge.model.workload import RatePhase, RateSchedule, SubscriptionType, Workload
+from tidegauge.model.trial import LoadSpec, RateRule, ReadSpec, ReadSubscription, Validity
+from tidegauge.model.workload import RatePhase, RateSchedule, SubscriptionType
 from tidegauge.report.live import LiveState, advance, plain_lines, progress_words, second_words
 from tidegauge.report.tables import footnotes, records_table
 from tidegauge.statistics.classify import FAILED_CHECK, OK
 from tidegauge.statistics.steady import SecondPoint
 from tidegauge.systems.attach import AttachChoice
 
-LEVEL = LevelFinding(3, ("as found",))
 KNOWN = Measuring(1, ("worker",), "", 0, 10**9, 2 * 10**9, "", "", LEVEL, None)
-OTHERS_TOPICS = Workload(producers=0, existing_topics=("orders",))
-READING = ReadSpec(
-    **replace(SPEC, workload=OTHERS_TOPICS, experiment="read", attached=True).shared, drain_s_max=SPEC.drain_s_max
-)
-NOTHING = window(0, 0, 0, response=b"", service=b"", delay=b"", own_lag=b"")
-
-
-def reader(received: int, **changes: Any) -> Any:
-    first, last = 10**9, 3 * 10**9
-    figures = {"first_received_mono_ns": first, "last_received_mono_ns": last, "received_bytes": received * 500}
-    return subscription(received=received, window_received=received, end_to_end=b"", **{**figures, **changes})
 
 
 def test_reading_while_settings_change_is_doubtful() -> None:
     changed = replace(LEVEL, changes=(SettingChange("topic orders", "retention.ms", "1000", "60000"),))
     result = read_result(READING, totals_of(NOTHING, reader(4000)), "", changed)
     assert result.validity is Validity.DOUBTFUL
-    assert "settings changed while it was measured" in result.reasons[0]
+    assert "settings changed while it was measured" in str(result.reasons[0])
     # What an acknowledgement means is nothing that a reader asks.
     assert read_result(READING, totals_of(NOTHING, reader(4000)), "", LevelFinding(None, ())).validity is Validity.VALID
 
@@ -67,14 +58,14 @@ def test_nothing_read_is_no_figure_and_damage_is_a_failed_check() -> None:
     empty = reader(0, first_received_mono_ns=0, last_received_mono_ns=0)
     result = read_result(READING, totals_of(NOTHING, empty), "", LEVEL)
     assert (result.validity, result.msgs_per_s) == (Validity.INVALID, 0)
-    assert "no message was received" in result.reasons[0]
+    assert "no message was received" in str(result.reasons[0])
     damaged = read_result(READING, totals_of(NOTHING, reader(10, verified=10, corrupt=1)), "", LEVEL)
     assert (damaged.status, damaged.validity) == (FAILED_CHECK, Validity.DOUBTFUL)
 
 
 def test_a_moment_of_reading_is_reported_to_be_one() -> None:
     brief = reader(1000, last_received_mono_ns=10**9 + 50_000_000)
-    (warning,) = read_result(READING, totals_of(NOTHING, brief), "", LEVEL).warnings
+    (warning,) = texts_of(read_result(READING, totals_of(NOTHING, brief), "", LEVEL).warnings)
     assert "within 50 ms" in warning
 
 
@@ -123,7 +114,7 @@ def test_a_window_that_works_off_the_backlog_of_the_warm_up_is_doubtful() -> Non
 
     def reasons(points: list[SecondPoint]) -> tuple[str, ...]:
         observed = Observed(KNOWN, tuple(points[20:]), "drained", warm_up=points[:20])
-        return make_result(SPEC, totals_of(window(0, 20 * 10**9, 1000.0), subscription()), observed).reasons
+        return texts_of(make_result(SPEC, totals_of(window(0, 20 * 10**9, 1000.0), subscription()), observed).reasons)
 
     assert reasons(level) == ()
     (reason,) = reasons(falling)
@@ -132,7 +123,7 @@ def test_a_window_that_works_off_the_backlog_of_the_warm_up_is_doubtful() -> Non
 
 def scheduled() -> Any:
     steps = RateSchedule((RatePhase(100, 100, 10, 0), RatePhase(300, 300, 10, 1)), ("low", "high"))
-    spec = replace(SPEC, schedule=steps, msgs_per_s=100.0, measure_s=20.0, rate_rule="steps")
+    spec = replace(SPEC, schedule=steps, msgs_per_s=100.0, measure_s=20.0, rate_rule=RateRule("steps"))
     records = tuple(
         RecordFigures(count, count, 0, within, histogram([ms], count), histogram([ms], count), b"")
         for count, within, ms in ((1000, 990, 2.0), (3000, 2500, 40.0))

@@ -2,74 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign_doubles import FakeHost, FakeSystem, FakeTrialStore, FakeWorker, Journal
-from test_trial_procedure import SPEC
+from trial_scenes import SPEC
+from witness_scenes import Stage
 
-from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.run import witnessing
-from tidegauge.campaign.run.session import RunResources, Subject
-from tidegauge.campaign.run.trial import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
-from tidegauge.durability import SyncCall, WatchedSyncs
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
-from tidegauge.model.trial import LoadResult, LoadSpec
-from tidegauge.worker import group
-
-
-@dataclass
-class Watched(FakeHost):
-    """A host whose processes are watched by `watch`."""
-
-    watch: Callable[..., Any] = NotImplemented
-
-    def watch_syncs(self, processes: Sequence[str]) -> Any:
-        return self.watch(processes)
-
-
-@dataclass
-class Stage:
-    """A simulated trial with a simulated recording of the messages that `FakeWorker.witness` reports."""
-
-    path: Path
-    synced: int = witnessing.MESSAGES
-    journal: Journal = field(default_factory=Journal)
-
-    def __post_init__(self) -> None:
-        self.worker = FakeWorker(self.journal)
-        self.system = FakeSystem(self.journal)
-        self.store = FakeTrialStore(self.path / "trial", self.journal)
-
-    @contextmanager
-    def watch(self, processes: Sequence[str]) -> Iterator[Any]:
-        self.journal.note(f"watch {', '.join(processes)}")
-        calls = (SyncCall("kafka-1", 5, "fsync", 100 * n + 1, 100 * n + 9, True) for n in range(self.synced))
-        seen = WatchedSyncs(tuple(calls))
-        yield lambda: seen
-        self.journal.note("watched")
-
-    def run(self, watch: Any = None, spec: LoadSpec = SPEC) -> LoadResult:
-        resources = RunResources(
-            host=Watched(self.journal, watch=watch or self.watch),
-            start_worker=lambda *_: self.worker,
-            drop_page_cache=lambda _: "",
-            observer=lambda _: None,
-        )
-        subject = Subject(self.system, self.system.provision("4.3.1", None), SystemChoice("kafka"))
-        return run_trial(spec, subject, resources, self.store)
 
 
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr(group, "_LEAD_S", 0.05)
     return Stage(tmp_path)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegauge.durability import changed_level, changed_words, doubts_of, setting_changes
-from tidegauge.model.level import LevelChoice, LevelFinding, SettingChange
+from tidegauge.model.level import NO_CUTS, CutsStanding, EarlierCuts, LevelChoice, LevelFinding, SettingChange
 from tidegauge.model.server import Setting
 
 START = (
@@ -70,16 +70,16 @@ def test_what_changes_by_itself_is_no_change(end: list[Setting]) -> None:
 def test_the_level_before_and_after() -> None:
     changes = setting_changes(START, after(Setting("topic t", "flush.messages", "9")))
     three, four, unknown = (
-        LevelFinding(3, ("x",), attested="claimed only"),
+        LevelFinding(3, ("x",), attested=EarlierCuts.from_text("claimed only")),
         LevelFinding(4, ("y",)),
         LevelFinding(None, ()),
     )
     assert changed_level(three, four, ()) is three
     same = changed_level(three, LevelFinding(3, ()), changes)
-    assert (same.level, same.attested, same.changes) == (3, "claimed only", changes)
+    assert (same.level, same.attested, same.changes) == (3, EarlierCuts(CutsStanding.CLAIMED_ONLY), changes)
     for end, words in ((four, "level 3 until then, level 4 after"), (unknown, "level 3 until then, unknown after")):
         changed = changed_level(three, end, changes)
-        assert (changed.level, changed.attested, changed.undecided) == (None, "", (words,))
+        assert (changed.level, changed.attested, changed.undecided) == (None, NO_CUTS, (words,))
         assert doubts_of(LevelChoice(3), changed) == [
             f"settings changed while it was measured: topic t: flush.messages was 1, is 9 ({words})"
         ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from sync_samples import MESSAGES, ONE, THREE, call, for_each
 
 from tidegauge.durability import (
-    SyncCall,
     WatchedSyncs,
     copies_needed,
     disagreement,
@@ -17,20 +17,6 @@ from tidegauge.durability import (
     not_watched,
 )
 from tidegauge.model.level import Agreement, LevelFinding
-from tidegauge.model.load import AckedMessage
-
-ONE = ("kafka-1",)
-THREE = ("a-1", "a-2", "a-3")
-MESSAGES = tuple(AckedMessage(1000 * n, 1000 * n + 500) for n in range(1, 5))
-
-
-def call(node: str, entered: int, left: int, name: str = "fsync", succeeded: bool = True) -> SyncCall:
-    return SyncCall(node, 7, name, entered, left, succeeded)
-
-
-def for_each(*nodes: str, messages: tuple[AckedMessage, ...] = MESSAGES) -> tuple[SyncCall, ...]:
-    """One call on each node, well inside each message's time."""
-    return tuple(call(node, m.sent_mono_ns + 100, m.sent_mono_ns + 200) for m in messages for node in nodes)
 
 
 def test_one_call_for_each_message_agrees_with_local_sync() -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 import pytest
+from hazard_samples import case, read
 
 from tidegauge.fairness import Case
-from tidegauge.model.level import LevelChoice
-from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Severity
-from tidegauge.model.workload import Workload
 from tidegauge.systems import registry
 
 UNEQUAL, ADVICE = Severity.UNEQUAL, Severity.ADVICE
@@ -23,21 +18,6 @@ def severities(system: str, one: Case) -> dict[str, Severity]:
     for hazard in found:
         assert all((hazard.what, hazard.why, hazard.amount, hazard.source, hazard.remedy))
     return {hazard.rule: hazard.severity for hazard in found}
-
-
-def case(level: int = 3, form: str = "", nodes: int = 1, partitions: int = 4, **changes: object) -> Case:
-    made = Case("4.3.6", nodes, LevelChoice(level, form), Workload(partitions=partitions))
-    return replace(made, **changes)  # type: ignore[arg-type]
-
-
-def read(one: Case, **scopes: Mapping[str, str]) -> Case:
-    """As if these were read back: by scope, with _ for a blank."""
-    settings = [
-        Setting(scope.replace("_", " "), name, value)
-        for scope, named in scopes.items()
-        for name, value in named.items()
-    ]
-    return replace(one, in_force=tuple(settings))
 
 
 @pytest.mark.parametrize("name", ["log.flush.interval.messages", "log.flush.interval.ms"])

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tidegauge.agent import main as agent
 from tidegauge.cli.main import run_command
 from tidegauge.errors import StartFailedError, UserError, printable_json
-from tidegauge.fleet import agent
 from tidegauge.hosts.storage import check_owner, make_own_directory
-from tidegauge.regular import is_regular, read_regular
+from tidegauge.regular import checked_content, is_regular, read_regular
 from tidegauge.statistics.histograms import decode
 
 NOBODY = 65534
@@ -43,6 +43,12 @@ def test_nothing_else_is(kind: str, tmp_path: Path) -> None:
     with pytest.raises(OSError, match=f"no regular file but a {kind}"):
         read_regular(path, 1 << 20)
     assert not is_regular(path)
+
+
+def test_what_is_called_a_file_and_has_nothing_to_read_yet_is_none() -> None:
+    # What reading /proc/kmsg without waiting gives.
+    with pytest.raises(OSError, match="nothing to read yet"):
+        checked_content(None, 5)
 
 
 def test_a_histogram_is_unpacked_within_bounds() -> None:

@@ -12,7 +12,7 @@ from run_samples import reading, result, spec
 from tidegauge.campaign.read.fingerprint import meaning_of_campaign
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.errors import UserError
-from tidegauge.hosts.ceilings import DiskCeiling
+from tidegauge.model.ceilings import DiskCeiling
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Seen, of_host
 from tidegauge.usage import (

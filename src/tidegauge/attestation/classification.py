@@ -122,7 +122,8 @@ def classify(
     """
     if not reads:
         raise ValueError("there is nothing to judge without a read")
-    look = _Look.at(history, reads, _cuts_in_order(cuts_ns, back_ns))
+    pairs = sorted(zip(cuts_ns, back_ns or cuts_ns, strict=True))
+    look = _Look.at(history, reads, np.array(pairs, dtype=np.int64).reshape(-1, 2))
     fates = _fates_of_messages(look)
     _place_losses(look, fates)
     broken = np.isin(fates, BROKEN) & history.acknowledged
@@ -207,11 +208,6 @@ class _Look:
         for rows, read in zip(self.rows, self.reads, strict=True):
             damaged |= _mask_of_rows(len(self.history), rows, (read.flags & Flag.CORRUPT) != 0)
         return damaged
-
-
-def _cuts_in_order(cuts_ns: Sequence[int], back_ns: Sequence[int]) -> Longs:
-    pairs = sorted(zip(cuts_ns, back_ns or cuts_ns, strict=True))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def _message_keys(producer: Longs, sequence: Longs) -> Longs:

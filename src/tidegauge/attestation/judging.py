@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tidegauge.durability import level_named
+from tidegauge.extras import require_package
 from tidegauge.model.attest import AttestOutcome, AttestVerdict, CutOutcome, CycleOutcome, Scenario
 from tidegauge.model.message import Witness
 from tidegauge.numbers import plural
@@ -171,6 +172,7 @@ def loss_bound(losing: int, cuts: int) -> float:
     """
     if losing >= cuts:
         return 1.0
+    require_package("scipy", "Attestations")
     # Loaded here: scipy costs more CPU than all the rest of planning a run.
     from scipy.special import betaincinv
 

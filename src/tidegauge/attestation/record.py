@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from tidegauge.attestation.judging import Judged
 from tidegauge.fairness import normal_settings
 from tidegauge.model.attest import FUSE_LABEL, Attestation, AttestOutcome, AttestVerdict, FileSystem, Means
+from tidegauge.model.level import CutsStanding, EarlierCuts
 from tidegauge.model.server import OF_THE_LOAD, Setting
 from tidegauge.model.trial import AttestSpec
 from tidegauge.numbers import plural
@@ -29,10 +30,6 @@ def settings_digest(settings: Sequence[Setting]) -> str:
     normal = normal_settings(values_by_key)
     decisive = {" ".join(key): value for key, value in normal.items() if key[2] not in OF_THE_LOAD}
     return hashlib.sha256(repr(sorted(decisive.items())).encode()).hexdigest()[:DIGEST_CHARS]
-
-
-CLAIMED_ONLY, REFUTED = "claimed only", "REFUTED"
-"""What `carried_words` begins with."""
 
 
 def attestation_of(spec: AttestSpec, judged: Judged, outcome: AttestOutcome) -> Attestation:
@@ -67,7 +64,7 @@ def attestation_of(spec: AttestSpec, judged: Judged, outcome: AttestOutcome) -> 
     )
 
 
-def carried_words(attestations: Sequence[Attestation]) -> str:
+def earlier_cuts(attestations: Sequence[Attestation]) -> EarlierCuts:
     """What a later run of the same settings at the same level says of it: "attested: 0 lost in 60 cuts (all, one)".
 
     Args:
@@ -78,10 +75,11 @@ def carried_words(attestations: Sequence[Attestation]) -> str:
     not_refuted = [attestation for attestation in cut if attestation.verdict is AttestVerdict.NOT_REFUTED]
     broken = [attestation for attestation in lost if attestation.promised]
     if broken:
-        return f"{REFUTED}: {_summary_of_attestations(broken)}"
+        return EarlierCuts(CutsStanding.REFUTED, f": {_summary_of_attestations(broken)}")
     if not not_refuted:
-        return f"{CLAIMED_ONLY}{_losses_allowed(lost)}"
-    return f"attested: {_summary_of_attestations(not_refuted)}{_losses_allowed(lost)}"
+        return EarlierCuts(CutsStanding.CLAIMED_ONLY, _losses_allowed(lost))
+    summary = f": {_summary_of_attestations(not_refuted)}{_losses_allowed(lost)}"
+    return EarlierCuts(CutsStanding.ATTESTED, summary)
 
 
 def _summary_of_attestations(attestations: Sequence[Attestation]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from tidegauge.attestation.judging import Judged, judge_scenarios
-from tidegauge.durability import describe_choice
+from tidegauge.durability import describe_choice, level_and_form
 from tidegauge.model.attest import (
     CLEAN,
     AttestOutcome,
@@ -106,7 +106,7 @@ def attest_cells(choice: LevelChoice, result: Judged) -> dict[str, str | int | f
     judgement = result.judgement
     cuts = [cut for cycle in result.cycles for cut in cycle.cuts]
     return {
-        "level": describe_choice(choice).removeprefix("level "),
+        "level": level_and_form(choice),
         "scenario": result.scenario.value,
         "expected": "none lost" if result.promise.kept else "may lose",
         "observed": judgement.verdict.value.upper(),

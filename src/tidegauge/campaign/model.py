@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.config.fields import Fields
+from tidegauge.fleet.file import FleetFile
+from tidegauge.model.events import Note
 from tidegauge.model.faults import Fault
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.trial import ServerReuse
+from tidegauge.model.variant import SAME_WITHIN, SameWithin, Variant
 from tidegauge.model.workload import Workload
 from tidegauge.published.examine import Choice
 from tidegauge.systems.attach import AttachChoice
@@ -103,7 +106,8 @@ class Campaign:
 
     `data_directory` is where servers keep their data ("" = in the run's directory); `data_directories` are disks that
     the nodes take by turns instead, `journal_directories` the same for the journals of systems that keep one apart.
-    `thresholds` are what is asked of its figures, each checked by `thresholds.parse_threshold`.
+    `thresholds` are what is asked of its figures, each checked by `thresholds.parse_threshold`; `abort_on` are what
+    ends a trial early, each checked by `thresholds.parse_abort_rule`.
     `overrides` are the values from the command line that replaced those of the file, by its keys: see `option_of`.
     `deployment` says whether trials start servers of their own or have topics of their own on servers that go on.
     `points` are those of a sweep, the campaign itself being the first of them; () = no sweep. `skip_impossible`: points
@@ -112,8 +116,10 @@ class Campaign:
     `listed` are names and versions of the file's systems that have its durability, before options chose others.
     `retry` is how often a trial is made again whose load generators fail. `price` is that of a host for an hour.
     `fleet` is the file of the fleet on whose hosts its servers are started, and its load generators if the file has
-    hosts for them; "" = all are here. `nodes_per_host` and `keeper_apart` are what that file says of placement.
-    `notes` say in a sentence each what of the file has no effect, as was asked.
+    hosts for them; "" = all are here. `fleet_file` is what that file says.
+    `notes` say what of the file has no effect, as was asked.
+    `variants` are what its points on the axis `VARIANT` compare, `same_within` is the margin within which two figures
+    count as the same.
     """
 
     name: str
@@ -132,18 +138,20 @@ class Campaign:
     data_directories: tuple[str, ...] = ()
     journal_directories: tuple[str, ...] = ()
     thresholds: tuple[str, ...] = ()
+    abort_on: tuple[str, ...] = ()
     skip_impossible: bool = False
     deployment: ServerReuse = ServerReuse.FRESH
     points: tuple[Point, ...] = ()
     published: Choice | None = None
     rates_at: Mapping[str, str] = field(default_factory=dict)
     price: Price | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     listed: tuple[tuple[str, str], ...] = ()
     retry: int = 0
     fleet: str = ""
-    nodes_per_host: int = 1
-    keeper_apart: bool = False
+    fleet_file: FleetFile = field(default_factory=FleetFile)
+    variants: tuple[Variant, ...] = ()
+    same_within: SameWithin = SAME_WITHIN
 
     def starts_here(self, system: SystemChoice) -> bool:
         """Whether a system's servers are started where the load generator runs; attached ones and a fleet's are not."""

@@ -6,20 +6,20 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from tidegauge.agent.api import Host
+from tidegauge.agent.local import LocalHost
+from tidegauge.agent.reap import clean_leftovers
 from tidegauge.cli.ending import interruptible
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
-from tidegauge.fleet.api import Host
-from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.reap import clean_leftovers
 from tidegauge.hosts.abilities import advise, try_abilities
-from tidegauge.hosts.ceilings import Calibration, Ceilings, size_class
 from tidegauge.hosts.ceilings_measure import THOROUGH, THOROUGH_S_MAX, measure, place_for
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.kept import keep_ceilings
 from tidegauge.hosts.procfs import handles_available
 from tidegauge.hosts.storage import text_of
+from tidegauge.model.ceilings import Calibration, Ceilings, size_class
 from tidegauge.model.workload import Payload
 from tidegauge.numbers import duration
 from tidegauge.report.doctor import Diagnosis, doctor_content, doctor_report

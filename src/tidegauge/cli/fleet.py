@@ -143,13 +143,15 @@ def check(file: FleetPath = None, *, as_json: Json = False) -> int:
 def down(*, as_json: Json = False) -> int:
     """Take this host out of the fleet; at the head, end it: other hosts' parts then end within two minutes."""
     from tidegauge.fleet import ray_node
+    from tidegauge.report.envelopes import FleetDown
 
     node = ray_node.running_node()
     left = ray_node.end()
     text = "\n".join(left) or (
         "Nothing ran here." if node is None else f"This host is no longer in the fleet of {node.head}."
     )
-    Output(as_json).show(text, {"schema": "tidegauge.fleetdown/1", "was_running": node is not None, "left": left})
+    content = FleetDown(schema="tidegauge.fleetdown/1", was_running=node is not None, left=left)
+    Output(as_json).show(text, content)
     return EXIT_FAILED if left else EXIT_GOOD
 
 

@@ -19,36 +19,65 @@ from typer.exceptions import Abort, TyperException
 
 from tidegauge import __version__
 from tidegauge.cli import fleet
+from tidegauge.cli.completing import (
+    complete_campaigns,
+    complete_campaigns_of_runs,
+    complete_runs,
+    complete_systems,
+    complete_tags,
+)
 from tidegauge.cli.options import (
     DEFAULT_RUNS,
+    AbortOn,
     AllowUnequal,
     Attach,
+    Consumers,
     DataDir,
     DirectMemory,
     DryRun,
     Fleet,
     Heap,
+    Html,
     InFlight,
     Json,
     Junit,
     Level,
+    LevelOrFound,
+    LineAddress,
+    LineRate,
+    LineTarget,
     Live,
     Markdown,
+    MeasuredTime,
+    MessageSize,
+    Partitions,
     PricePerHostHour,
+    PrintCampaign,
+    Producers,
     Prometheus,
+    PrometheusPush,
     Repeat,
     Resume,
+    Run,
+    RunName,
     RunOptions,
     RunsDir,
+    SameWithinText,
     ScaleOption,
+    Setting,
     Systems,
+    Tags,
     Thresholds,
+    Topic,
+    Vary,
     WantedFiles,
     WithExperiments,
     WorkerHeap,
     Workers,
     campaign_path,
+    campaign_values,
     data_places,
+    labels_of,
     overrides_of,
     ready_campaign,
     refuse_underscores,
@@ -63,6 +92,29 @@ RUN_EXAMPLE = (
     "Example: tidegauge run campaigns/quick.yaml --repeat 5; on clusters that run already: "
     "tidegauge run confluent-2020-latency --scale original --attach clusters.yaml"
 )
+
+BENCH_EXAMPLES = """Examples:
+
+tidegauge bench kafka localhost:9092 --rate 5000
+
+tidegauge bench kafka broker1:9092,broker2:9092 --rate 5000 --set producer.acks=1 --set compression=lz4
+
+tidegauge bench pulsar://localhost:6650
+
+tidegauge bench kafka --attach clusters.yaml --rate 5000     (TLS, passwords)
+"""
+WHICH_RUN = "A run: a name or tag given to it, its directory, the beginning of that (a date), its path, or 'latest'."
+
+AB_EXAMPLES = """Examples:
+
+tidegauge ab kafka localhost:9092 -L producer.linger.ms=0,20 --rate 5000
+
+tidegauge ab kafka localhost:9092 -L producer.linger.ms=0,20 -L compression=none,lz4 --rate 5000 --same-within 1ms
+
+tidegauge ab kafka -L version=3.9.2,4.3.1     (servers started here)
+
+tidegauge ab kafka old:9092 -L address=old:9092,new:9092 --rate 5000
+"""
 
 app = typer.Typer(
     name="tidegauge",
@@ -80,7 +132,9 @@ app.add_typer(fleet.app)
 def _print_version(wanted: bool) -> None:
     if wanted:
         out = Output("--json" in sys.argv)
-        out.show(f"tidegauge {__version__}", {"schema": "tidegauge.version/1", "version": __version__})
+        from tidegauge.report.envelopes import Version
+
+        out.show(f"tidegauge {__version__}", Version(schema="tidegauge.version/1", version=__version__))
         raise typer.Exit(EXIT_GOOD)
 
 
@@ -88,7 +142,7 @@ def _print_version(wanted: bool) -> None:
 def top(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
 ) -> None:
@@ -101,15 +155,20 @@ def top(
 @app.command(epilog="Example: tidegauge quick --level 4 --systems kafka,pulsar")
 def quick(
     *,
-    level: Level = None,
+    level: LevelOrFound = None,
     systems: Systems = None,
     repeat: Repeat = None,
     data_dir: DataDir = None,
     price: PricePerHostHour = None,
     threshold: Thresholds = None,
+    attach: Attach = None,
+    abort_on: AbortOn = None,
+    name: RunName = None,
+    tag: Tags = None,
     dry_run: DryRun = False,
     live: Live = False,
     prometheus: Prometheus = None,
+    prometheus_push: PrometheusPush = None,
     allow_unequal: AllowUnequal = False,
     junit: Junit = None,
     markdown: Markdown = None,
@@ -117,22 +176,33 @@ def quick(
     as_json: Json = False,
 ) -> int:
     """Measure Kafka, Pulsar and, if available, RabbitMQ: one node each, equal durability, a few minutes."""
-    overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold)
-    options = RunOptions(runs_dir, WantedFiles(junit, markdown), dry_run, allow_unequal, live, prometheus)
+    more = {"attach": None if attach is None else str(attach.absolute())}
+    overrides = overrides_of(
+        level, systems, repeat, data_dir, price=price, thresholds=threshold, abort_on=abort_on, more=more
+    )
+    files, labels = WantedFiles(junit, markdown), labels_of(name, tag)
+    options = RunOptions(runs_dir, files, dry_run, allow_unequal, live, prometheus, labels, prometheus_push)
     return _run_campaign_file(ready_campaign("quick"), overrides, options, as_json)
 
 
 @app.command(cls=WithExperiments, epilog=RUN_EXAMPLE)
 def run(
-    campaign: Annotated[str | None, typer.Argument(help="A campaign file, or the name of a ready campaign.")] = None,
+    campaign: Annotated[
+        str | None,
+        typer.Argument(
+            help="A campaign file, or the name of a ready campaign (`tidegauge campaigns`).",
+            autocompletion=complete_campaigns,
+        ),
+    ] = None,
     *,
     resume: Resume = None,
-    level: Level = None,
+    level: LevelOrFound = None,
     systems: Systems = None,
     repeat: Repeat = None,
     data_dir: DataDir = None,
     price: PricePerHostHour = None,
     threshold: Thresholds = None,
+    abort_on: AbortOn = None,
     heap: Heap = None,
     direct_memory: DirectMemory = None,
     in_flight: InFlight = None,
@@ -140,9 +210,13 @@ def run(
     attach: Attach = None,
     fleet: Fleet = None,
     scale: ScaleOption = PublishedScale.SHARES,
+    same_within: SameWithinText = None,
+    name: RunName = None,
+    tag: Tags = None,
     dry_run: DryRun = False,
     live: Live = False,
     prometheus: Prometheus = None,
+    prometheus_push: PrometheusPush = None,
     allow_unequal: AllowUnequal = False,
     junit: Junit = None,
     markdown: Markdown = None,
@@ -157,10 +231,14 @@ def run(
         "workers": workers,
         "attach": None if attach is None else str(attach.absolute()),
         "fleet": None if fleet is None else str(fleet.absolute()),
+        "same-within": same_within,
         "scale": None if scale is PublishedScale.SHARES else scale.value,
     }
-    overrides = overrides_of(level, systems, repeat, data_dir, price=price, thresholds=threshold, more=more)
-    options = RunOptions(runs_dir, WantedFiles(junit, markdown), dry_run, allow_unequal, live, prometheus)
+    overrides = overrides_of(
+        level, systems, repeat, data_dir, price=price, thresholds=threshold, abort_on=abort_on, more=more
+    )
+    files, labels = WantedFiles(junit, markdown), labels_of(name, tag)
+    options = RunOptions(runs_dir, files, dry_run, allow_unequal, live, prometheus, labels, prometheus_push)
     if resume is not None:
         return _resume_named_run(resume, campaign, overrides, options, as_json)
     if campaign is None:
@@ -168,14 +246,109 @@ def run(
     return _run_campaign_file(campaign_path(campaign), overrides, options, as_json)
 
 
+@app.command(epilog=BENCH_EXAMPLES)
+def bench(
+    target: LineTarget,
+    address: LineAddress = None,
+    *,
+    rate: LineRate = None,
+    message_size: MessageSize = None,
+    partitions: Partitions = None,
+    producers: Producers = None,
+    consumers: Consumers = None,
+    duration: MeasuredTime = None,
+    topic: Topic = None,
+    set_: Setting = None,
+    attach: Attach = None,
+    repeat: Repeat = None,
+    threshold: Thresholds = None,
+    abort_on: AbortOn = None,
+    print_campaign: PrintCampaign = False,
+    name: RunName = None,
+    tag: Tags = None,
+    dry_run: DryRun = False,
+    live: Live = False,
+    prometheus: Prometheus = None,
+    prometheus_push: PrometheusPush = None,
+    junit: Junit = None,
+    markdown: Markdown = None,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Measure a cluster that runs already, at the durability level that it has: about a minute.
+
+    With --rate its latency at that rate; without it the highest rate (closed loop), then the latency at half of it.
+    A topic is created for it and deleted afterwards.
+    """
+    from tidegauge.campaign.read.one_line import BENCH, CommandLine
+    from tidegauge.cli.one_line import run_line
+
+    line = CommandLine(
+        BENCH, target, address, attach, rate, message_size, partitions, producers, consumers, duration, topic,
+        tuple(set_ or ()), more=campaign_values(repeat, threshold, abort_on),
+    )  # fmt: skip
+    files, labels = WantedFiles(junit, markdown), labels_of(name, tag)
+    options = RunOptions(runs_dir, files, dry_run, False, live, prometheus, labels, prometheus_push)
+    return run_line(line, options, Output(as_json), print_campaign=print_campaign)
+
+
+@app.command(epilog=AB_EXAMPLES)
+def ab(
+    target: LineTarget,
+    address: LineAddress = None,
+    *,
+    vary: Vary = None,
+    rate: LineRate = None,
+    message_size: MessageSize = None,
+    partitions: Partitions = None,
+    producers: Producers = None,
+    consumers: Consumers = None,
+    duration: MeasuredTime = None,
+    topic: Topic = None,
+    set_: Setting = None,
+    attach: Attach = None,
+    repeat: Repeat = None,
+    same_within: SameWithinText = None,
+    threshold: Thresholds = None,
+    abort_on: AbortOn = None,
+    print_campaign: PrintCampaign = False,
+    name: RunName = None,
+    tag: Tags = None,
+    dry_run: DryRun = False,
+    live: Live = False,
+    prometheus: Prometheus = None,
+    prometheus_push: PrometheusPush = None,
+    junit: Junit = None,
+    markdown: Markdown = None,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Compare settings, versions or clusters: each is measured in turn, five times, and the difference is judged.
+
+    Each -L gives the values of one key; with several, each value of one is measured with each of the others. The first
+    is what the others are compared with. Without an address a server of one node is started here.
+    """
+    from tidegauge.campaign.read.one_line import AB, CommandLine
+    from tidegauge.cli.one_line import run_line
+
+    line = CommandLine(
+        AB, target, address, attach, rate, message_size, partitions, producers, consumers, duration, topic,
+        tuple(set_ or ()), tuple(vary or ()), campaign_values(repeat, threshold, abort_on, same_within),
+    )  # fmt: skip
+    files, labels = WantedFiles(junit, markdown), labels_of(name, tag)
+    options = RunOptions(runs_dir, files, dry_run, False, live, prometheus, labels, prometheus_push)
+    return run_line(line, options, Output(as_json), print_campaign=print_campaign)
+
+
 def _resume_named_run(
     name: str, campaign: str | None, overrides: dict[str, Any], options: RunOptions, as_json: bool
 ) -> int:
     from tidegauge.cli.resuming import resume_run
 
-    if set(overrides) - {"fleet"} or options.allow_unequal:
+    if set(overrides) - {"fleet"} or options.allow_unequal or options.labels.words:
         raise UserError(
-            "A resumed run keeps its original options: none that changes the campaign can be given with --resume.",
+            "A resumed run keeps its original options: none that changes the campaign, its name or its tags can be "
+            "given with --resume.",
             "Leave the options out, or start a new run. Only --fleet may name another file.",
         )
     path = campaign_path(campaign) if campaign is not None else None
@@ -194,7 +367,12 @@ class ScenarioName(StrEnum):
 
 @app.command(epilog="Example: tidegauge attest kafka --level 1 --scenario all --scenario leader --cuts 20")
 def attest(
-    system: Annotated[str, typer.Argument(help="The system, with or without a version: kafka, pulsar@4.2.4.")],
+    system: Annotated[
+        str,
+        typer.Argument(
+            help="The system, with or without a version: kafka, pulsar@4.2.4.", autocompletion=complete_systems
+        ),
+    ],
     *,
     level: Annotated[int, typer.Option("--level", min=1, max=4, help="The durability level to test by power cuts.")],
     form: Annotated[str, typer.Option("--form", help="Form of the level to test, for systems that have several.")] = "",
@@ -214,6 +392,8 @@ def attest(
     ] = False,
     seed: Annotated[int | None, typer.Option("--seed", help="Decides which nodes are cut when (default: 1).")] = None,
     data_dir: DataDir = None,
+    name: RunName = None,
+    tag: Tags = None,
     dry_run: DryRun = False,
     junit: Junit = None,
     markdown: Markdown = None,
@@ -231,7 +411,7 @@ def attest(
     request = AttestRequest(
         system, level, form, nodes, cuts, tuple(scenario or ()), second_cut, file_system, crash, seed
     )
-    options = RunOptions(runs_dir, WantedFiles(junit, markdown), dry_run)
+    options = RunOptions(runs_dir, WantedFiles(junit, markdown), dry_run, labels=labels_of(name, tag))
     return _run_campaign_file(
         ready_campaign("attest"), attest_overrides(request) | data_places(data_dir), options, as_json
     )
@@ -239,7 +419,12 @@ def attest(
 
 @app.command(epilog="Example: tidegauge published 2026-11-20 last")
 def published(
-    runs: Annotated[list[str], typer.Argument(help="Runs of campaigns of one published report, as `show` takes them.")],
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Runs of campaigns of one published report, as `show` takes them.", autocompletion=complete_runs
+        ),
+    ],
     *,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
@@ -281,21 +466,58 @@ def omb(
     in_flight: InFlight = None,
     worker_heap: WorkerHeap = None,
     workers: Workers = None,
+    repeat: Repeat = None,
+    threshold: Thresholds = None,
+    name: RunName = None,
+    tag: Tags = None,
     dry_run: DryRun = False,
+    live: Live = False,
+    prometheus: Prometheus = None,
+    prometheus_push: PrometheusPush = None,
+    junit: Junit = None,
+    markdown: Markdown = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
     """Run workload and driver files of the OpenMessaging Benchmark (OMB); results are also written in its JSON.
 
-    --level, --form, --heap and --direct-memory are for servers started here: they need --managed.
+    --level, --form, --heap and --direct-memory are for servers started here: they need --managed. If there are several
+    runs, the files of --junit and --markdown are numbered: results.xml becomes results-1.xml.
     """
     from tidegauge.cli.omb import OmbRequest, run_omb
 
     request = OmbRequest(
         workloads, driver or [], managed, time_scale, runs_dir, output_directory, dry_run,
         worker_heap, level, form, heap, direct_memory, in_flight, workers or 1,
+        repeat or 1, threshold or (), WantedFiles(junit, markdown), live, prometheus, labels_of(name, tag),
+        prometheus_push,
     )  # fmt: skip
     return run_omb(request, Output(as_json))
+
+
+@app.command(epilog="Example: tidegauge campaigns")
+def campaigns(as_json: Json = False) -> int:
+    """List the ready campaigns: what each measures, and about how long it takes."""
+    from tidegauge.cli.ready import list_campaigns
+
+    return list_campaigns(Output(as_json))
+
+
+@app.command(epilog="Example: tidegauge fetch kafka kafka@3.9.2 pulsar")
+def fetch(
+    systems: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Systems, with or without versions (default: all, at their default versions).",
+            autocompletion=complete_systems,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Fetch the files of systems into the cache ahead of a run: for images, CI, and machines that lose the network."""
+    from tidegauge.cli.ready import fetch_systems
+
+    return fetch_systems(systems or (), Output(as_json))
 
 
 @app.command(epilog="Example: tidegauge runs --json")
@@ -314,7 +536,7 @@ def runs(runs_dir: RunsDir = DEFAULT_RUNS, as_json: Json = False) -> int:
 
 @app.command(epilog="Example: tidegauge show last")
 def show(
-    run: Annotated[str, typer.Argument(help="A run's name, the beginning of it, its path, or 'last'.")] = "last",
+    run: Run = "last",
     *,
     junit: Junit = None,
     markdown: Markdown = None,
@@ -330,17 +552,45 @@ def show(
 
     files = WantedFiles(junit, markdown)
     files.check()
-    stored = store.load_run(store.find_run(runs_dir, run))
+    out = Output(as_json)
+    stored = store.load_run(store.find_run(runs_dir, run, out.alert))
     files.write(lambda: run_junit(stored), lambda: run_markdown(stored))
-    Output(as_json).show(run_report(stored), run_summary(stored))
+    out.show(run_report(stored), run_summary(stored))
     return EXIT_GOOD
 
 
-@app.command(epilog="Example: tidegauge compare 2026-11-20 last")
+@app.command(epilog="Example: tidegauge compare --against last-week; or: tidegauge compare 2026-11-20 latest")
 def compare(
-    runs: Annotated[list[str], typer.Argument(help="Runs as `show` takes them; the first is the baseline.")],
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Runs as `show` takes them; the first is the baseline. With --against: one (default: newest).",
+            autocompletion=complete_runs,
+        ),
+    ] = None,
     *,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="WHICH",
+            help="The baseline: 'last-week', a tag, a name or a run. Exit code 4 if a figure got worse since.",
+        ),
+    ] = None,
+    regression: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--regression",
+            metavar="SHARE",
+            help="How much worse is allowed (default: 5% for rates, 10% for times): 5%, or response_ms_p99=20%; may be "
+            "repeated.",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit code 3 if it is not decided whether a figure got worse.")
+    ] = False,
     noise: Annotated[float, typer.Option("--noise", help="Treat relative differences below this as noise.")] = 0.03,
+    same_within: SameWithinText = None,
     allow_unequal: Annotated[
         bool,
         typer.Option(
@@ -349,19 +599,23 @@ def compare(
     ] = False,
     junit: Junit = None,
     markdown: Markdown = None,
+    html: Html = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
     """Compare runs: what differs between them, then ratios with intervals and verdicts."""
-    from tidegauge.cli.reports import compare as compare_runs
+    from tidegauge.cli.comparing import Regression, compare_runs
 
-    files = WantedFiles(junit, markdown)
-    return compare_runs(runs, runs_dir, files, Output(as_json), noise=noise, allow_unequal=allow_unequal)
+    files, asked = WantedFiles(junit, markdown, html), Regression(against, regression or (), strict)
+    return compare_runs(
+        runs or (), runs_dir, files, Output(as_json),
+        noise=noise, unequal=allow_unequal, asked=asked, same_within=same_within,
+    )  # fmt: skip
 
 
-@app.command(epilog="Example: tidegauge report last --output report.html --svg plots")
+@app.command(epilog="Example: tidegauge report latest --output report.html --svg plots --csv tables")
 def report(
-    run: Annotated[str, typer.Argument(help="A run's name, the beginning of it, its path, or 'last'.")] = "last",
+    run: Run = "last",
     *,
     output: Annotated[
         Path | None,
@@ -375,13 +629,19 @@ def report(
     png: Annotated[
         Path | None, typer.Option("--png", help="A directory for every plot as PNG.", callback=usable_paths)
     ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            "--csv", help="A directory for results, findings and seconds as CSV tables.", callback=usable_paths
+        ),
+    ] = None,
     runs_dir: RunsDir = DEFAULT_RUNS,
     as_json: Json = False,
 ) -> int:
     """Write a run's report: one HTML file with answers, plots and everything behind them, to be read offline."""
     from tidegauge.cli.reports import make_report
 
-    return make_report(run, runs_dir, Output(as_json), output=output, svg=svg, png=png)
+    return make_report(run, runs_dir, Output(as_json), output=output, svg=svg, png=png, csv=csv)
 
 
 @app.command(epilog="Example: tidegauge index --runs-dir runs")
@@ -400,6 +660,40 @@ def index(
     from tidegauge.cli.reports import make_index
 
     return make_index(runs_dir, output, Output(as_json))
+
+
+@app.command(epilog="Example: tidegauge history --tag main")
+def history(
+    *,
+    campaign: Annotated[
+        str | None,
+        typer.Option(
+            "--campaign",
+            metavar="NAME",
+            help="Runs of the campaign of this name alone (default: all, each campaign for itself).",
+            autocompletion=complete_campaigns_of_runs,
+        ),
+    ] = None,
+    tag: Annotated[
+        str | None,
+        typer.Option("--tag", metavar="TAG", help="Runs with this tag alone.", autocompletion=complete_tags),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The page to write (default: history.html beside the runs).", callback=usable_paths
+        ),
+    ] = None,
+    runs_dir: RunsDir = DEFAULT_RUNS,
+    as_json: Json = False,
+) -> int:
+    """Show figures over many runs, and from which run on they are others; also as a page with pictures.
+
+    Changes are looked for from ten runs on; of 100 series in which nothing changes at most one shows one.
+    """
+    from tidegauge.cli.history import show_history
+
+    return show_history(runs_dir, campaign, tag, output, Output(as_json))
 
 
 @app.command(epilog="Example: tidegauge schema result")
@@ -473,14 +767,15 @@ def clean(
     as_json: Json = False,
 ) -> int:
     """Remove what killed runs left: processes, server data, and topics on attached clusters. Results are kept."""
+    from tidegauge.agent.reap import clean_leftovers
     from tidegauge.cli.running import leftover_topics
-    from tidegauge.fleet.reap import clean_leftovers
+    from tidegauge.report.envelopes import Clean
 
     notes = clean_leftovers()
     topics = leftover_topics(forget=forget)
     notes += topics.deleted
     text = "\n".join((*notes, *topics.remaining)) or "Nothing was left behind."
-    Output(as_json).show(text, {"schema": "tidegauge.clean/1", "notes": notes, "remaining": topics.remaining})
+    Output(as_json).show(text, Clean(schema="tidegauge.clean/1", notes=notes, remaining=topics.remaining))
     return EXIT_FAILED if topics.remaining and not forget else EXIT_GOOD
 
 
@@ -500,6 +795,8 @@ def _command_tree() -> Callable[..., Any]:
 
 def run_command(arguments: Sequence[str]) -> int:
     """Carry out one command line and return its exit code; every error is shown here and nowhere else."""
+    if arguments and arguments[0] == "help":
+        arguments = [*arguments[1:], "--help"]
     accept_all_characters()
     out = Output("--json" in arguments)
     try:

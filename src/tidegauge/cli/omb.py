@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,20 +15,31 @@ from rich.text import Text
 from tidegauge import store
 from tidegauge.campaign.model import WORKER_HEAP
 from tidegauge.campaign.read.overriding import in_mb, parse_direct_memory, parse_heap
-from tidegauge.cli.output import EXIT_FAILED, EXIT_GOOD, EXIT_INTERRUPTED, EXIT_INVALID, Output, error_content
+from tidegauge.cli.options import NO_FILES, WantedFiles
+from tidegauge.cli.output import (
+    EXIT_FAILED,
+    EXIT_GOOD,
+    EXIT_INTERRUPTED,
+    EXIT_INVALID,
+    EXIT_THRESHOLD,
+    Output,
+    error_content,
+)
 from tidegauge.cli.planning import Ready, check_directory, prepare_campaign
 from tidegauge.config.fields import quantity_between
 from tidegauge.config.units import parse_size_bytes
 from tidegauge.errors import UserError
-from tidegauge.model.events import Note
+from tidegauge.model.events import Note, Observer
+from tidegauge.model.labels import NO_LABELS, RunLabels
 from tidegauge.omb.files import kept_driver, kept_workload
 from tidegauge.omb.translate import Chosen, Translation, translate_all
+from tidegauge.report.envelopes import Omb, OmbRun
 from tidegauge.report.layout import bullet, heading
 from tidegauge.report.lists import plan_list
 from tidegauge.report.summary import plan_summary, run_summary
 
 TIME_SCALE_MIN = 0.001
-_WORST_FIRST = (EXIT_INTERRUPTED, EXIT_FAILED, UserError.exit_code, EXIT_INVALID)
+_WORST_FIRST = (EXIT_INTERRUPTED, EXIT_FAILED, UserError.exit_code, EXIT_INVALID, EXIT_THRESHOLD)
 
 
 @dataclass(frozen=True)
@@ -38,6 +49,7 @@ class OmbRequest:
     `worker_heap` is of the load generator, such as "1GiB"; None = what each workload needs. `heap` and `direct_memory`
     are of each node of servers started here, `level` and `form` their durability level; `in_flight` of each producer.
     `workers` is how many load generators carry out each workload together, all on this host.
+    The others from `repeat` on are as of a campaign's run, for each workload on each driver.
     """
 
     workloads: Sequence[Path]
@@ -54,6 +66,13 @@ class OmbRequest:
     direct_memory: str | None = None
     in_flight: int | None = None
     workers: int = 1
+    repeat: int = 1
+    thresholds: Sequence[str] = ()
+    files: WantedFiles = NO_FILES
+    live: bool = False
+    prometheus: int | None = None
+    labels: RunLabels = NO_LABELS
+    prometheus_push: str | None = None
 
 
 def run_omb(request: OmbRequest, out: Output) -> int:
@@ -63,6 +82,7 @@ def run_omb(request: OmbRequest, out: Output) -> int:
     if not request.drivers:
         raise UserError("A driver file is needed.", "Give one or several: --driver driver-kafka/kafka.yaml")
     _check_output(request.output_directory)
+    request.files.check()
     check_directory("--runs-dir", request.runs_directory)
     chosen = _chosen_options(request)
     translations = translate_all(request.workloads, request.drivers, request.managed, request.time_scale, chosen)
@@ -74,15 +94,19 @@ def run_omb(request: OmbRequest, out: Output) -> int:
     if request.dry_run:
         _show_plans(ready, request.runs_directory, out)
         return EXIT_GOOD
+    from tidegauge.cli.reports import prometheus_observers
+
     codes, contents = [], []
-    for translation, prepared in ready:
-        code, content = _run_translation(translation, prepared, request, out)
-        codes.append(code)
-        contents.append(content)
-        if code == EXIT_INTERRUPTED:
-            break
+    with prometheus_observers(request.prometheus, request.prometheus_push, out) as watchers:
+        for number, (translation, prepared) in enumerate(ready, 1):
+            files = request.files.of_run(number) if len(ready) > 1 else request.files
+            code, content = _run_translation(translation, prepared, replace(request, files=files), out, watchers)
+            codes.append(code)
+            contents.append(content)
+            if code == EXIT_INTERRUPTED:
+                break
     if out.as_json:
-        out.show("", {"schema": "tidegauge.omb/1", "runs": contents})
+        out.show("", Omb(schema="tidegauge.omb/1", runs=contents))
     return next((code for code in _WORST_FIRST if code in codes), EXIT_GOOD)
 
 
@@ -120,6 +144,8 @@ def _chosen_options(request: OmbRequest) -> Chosen:
         in_flight=request.in_flight or 0,
         worker_heap_mb=_size_mb("--worker-heap", request.worker_heap, _worker_heap) or 0,
         workers=request.workers,
+        repeat=request.repeat,
+        thresholds=tuple(request.thresholds),
     )
 
 
@@ -140,50 +166,59 @@ def _title_of_run(translation: Translation) -> str:
 
 
 def _show_plans(ready: Sequence[tuple[Translation, Ready]], runs: Path, out: Output) -> None:
-    content: list[dict[str, Any]] = []
+    content: list[OmbRun] = []
     parts: list[RenderableType] = []
     for translation, prepared in ready:
         plan = prepared.shown_plan
-        content.append({**_names_of_files(translation), "notes": list(translation.notes), "plan": plan_summary(plan)})
+        summary: Any = plan_summary(plan)
+        content.append({**_names_of_files(translation), "notes": translation.notes, "plan": summary})
         parts += [heading(f"{_title_of_run(translation)}:"), *(bullet(note) for note in translation.notes), Text("")]
         parts += [plan_list(plan, prepared.full_speed(runs), prepared.places(runs)), Text("")]
-    out.show(Group(*parts), {"schema": "tidegauge.omb/1", "runs": content})
+    out.show(Group(*parts), Omb(schema="tidegauge.omb/1", runs=content))
 
 
-def _names_of_files(translation: Translation) -> dict[str, Any]:
-    return {
-        "workload": translation.workload.name,
-        "driver": translation.driver.name,
-        "workload_file": str(translation.workload.source.path),
-        "driver_file": str(translation.driver.source.path),
-    }
+def _names_of_files(translation: Translation) -> OmbRun:
+    return OmbRun(
+        workload=translation.workload.name,
+        driver=translation.driver.name,
+        workload_file=str(translation.workload.source.path),
+        driver_file=str(translation.driver.source.path),
+    )
 
 
 def _run_translation(
-    translation: Translation, ready: Ready, request: OmbRequest, out: Output
-) -> tuple[int, dict[str, Any]]:
+    translation: Translation, ready: Ready, request: OmbRequest, out: Output, watchers: Sequence[Observer]
+) -> tuple[int, OmbRun]:
     """Run one workload on one driver: exit code, content. What fails is reported, and the next goes on, as in OMB."""
-    from tidegauge.cli.reports import keep_report
-    from tidegauge.cli.running import CODES, create_run_directory, run_prepared
+    from tidegauge.cli.reports import keep_report, live_page
+    from tidegauge.cli.running import CODES, create_run_directory, run_prepared, write_wanted
     from tidegauge.report.ending import ending
     from tidegauge.report.screen import run_screen
 
     began = datetime.now()
-    texts = _texts_to_keep(translation)
+    texts = {
+        f"workload-{translation.workload.source.path.name}": kept_workload(translation.workload),
+        f"driver-{translation.driver.source.path.name}": kept_driver(translation.driver),
+    }
     both = "---\n".join(f"# {name}\n{text.rstrip()}\n" for name, text in texts.items())
-    run = create_run_directory(request.runs_directory, ready.campaign, both.encode())
+    run = create_run_directory(request.runs_directory, ready.campaign, both.encode(), request.labels)
     run.unequal_allowed = True
+    run.thresholds = ready.campaign.thresholds
     store.keep_omb_files(run.path, texts)
     out.say(f"{_title_of_run(translation)}:")
-    failure = run_prepared(ready, run, out, [*map(Note, translation.notes), *ready.left_out])
-    keep_report(run.path, out)
+    notes = [*map(Note, translation.notes), *ready.left_out]
+    with live_page(request.live, run.path, out):
+        failure = run_prepared(ready, run, out, notes, watchers=watchers)
     stored = store.load_run(run.path)
+    keep_report(stored, out)
+    write_wanted(request.files, stored, out)
     written, why = _write_results(translation, stored, began, request.output_directory)
     out.say(f"OMB's JSON: {', '.join(map(str, written))}" if written else f"No JSON for OMB was written: {why}.")
-    content = {
+    summary: Any = run_summary(stored)
+    content: OmbRun = {
         **_names_of_files(translation),
         "omb_results": [str(path) for path in written],
-        "report": run_summary(stored),
+        "report": summary,
     }
     if failure is not None:
         out.error(failure, with_json=False)
@@ -195,37 +230,32 @@ def _run_translation(
     return code, content
 
 
-def _texts_to_keep(translation: Translation) -> dict[str, str]:
-    """The files by the names under which a run keeps them, as they were understood: without secrets and comments."""
-    return {
-        f"workload-{translation.workload.source.path.name}": kept_workload(translation.workload),
-        f"driver-{translation.driver.source.path.name}": kept_driver(translation.driver),
-    }
-
-
 def _write_results(
     translation: Translation, run: store.StoredRun, began: datetime, output: Path | None
 ) -> tuple[list[Path], str]:
     """Where OMB's JSON was written, in the run's directory and where the user wants it; else why there is none."""
-    trial = _figures_of(run)
-    if trial is None:
+    trials = _trials_with_figures(run)
+    if not trials:
         reasons = [stored_trial.reason for stored_trial in run.trials if stored_trial.reason] or [
             run.reason or "no rate was confirmed"
         ]
         return [], reasons[0].rstrip(".")
     driver = translation.driver.name.replace("/", "-")
-    name = f"{translation.workload.label}-{driver}-{began:%Y-%m-%d-%H-%M-%S}.json"
-    paths = [run.path / name, *([output / name] if output else [])]
     names = translation.workload.name, translation.driver.name
-    for path in paths:
-        store.write_omb_result(trial, names, translation.campaign.workload, path)
+    paths: list[Path] = []
+    for block, trial in trials.items():
+        repeat = f"-{block + 1}" if block else ""
+        name = f"{translation.workload.label}-{driver}-{began:%Y-%m-%d-%H-%M-%S}{repeat}.json"
+        for path in (run.path / name, *([output / name] if output else [])):
+            store.write_omb_result(trial, names, translation.campaign.workload, path)
+            paths.append(path)
     return paths, ""
 
 
-def _figures_of(run: store.StoredRun) -> store.StoredTrial | None:
-    """The trial whose figures stand for the run: the confirmation of a search, else the only one; None without one."""
-    confirmed = [goal.confirmation_trial_id for finding in run.findings for goal in finding.goals]
+def _trials_with_figures(run: store.StoredRun) -> dict[int, store.StoredTrial]:
+    """By repeat, the trial whose figures stand for it: the confirmation of a search, else the only one."""
+    trials: dict[int, store.StoredTrial] = {}
     for trial in run.trials:
-        if trial.result is not None and (trial.trial_id in confirmed or not trial.result.spec.exploratory):
-            return trial
-    return None
+        if trial.result is not None and (trial.trial_id in run.confirmed or not trial.result.spec.exploratory):
+            trials.setdefault(trial.result.spec.block, trial)
+    return trials

@@ -14,9 +14,11 @@ import typer
 from typer.core import TyperCommand
 
 import tidegauge
+from tidegauge.cli.completing import complete_runs, complete_systems
 from tidegauge.errors import UserError, did_you_mean, printable_lines
+from tidegauge.model.labels import NO_LABELS, RunLabels, parse_labels
 from tidegauge.model.workload import WORKERS_MAX
-from tidegauge.places import check_path, expand_path
+from tidegauge.places import check_path, expand_path, is_directory, is_file
 from tidegauge.published import PublishedScale
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead; progress goes to standard error.")]
@@ -37,9 +39,21 @@ RunsDir = Annotated[
 Level = Annotated[
     int | None, typer.Option("--level", min=1, max=4, help="Durability level, 1 to 4, whatever a file says.")
 ]
+LevelOrFound = Annotated[
+    str | None,
+    typer.Option(
+        "--level",
+        metavar="LEVEL",
+        help="Durability level, 1 to 4, whatever a file says; with --attach also 'as-found', the level of the cluster.",
+    ),
+]
 Systems = Annotated[
     list[str] | None,
-    typer.Option("--systems", help="Systems instead of the campaign's: kafka,pulsar@4.2.4,kafka@/opt/kafka"),
+    typer.Option(
+        "--systems",
+        help="Systems instead of the campaign's: kafka,pulsar@4.2.4,kafka@/opt/kafka",
+        autocompletion=complete_systems,
+    ),
 ]
 DataDir = Annotated[
     list[Path] | None,
@@ -103,13 +117,27 @@ Thresholds = Annotated[
         help="A threshold for a figure, instead of the campaign's: 'response_ms_p99 < 10'; may be repeated.",
     ),
 ]
+AbortOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--abort-on",
+        metavar="TEXT",
+        help="End a trial early once this holds for 3 s: 'response_ms_p99 > 100'; instead of the campaign's; may be "
+        "repeated.",
+    ),
+]
 Resume = Annotated[
     str | None,
     typer.Option(
         "--resume",
         help="Resume this run (name, its beginning, path, or 'last'): finished trials are kept.",
         metavar="RUN",
+        autocompletion=complete_runs,
     ),
+]
+Run = Annotated[
+    str,
+    typer.Argument(help="A run's name, the beginning of it, its path, or 'last'.", autocompletion=complete_runs),
 ]
 PricePerHostHour = Annotated[
     str | None,
@@ -129,7 +157,15 @@ ScaleOption = Annotated[
 
 Prometheus = Annotated[
     int | None,
-    typer.Option("--prometheus", metavar="PORT", help="Expose live metrics for Prometheus on 127.0.0.1:PORT."),
+    typer.Option(
+        "--prometheus", metavar="PORT", min=0, max=65535, help="Expose live metrics for Prometheus on 127.0.0.1:PORT."
+    ),
+]
+PrometheusPush = Annotated[
+    str | None,
+    typer.Option(
+        "--prometheus-push", metavar="URL", help="Send live metrics to this Pushgateway: http://pushgateway:9091."
+    ),
 ]
 Live = Annotated[bool, typer.Option("--live", help="Serve a page on this machine that follows the run.")]
 
@@ -137,6 +173,15 @@ AllowUnequal = Annotated[
     bool,
     typer.Option(
         "--allow-unequal", help="Run although the systems are on unequal terms; every output is then marked UNEQUAL."
+    ),
+]
+
+SameWithinText = Annotated[
+    str | None,
+    typer.Option(
+        "--same-within",
+        metavar="MARGIN",
+        help="Figures that differ by less are the same: 3% (the default), or for latencies a time such as 1ms.",
     ),
 ]
 
@@ -153,6 +198,14 @@ Markdown = Annotated[
         callback=usable_paths,
     ),
 ]
+
+Html = Annotated[
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", help="Also write a page there, with pictures, to be read offline.",
+        callback=usable_paths,
+    ),
+]  # fmt: skip
 
 WorkerHeap = Annotated[
     str | None,
@@ -174,6 +227,79 @@ Workers = Annotated[
     ),
 ]
 
+LineTarget = Annotated[
+    str, typer.Argument(metavar="SYSTEM|URL", help="kafka, pulsar, rabbitmq; or pulsar://HOST:6650, amqp://HOST:5672.")
+]
+LineAddress = Annotated[
+    str | None, typer.Argument(metavar="[ADDRESS]", help="HOST:PORT of the cluster; several with commas.")
+]
+LineRate = Annotated[
+    str | None, typer.Option("--rate", metavar="RATE", help="Messages a second over all producers: 5000, 20k.")
+]
+MessageSize = Annotated[
+    str | None, typer.Option("--message-size", metavar="SIZE", help="Of the message value: 100B, 1KiB (the default).")
+]
+Partitions = Annotated[
+    int | None,
+    typer.Option(
+        "--partitions",
+        metavar="N",
+        min=1,
+        help="Of the topic (default: as the cluster makes them, at least one for each broker).",
+    ),
+]
+Producers = Annotated[int | None, typer.Option("--producers", metavar="N", min=1, help="Producers (default: 1).")]
+Consumers = Annotated[int | None, typer.Option("--consumers", metavar="N", min=1, help="Consumers (default: 1).")]
+MeasuredTime = Annotated[
+    str | None,
+    typer.Option("--duration", metavar="TIME", help="How long to measure, after the warm-up: 15s (the default), 5m."),
+]
+Topic = Annotated[
+    str | None,
+    typer.Option("--topic", metavar="NAME", help="Add the messages to this topic of yours instead; needs --rate."),
+]
+Setting = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting: producer.linger.ms=20, consumer.fetch.min.bytes=1, compression=lz4; may be repeated.",
+    ),
+]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-L",
+        "--vary",
+        metavar="KEY=A,B,...",
+        help="The values of a key to compare: producer.linger.ms=0,20; version=3.9.2,4.3.1; may be repeated.",
+    ),
+]
+PrintCampaign = Annotated[
+    bool, typer.Option("--print-campaign", help="Print the campaign file that does the same, and start nothing.")
+]
+RunName = Annotated[
+    str | None,
+    typer.Option("--name", metavar="TEXT", help="A name for the run, by which other verbs find it: nightly-42."),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag",
+        metavar="TEXT",
+        help='A tag for the run, by which other verbs find it: --tag "$(git branch --show-current)"; may be repeated.',
+    ),
+]
+
+
+def labels_of(name: str | None, tags: list[str] | None) -> RunLabels:
+    """What the options `--name` and `--tag` give a run. Raises `UserError`."""
+    try:
+        return parse_labels(name, tags or ())
+    except ValueError as error:
+        raise UserError(f"{error}.") from error
+
+
 DEFAULT_RUNS = Path("runs")
 
 
@@ -189,56 +315,83 @@ def data_places(named: list[Path] | None) -> dict[str, Any]:
 
 
 def overrides_of(
-    level: int | None,
+    level: str | None,
     systems: list[str] | None,
     repeat: int | None,
     data_dir: list[Path] | None,
     *,
     price: str | None,
     thresholds: list[str] | None,
+    abort_on: list[str] | None = None,
     more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Options as values of the campaign file, by its keys. `more` are such values already; None = not given."""
     names = [name.strip() for text in systems or [] for name in text.split(",") if name.strip()]
     values_by_key = {
-        "durability": level,
+        "durability": int(level) if level and level.isdecimal() else level,
         "systems": None if systems is None else names,
         "repeat": repeat,
         **data_places(data_dir),
         "price-per-host-hour": price,
         "thresholds": thresholds,
+        "abort-on": abort_on,
         **(more or {}),
     }
     return {key: value for key, value in values_by_key.items() if value is not None}
 
 
+def campaign_values(
+    repeat: int | None, thresholds: list[str] | None, abort_on: list[str] | None, same_within: str | None = None
+) -> tuple[tuple[str, Any, str], ...]:
+    """What a line says of a campaign's own keys: each key, its value, and the option that gives it."""
+    from tidegauge.config.fields import option_of
+
+    values = {"repeat": repeat, "thresholds": thresholds, "abort-on": abort_on, "same-within": same_within}
+    return tuple((key, value, option_of(key)) for key, value in values.items() if value is not None)
+
+
 @dataclass(frozen=True)
 class WantedFiles:
-    """Where to write a run's JUnit XML and Markdown; None where nobody asked."""
+    """Where to write JUnit XML, Markdown and a page; None where nobody asked."""
 
     junit: Path | None = None
     markdown: Path | None = None
+    html: Path | None = None
+
+    def of_run(self, number: int) -> WantedFiles:
+        """Those of one of several runs of a command, from 1: results.xml becomes results-1.xml."""
+        paths = (self.junit, self.markdown)
+        return WantedFiles(*(path and path.with_name(f"{path.stem}-{number}{path.suffix}") for path in paths))
 
     def check(self) -> None:
         """Say now, and not after an hour of measuring, that a file could not be written. Raises `UserError`."""
-        for option, path in (("--junit", self.junit), ("--markdown", self.markdown)):
+        for option, path in (("--junit", self.junit), ("--markdown", self.markdown), ("--html", self.html)):
             if path is None:
                 continue
-            if path.is_dir():
+            if is_directory(path):
                 raise UserError(f"{option} {path}: this is a directory.", "Name a file in it.")
-            if not path.parent.is_dir():
+            if not is_directory(path.parent):
                 raise UserError(f"{option} {path}: there is no directory {path.parent}.", "Create it first.")
             if not os.access(path if path.exists() else path.parent, os.W_OK):
                 raise UserError(f"{option} {path}: no permission to write it.", "Choose another place.")
 
-    def write(self, junit: Callable[[], bytes], markdown: Callable[[], str]) -> None:
-        """Write the files that were asked for. Raises `UserError`."""
-        for path, content in ((self.junit, junit), (self.markdown, lambda: printable_lines(markdown()).encode())):
+    def write(
+        self, junit: Callable[[], bytes], markdown: Callable[[], str], html: Callable[[], str] | None = None
+    ) -> None:
+        """Write the files that were asked for; `html` None where there is no page to ask for. Raises `UserError`."""
+        contents = [(self.junit, junit), (self.markdown, lambda: printable_lines(markdown()).encode())]
+        if (page := html) is not None:
+            # A directory's name may be no Unicode.
+            contents.append((self.html, lambda: page().encode("utf-8", "replace")))
+        for path, content in contents:
             if path is not None:
                 try:
                     path.write_bytes(content())
                 except OSError as error:
                     raise UserError(f"{path} can't be written: {error.strerror}.", "Choose another place.") from error
+
+
+NO_FILES = WantedFiles()
 
 
 @dataclass(frozen=True)
@@ -254,20 +407,23 @@ class RunOptions:
     allow_unequal: bool = False
     live: bool = False
     prometheus: int | None = None
+    labels: RunLabels = NO_LABELS
+    prometheus_push: str | None = None
+
+
+LISTED_BY = "`tidegauge campaigns` lists the ready ones, which are named without a path."
 
 
 def ready_campaign(name: str) -> Path:
     """A ready campaign by its name. Raises `UserError` naming the nearest one."""
-    ready = _find_ready_campaigns()
+    ready = find_ready_campaigns()
     names = sorted(ready)
     if name not in names:
-        raise UserError(
-            f"There is no ready campaign '{name}'{did_you_mean(name, names)}.", f"There are: {', '.join(names)}."
-        )
+        raise UserError(f"There is no ready campaign '{name}'{did_you_mean(name, names)}.", LISTED_BY)
     return ready[name]
 
 
-def _find_ready_campaigns() -> dict[str, Path]:
+def find_ready_campaigns() -> dict[str, Path]:
     """All ready campaigns by name, those in folders (`published/`) too. Raises `UserError` if there are none."""
     packed = Path(str(resources.files(tidegauge) / "_campaigns"))
     checkout = Path(tidegauge.__file__).parents[2] / "campaigns"
@@ -280,15 +436,14 @@ def _find_ready_campaigns() -> dict[str, Path]:
 def campaign_path(name_or_path: str) -> Path:
     """A campaign by its path, or a ready one by its name. Raises `UserError` if there is neither."""
     path = expand_path(name_or_path)
-    if path.is_file():
+    if is_file(path):
         return path
-    if path.is_dir():
+    if is_directory(path):
         raise UserError(f"{name_or_path} is a directory.", "Name a campaign file in it.")
     if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
-        beside = path.parent if path.parent.is_dir() else Path.cwd()
+        beside = path.parent if is_directory(path.parent) else Path.cwd()
         names = sorted(path.name for path in beside.glob("*.y*ml"))
-        ready = f"Ready campaigns that can be named without a path: {', '.join(sorted(_find_ready_campaigns()))}."
-        raise UserError(f"There is no campaign file {name_or_path}{did_you_mean(path.name, names)}.", ready)
+        raise UserError(f"There is no campaign file {name_or_path}{did_you_mean(path.name, names)}.", LISTED_BY)
     return ready_campaign(name_or_path)
 
 

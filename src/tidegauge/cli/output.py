@@ -147,11 +147,13 @@ def _print_line(console: Console, text: str) -> None:
 
 def error_content(error: TidegaugeError) -> dict[str, Any]:
     """An error as plain data."""
-    return {
-        "schema": "tidegauge.error/1",
-        "message": error.message,
-        "hint": error.hint,
-        "log_path": None if error.log_path is None else str(error.log_path),
-        "exit_code": error.exit_code,
-        **error.details,
-    }
+    from tidegauge.report.envelopes import ErrorObject
+
+    content = ErrorObject(
+        schema="tidegauge.error/1",
+        message=error.message,
+        hint=error.hint,
+        log_path=None if error.log_path is None else str(error.log_path),
+        exit_code=error.exit_code,
+    )
+    return {**content, **error.details}

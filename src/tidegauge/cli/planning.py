@@ -5,11 +5,13 @@ What measuring needs is imported by `tidegauge.cli.running` and not here, so tha
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tidegauge.agent.rig import refusals_of_this_host
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.fairness import UnequalError, wanted_tilts
 from tidegauge.campaign.plan.generators import (
@@ -21,19 +23,18 @@ from tidegauge.campaign.plan.generators import (
 )
 from tidegauge.campaign.plan.limits import check_faults, check_handles, machines_of
 from tidegauge.campaign.plan.memory import TooLittleMemoryError, Workers, campaign_that_fits, check_window, memory_needs
-from tidegauge.campaign.plan.plan import Plan, left_out_note, plan_campaign, plan_warnings
+from tidegauge.campaign.plan.plan import Plan, plan_campaign, plan_warnings
 from tidegauge.campaign.read.attach import read_secrets
-from tidegauge.campaign.read.parse import check_other_scales, parse_campaign
+from tidegauge.campaign.read.parse import AS_FOUND_WORD, check_other_scales, parse_campaign
 from tidegauge.campaign.read.published import with_differences
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.config.fields import option_of
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
-from tidegauge.errors import UserError
+from tidegauge.errors import TidegaugeError, UserError
 from tidegauge.experiments.attest import NAME, AttestOptions
-from tidegauge.fleet.agent_rig import refusals_of_this_host
-from tidegauge.fleet.api import Ability
-from tidegauge.fleet.file import FleetFile, read_fleet_file
+from tidegauge.extras import INTERVALS, command_for, has_package, require_package
+from tidegauge.fleet.file import FleetFile
 from tidegauge.fleet.rigs import refusals_of_any_fleet
 from tidegauge.hosts.facts import load_bounds
 from tidegauge.hosts.memory import memory_available, this_machine
@@ -41,11 +42,13 @@ from tidegauge.hosts.procfs import handles_available
 from tidegauge.hosts.space import FullSpeed, full_speed_known
 from tidegauge.hosts.storage import nearest_existing
 from tidegauge.model.attest import FUSE_LABEL, FileSystem, Means, Scenario
-from tidegauge.model.events import Note
+from tidegauge.model.events import Note, left_out_note
 from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, MemoryPlan
+from tidegauge.model.rig import Ability
 from tidegauge.model.tilt import Terms
-from tidegauge.numbers import plural
-from tidegauge.places import check_path, expand_path
+from tidegauge.model.trial import AttestSpec
+from tidegauge.numbers import join_with_and, plural
+from tidegauge.places import check_path, expand_path, is_directory
 from tidegauge.published import BRIEF_WORDS, PublishedScale
 from tidegauge.report.lists import ShownPlan, plan_list
 from tidegauge.report.summary import plan_summary
@@ -129,7 +132,16 @@ def run_campaign(path: Path, overrides: Mapping[str, Any], options: RunOptions, 
     check_other_scales(campaign, system_names)
     for place in (*campaign.data_directories, *([campaign.data_directory] if campaign.data_directory else [])):
         check_directory(option_of("data-directory"), expand_path(place))
+    return run_parsed(campaign, options, out)
+
+
+def run_parsed(campaign: Campaign, options: RunOptions, out: Output, text: str | None = None) -> int:
+    """Plan, run and report a campaign that was read. Returns the exit code. Raises as `run_campaign`.
+
+    `text`: of the campaign, if there is no file of it.
+    """
     ready = prepare_campaign(campaign, options.dry_run, options.allow_unequal)
+    ready = replace(ready, clusters=_ask_clusters(ready.plan))
     if options.dry_run:
         ready.show(out, options.runs_directory)
         return UnequalError.exit_code if ready.terms.refused else EXIT_GOOD
@@ -137,25 +149,67 @@ def run_campaign(path: Path, overrides: Mapping[str, Any], options: RunOptions, 
         raise UnequalError(ready.terms.unequal)
     from tidegauge.cli.running import measure_campaign
 
-    return measure_campaign(campaign, ready, options, out)
+    return measure_campaign(campaign, ready, options, out, text)
+
+
+def _ask_clusters(plan: Plan) -> tuple[str, ...]:
+    """What the plan's attached clusters report, in sentences. Raises `UserError` for a level that one can't have.
+
+    One that can't be asked is only reported, and of a run its trials say it: a plan is often made elsewhere.
+    """
+    attached = [(step, choice) for step in plan.steps if (choice := step.contender.system.attach) is not None]
+    if not attached:
+        return ()
+    # What asks is needed for attached clusters only, and takes a while to load.
+    from tidegauge.campaign.run.asking import expected_level_words, level_to_expect
+    from tidegauge.cli.asking import cluster_book
+
+    sentences: dict[str, None] = {}
+    for step, choice in attached:
+        label = step.trials[0].system
+        try:
+            asked = cluster_book().ask(step.contender.known, choice, label, step.trials[0].choice)
+        except TidegaugeError as error:
+            sentences[f"{label} was not asked which level it can have: {error.message}"] = None
+            continue
+        finding = level_to_expect(step, asked)
+        if finding is not None and finding.problems:
+            raise UserError(
+                f"{plan.campaign.source_path}: durability: {label} can't have it: {finding.problems[0]}.",
+                f"Leave 'durability' out, or write '{AS_FOUND_WORD}': the cluster is measured at the level it has.",
+            )
+        sentences[expected_level_words(label, asked, finding)] = None
+    return tuple(filter(None, sentences))
 
 
 def check_directory(option: str, place: Path) -> None:
     """Raise `UserError` if a place where files are to be is no directory. One that is not there yet may come to be."""
     check_path(place)
-    if place.exists() and not place.is_dir():
+    try:
+        status = place.stat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UserError(
+            f"{option} {place}: this can't be used: {error.strerror}.", "Name another directory."
+        ) from error
+    if not stat.S_ISDIR(status.st_mode):
         raise UserError(f"{option} {place}: this is no directory.", "Name a directory.")
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A campaign that can be run here. `left_out` says which of its systems can't, and why."""
+    """A campaign that can be run here. `left_out` says which of its systems can't, and why.
+
+    `clusters`: what those reported that others run, in sentences.
+    """
 
     campaign: Campaign
     plan: Plan
     memory: MemoryPlan
     left_out: tuple[Note, ...]
     terms: Terms
+    clusters: tuple[str, ...] = ()
 
     @property
     def shown_plan(self) -> ShownPlan:
@@ -164,7 +218,7 @@ class Ready:
         workers = campaign.worker.count
         sizing = sizing_warnings(trials, workers, known_calibrations(sizes_to_know(trials, workers)))
         warnings = (*plan_warnings(trials), *sizing, *(note.text for note in self.left_out))
-        asked = (campaign.published, campaign.thresholds, campaign.retry)
+        asked = (campaign.published, campaign.thresholds, campaign.retry, self.clusters)
         return ShownPlan(trials, seconds_expected, warnings, self.memory, self.terms, *asked)
 
     def full_speed(self, runs_directory: Path) -> FullSpeed:
@@ -178,7 +232,7 @@ class Ready:
         named = campaign.data_directories or ((campaign.data_directory,) if campaign.data_directory else ())
         data = tuple(expand_path(directory) for directory in named) or (nearest_existing(runs_directory),)
         journals = tuple(expand_path(journal_directory) for journal_directory in campaign.journal_directories)
-        return (data, journals) if all(place.is_dir() for place in (*data, *journals)) else ((), ())
+        return (data, journals) if all(is_directory(place) for place in (*data, *journals)) else ((), ())
 
     def show(self, out: Output, runs_directory: Path) -> None:
         """Print the plan."""
@@ -188,7 +242,7 @@ class Ready:
 
 def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
     """Sentences on who runs where. Raises `UserError` if the fleet that the file describes does not fit."""
-    fleet = read_fleet_file(Path(campaign.fleet))
+    fleet = campaign.fleet_file
     hosts_of_role, nodes = dict(fleet.hosts_of_role), machines_of(campaign)
     needed, each = fleet.server_hosts(nodes), fleet.nodes_per_host
     problem = ""
@@ -216,7 +270,7 @@ def check_fleet(campaign: Campaign, plan: Plan) -> tuple[str, ...]:
 
 def _link_faults(plan: Plan, fleet: FleetFile, path: str) -> tuple[str, ...]:
     """Sentences on what else faults of links hit. Raises `UserError` where that is other nodes."""
-    if not any(fault.kind.needs_network for trial in plan.trials for fault in trial.faults):
+    if not any(fault.kind.procedure.needs_network for trial in plan.trials for fault in trial.faults):
         return ()
     if fleet.nodes_per_host > 1:
         raise UserError(
@@ -255,12 +309,31 @@ def _problem_of_clients(plan: Plan, campaign: Campaign, dry_run: bool) -> str:
     return ""
 
 
+def _lacking_notes() -> list[Note]:
+    """What this installation leaves out of a run."""
+    parts = {
+        "matplotlib": "no report with plots is written",
+        "pyarrow": "tables are kept as lines of JSON, not as Parquet",
+        "scipy": "no interval says how steady figures were",
+    }
+    absent = [package for package in parts if not has_package(package)]
+    commands = dict.fromkeys(map(command_for, absent))
+    lacking = "; ".join(parts[package] for package in absent)
+    return [Note(f"Without {join_with_and(absent)} {lacking}: {', '.join(commands)}")] if absent else []
+
+
 def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> Ready:
     """Check everything that can be checked before anything is started. Raises `UserError`."""
     # Mistakes in the campaign come before what this machine lacks.
     plan = plan_campaign(campaign)
     # What can't be takes no memory, files and hosts.
     campaign = plan.campaign
+    if not dry_run:
+        # What can't be computed is said before hours were spent on it.
+        if campaign.repeat > 1:
+            require_package("scipy", INTERVALS)
+        if any(isinstance(trial, AttestSpec) for trial in plan.trials):
+            require_package("scipy", "Attestations")
     check_faults(plan.trials, refusals_of_any_fleet if campaign.fleet else refusals_of_this_host)
     on_fleet = check_fleet(campaign, plan) if campaign.fleet else ()
     check_handles(campaign, handles_available())
@@ -281,7 +354,8 @@ def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> 
     left_out = (
         *(left_out_note(system, reason) for system, reason in too_large.items()),
         *(Note(sentence) for sentence in (shortage, unfit) if sentence),
-        *(Note(sentence) for sentence in (*plan.left_out, *fitted.notes, *(on_fleet if dry_run else ()))),
+        *_lacking_notes(),
+        *(*plan.left_out, *fitted.notes, *map(Note, on_fleet if dry_run else ())),
         *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == PublishedScale.BRIEF else []),
     )
     terms = Terms.of(wanted_tilts(plan), allow_unequal)

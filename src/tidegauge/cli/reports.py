@@ -11,20 +11,19 @@ import os
 import secrets
 import sys
 import webbrowser
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidegauge import store
 from tidegauge.cli.ending import error_of_crash
-from tidegauge.cli.options import WantedFiles
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
+from tidegauge.extras import PLOTS, command_for, has_package, require_package
 from tidegauge.numbers import plural
-from tidegauge.places import check_path
+from tidegauge.places import check_path, is_directory, is_file
 from tidegauge.report.layout import shown_path
-from tidegauge.store.details import read_disclosed
 
 if TYPE_CHECKING:
     from tidegauge.live.server import LiveServer
@@ -40,7 +39,7 @@ def serve(runs_directory: Path, bind: str, port: int, out: Output) -> int:
     """Serve until interrupted, which is how it is meant to end. Raises `UserError`, `RunFailedError`."""
     from tidegauge.live.server import LiveServer, is_loopback
 
-    if not runs_directory.is_dir():
+    if not is_directory(runs_directory):
         raise UserError(f"There is no directory {runs_directory}.", "Start a run with `tidegauge quick`.")
     token = "" if is_loopback(bind) else secrets.token_urlsafe(_TOKEN_BYTES)
     server = LiveServer(runs_directory, bind, port, token)
@@ -64,16 +63,21 @@ def live_page(wanted: bool, run: Path, out: Output) -> Iterator[None]:
 
 
 @contextmanager
-def prometheus_endpoint(port: int | None, out: Output) -> Iterator[list[Observer]]:
-    """Serve the endpoint for Prometheus as long as a run goes, if a port was given. Raises `UserError`."""
-    if port is None:
-        yield []
-        return
-    from tidegauge.live.exporter import Exporter
+def prometheus_observers(port: int | None, push_url: str | None, out: Output) -> Iterator[list[Observer]]:
+    """Serve, or send, figures for Prometheus as long as a run goes, if that was asked for. Raises `UserError`."""
+    with ExitStack() as observing:
+        observers: list[Observer] = []
+        if port is not None:
+            from tidegauge.live.exporter import Exporter
 
-    with Exporter(port) as exporter:
-        out.say(f"Prometheus: {exporter.url}")
-        yield [exporter]
+            exporter = observing.enter_context(Exporter(port))
+            out.say(f"Prometheus: {exporter.url}")
+            observers.append(exporter)
+        if push_url is not None:
+            from tidegauge.live.pushing import Pusher
+
+            observers.append(observing.enter_context(Pusher(push_url, out.alert)))
+        yield observers
 
 
 def _start_live_page(run: Path, out: Output) -> LiveServer | None:
@@ -97,49 +101,91 @@ SWITCH = "TIDEGAUGE_REPORT"
 """Environment variable: "off" = runs write no report by themselves (many short runs in a script)."""
 
 
-def keep_report(run: Path, out: Output) -> None:
+def keep_report(run: store.StoredRun, out: Output) -> None:
     """Write the report of a run that has just ended. Never raises: what was measured is kept either way."""
     if os.environ.get(SWITCH, "").lower() == "off":
         return
+    if not has_package("matplotlib"):
+        out.alert(
+            f"No report was written. For one: {command_for('matplotlib')} and `tidegauge report {run.path.name}`."
+        )
+        return
     out.say("Writing the report ...")
     try:
-        _write_report(store.load_run(run), run / store.REPORT_NAME)
+        _write_report(run, run.path / store.REPORT_NAME)
     except TidegaugeError as error:
-        out.alert(f"The report could not be written: {error.message} Try again with `tidegauge report {run.name}`.")
+        out.alert(
+            f"The report could not be written: {error.message} Try again with `tidegauge report {run.path.name}`."
+        )
     except Exception as error:
-        out.error(error_of_crash(error, run), with_json=False)
+        out.error(error_of_crash(error, run.path), with_json=False)
 
 
 def make_report(
-    name: str, runs_directory: Path, out: Output, *, output: Path | None, svg: Path | None, png: Path | None
+    name: str,
+    runs_directory: Path,
+    out: Output,
+    *,
+    output: Path | None,
+    svg: Path | None,
+    png: Path | None,
+    csv: Path | None,
 ) -> int:
-    """Carry out `tidegauge report`: beside the run's files without `output`, no plots without `svg` and `png`.
+    """Carry out `tidegauge report`: beside the run's files without `output`.
+
+    No plots are written without `svg` and `png`, no tables without `csv`.
 
     Raises `UserError`, `RunFailedError`.
     """
-    path = store.find_run(runs_directory, name)
+    path = store.find_run(runs_directory, name, out.alert)
     run = store.load_run(path)
-    _check_file(output)
-    written = [_write_report(run, output or path / store.REPORT_NAME), *_write_plots(run, svg, png)]
-    _show_written(written, out, f"{plural(len(written) - 1, 'plot')} beside it" if len(written) > 1 else "")
+    check_output(output)
+    page, plots = _write_report(run, output or path / store.REPORT_NAME), _write_plots(run, svg, png)
+    tables = _write_tables(run, csv, out) if csv is not None else []
+    places = [
+        f"{plural(len(files), name)} in {' and '.join(sorted({shown_path(file.parent) for file in files}))}"
+        for files, name in ((plots, "plot"), (tables, "table"))
+        if files
+    ]
+    _show_written([page, *plots, *tables], out, "; ".join(places))
     return EXIT_GOOD
 
 
-def _check_file(output: Path | None) -> None:
+def _write_tables(run: store.StoredRun, directory: Path, out: Output) -> list[Path]:
+    """Write the CSV tables. Seconds that can't be read are left out, and that is said. Raises `RunFailedError`."""
+    from tidegauge.report.csv_tables import findings_csv, results_csv, seconds_csv
+
+    def read_seconds(trial: store.StoredTrial) -> Sequence[Mapping[str, Any]]:
+        try:
+            return store.read_seconds(trial.directory)
+        except (OSError, ValueError) as error:
+            out.alert(f"The seconds of {trial.trial_id} can't be read and are left out: {error}.")
+            return ()
+
+    files = {
+        "results.csv": results_csv(run),
+        "findings.csv": findings_csv(run),
+        "seconds.csv": seconds_csv(run, read_seconds),
+    }
+    return store.write_files(directory, files)
+
+
+def check_output(output: Path | None) -> None:
     """Raise `UserError` if a file that was asked for is a directory, or can't have such a name."""
     if output is not None:
         check_path(output)
-        if output.is_dir():
+        if is_directory(output):
             raise UserError(f"{output} is a directory.", "Give --output the name of a file.")
 
 
 def show_schema(name: str | None, output: Path | None, out: Output) -> int:
     """Carry out `tidegauge schema`. Raises `UserError`, `RunFailedError`."""
+    from tidegauge.report.envelopes import Schemas
     from tidegauge.report.schemas import file_name, json_schemas, schema_named
 
     if name is None and output is None:
         names = list(json_schemas())
-        out.show("\n".join(names), {"schema": "tidegauge.schemas/1", "schemas": names})
+        out.show("\n".join(names), Schemas(schema="tidegauge.schemas/1", schemas=names))
         return EXIT_GOOD
     schemas = list(json_schemas().values()) if name is None else [schema_named(name)]
     if output is None:
@@ -155,14 +201,15 @@ def show_schema(name: str | None, output: Path | None, out: Output) -> int:
 
 def make_index(runs_directory: Path, output: Path | None, out: Output) -> int:
     """Carry out `tidegauge index`. Raises `UserError`, `RunFailedError`."""
-    from tidegauge.report.html.page import index_page, index_row
+    from tidegauge.report.html.index_rows import index_row
+    from tidegauge.report.html.page import index_page
 
-    if not runs_directory.is_dir():
+    if not is_directory(runs_directory):
         raise UserError(f"There is no directory {runs_directory}.", "Start a run with `tidegauge quick`.")
-    _check_file(output)
+    check_output(output)
     path = output or runs_directory / store.INDEX_NAME
     runs = list(reversed(store.list_runs(runs_directory)))
-    rows = [index_row(run, _link_to_report(run.path, path.parent)) for run in runs]
+    rows = [index_row(run, link_to_report(run.path, path.parent)) for run in runs]
     store.write_page(path, index_page(rows))
     without = sum(not row["href"] for row in rows)
     note = f"{plural(without, 'run')} without a report: make one with tidegauge report RUN" if without else ""
@@ -170,42 +217,13 @@ def make_index(runs_directory: Path, output: Path | None, out: Output) -> int:
     return EXIT_GOOD
 
 
-def compare(
-    names: Sequence[str], runs_directory: Path, files: WantedFiles, out: Output, *, noise: float, allow_unequal: bool
-) -> int:
-    """Compare and show. Relative differences below `noise` are treated as noise.
-
-    Raises `UserError` if runs can't be read, don't belong together, or are not at equal levels.
-    """
-    from tidegauge.comparison.across import compare_runs
-    from tidegauge.comparison.differences import DisclosedRun
-    from tidegauge.report import across
-
-    files.check()
-    if not 0 < noise < 1:
-        raise UserError(f"--noise {noise:g}: must be a share between 0 and 1, such as 0.03 for 3 %.")
-    if len(names) < 2:
-        raise UserError("One run can't be compared.", "Name two or more: tidegauge compare RUN RUN.")
-    runs = []
-    for run in _load_runs(names, runs_directory, "compared"):
-        if not run.results:
-            why = next((f": {trial.problem}" for trial in run.trials if trial.problem), "")
-            raise UserError(f"{run.path.name} has no trial with a readable result{why}.")
-        last = {trial.result.spec.system: trial for trial in run.trials if trial.result is not None}
-        runs.append(DisclosedRun(run, {system: read_disclosed(trial) for system, trial in last.items()}))
-    comparison = compare_runs(runs, allow_unequal, noise)
-    files.write(lambda: across.junit(comparison), lambda: across.markdown(comparison))
-    out.show(across.report(comparison), across.content(comparison))
-    return EXIT_GOOD
-
-
-def _load_runs(names: Sequence[str], runs_directory: Path, done: str) -> list[store.StoredRun]:
+def load_runs(names: Sequence[str], runs_directory: Path, done: str, out: Output) -> list[store.StoredRun]:
     """Load different runs, not too many of them to be `done` what they are named for. Raises `UserError`."""
     from tidegauge.comparison.differences import LETTERS
 
     if len(names) > len(LETTERS):
         raise UserError(f"{len(names)} runs are too many; at most {len(LETTERS)} can be {done} at once.")
-    paths = [store.find_run(runs_directory, name).resolve() for name in names]
+    paths = [store.find_run(runs_directory, name, out.alert).resolve() for name in names]
     twice = sorted({path.name for path in paths if paths.count(path) > 1})
     if twice:
         raise UserError(f"{', '.join(twice)} is given twice.", "Name different runs.")
@@ -218,7 +236,7 @@ def examine_runs(names: Sequence[str], runs_directory: Path, out: Output) -> int
     from tidegauge.comparison.across import examined_together
     from tidegauge.report.across import published_runs, published_runs_content
 
-    runs = _load_runs(names, runs_directory, "examined")
+    runs = load_runs(names, runs_directory, "examined", out)
     choices = [_choice_of_run(run) for run in runs]
     measured = list(map(measured_of, runs))
     outcome = examine_claims(choices[0], runs[0]) if len(runs) == 1 else examined_together(choices, runs, measured)
@@ -241,6 +259,7 @@ def _choice_of_run(run: store.StoredRun) -> Choice:
 
 
 def _write_report(run: store.StoredRun, path: Path) -> Path:
+    require_package("matplotlib", PLOTS)
     from tidegauge.report.html.page import report_page
 
     return store.write_page(path, report_page(run, store.details_of(run)))
@@ -249,23 +268,28 @@ def _write_report(run: store.StoredRun, path: Path) -> Path:
 def _write_plots(run: store.StoredRun, svg: Path | None, png: Path | None) -> list[Path]:
     if svg is None and png is None:
         return []
+    require_package("matplotlib", PLOTS)
     from tidegauge.report.html.page import plots_of, system_places
     from tidegauge.report.plots.draw import png_file, svg_file
+    from tidegauge.report.provenance import provenance_words
 
-    plots, places = plots_of(run, store.details_of(run)), system_places(run)
+    plots, places, source = plots_of(run, store.details_of(run)), system_places(run), provenance_words(run)
     written: list[Path] = []
     for directory, ending, draw in ((svg, "svg", svg_file), (png, "png", png_file)):
         if directory is not None:
-            written += store.write_files(directory, {f"{plot.plot_id}.{ending}": draw(plot, places) for plot in plots})
+            files = {f"{plot.plot_id}.{ending}": draw(plot, places, source) for plot in plots}
+            written += store.write_files(directory, files)
     return written
 
 
-def _link_to_report(run: Path, page_directory: Path) -> str:
+def link_to_report(run: Path, page_directory: Path) -> str:
     """The way from a page to a run's report; "" if there is none."""
     report = run / store.REPORT_NAME
-    return Path(os.path.relpath(report, page_directory)).as_posix() if report.is_file() else ""
+    return Path(os.path.relpath(report, page_directory)).as_posix() if is_file(report) else ""
 
 
 def _show_written(written: Sequence[Path], out: Output, note: str) -> None:
+    from tidegauge.report.envelopes import Files
+
     text = "\n".join([f"Written: {shown_path(written[0])}", *([f"  {note}"] if note else [])])
-    out.show(text, {"schema": "tidegauge.files/1", "files": [str(path.absolute()) for path in written]})
+    out.show(text, Files(schema="tidegauge.files/1", files=[str(path.absolute()) for path in written]))

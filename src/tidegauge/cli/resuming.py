@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tidegauge import __version__, store
+from tidegauge.agent.reap import await_agents
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.fairness import UnequalError
 from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
@@ -14,13 +15,12 @@ from tidegauge.campaign.run.recorded import START_ANEW, Begun, Measured, Recorde
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.cli.planning import Ready, prepare_campaign
-from tidegauge.cli.reports import live_page, prometheus_endpoint
+from tidegauge.cli.reports import live_page, prometheus_observers
 from tidegauge.cli.running import disks_of, run_prepared, show_end, show_screen, text_of, with_verdicts, write_wanted
 from tidegauge.errors import UserError
-from tidegauge.fleet.reap import await_agents
 from tidegauge.model.events import Note
 from tidegauge.model.tilt import Stage
-from tidegauge.numbers import plural
+from tidegauge.numbers import join_first, plural
 from tidegauge.store.details import read_disclosed
 from tidegauge.systems import registry
 from tidegauge.worker.archive import begins_with_archive
@@ -38,7 +38,7 @@ def resume_run(name: str, campaign_path: Path | None, options: RunOptions, out: 
     `fleet`: the file of a fleet on whose hosts it goes on; "" = those that it began on.
     """
     options.files.check()
-    path = store.find_run(options.runs_directory, name)
+    path = store.find_run(options.runs_directory, name, out.alert)
     if options.dry_run:
         return _resume_stored_run(path, campaign_path, options, out, fleet)
     # From before it is looked at until it has ended: two that go on with one run would write over each other.
@@ -71,7 +71,7 @@ def _resume_stored_run(path: Path, campaign_path: Path | None, options: RunOptio
     moved = f" It goes on with the fleet of {fleet}." if fleet else ""
     notes = (Note(f"Session {session} of this run: {_kept(recorded)}{moved}"), *ready.left_out)
     # A port that is not free is reported before the run goes on.
-    with prometheus_endpoint(options.prometheus, out) as watchers:
+    with prometheus_observers(options.prometheus, options.prometheus_push, out) as watchers:
         run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
         if fleet:
             run.meaning(campaign.overrides, meaning_of_campaign(campaign))
@@ -118,9 +118,8 @@ def _same_campaign(stored: store.StoredRun, named: Path | None, fleet: str) -> C
     )
     changed = differences_in_meaning({**stored.meaning, **elsewhere}, meaning_of_campaign(campaign))
     if changed:
-        more = f" and {len(changed) - _SHOWN_MAX} more" if len(changed) > _SHOWN_MAX else ""
         raise UserError(
-            f"The campaign of the run {name} means something else now: {'; '.join(changed[:_SHOWN_MAX])}{more}.",
+            f"The campaign of the run {name} means something else now: {join_first(changed, _SHOWN_MAX, '; ')}.",
             f"Has a file that it names changed, or Tidegauge? {START_ANEW}",
         )
     return campaign

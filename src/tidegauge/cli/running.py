@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,9 @@ from rich.live import Live
 
 import tidegauge
 from tidegauge import store
+from tidegauge.agent.api import Host
+from tidegauge.agent.local import LocalHost
+from tidegauge.agent.reap import clean_leftovers
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import check_faults
 from tidegauge.campaign.read.fingerprint import meaning_of_campaign
@@ -40,17 +44,15 @@ from tidegauge.cli.output import (
     Output,
 )
 from tidegauge.cli.planning import Ready, check_means
-from tidegauge.cli.reports import keep_report, live_page, prometheus_endpoint
+from tidegauge.cli.reports import keep_report, live_page, prometheus_observers
 from tidegauge.distribution.java import find_java_runtimes
 from tidegauge.errors import TidegaugeError, UserError
-from tidegauge.fleet.api import Host
-from tidegauge.fleet.local import LocalHost
-from tidegauge.fleet.reap import clean_leftovers
-from tidegauge.hosts.ceilings import Calibration, RunCeilings
 from tidegauge.hosts.ceilings_measure import place_for
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.space import chosen_disk, full_speed, room_note
+from tidegauge.model.ceilings import Calibration, RunCeilings
 from tidegauge.model.events import Event, Note, Observer
+from tidegauge.model.labels import NO_LABELS, RunLabels
 from tidegauge.places import expand_path
 from tidegauge.report.ending import End, ending
 from tidegauge.report.junit import run_junit
@@ -181,23 +183,30 @@ def leftover_topics(run: Path | None = None, forget: bool = False) -> Cleaned:
     return delete_leftover_topics(Tools(registry.all_systems(), LocalHost.open, start_worker), run, forget)
 
 
-def measure_campaign(asked: Campaign, ready: Ready, options: RunOptions, out: Output) -> int:
+def measure_campaign(
+    asked: Campaign, ready: Ready, options: RunOptions, out: Output, composed: str | None = None
+) -> int:
     """Run and report what is ready of the campaign asked for. Returns the exit code.
+
+    `composed`: its text, where the run's copy is the only file of it.
 
     Raises `UserError` for what is wrong with it, before a trial begins.
     """
-    text = text_of(asked.source_path)
+    text = text_of(asked.source_path) if composed is None else composed.encode()
     unfinished = store.newest_run_of(options.runs_directory, text)
-    if unfinished is not None and unfinished.status in ("interrupted", store.UNFINISHED):
+    if unfinished is not None and unfinished.keeps_work and unfinished.status in ("interrupted", store.UNFINISHED):
         newest = f"The newest run of this campaign, {unfinished.path.name}, is {unfinished.status}."
         out.say(f"{newest} {how_to_go_on(unfinished)}")
     # A port that is not free is reported before there is a run.
-    with prometheus_endpoint(options.prometheus, out) as watchers:
-        run = create_run_directory(options.runs_directory, ready.campaign, text)
+    with prometheus_observers(options.prometheus, options.prometheus_push, out) as watchers:
+        run = create_run_directory(
+            options.runs_directory, ready.campaign, text, options.labels, own_copy=composed is not None
+        )
         run.meaning(asked.overrides, meaning_of_campaign(asked))
         run.unequal_allowed = options.allow_unequal
         run.thresholds = ready.campaign.thresholds
         run.price = ready.campaign.price
+        run.variants, run.same_within = asked.variants, asked.same_within
         with live_page(options.live, run.path, out):
             failure = run_prepared(ready, run, out, ready.left_out, watchers=watchers)
     # A version that nobody has, say, which only the repository could tell.
@@ -209,7 +218,7 @@ def measure_campaign(asked: Campaign, ready: Ready, options: RunOptions, out: Ou
 def show_end(campaign: Campaign, path: Path, failure: TidegaugeError | None, files: WantedFiles, out: Output) -> int:
     """Show what a run found, and return its exit code. With --json raises what ended it if nothing was measured."""
     stored = with_verdicts(campaign, store.load_run(path))
-    keep_report(path, out)
+    keep_report(stored, out)
     write_wanted(files, stored, out)
     if failure is None:
         return show_screen(stored, out)
@@ -254,8 +263,9 @@ def with_verdicts(campaign: Campaign, stored: store.StoredRun) -> store.StoredRu
     """The run with what it says of the published claims that its campaign examines, if it examines any."""
     if campaign.published is None or not stored.results:
         return stored
-    store.keep_published(stored.path, examine_claims(campaign.published, stored))
-    return store.load_run(stored.path)
+    outcome = examine_claims(campaign.published, stored)
+    store.keep_published(stored.path, outcome)
+    return replace(stored, published=outcome)
 
 
 CODES = {
@@ -278,12 +288,19 @@ def text_of(path: Path) -> bytes:
         raise UserError(f"{path} can't be read: {error.strerror}.") from error
 
 
-def create_run_directory(runs_directory: Path, campaign: Campaign, text: bytes) -> store.RunStore:
-    """Make the directory of a run of a campaign with this text. Raises `UserError`, `RunFailedError`."""
+def create_run_directory(
+    runs_directory: Path, campaign: Campaign, text: bytes, labels: RunLabels = NO_LABELS, *, own_copy: bool = False
+) -> store.RunStore:
+    """Make the directory of a run of a campaign with this text. Raises `UserError`, `RunFailedError`.
+
+    `own_copy`: the run's copy is the only file of it.
+    """
     data, disks, journals = disks_of(campaign)
     # Absolute, since the run may be resumed from another directory.
-    source = str(campaign.source_path.absolute())
-    return store.create_run(runs_directory, campaign.name, text, source, data, disks=disks, journal_disks=journals)
+    source = store.OWN_COPY if own_copy else str(campaign.source_path.absolute())
+    return store.create_run(
+        runs_directory, campaign.name, text, source, data, disks=disks, journal_disks=journals, labels=labels
+    )
 
 
 def disks_of(campaign: Campaign) -> tuple[Path | None, list[Path], list[Path]]:
@@ -383,9 +400,8 @@ def _servers_apart(ready: Ready, directory: Path, host: LocalHost, observer: Obs
     # What fleets need is an extra of the package.
     from tidegauge.campaign.run.apart import servers_apart
     from tidegauge.cli.fleet import joined_fleet
-    from tidegauge.fleet.file import read_fleet_file
 
-    fleet = read_fleet_file(Path(campaign.fleet))
+    fleet = campaign.fleet_file
     with (
         joined_fleet(fleet.address) as (launcher, own_address),
         servers_apart(campaign, fleet, launcher, host, own_address, directory=directory, observer=observer) as apart,
@@ -409,7 +425,7 @@ def _noting_observer(run: store.RunStore, progress: Observer, watchers: Sequence
         for watcher in watchers:
             watcher(event)
         if isinstance(event, Note):
-            run.note(event.text)
+            run.note(event.text, event.left_out)
 
     return observe
 

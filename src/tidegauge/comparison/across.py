@@ -21,6 +21,7 @@ from tidegauge.comparison.within import Ratio, by_question, ratios_of, rest_on_d
 from tidegauge.errors import UserError
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult, Validity, point_words
+from tidegauge.model.variant import SameWithin
 from tidegauge.numbers import count, join_with_and, of_all, plural
 from tidegauge.published.across import runs_together
 from tidegauge.published.examine import Choice, examine, report_named
@@ -87,12 +88,28 @@ class RunComparison:
     settings_digests: tuple[Mapping[str, str], ...]
     unequal: tuple[str, ...] = ()
     unrecorded: tuple[Unrecorded, ...] = ()
+    same_within: SameWithin | None = None
+
+
+@dataclass(frozen=True)
+class _Margin:
+    """By what differences are judged, as `ratios_of` takes it."""
+
+    noise: float
+    same_within: SameWithin | None
 
 
 def compare_runs(
-    disclosed: Sequence[DisclosedRun], allow_unequal: bool, noise: float = NOISE_THRESHOLD
+    disclosed: Sequence[DisclosedRun],
+    allow_unequal: bool,
+    noise: float = NOISE_THRESHOLD,
+    same_within: SameWithin | None = None,
 ) -> RunComparison:
     """Every further run against the first.
+
+    Args:
+        noise: the share below which a difference is treated as noise.
+        same_within: the margin of the same that judges instead; None = `noise` does.
 
     Raises:
         UserError: nothing of them belongs together.
@@ -100,14 +117,15 @@ def compare_runs(
     """
     runs = tuple((LETTERS[place], each.run) for place, each in enumerate(disclosed))
     (base_letter, base), *others = runs
+    margin = _Margin(noise, same_within)
     pairs: list[Pair] = []
     unmatched: list[str] = []
     for letter, run in others:
         letters = (base_letter, letter)
         matched, alone = match_blocks(sort_into_blocks(base.results), sort_into_blocks(run.results), letters)
         for matching in matched:
-            pairs += [_pair_of_systems(matching, names, letters, noise) for names in matching.systems]
-        pairs += _pairs_of_findings(base, run, letters, noise)
+            pairs += [_pair_of_systems(matching, names, letters, margin) for names in matching.systems]
+        pairs += _pairs_of_findings(base, run, letters, margin)
         unmatched += [*alone, *_findings_alone(base, run, letters), *_questions_undecided(base, run, letters)]
     if not pairs:
         why = "; ".join(unmatched) or "neither has a figure that is compared"
@@ -131,6 +149,7 @@ def compare_runs(
             for each in disclosed
         ),
         unequal=unequal,
+        same_within=same_within,
     )
 
 
@@ -142,7 +161,7 @@ def _unequal_themselves(runs: Sequence[tuple[str, StoredRun]]) -> list[str]:
     ]
 
 
-def _pair_of_systems(matched: Matched, names: tuple[str, str], letters: tuple[str, str], noise: float) -> Pair:
+def _pair_of_systems(matched: Matched, names: tuple[str, str], letters: tuple[str, str], margin: _Margin) -> Pair:
     base, other = matched.base.of(names[0]), matched.other.of(names[1])
     usable = matched.base.usable(names[0]), matched.other.usable(names[1])
     doubtful = any(result.validity is Validity.DOUBTFUL for side in usable for result in side)
@@ -152,7 +171,7 @@ def _pair_of_systems(matched: Matched, names: tuple[str, str], letters: tuple[st
     )
     figures = figures_compared(Shown.ACROSS, closed_loop=matched.base.closed_loop)
     sides = (shown[1], usable[1]), (shown[0], usable[0])
-    ratios = ratios_of(matched.base.experiment, figures, *sides, doubtful=doubtful, paired=False, noise=noise)
+    ratios = ratios_of(matched.base.experiment, figures, *sides, doubtful=doubtful, paired=False, **vars(margin))
     compared_sides = (letters[1], names[1], letters[0], names[0], other, base)
     remarks = tuple(_remarks_on_pair(matched, base, other, letters))
     where, unequal = _place_of_block(matched.base), _unequal_levels(base, other, shown)
@@ -213,7 +232,7 @@ def _unequal_levels(base: Sequence[TrialResult], other: Sequence[TrialResult], s
     return ", ".join(words)
 
 
-def _pairs_of_findings(base: StoredRun, other: StoredRun, letters: tuple[str, str], noise: float) -> list[Pair]:
+def _pairs_of_findings(base: StoredRun, other: StoredRun, letters: tuple[str, str], margin: _Margin) -> list[Pair]:
     """Figures that experiments found, by experiment, point and system."""
     pairs = []
     by_others = by_question(other.findings)
@@ -231,7 +250,7 @@ def _pairs_of_findings(base: StoredRun, other: StoredRun, letters: tuple[str, st
             )
             below, above = zip(shown, sides, strict=True)
             figures = figures_found(Shown.ACROSS)
-            ratios = ratios_of(experiment, figures, above, below, doubtful=doubtful, paired=False, noise=noise)
+            ratios = ratios_of(experiment, figures, above, below, doubtful=doubtful, paired=False, **vars(margin))
             made_of = (
                 _trials_of_finding(base, experiment, names[0], point),
                 _trials_of_finding(other, experiment, names[1], point),
@@ -283,12 +302,7 @@ def _systems_of(findings: Sequence[Finding]) -> set[str]:
 
 def _trials_of_finding(run: StoredRun, experiment: str, system: str, point: str) -> tuple[TrialResult, ...]:
     """The trials that a finding was made of."""
-    question = (experiment, system, point)
-    return tuple(
-        result
-        for result in run.results
-        if (result.spec.experiment, result.spec.system, point_words(result.spec.point)) == question
-    )
+    return tuple(result for result in run.results if result.spec.question == (experiment, system, point))
 
 
 SAME_KIND = ("cpu model", "cpus", "memory")

@@ -68,7 +68,7 @@ def sort_into_blocks(results: Sequence[TrialResult]) -> list[Block]:
     """Results sorted into tables, in the order they were first measured; exploratory ones are their finding's."""
     measured = [result for result in results if isinstance(result, MeasuredResult) and not result.spec.exploratory]
     alike = grouped(
-        (_terms_of_comparison(result.spec, result.spec.rate_rule, result.offered_msgs_per_s), result)
+        (_terms_of_comparison(result.spec, str(result.spec.rate_rule), result.offered_msgs_per_s), result)
         for result in measured
     )
     return [Block(group[0].spec.experiment, tuple(group)) for group in alike.values()]
@@ -155,7 +155,7 @@ def _key_of_rate_kind(table: Block) -> Hashable:
 def _share_rule(table: Block) -> str:
     """How the campaign words a rate that is a share of what was found; "" for another."""
     rule = table.results[0].spec.rate_rule
-    return rule if "%" in rule else ""
+    return str(rule) if rule.is_share else ""
 
 
 def _key_of_experiment(table: Block) -> Hashable:

@@ -28,6 +28,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NOT_THERE = "not given"
 NOT_RECORDED = "not recorded"
 
+KINDS = ("labels", "host", "others", "software", "settings", "campaign")
+"""Of facts, in the order in which differences are listed; what else ran on a host is one of the host's."""
 _HOST = (
     "hostname",
     "cpu_model",
@@ -47,7 +49,7 @@ _HOST = (
 class Difference:
     """One thing that is not the same in all runs. `values` are those of each run, in order.
 
-    `kind`: "host", "software", "settings" or "campaign".
+    `kind`: "host", "software", "settings" or "campaign"; of a history "labels", too.
     """
 
     kind: str
@@ -69,15 +71,36 @@ class DisclosedRun:
     disclosed: Mapping[str, Disclosed]
 
 
+Facts = Mapping[str, Mapping[str, str]]
+"""What was recorded, by kind (see `Difference`) and by what it is."""
+
+
 def differences_of_runs(runs: Sequence[DisclosedRun]) -> list[Difference]:
     """Everything that differs: hosts and what else ran on them first, then software, settings and campaigns."""
+    return differences_of_facts([{**facts_of_run(one.run), **facts_of_trials(one)} for one in runs])
+
+
+def differences_of_facts(sides: Sequence[Facts]) -> list[Difference]:
+    """Everything that differs of what was recorded on several sides."""
     return [
-        *host_differences([disclosed.run for disclosed in runs]),
-        *_differences_of_kind("host", [{"other programs": others_words(disclosed.run)} for disclosed in runs]),
-        *_differences_of_kind("software", [_software_versions(run) for run in runs]),
-        *_differences_of_kind("settings", [_settings_in_force(run) for run in runs]),
-        *_differences_of_kind("campaign", [_campaign_values(disclosed.run) for disclosed in runs]),
+        difference
+        for kind in KINDS
+        for difference in _differences_of_kind(kind, [side.get(kind, {}) for side in sides])
     ]
+
+
+def facts_of_run(run: StoredRun) -> Facts:
+    """What was recorded of a run as a whole: host and campaign."""
+    return {"host": _host_facts(run), "campaign": _campaign_values(run)}
+
+
+def facts_of_trials(disclosed: DisclosedRun) -> Facts:
+    """What was recorded of a run's trials: what else ran beside them, software, and settings in force."""
+    return {
+        "others": {"other programs": others_words(disclosed.run)},
+        "software": _software_versions(disclosed),
+        "settings": _settings_in_force(disclosed),
+    }
 
 
 @dataclass(frozen=True)
@@ -138,7 +161,7 @@ def others_words(run: StoredRun) -> str:
 
 def host_differences(runs: Sequence[StoredRun]) -> list[Difference]:
     """What differs of the hosts alone."""
-    return _differences_of_kind("host", [_host_facts(run) for run in runs])
+    return differences_of_facts([{"host": _host_facts(run)} for run in runs])
 
 
 def settings_digest(disclosed: Disclosed) -> str:
@@ -148,12 +171,13 @@ def settings_digest(disclosed: Disclosed) -> str:
 
 
 def _differences_of_kind(kind: str, sides: Sequence[Mapping[str, str]]) -> list[Difference]:
-    return [Difference(kind, what, values) for what, values in differing(sides, NOT_THERE)]
+    shown = "host" if kind == "others" else kind
+    return [Difference(shown, what, values) for what, values in differing(sides, NOT_THERE)]
 
 
 def _host_facts(run: StoredRun) -> dict[str, str]:
     facts = run.facts("host")
-    by_name = {name.replace("_", " ").removesuffix(" bytes"): _fact_in_words(name, facts.get(name)) for name in _HOST}
+    by_name = {name.removesuffix("_bytes").replace("_", " "): _fact_in_words(name, facts.get(name)) for name in _HOST}
     disks = facts.get("disks")
     parts = [disk for disk in disks.values() if isinstance(disk, Mapping)] if isinstance(disks, Mapping) else []
     for name in ("file_system", "mount_options", "write_cache", "scheduler"):
@@ -180,8 +204,7 @@ def _software_versions(disclosed: DisclosedRun) -> dict[str, str]:
         "Tidegauge": " ".join(part for part in (run.tidegauge_version, commit) if part),
         "Python": str(run.facts("python").get("version", NOT_THERE)),
     }
-    systems = sorted({result.spec.system for result in run.results})
-    for name, labels in grouped((family(system), system) for system in systems).items():
+    for name, labels in grouped((family(system), system) for system in run.systems).items():
         versions[name] = ", ".join(labels)
         details = [disclosed.disclosed[label] for label in labels if label in disclosed.disclosed]
         for subject, values in (

@@ -10,7 +10,9 @@ from tidegauge.comparison.blocks import Block
 from tidegauge.durability import levels_equal
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, Validity, point_words
+from tidegauge.model.variant import SameWithin
 from tidegauge.plain import grouped
+from tidegauge.statistics.contrasts import Contrast, contrast
 from tidegauge.statistics.figures import Figure, FindingFigure, Shown, figures_compared, figures_found
 from tidegauge.statistics.intervals import NOISE_THRESHOLD, Comparison, by_block, compare_paired, compare_unpaired
 
@@ -26,6 +28,8 @@ class Ratio:
         doubtful: whether one of these is DOUBTFUL.
         point: of the campaign's sweep at which both were measured.
         forms: in which the two give their durability level, of systems that have several.
+        contrast: by how much they differ in the figure's unit, and the verdict by the margin that was asked for; None
+            where that is the ratio's own noise threshold.
     """
 
     experiment: str
@@ -40,6 +44,7 @@ class Ratio:
     comparison: Comparison
     point: Mapping[str, str] = field(default_factory=dict)
     forms: tuple[str, str] = ("", "")
+    contrast: Contrast | None = None
 
     @property
     def repeated(self) -> bool:
@@ -120,11 +125,15 @@ def ratios_of(
     doubtful: bool,
     paired: bool = True,
     noise: float = NOISE_THRESHOLD,
+    same_within: SameWithin | None = None,
 ) -> list[Ratio]:
     """The ratio of each figure of `above` over that of `below`; none of a figure that a side has not.
 
     Paired where the two have blocks in common; else, when INVALID trials left none, each side for itself. Not `paired`:
     blocks of two runs were measured at different times, whatever their numbers.
+
+    Args:
+        same_within: the margin that judges, instead of `noise`.
     """
     (system, ours), (baseline, theirs) = above, below
     all_ratios = []
@@ -137,5 +146,14 @@ def ratios_of(
             comparison = compare_unpaired([*values.values()], [*base.values()], better, noise, step)
         if comparison is not None:
             named = (experiment, figure.name, figure.title, figure.unit, system, baseline)
-            all_ratios.append(Ratio(*named, tuple(values.values()), tuple(base.values()), doubtful, comparison))
+            contrasted = None
+            if same_within is not None:
+                contrasted = contrast(
+                    values, base, higher_is_better=better, unit=figure.unit, same_within=same_within,
+                    paired=comparison.paired, resolution=step,
+                )  # fmt: skip
+            if contrasted is not None:
+                comparison = replace(comparison, verdict=contrasted.verdict, blocks_needed=contrasted.blocks_needed)
+            both_sides = tuple(values.values()), tuple(base.values())
+            all_ratios.append(Ratio(*named, *both_sides, doubtful, comparison, contrast=contrasted))
     return all_ratios

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic_core import PydanticCustomError
 
 from tidegauge.config.units import (
     Backlog,
@@ -27,7 +28,15 @@ _Number = TypeVar("_Number", int, float)
 
 
 class Fields(BaseModel):
-    """Base of every configuration model: unknown keys and wrong types are errors, values never change."""
+    """Base of every configuration model: unknown keys and wrong types are errors, values never change.
+
+    Attributes:
+        key_missing: the complaint where a key is missing; other keys' values may stand in it, by {key}.
+        other_keys_refused: the complaint, in a variant of a union, about a key that only other variants have.
+    """
+
+    key_missing: ClassVar[str] = "this key is missing"
+    other_keys_refused: ClassVar[str] = ""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -37,6 +46,14 @@ class Fields(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
     )
+
+
+REFUSED = "refused"
+
+
+def refuse_value(text: str, *key: str) -> PydanticCustomError:
+    """The error of a value that messages must not repeat, such as a secret. `key`: the one of a mapping to blame."""
+    return PydanticCustomError(REFUSED, "{text}", {"text": text, "key": key})
 
 
 def quantity_between(low: str, high: str, parse: Callable[[str], _Number]) -> Callable[[_Number], _Number]:
@@ -86,6 +103,17 @@ def one_of(allowed: Sequence[str], kind: type[str] = str) -> BeforeValidator:
         return kind(value)
 
     return BeforeValidator(parse)
+
+
+def mapping_such_as(example: str) -> BeforeValidator:
+    """A check that something is a mapping, before its keys are looked at."""
+
+    def check(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise ValueError(f"must be a mapping such as {example}")
+        return value
+
+    return BeforeValidator(check)
 
 
 def member_of(kind: type[StrEnum], without: frozenset[str] = frozenset()) -> BeforeValidator:

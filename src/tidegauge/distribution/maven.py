@@ -163,7 +163,7 @@ def _follow_output(process: subprocess.Popen[str], report: Report, subject: str)
             files += 1
             if time.monotonic() - noted_s > NOTE_EVERY_S:
                 noted_s = time.monotonic()
-                report(Progress(f"Fetching {subject}: {files} files so far."))
+                report(Progress(f"Fetching {subject}", f"{files} files so far."))
             continue
         tail.append(printable(without_credentials(line.rstrip("\n"))) + "\n")
     return "".join(tail)

@@ -47,7 +47,11 @@ def provision_directory(system: str, directory: Path, jar_pattern: str, java_min
             f"{system}@{directory}: there is no such directory.", "Give the folder that the archive unpacks to."
         )
     folders = [directory / name for name in JAR_FOLDERS]
-    versions = [(folder, version) for folder in folders if (version := version_of(_jar_names(folder), jar_pattern))]
+    versions = [
+        (folder, version)
+        for folder in folders
+        if (version := version_of([path.name for path in folder.glob("*.jar")], jar_pattern))
+    ]
     if not versions:
         raise UserError(
             f"{directory} does not hold {system}: no jar named like {jar_pattern} in it or in its libs or lib folder.",
@@ -71,10 +75,6 @@ def version_of(jar_names: Iterable[str], jar_pattern: str) -> str:
     """The version in the matching jar's name, "" if none matches. Pure."""
     matches = (re.fullmatch(jar_pattern, name) for name in sorted(jar_names))
     return next((match.group(1) for match in matches if match), "")
-
-
-def _jar_names(folder: Path) -> list[str]:
-    return [path.name for path in folder.glob("*.jar")]
 
 
 class ProvisionProblem(StrEnum):
@@ -145,8 +145,8 @@ def explain_unreached(output: str) -> str:
     if not failed:
         return ""
     # Maven repeats itself; the last time it adds the cause.
-    artifact, repository, reason = failed[-1]
-    reason = re.sub(r" and 'parent\.relativePath'.*? @ line \d+, column \d+| -> \[Help \d+\]$", "", reason)
+    artifact, repository, line = failed[-1]
+    reason = re.sub(r" and 'parent\.relativePath'.*? @ line \d+, column \d+| -> \[Help \d+\]$", "", line)
     return (
         f"{artifact} could not be fetched from {without_credentials(repository)} ({without_credentials(reason)[:200]})"
     )

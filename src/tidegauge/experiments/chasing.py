@@ -21,7 +21,7 @@ from tidegauge.config.fields import (
     share_between,
     size_between,
 )
-from tidegauge.experiments.latency import rate_objection, resolve_rate
+from tidegauge.experiments.latency import rate_objection, resolve_rate, rule_of_rate
 from tidegauge.experiments.procedure import Experiment, Lab, ShortTrialOptions
 from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import CatchUp, Latency, LoadResult, LoadSpec, ServerReuse, TrialSpec, Validity
@@ -35,7 +35,13 @@ _AS_GOOD_AS_ALL = 0.99
 
 
 def reads_sentence(reads: DeviceReads) -> str:
-    """Whether the backlog came from the device, by what the servers were counted to read."""
+    """Whether the backlog came from the device, by what the servers were counted to read; and that it is DOUBTFUL."""
+    doubtful = reads.share is not None and not reads.from_device
+    return f"{'DOUBTFUL: ' if doubtful else ''}{reads_words(reads)}"
+
+
+def reads_words(reads: DeviceReads) -> str:
+    """What the servers were counted to read from the device, and what that says of the backlog."""
     if reads.share is None:
         return f"device reads are not known ({reads.unknown or 'there was no backlog'}): reads may have come from cache"
     read = size(reads.share * reads.backlog_bytes, 3)
@@ -44,11 +50,11 @@ def reads_sentence(reads: DeviceReads) -> str:
         return f"device reads: {read} of {size(reads.backlog_bytes, 3)} backlog ({reads.share:.0%}{more})"
     if reads.share >= FROM_DEVICE_SHARE_MIN:
         return (
-            f"DOUBTFUL: the servers read {read} from the device, which may be their own program code; only a larger "
+            f"the servers read {read} from the device, which may be their own program code; only a larger "
             "backlog shows where it came from"
         )
     return (
-        f"DOUBTFUL: {reads.share:.0%} of the backlog was read from the device, the rest from cache; only a backlog "
+        f"{reads.share:.0%} of the backlog was read from the device, the rest from cache; only a backlog "
         "larger than the servers' memory shows how fast it comes from disk"
     )
 
@@ -132,7 +138,7 @@ class ChaseOptions(ShortTrialOptions):
         """The trial in which the last `late` subscriptions of each topic read late."""
         limits = ServerLimits(self.server_memory, self.disk is Disk.DIRECT_IO)
         return replace(
-            self.load(base, self.rate.msgs_per_s, str(self.rate)),
+            self.load(base, self.rate.msgs_per_s, rule_of_rate(self.rate)),
             late=LateReaders(
                 subscriptions=late,
                 backlog_msgs=self.backlog.messages(base.workload.payload.message_bytes, self.server_memory),

@@ -12,7 +12,7 @@ from tidegauge.config.fields import AbsoluteRate, Share
 from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, ServersChoice, ShortTrialOptions
 from tidegauge.model.finding import Cell, CurvePoint, Finding, curve_details
-from tidegauge.model.trial import LoadResult, LoadSpec, ServerReuse, TrialSpec, Validity
+from tidegauge.model.trial import LoadResult, LoadSpec, RateRule, ServerReuse, TrialSpec, Validity, trial_id_in_step
 from tidegauge.numbers import count
 from tidegauge.search.goals import Goal, PassFail, judge_goal
 from tidegauge.statistics.figures import FIGURES
@@ -40,9 +40,11 @@ def _plan_trials(options: CurveOptions, base: TrialSpec) -> tuple[LoadSpec, ...]
     full_rate_words = "sustainable" if options.full_rate is None else f"{options.full_rate:g} msg/s"
     return tuple(
         options.load(
-            replace(base, trial_id=f"{base.trial_id}-s{number + 1:02d}", servers=options.servers, exploratory=True),
+            replace(
+                base, trial_id=trial_id_in_step(base.trial_id, number + 1), servers=options.servers, exploratory=True
+            ),
             None if options.full_rate is None else options.full_rate * share,
-            f"{share:.0%} of {full_rate_words}",
+            RateRule(f"{share:.0%} of {full_rate_words}", is_share=True),
         )
         for number, share in enumerate(options.shares)
     )
@@ -62,7 +64,7 @@ def _run_trials(options: CurveOptions, planned: tuple[LoadSpec, ...], lab: Lab) 
             lab.decided(f"{share:.0%} of {count(full)} msg/s: {_state_of_load(results[-1])}.", planned[number + 1 :])
     finally:
         if results:
-            step_id = planned[0].trial_id.rsplit("-s", 1)[0]
+            step_id = planned[0].step_id
             lab.found(_curve_finding(step_id, full, options.shares, results, len(planned)))
 
 

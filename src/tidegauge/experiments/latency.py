@@ -17,7 +17,7 @@ from tidegauge.experiments.max_throughput import first_sustainable
 from tidegauge.experiments.peak import first_peaks
 from tidegauge.experiments.procedure import Experiment, Lab, PreconditionError, TrialOptions
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import LoadSpec, TrialResult, TrialSpec
+from tidegauge.model.trial import LoadSpec, RateRule, TrialResult, TrialSpec
 
 MEASURE_S_MAX = 30 * 86_400.0
 
@@ -31,9 +31,10 @@ class LatencyOptions(TrialOptions):
 def _plan_trials(options: LatencyOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     rate = options.rate
     if isinstance(rate, Rate):
-        return (options.load(base, rate.msgs_per_s, str(rate)),)
-    trial = options.load(base, None, str(rate))
-    if all(phase.msgs_per_s is not None for phase in rate.rates):
+        return (options.load(base, rate.msgs_per_s, rule_of_rate(rate)),)
+    absolute = all(phase.msgs_per_s is not None for phase in rate.rates)
+    trial = options.load(base, None, RateRule(str(rate), is_share=not absolute))
+    if absolute:
         trial = _with_schedule(trial, rate, lambda phase: phase.msgs_per_s or 0.0)
     return (trial if rate.burst else replace(trial, measure_s=rate.length_s),)
 
@@ -61,6 +62,11 @@ def _run_trials(options: LatencyOptions, trials: tuple[LoadSpec, ...], lab: Lab)
             lab.measure(replace(trial, msgs_per_s=resolved(options.rate)))
 
 
+def rule_of_rate(rate: Rate) -> RateRule:
+    """A rate as trials have it."""
+    return RateRule(str(rate), is_share=rate.msgs_per_s is None)
+
+
 def resolve_rate(rate: Rate, system: str, so_far: Sequence[TrialResult], findings: Sequence[Finding] = ()) -> float:
     """Messages a second for `system`.
 
@@ -75,11 +81,11 @@ def resolve_rate(rate: Rate, system: str, so_far: Sequence[TrialResult], finding
             f"{system} has no measured {figure_words} in this run, so '{rate}' has no meaning for it.",
             f"See why its {figure_words} was not found, or give the rate in messages a second.",
         )
-    first_load = _first_load_by_rule(str(rate), so_far)
+    first_load = _first_load_by_rule(rule_of_rate(rate), so_far)
     return (first_load and first_load.msgs_per_s) or round_to_two_digits(min(rates.values()) * share)
 
 
-def _first_load_by_rule(rule: str, so_far: Sequence[TrialResult]) -> LoadSpec | None:
+def _first_load_by_rule(rule: RateRule, so_far: Sequence[TrialResult]) -> LoadSpec | None:
     """The first load of the run by this rule, whose rates hold for all others."""
     loads = (result.spec for result in so_far if isinstance(result.spec, LoadSpec))
     return next((load for load in loads if load.rate_rule == rule and load.msgs_per_s), None)

@@ -16,10 +16,21 @@ from pydantic import Field, model_validator
 
 from tidegauge.config.fields import AbsoluteRate, Duration, Fields, MeasureTime, Share, duration_between, share_between
 from tidegauge.errors import TidegaugeError
-from tidegauge.experiments.peak import first_peaks, rate_stands
+from tidegauge.experiments.peak import first_peaks, lowest_by_system, rate_stands
 from tidegauge.experiments.procedure import Experiment, Lab, ServersChoice, ShortTrialOptions
 from tidegauge.model.finding import Above, Cell, Finding, GoalFound, search_details
-from tidegauge.model.trial import LoadResult, LoadSpec, ServerReuse, TrialSpec, Validity
+from tidegauge.model.trial import (
+    AS_FAST_AS_IT_GOES,
+    CONFIRMATION,
+    SEARCHED,
+    LoadResult,
+    LoadSpec,
+    ServerReuse,
+    TrialSpec,
+    Validity,
+    point_words,
+    trial_id_in_step,
+)
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import count
 from tidegauge.search.goals import Goal, GoalOutcome, Limit, bracket_words, goal_sentence
@@ -41,10 +52,9 @@ _REACH = (0.01, 4.0)
 LimitTime = Annotated[Duration, duration_between("100us", "10min")]
 
 
-class GoalFields(Fields):
-    """One goal of a search: a name, and the latencies that must hold."""
+class LimitFields(Fields):
+    """Latencies that must hold where a load counts as sustained."""
 
-    name: Annotated[str, Field(min_length=1, max_length=40)]
     response_p50_max: LimitTime | None = None
     response_p95_max: LimitTime | None = None
     response_p99_max: LimitTime | None = None
@@ -54,15 +64,25 @@ class GoalFields(Fields):
     end_to_end_p99_max: LimitTime | None = None
     end_to_end_p999_max: LimitTime | None = None
 
-    def goal(self) -> Goal:
-        """The goal that they describe."""
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits that they describe."""
         limits = []
         for series, prefix in (("response", "response"), ("end-to-end", "end_to_end")):
             for percentile in ("p50", "p95", "p99", "p999"):
                 limit_s = getattr(self, f"{prefix}_{percentile}_max")
                 if limit_s is not None:
                     limits.append(Limit(series, percentile.replace("p999", "p99.9"), limit_s * 1000))
-        return Goal(self.name, tuple(limits))
+        return tuple(limits)
+
+
+class GoalFields(LimitFields):
+    """One goal of a search: a name, and the latencies that must hold."""
+
+    name: Annotated[str, Field(min_length=1, max_length=40)]
+
+    def goal(self) -> Goal:
+        """The goal that they describe."""
+        return Goal(self.name, self.limits())
 
 
 class MaxThroughputOptions(ShortTrialOptions):
@@ -92,7 +112,7 @@ class MaxThroughputOptions(ShortTrialOptions):
 
 
 def _plan_trials(options: MaxThroughputOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
-    step = options.load(replace(base, exploratory=True), None, "searched")
+    step = options.load(replace(base, exploratory=True), None, SEARCHED)
     searched = min(options.trials_max, _EXPECTED + 4 * (len(options.goals) - 1))
     trials = [
         _numbered_trial(replace(step, servers=options.servers), base.trial_id, number + 1) for number in range(searched)
@@ -100,20 +120,20 @@ def _plan_trials(options: MaxThroughputOptions, base: TrialSpec) -> tuple[LoadSp
     for number in range(len(options.goals)):
         # Fresh servers run cold code first, and what they owe from that time must be worked off before the window.
         warmup_s_max = _COLD * step.warmup_s_max
-        confirmation = replace(step, measure_s=options.confirm, warmup_s_max=warmup_s_max, rate_rule="confirmation")
-        trials.append(_numbered_trial(confirmation, base.trial_id, searched + number + 1, "-confirm"))
+        confirmation = replace(step, measure_s=options.confirm, warmup_s_max=warmup_s_max, rate_rule=CONFIRMATION)
+        trials.append(_numbered_trial(confirmation, base.trial_id, searched + number + 1, confirms=True))
     return tuple(trials)
 
 
-def _numbered_trial(spec: LoadSpec, step_id: str, number: int, suffix: str = "") -> LoadSpec:
-    return replace(spec, trial_id=f"{step_id}-s{number:02d}{suffix}")
+def _numbered_trial(spec: LoadSpec, step_id: str, number: int, *, confirms: bool = False) -> LoadSpec:
+    return replace(spec, trial_id=trial_id_in_step(step_id, number, confirms=confirms))
 
 
 class _Trials:
     """Makes the trials of one search from the planned ones, and numbers them."""
 
     def __init__(self, options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None:
-        self.step_id = planned[0].trial_id.rsplit("-s", 1)[0]
+        self.step_id = planned[0].step_id
         self.number = 0
         self._search, self._confirm = planned[0], planned[-1]
         self._lab = lab
@@ -121,7 +141,7 @@ class _Trials:
     def closed_loop(self) -> LoadResult:
         """As fast as it goes, to learn where to search."""
         workload = replace(self._search.workload, arrival=Arrival.CLOSED_LOOP)
-        return self._measure_next(replace(self._search, workload=workload, rate_rule="as fast as it goes"), None)
+        return self._measure_next(replace(self._search, workload=workload, rate_rule=AS_FAST_AS_IT_GOES), None)
 
     def search(self, rate: float) -> LoadResult:
         """Makes one trial of the search."""
@@ -129,19 +149,21 @@ class _Trials:
 
     def confirm(self, rate: float) -> LoadResult:
         """Makes a confirmation."""
-        return self._measure_next(self._confirm, rate, "-confirm")
+        return self._measure_next(self._confirm, rate, confirms=True)
 
     def announce(self, text: str, searches: int, confirmations: int) -> None:
         """Announce a decision, with the trials expected yet."""
-        expected = [(self._search, "")] * searches + [(self._confirm, "-confirm")] * confirmations
+        expected = [(self._search, False)] * searches + [(self._confirm, True)] * confirmations
         numbered = enumerate(expected, self.number + 1)
         self._lab.decided(
-            text, [_numbered_trial(spec, self.step_id, number, suffix) for number, (spec, suffix) in numbered]
+            text,
+            [_numbered_trial(spec, self.step_id, number, confirms=confirms) for number, (spec, confirms) in numbered],
         )
 
-    def _measure_next(self, spec: LoadSpec, rate: float | None, suffix: str = "") -> LoadResult:
+    def _measure_next(self, spec: LoadSpec, rate: float | None, *, confirms: bool = False) -> LoadResult:
         self.number += 1
-        return self._lab.measure(replace(_numbered_trial(spec, self.step_id, self.number, suffix), msgs_per_s=rate))
+        trial = _numbered_trial(spec, self.step_id, self.number, confirms=confirms)
+        return self._lab.measure(replace(trial, msgs_per_s=rate))
 
 
 def _run_trials(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None:
@@ -257,13 +279,13 @@ def _goal_found(outcome: GoalOutcome) -> GoalFound:
 def first_sustainable(findings: Sequence[Finding]) -> dict[str, float]:
     """The first confirmed rate (msg/s) of each system, of the goal that its search lists first.
 
-    One that is only a lower limit ("at least") counts too: the system sustains it.
+    One that is only a lower limit ("at least") counts too: the system sustains it. Of several variants the lowest.
     """
-    rates: dict[str, float] = {}
+    rates: dict[tuple[str, str], float] = {}
     for finding in findings:
         if finding.experiment == NAME and finding.goals and (rate := finding.goals[0].sustainable_msgs_per_s):
-            rates.setdefault(finding.system, rate)
-    return rates
+            rates.setdefault((finding.system, point_words(finding.point)), rate)
+    return lowest_by_system(rates)
 
 
 EXPERIMENT = Experiment(

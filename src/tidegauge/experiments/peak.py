@@ -7,36 +7,51 @@ and are never compared with those at a fixed rate. See docs/methodology.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tidegauge.experiments.procedure import Experiment, TrialOptions, measure_each
 from tidegauge.model.disturbance import Harm
-from tidegauge.model.trial import LoadResult, LoadSpec, TrialResult, TrialSpec, Validity
+from tidegauge.model.reason import ReasonKind
+from tidegauge.model.trial import (
+    AS_FAST_AS_IT_GOES,
+    LoadResult,
+    LoadSpec,
+    TrialResult,
+    TrialSpec,
+    Validity,
+    point_words,
+)
 from tidegauge.model.workload import Arrival
-from tidegauge.statistics.classify import BUSY_CONSUMER
+from tidegauge.plain import grouped
 
 
 def _plan_trials(options: TrialOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     closed_loop = replace(base, workload=replace(base.workload, arrival=Arrival.CLOSED_LOOP))
-    return (options.load(closed_loop, None, "as fast as it goes"),)
+    return (options.load(closed_loop, None, AS_FAST_AS_IT_GOES),)
 
 
 def rate_stands(result: LoadResult) -> bool:
     """Whether the rate of acknowledgement is the system's: also where only the receiving side was the generator's."""
     if any(disturbance.harm is Harm.INVALID for disturbance in result.disturbances):
         return False
-    only_receiving = bool(result.reasons) and all(reason.startswith(BUSY_CONSUMER) for reason in result.reasons)
+    only_receiving = {reason.kind for reason in result.reasons} == {ReasonKind.BUSY_CONSUMER}
     return result.msgs_per_s > 0 and (result.validity is not Validity.INVALID or only_receiving)
 
 
 def first_peaks(so_far: Sequence[TrialResult]) -> dict[str, float]:
-    """The first peak (msg/s) of each system whose rate stands."""
-    peaks: dict[str, float] = {}
+    """The first peak (msg/s) of each system whose rate stands; of several variants of it the lowest."""
+    peaks: dict[tuple[str, str], float] = {}
     for result in so_far:
         if isinstance(result, LoadResult) and result.spec.experiment == "peak" and rate_stands(result):
-            peaks.setdefault(result.spec.system, result.msgs_per_s)
-    return peaks
+            peaks.setdefault((result.spec.system, point_words(result.spec.point)), result.msgs_per_s)
+    return lowest_by_system(peaks)
+
+
+def lowest_by_system(rates: Mapping[tuple[str, str], float]) -> dict[str, float]:
+    """The lowest rate of each system, of rates by system and point."""
+    each = grouped((system, rate) for (system, _), rate in rates.items())
+    return {system: min(of_system) for system, of_system in each.items()}
 
 
 EXPERIMENT = Experiment(

@@ -19,7 +19,7 @@ import tidegauge.experiments as package
 from tidegauge.config.fields import DrainMax, Fields, MeasureTime, WarmUpMax, WarmUpMin, member_of
 from tidegauge.errors import RunFailedError
 from tidegauge.model.finding import Finding
-from tidegauge.model.trial import LoadResult, LoadSpec, ServerReuse, Spec, TrialResult, TrialSpec
+from tidegauge.model.trial import LoadResult, LoadSpec, RateRule, ServerReuse, Spec, TrialResult, TrialSpec
 
 Options = TypeVar("Options", bound=Fields)
 Result = TypeVar("Result", bound=TrialResult)
@@ -35,7 +35,7 @@ class TrialOptions(Fields):
     measure: MeasureTime = 60.0
     drain_max: DrainMax = 60.0
 
-    def load(self, base: TrialSpec, msgs_per_s: float | None, rate_rule: str) -> LoadSpec:
+    def load(self, base: TrialSpec, msgs_per_s: float | None, rate_rule: RateRule) -> LoadSpec:
         """The trial with these times, at a rate; None: in a closed loop, or nobody knows yet."""
         shared = base.shared | {"measure_s": self.measure, "rate_rule": rate_rule}
         return LoadSpec(

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from tidegauge.config.fields import Duration, Fields, MeasureTime, duration_between
 from tidegauge.experiments.procedure import Experiment, measure_each
-from tidegauge.model.trial import ReadSpec, TrialSpec
+from tidegauge.model.trial import AS_FAST_AS_IT_GOES, ReadSpec, TrialSpec
 from tidegauge.model.workload import Arrival
 
 
@@ -25,7 +25,7 @@ class ReadOptions(Fields):
 
 def _plan_trials(options: ReadOptions, base: TrialSpec) -> tuple[ReadSpec, ...]:
     workload = replace(base.workload, arrival=Arrival.CLOSED_LOOP)
-    base = replace(base, workload=workload, measure_s=options.measure, rate_rule="as fast as it goes")
+    base = replace(base, workload=workload, measure_s=options.measure, rate_rule=AS_FAST_AS_IT_GOES)
     return (ReadSpec(**base.shared, drain_s_max=options.idle),)
 
 

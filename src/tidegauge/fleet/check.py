@@ -41,7 +41,9 @@ _PORTS_S_MAX = 60.0
 """Some seconds, where a firewall drops what comes to them."""
 _LET_THROUGH = "Let through between the fleet's hosts all ports that `tidegauge fleet head` and `join` printed."
 
-_JOIN_AGAIN = "Install the same there, if it is another; then, there, tidegauge fleet down and tidegauge fleet join."
+_JOIN_AGAIN = "then, there, tidegauge fleet down and tidegauge fleet join."
+_INSTALL_THERE = f"Install the same there; {_JOIN_AGAIN}"
+_REACH_AGAIN = f"Start it, and let through there what `tidegauge fleet join` printed; {_JOIN_AGAIN}"
 _Key = TypeVar("_Key")
 Report = Callable[[str], None]
 
@@ -53,7 +55,11 @@ def check_fleet(launcher: Launcher, fleet_file: FleetFile, report: Report, java_
     """
     begun_s = time.monotonic()
     hosts = tuple(launcher.hosts())
-    problems = [f"{host.address} can't be used: {host.problem}. {_JOIN_AGAIN}" for host in hosts if host.problem]
+    problems = [
+        f"{host.address} can't be used: {host.problem}. {_INSTALL_THERE if host.alive else _REACH_AGAIN}"
+        for host in hosts
+        if host.problem
+    ]
     problems += missing_hosts(hosts, fleet_file.hosts_of_role)
     problems += hosts_outside_network(hosts, fleet_file.network)
     living = [host for host in hosts if not host.problem]

@@ -1,6 +1,6 @@
 """Bounds of how far the clocks of a run's hosts are apart, kept up while trials run.
 
-Each half second the controller's agent asks every host for its time, and each host every other (`fleet.clock_probe`).
+Each half second the controller's agent asks every host for its time, and each host every other (`agent.clock_probe`).
 What that proves of an instant, by exchanges before and after it and over all ways through the hosts, is what
 `statistics.clocks` says. Estimates are only what hosts begin by: what these are off by is in the bounds.
 """
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from operator import attrgetter
 
+from tidegauge.agent.client import AgentHost
+from tidegauge.agent.clock_probe import SECRET_BYTES
 from tidegauge.errors import GeneratorFailedError, RunFailedError
-from tidegauge.fleet.client import AgentHost
-from tidegauge.fleet.clock_probe import SECRET_BYTES
 from tidegauge.statistics.clocks import (
     ClockContradictionError,
     Exchange,

@@ -1,8 +1,8 @@
 """Which of a fleet's ports hosts reach at each other: all that a run may use are tried before it needs them.
 
 On every second of the ports that are ours something listens meanwhile, so that a firewall that refuses is told from a
-port that nobody has; the others stay free for what begins at the same moment. Ray's own ports are left to Ray: there
-only a firewall that drops is noticed.
+port that nobody has; the others stay free for what begins at the same moment. Ray's own ports are left to Ray: a
+firewall that refuses is noticed at those where Ray listens all the time, one that drops at all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from tidegauge.fleet.ray_node import AGENT_PORTS, OWN_PORTS, RAYS_PORTS
+from tidegauge.agent.api import AGENT_PORTS
+from tidegauge.fleet.ray_node import NODES_PORTS, OWN_PORTS, RAYS_PORTS
 
 _AT_ONCE, _AT_ONCE_OF_FEW = 1000, 200
 _FILES_MIN = 4096
@@ -60,7 +61,7 @@ def ranges_of(ports: Iterable[int]) -> list[str]:
 class OpenPorts:
     """Listens at an address until it is closed, and asks others' in the same way.
 
-    `tcp`, `udp`: where it listens, without those that somebody has.
+    `tcp`, `udp`: where it listens, without those that somebody has; with those where Ray listens.
     """
 
     def __init__(self, address: str) -> None:
@@ -70,6 +71,7 @@ class OpenPorts:
             resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, _FILES_MIN)), hard))
         self._udp: dict[int, socket.socket] = {}
         self.tcp = [port for port in OWN_PORTS if port % 2 and self._try_to_listen(address, port)]
+        self.tcp += sorted(set(NODES_PORTS).difference(*_try_tcp_ports(address, NODES_PORTS)))
         for port in AGENT_PORTS:
             answering = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             try:

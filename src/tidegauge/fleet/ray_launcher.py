@@ -49,6 +49,8 @@ class RayLauncher:
 
         logging.getLogger("ray").setLevel(logging.ERROR)
         self._ray: Any = ray
+        # Ray prints what it thinks of lost hosts where a command's answer is, and has no switch for that.
+        self._ray._private.worker.print_to_stdstream = lambda *_, **__: None
         self._control = _Part(
             address,
             f"Ray's control service at {address} gives no answer.",

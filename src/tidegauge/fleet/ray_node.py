@@ -24,6 +24,7 @@ from pathlib import Path
 
 import psutil
 
+from tidegauge.agent.api import AGENT_PORTS
 from tidegauge.atomic import replace_file
 from tidegauge.errors import StartFailedError, UserError
 from tidegauge.fleet.code import code_version
@@ -50,13 +51,13 @@ _METRICS_OF_HEAD = 7008
 _PROCESS_PORTS = (7100, 7199)
 PROBE_PORT = 7200
 """Where a check's exchanges and transfers arrive."""
-AGENT_PORTS = range(7201, 7220)
-"""Where agents listen, the first that is free: one for each run that uses the host. On UDP they answer for clocks."""
 WORKER_PORTS = range(7220, 7300)
 """Where load generators listen for a controller on another host."""
 SERVER_PORTS = range(7300, 8000)
 """Where servers listen that a run starts on hosts of a fleet."""
-RAYS_PORTS = (*sorted(_PORTS.values()), *range(_PROCESS_PORTS[0], _PROCESS_PORTS[1] + 1))
+NODES_PORTS = tuple(sorted(_PORTS.values()))
+"""Where Ray listens on a host for as long as the host is in the fleet."""
+RAYS_PORTS = (*NODES_PORTS, *range(_PROCESS_PORTS[0], _PROCESS_PORTS[1] + 1))
 OWN_PORTS = (*AGENT_PORTS, *WORKER_PORTS, *SERVER_PORTS)
 """TCP ports that any host of a fleet may be reached at: by Ray, and by what a run starts."""
 FLEET_PORTS = f"{HEAD_PORT}, {min(_PORTS.values())}-{WORKER_PORTS[-1]}"

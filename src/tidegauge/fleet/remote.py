@@ -10,14 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tidegauge.agent.api import Host, ProcessSpec, ProcessStatus, ServersSeen
+from tidegauge.agent.authority import Authority
+from tidegauge.agent.client import LEASE_S, AgentHost
+from tidegauge.agent.link import Link
+from tidegauge.agent.listening import AgentStarter, Listening, link_to_agent
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.durability import SyncCall, WatchedSyncs
 from tidegauge.errors import RunFailedError, StartFailedError
-from tidegauge.fleet.api import Host, Launcher, ProcessSpec, ProcessStatus, ServersSeen
-from tidegauge.fleet.authority import Authority
-from tidegauge.fleet.client import LEASE_S, AgentHost
-from tidegauge.fleet.link import Link
-from tidegauge.fleet.listening import AgentStarter, Listening, link_to_agent
+from tidegauge.fleet.api import Launcher
 from tidegauge.fleet.ray_node import SERVER_PORTS
 from tidegauge.fleet.rigs import Result, RigHost, RigOfHosts, at_once
 from tidegauge.hosts.fsync import Calm, slowest_disk
@@ -34,6 +35,10 @@ _CLOCK_ASKS = 20
 _PORT_ROUNDS = 10
 _LOG_BYTES_MAX = 4 << 20
 """Of the end of a log, brought to the run's directory when its process has ended."""
+
+
+class HostLostError(RunFailedError):
+    """The agent on a host can't be reached, or did not answer in time. The message has the host's address."""
 
 
 class RemoteHost(AgentHost):
@@ -87,12 +92,12 @@ class RemoteHost(AgentHost):
         """See `AgentHost.gone`."""
         if self._is_silent:
             leftovers = f" What it started may still run there: {', '.join(self._started)}." if self._started else ""
-            return RunFailedError(
+            return HostLostError(
                 f"The host {self.name} is lost: its agent does not answer any more.{leftovers}",
                 f"Check that host and its network. An agent that was stopped ends all that it started when it goes on, "
                 f"and is ended with it {self._lease_s:.0f} s after it was stopped.",
             )
-        return RunFailedError(
+        return HostLostError(
             f"The host {self.name} is lost: its agent can't be reached any more.",
             f"Check that host and its network; what its agent says is in {self._log} there. Its servers end with "
             "the agent, or when its lease runs out.",
@@ -100,7 +105,7 @@ class RemoteHost(AgentHost):
 
     def silent(self, call: str, timeout_s: float) -> RunFailedError:
         """See `AgentHost.silent`."""
-        return RunFailedError(
+        return HostLostError(
             f"The agent on {self.name} did not answer '{call}' within {timeout_s:.0f} s.",
             "It may be stopped, or wait for a disk that does not answer. Its processes end when its lease runs out.",
         )
@@ -415,10 +420,9 @@ def _ask_host(host: RemoteHost, work: Callable[[RemoteHost], Result]) -> Result:
     """What a host says; its disks have the same paths as everybody's, so what it raises says whose they are."""
     try:
         return work(host)
+    except HostLostError:
+        raise
     except RunFailedError as error:
-        # One that is lost is named.
-        if host.name in error.message:
-            raise
         raise RunFailedError(f"On {host.name}: {error.message}", error.hint) from error
 
 

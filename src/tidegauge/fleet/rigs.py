@@ -12,11 +12,11 @@ from itertools import product
 from pathlib import Path
 from typing import TypeVar
 
+from tidegauge.agent.client import AgentRigCalls
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.api import CLIENTS, Ability, CutReport
-from tidegauge.fleet.client import AgentRigCalls
 from tidegauge.hosts.network import LinkFaults
 from tidegauge.model.host import KEEPER_ROLE, FileSystem
+from tidegauge.model.rig import CLIENTS, Ability, CutReport
 from tidegauge.plain import grouped
 
 Item = TypeVar("Item")

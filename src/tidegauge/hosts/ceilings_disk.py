@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tidegauge.hosts.ceilings import SyncCeiling
 from tidegauge.hosts.storage import open_descriptor
+from tidegauge.model.ceilings import SyncCeiling
 
 BLOCK_BYTES = 1 << 20
 DEPTH = 4

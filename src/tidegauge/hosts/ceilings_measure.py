@@ -19,7 +19,11 @@ import numpy as np
 
 from tidegauge.errors import UserError
 from tidegauge.hosts import procfs
-from tidegauge.hosts.ceilings import (
+from tidegauge.hosts.ceilings_disk import BLOCK_BYTES, DEPTH, DiskMeasure, Stream, doubts_of
+from tidegauge.hosts.loop_disk import device_number
+from tidegauge.hosts.memory import dirty_limit_bytes, memory_available, waiting_bytes
+from tidegauge.hosts.storage import disk_facts, nearest_existing
+from tidegauge.model.ceilings import (
     SUSTAINED_S,
     SYNC_BATCH_BYTES,
     SYNC_SMALL_BYTES,
@@ -29,10 +33,6 @@ from tidegauge.hosts.ceilings import (
     MemoryCeiling,
     SyncCeiling,
 )
-from tidegauge.hosts.ceilings_disk import BLOCK_BYTES, DEPTH, DiskMeasure, Stream, doubts_of
-from tidegauge.hosts.loop_disk import device_number
-from tidegauge.hosts.memory import dirty_limit_bytes, memory_available, waiting_bytes
-from tidegauge.hosts.storage import disk_facts, nearest_existing
 
 _BUFFER_BYTES = 64 << 20
 """Each of two for a thread: several threads' are larger together than the last-level cache of a common server."""

@@ -143,12 +143,6 @@ def cpu_quotas(hierarchy: Hierarchy) -> Iterator[tuple[float, Path]]:
             yield int(quota) / int(period), level
 
 
-def _fewest_cpus(hierarchy: Hierarchy) -> str:
-    """The fewest CPUs that are allowed at any level, "" without a quota."""
-    fewest, _ = min(cpu_quotas(hierarchy), default=(None, None))
-    return "" if fewest is None else f"{fewest:g}"
-
-
 _NUMBER_FILES = {
     1: {"memory_bytes": "memory.limit_in_bytes", "memory_high_bytes": "memory.soft_limit_in_bytes"},
     2: {"memory_bytes": "memory.max", "memory_high_bytes": "memory.high", "swap_bytes": "memory.swap.max"},
@@ -170,10 +164,11 @@ def _limits_of_hierarchy(hierarchy: Hierarchy) -> dict[str, str]:
         ]
     else:
         throttles = [text.replace("\n", "; ") for text in _values_at_levels(hierarchy, "io.max")]
+    fewest, _ = min(cpu_quotas(hierarchy), default=(None, None))
     return {
         **numbers,
         "pids": _lowest_number(hierarchy, "pids.max"),
-        "cpus": _fewest_cpus(hierarchy),
+        "cpus": "" if fewest is None else f"{fewest:g}",
         "cpuset": next(iter(cpusets), ""),
         "io": "; ".join(throttles),
     }

@@ -61,5 +61,15 @@ def capability_refusal(capability: str, tools: Iterable[str] = (), root: Path = 
     effective = re.search(r"^CapEff:\s*([0-9a-f]+)$", text_of(root / "proc/self/status"), re.MULTILINE)
     if effective is not None and not int(effective[1], 16) >> _BITS[capability] & 1:
         return f"needs {capability}, which this container does not give"
-    missing = [tool for tool in tools if shutil.which(tool) is None]
-    return f"{', '.join(missing)} can't be found" if missing else ""
+    return tools_refusal(missing_tools(tools))
+
+
+def missing_tools(tools: Iterable[str]) -> list[str]:
+    """Which of these commands can't be found."""
+    return [tool for tool in tools if shutil.which(tool) is None]
+
+
+def tools_refusal(missing: Iterable[str]) -> str:
+    """That commands can't be found; "" without any."""
+    names = ", ".join(missing)
+    return f"{names} can't be found" if names else ""

@@ -28,13 +28,15 @@ def host_facts(paths: Iterable[Path] = (), root: Path = Path("/")) -> HostFacts:
         root: where /proc, /sys and /etc are (for tests).
     """
     memory = meminfo(root)
+    match = re.search(r'^PRETTY_NAME="?([^"\n]*)"?$', text_of(root / "etc/os-release"), re.MULTILINE)
+    files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     return HostFacts(
         hostname=socket.gethostname(),
         kernel=f"{platform.system()} {platform.release()} {platform.version()}",
-        distribution=_os_name(text_of(root / "etc/os-release")),
+        distribution=match.group(1) if match else "",
         cpu_model=cpu_model(text_of(root / "proc/cpuinfo")) or platform.machine(),
         cpus=len(os.sched_getaffinity(0)),
-        cpu_governor=_cpu_governors(root),
+        cpu_governor=", ".join(sorted({text_of(file) for file in files})),
         memory_bytes=memory.get("MemTotal", 0),
         swap_bytes=memory.get("SwapTotal", 0),
         clock_source=text_of(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
@@ -48,17 +50,6 @@ def cpu_model(cpuinfo: str) -> str:
     """The CPU's name from /proc/cpuinfo; "" where it has none (as on some ARM)."""
     match = re.search(r"^(?:model name|Processor|cpu model|Model)\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
     return match.group(1).strip() if match else ""
-
-
-def _os_name(os_release: str) -> str:
-    match = re.search(r'^PRETTY_NAME="?([^"\n]*)"?$', os_release, re.MULTILINE)
-    return match.group(1) if match else ""
-
-
-def _cpu_governors(root: Path) -> str:
-    """Frequency governors in use; "" where the host (a virtual machine, mostly) shows none."""
-    files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
-    return ", ".join(sorted({text_of(file) for file in files}))
 
 
 _RESERVED = 1000

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from tidegauge.atomic import replace_file
-from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.storage import state_directory
+from tidegauge.model.ceilings import Ceilings
 from tidegauge.plain import plain, typed
 
 FRESH_S = 12 * 3600.0

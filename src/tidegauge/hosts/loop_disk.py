@@ -100,7 +100,8 @@ def mount_disk(place: Path, image: Path, size_bytes: int, file_system: DeviceFil
             os.posix_fallocate(file.fileno(), 0, size_bytes)
         device = run_command("losetup", "--find", "--show", "--direct-io=on", str(image))
         with storage.open_descriptor(device):
-            _check_direct(device, image)
+            if (_SYS_BLOCK / Path(device).name / "loop/dio").read_text().strip() != "1":
+                raise OSError(0, f"the file system of {image.parent} does not do direct I/O")
             run_command(*_MAKE[file_system], device)
             mount(device, place, file_system)
             with contextlib.suppress(FileNotFoundError):
@@ -124,11 +125,6 @@ def read_directly(device: str, is_direct: bool) -> None:
     Raises `OSError`.
     """
     run_command("losetup", f"--direct-io={'on' if is_direct else 'off'}", device)
-
-
-def _check_direct(device: str, image: Path) -> None:
-    if (_SYS_BLOCK / Path(device).name / "loop/dio").read_text().strip() != "1":
-        raise OSError(0, f"the file system of {image.parent} does not do direct I/O")
 
 
 @contextlib.contextmanager

@@ -179,10 +179,10 @@ _BURST_BYTES_MIN = 128 << 10
 
 def refusal(*tools: str) -> str:
     """Why this can't be done here; "" if it can, as far as is known before. `tools`: "tc" and "nft" for faults."""
-    reason = commands.capability_refusal("CAP_SYS_ADMIN") or commands.capability_refusal(
-        "CAP_NET_ADMIN", ("ip", *tools)
-    )
-    return f"{reason} (package {'nftables' if 'nft' in reason else 'iproute2'})" if "found" in reason else reason
+    reason = commands.capability_refusal("CAP_SYS_ADMIN") or commands.capability_refusal("CAP_NET_ADMIN")
+    missing = [] if reason else commands.missing_tools(("ip", *tools))
+    package = "nftables" if "nft" in missing else "iproute2"
+    return f"{commands.tools_refusal(missing)} (package {package})" if missing else reason
 
 
 def bridge_of(identifier: str) -> str:
@@ -331,14 +331,10 @@ def remove(identifier: str) -> bool:
     for interface in [*sorted(_INTERFACES.glob(f"{bridge}n*")), _INTERFACES / bridge]:
         if interface.exists():
             was_there = True
-            _remove_interface(interface)
+            try:
+                run_command("ip", "link", "delete", interface.name)
+            except OSError:
+                # It went with its namespace, a moment after that.
+                if interface.exists():
+                    raise
     return was_there
-
-
-def _remove_interface(interface: Path) -> None:
-    try:
-        run_command("ip", "link", "delete", interface.name)
-    except OSError:
-        # It went with its namespace, a moment after that.
-        if interface.exists():
-            raise

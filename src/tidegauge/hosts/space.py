@@ -13,11 +13,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.hosts.ceilings_measure import machine_id, place_for
 from tidegauge.hosts.kept import fresh_ceilings, kept_ceilings
 from tidegauge.hosts.memory import dirty_limit_bytes
 from tidegauge.hosts.storage import free_space
+from tidegauge.model.ceilings import Ceilings
 from tidegauge.model.host import FreeSpace
 from tidegauge.model.server import by_turns, has_own_hosts, node_disks
 from tidegauge.model.trial import LoadSpec, TrialSpec

@@ -68,14 +68,9 @@ def parse_trace(text: str, nodes: Mapping[int, str], shift_ns: int = 0) -> Watch
         since_ns = entered.pop((thread, call), None)
         if since_ns is not None and thread in node_of:
             calls.append(SyncCall(node_of[thread], thread, call, since_ns, at_ns, int(match["result"], 0) == 0))
-    return WatchedSyncs(tuple(calls), _lost_records(text))
-
-
-def _lost_records(text: str) -> int:
-    """How many records had to make room for later ones, or found none."""
     written = _WRITTEN.search(text)
     dropped = sum(int(number) for number in re.findall(r"LOST (\d+) EVENTS", text))
-    return dropped + (int(written[2]) - int(written[1]) if written else 0)
+    return WatchedSyncs(tuple(calls), dropped + (int(written[2]) - int(written[1]) if written else 0))
 
 
 _ANSWER_S = 20.0
@@ -88,7 +83,12 @@ class SyncWatch:
         self._tracer = tracer
         self._processes = processes
         self._threads: dict[int, str] = threads_of(processes)
-        _send_order(tracer, {"calls": SYNC_CALLS, "processes": processes})
+        try:
+            cast(IO[bytes], tracer.stdin).write(
+                json.dumps({"calls": SYNC_CALLS, "processes": processes}).encode() + b"\n"
+            )
+        except OSError as error:
+            raise NoTraceError("the tracer could not be started") from error
         answer = _read_line(tracer)
         if answer != "ready":
             raise NoTraceError(answer.removeprefix("no ") or "the tracer ended without a word")
@@ -153,13 +153,6 @@ def _start_tracer() -> Iterator[subprocess.Popen[bytes]]:
         except subprocess.TimeoutExpired:
             tracer.kill()
             tracer.wait()
-
-
-def _send_order(tracer: subprocess.Popen[bytes], order: Mapping[str, object]) -> None:
-    try:
-        cast(IO[bytes], tracer.stdin).write(json.dumps(order).encode() + b"\n")
-    except OSError as error:
-        raise NoTraceError("the tracer could not be started") from error
 
 
 def _read_line(tracer: subprocess.Popen[bytes]) -> str:

@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegauge.hosts.ceilings import Ceilings
 from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, WindowUse
+from tidegauge.model.ceilings import Ceilings
 from tidegauge.model.host import HostLink
 from tidegauge.model.load import worker_name
 from tidegauge.model.use import Limiting, Resource
@@ -177,7 +177,7 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
     if not limits:
         return Limiting(Resource.UNKNOWN, "", None, _resources_looked_at(case))
     first, *rest = limits
-    return replace(first, others=tuple(f"{limiting.summary}: {limiting.words}" for limiting in rest))
+    return replace(first, others=tuple(limiting.as_near for limiting in rest))
 
 
 def _limits_by_allowance(case: LimitingCase) -> Iterator[Limiting]:
@@ -377,8 +377,9 @@ def _full_host(case: LimitingCase, name: str, host: HostShare) -> Limiting:
     parts = f"{seen}{generators} {client:.2f}, everything else {others:.2f}"
     waited = "" if stall is None else f"; tasks waited for a CPU {stall:.0%} of the time"
     share = min(1.0, host.cpu_share)
-    words = f"{share:.0%} of {host.cpus} CPUs ({parts}){waited}"
-    return Limiting(Resource.HOST_CPU, f"of {name}" if name else "", share, words)
+    used = f"{share:.0%} of {host.cpus} CPUs"
+    subject = f"of {name}" if name else ""
+    return Limiting(Resource.HOST_CPU, subject, share, f"{used} ({parts}){waited}", used=used, users=parts)
 
 
 def _limit_by_generator(case: LimitingCase) -> Iterator[Limiting]:

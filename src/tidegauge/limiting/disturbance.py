@@ -253,8 +253,8 @@ def _generators_held_back(
             harm = Harm.DOUBTFUL if measured.rate_counts else _harm_by_bounds(held, QUOTA_DOUBTFUL, QUOTA_INVALID)
             harm = harm or Harm.NOTED
             words = (
-                f"the load generator was held back for {held:.2f} s a second by the quota of its cgroup "
-                f"({worker.cpus_allowed:g} CPUs), {_consequence_of(harm)}"
+                f"the load generator{_on_host(account)} was held back for {held:.2f} s a second by the quota of its "
+                f"cgroup ({worker.cpus_allowed:g} CPUs), {_consequence_of(harm)}"
             )
             yield _disturbance_by_quota(harm, words, worker, account)
         yield from _thread_held_back(measured, worker, account, host)
@@ -278,8 +278,8 @@ def _thread_held_back(
         harm = _harm_by_bounds(thread.wait_share, QUOTA_THREAD_DOUBTFUL, QUOTA_THREAD_INVALID)
         if harm is not None:
             words = (
-                f"thread {thread.name} of the load generator's client waited {_wait_of(thread)}, held back by a quota "
-                f"of {thread.quota_cpus:g} CPUs of its own, {_consequence_of(harm)}"
+                f"thread {thread.name} of the load generator's client{_on_host(account)} waited {_wait_of(thread)}, "
+                f"held back by a quota of {thread.quota_cpus:g} CPUs of its own, {_consequence_of(harm)}"
             )
             yield _disturbance_by_quota(harm, words, worker, account, thread.name)
     if limited or worker.throttled_share or measured.rate_counts or host.cpu_share >= FREE:
@@ -287,11 +287,15 @@ def _thread_held_back(
     for thread in worker.waiting[:1]:
         if thread.wait_share >= STARVED_WAIT and thread.wait_share >= STARVED_RATIO * thread.cpu_share:
             words = (
-                f"thread {thread.name} of the load generator's client waited {_wait_of(thread)} though only "
-                f"{host.cpu_share:.0%} of the CPUs were busy, {_NOT_THE_SYSTEM}"
+                f"thread {thread.name} of the load generator's client{_on_host(account)} waited {_wait_of(thread)} "
+                f"though only {host.cpu_share:.0%} of the CPUs were busy, {_NOT_THE_SYSTEM}"
             )
             remedy = "let it use all CPUs: look for what binds it to few (taskset, cpuset, nice, a quota)"
             yield Disturbance(Disturbed.QUOTA, Harm.INVALID, words, remedy, account.host)
+
+
+def _on_host(account: HostAccount) -> str:
+    return f" on {account.host}" if account.host else ""
 
 
 def _wait_of(thread: ThreadShare) -> str:

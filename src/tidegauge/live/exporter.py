@@ -45,40 +45,23 @@ WORKER_FIGURES: Mapping[str, str] = {
 _OF_RUN = ("tidegauge_trials", "tidegauge_trials_done")
 
 
-class Exporter:
-    """An observer of a run, and the endpoint that exposes what it saw: `with Exporter(9400) as exporter: ...`."""
+PHASE = "tidegauge_phase"
 
-    def __init__(self, port: int) -> None:
-        """Listen on a port of loopback (0: any that is free). Raises `UserError` if that can't be."""
-        if not 0 <= port <= PORT_MAX:
-            raise UserError(f"--prometheus: {port} is no port.", f"Give a number from 1 to {PORT_MAX}.")
-        self._registry = CollectorRegistry()
+
+class Gauges:
+    """An observer of a run that keeps its newest figures as gauges of a registry."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
         labels: dict[str, tuple[str, ...]] = dict.fromkeys(FIGURES, ("trial",))
         labels |= dict.fromkeys(WORKER_FIGURES, ("trial", "worker")) | dict.fromkeys(_OF_RUN, ())
         self._gauges = {
-            name: Gauge(name, meaning, labels[name], registry=self._registry)
+            name: Gauge(name, meaning, labels[name], registry=self.registry)
             for name, meaning in {**FIGURES, **WORKER_FIGURES}.items()
         }
-        self._phase = Gauge("tidegauge_phase", "1 for the current phase", ("trial", "phase"), registry=self._registry)
+        self._phase = Gauge(PHASE, "1 for the current phase", ("trial", "phase"), registry=self.registry)
         self._workers_seen: list[int] = []
         self._done = 0
-        try:
-            self._server, self._thread = start_http_server(port, LOOPBACK, self._registry)
-        except OSError as error:
-            raise UserError(
-                f"--prometheus: port {port} of {LOOPBACK} can't be listened on: {error.strerror}.",
-                "Choose another one; 0 takes any that is free.",
-            ) from error
-        self.url = f"http://{LOOPBACK}:{self._server.server_port}/metrics"
-
-    def __enter__(self) -> Exporter:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Listen no more."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5.0)
 
     def __call__(self, event: Event) -> None:
         """Take what happened."""
@@ -138,3 +121,30 @@ class Exporter:
     def _clear_gauges(self, names: Iterable[str]) -> None:
         for name in names:
             self._gauges[name].clear()
+
+
+class Exporter(Gauges):
+    """Gauges with the endpoint that exposes them: `with Exporter(9400) as exporter: ...`."""
+
+    def __init__(self, port: int) -> None:
+        """Listen on a port of loopback (0: any that is free). Raises `UserError` if that can't be."""
+        if not 0 <= port <= PORT_MAX:
+            raise UserError(f"--prometheus: {port} is no port.", f"Give a number from 1 to {PORT_MAX}.")
+        super().__init__()
+        try:
+            self._server, self._thread = start_http_server(port, LOOPBACK, self.registry)
+        except OSError as error:
+            raise UserError(
+                f"--prometheus: port {port} of {LOOPBACK} can't be listened on: {error.strerror}.",
+                "Choose another one; 0 takes any that is free.",
+            ) from error
+        self.url = f"http://{LOOPBACK}:{self._server.server_port}/metrics"
+
+    def __enter__(self) -> Exporter:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Listen no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5.0)

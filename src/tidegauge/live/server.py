@@ -32,7 +32,8 @@ from tidegauge import store
 from tidegauge.errors import RunFailedError, TidegaugeError, printable
 from tidegauge.live.state import RunFollower
 from tidegauge.regular import is_regular, read_regular
-from tidegauge.report.html.page import index_page, index_row, live_page, report_page
+from tidegauge.report.html.index_rows import index_row
+from tidegauge.report.html.page import index_page, live_page, report_page
 
 COOKIE = "tidegauge-token"
 REPORT_BYTES_MAX = 256 << 20

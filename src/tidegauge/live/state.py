@@ -11,8 +11,9 @@ from typing import Any
 
 from tidegauge import store
 from tidegauge.experiments.procedure import seconds_left
-from tidegauge.model.trial import LoadResult, MeasuredResult, ReadSpec
+from tidegauge.model.trial import AnySpec, LoadResult, LoadSpec, MeasuredResult, ReadSpec
 from tidegauge.plain import plain
+from tidegauge.report.envelopes import Live, LiveTrial
 from tidegauge.report.html.answer import answer
 from tidegauge.report.plots.timeline import MIB, Column, as_is, per_s
 from tidegauge.report.summary import run_head
@@ -22,6 +23,8 @@ from tidegauge.store.telemetry import last_hosts, last_use_rows, use_rows
 
 SECONDS_MAX = 240
 """Seconds of the newest trial that are shown: as many as a chart on a page can show."""
+PENDING_MAX = 20
+"""Trials to come that are named; of more, how many there are."""
 _RECEIVED = per_s("received_msgs")
 _SECOND: Mapping[str, Column] = {
     "msgs_per_s": per_s("acked_msgs"),
@@ -52,7 +55,8 @@ class RunFollower:
         self._path = path
         self._mark: tuple[object, ...] = ()
         self._content: dict[str, Any] = {}
-        self._done: dict[str, Any] | None = None
+        self._done: LiveTrial | None = None
+        self._before: LiveTrial | None = None
         self._run: store.StoredRun | None = None
         self._lock = threading.Lock()
 
@@ -66,21 +70,42 @@ class RunFollower:
         mark = _change_mark(self._path)
         if self._run is None or mark != self._mark:
             self._run, self._mark = store.load_run(self._path), mark
-            self._content, self._done = _run_content(self._run), None
+            self._content, self._done, self._before = _run_content(self._run), None, None
         left_s = run_seconds_left(self._run, datetime.now(UTC))
-        trial = self._newest_trial(self._run)
-        return {"schema": "tidegauge.live/1", **self._content, "seconds_left": left_s, "trial": trial}
-
-    def _newest_trial(self, run: store.StoredRun) -> dict[str, Any] | None:
-        """The newest trial's content. An ended one is read once: it may take long, and is asked for every second."""
         # A resumed run makes trials again whose names come before others.
-        newest = max(run.trials, key=lambda trial: (trial.started_at, trial.trial_id), default=None)
-        if self._done is not None or newest is None:
+        by_age = sorted(self._run.trials, key=lambda trial: (trial.started_at, trial.trial_id))
+        trial = self._newest_trial(by_age)
+        before = self._trial_before(by_age) if trial is not None and not trial["seconds"] else None
+        content: Live = {
+            "schema": "tidegauge.live/1",
+            "run": self._content["run"],
+            "headline": self._content["headline"],
+            "trials": self._content["trials"],
+            "pending": self._content["pending"],
+            "pending_more": self._content["pending_more"],
+            "seconds_left": left_s,
+            "trial": trial,
+            "before": before,
+        }
+        return {**content}
+
+    def _newest_trial(self, by_age: Sequence[store.StoredTrial]) -> LiveTrial | None:
+        """The newest trial's content. An ended one is read once: it may take long, and is asked for every second."""
+        if self._done is not None or not by_age:
             return self._done
-        content = _trial_content(newest)
-        if newest.status != "running":
+        content = _trial_content(by_age[-1])
+        if by_age[-1].status != "running":
             self._done = content
         return content
+
+    def _trial_before(self, by_age: Sequence[store.StoredTrial]) -> LiveTrial | None:
+        """The last ended trial that has seconds, to be looked at until the newest one has some; None without any."""
+        for trial in reversed(by_age[:-1]):
+            if self._before is None or self._before["trial_id"] != trial.trial_id:
+                self._before = _trial_content(trial)
+            if self._before["seconds"]:
+                return self._before
+        return None
 
 
 def run_seconds_left(run: store.StoredRun, now: datetime) -> float | None:
@@ -125,7 +150,7 @@ def _modified_ns(path: Path) -> int:
 
 def _run_content(run: store.StoredRun) -> dict[str, Any]:
     return {
-        "run": run_head(run),
+        "run": plain(run_head(run)),
         "headline": answer(run).headline if run.results else "",
         "trials": [
             {
@@ -139,10 +164,27 @@ def _run_content(run: store.StoredRun) -> dict[str, Any]:
             }
             for trial in run.trials
         ],
+        **_pending_trials(run),
     }
 
 
-def _trial_content(trial: store.StoredTrial) -> dict[str, Any]:
+def _pending_trials(run: store.StoredRun) -> dict[str, Any]:
+    """The trials that a run which goes has yet to begin, as far as its plan knows them, in their order."""
+    begun = {trial.trial_id for trial in run.trials}
+    specs = [spec for spec in run.planned if spec.trial_id not in begun] if run.status == "running" else []
+    pending = [
+        {"trial_id": spec.trial_id, "system": spec.system, "target_msgs_per_s": _target_msgs_per_s(spec)}
+        for spec in specs[:PENDING_MAX]
+    ]
+    return {"pending": pending, "pending_more": max(0, len(specs) - PENDING_MAX)}
+
+
+def _target_msgs_per_s(spec: AnySpec | None) -> float | None:
+    """The rate that is offered all the time; None in a closed loop, with a schedule, or where nobody knows it yet."""
+    return spec.msgs_per_s if isinstance(spec, LoadSpec) and spec.schedule is None else None
+
+
+def _trial_content(trial: store.StoredTrial) -> LiveTrial:
     """The newest trial with its last seconds; its phase is that of the last second, or "starting" before the first."""
     rows = last_seconds(trial.directory, SECONDS_MAX)
     running = trial.status == "running"
@@ -158,14 +200,15 @@ def _trial_content(trial: store.StoredTrial) -> dict[str, Any]:
     seconds = [
         {"second": row["second"], "phase": row.get("phase") or "", **_figures_of_row(columns, row)} for row in rows
     ]
-    return {
-        "trial_id": trial.trial_id,
-        "system": trial.spec.system if trial.spec else "",
-        "phase": phase,
-        "seconds": _with_use(seconds, rows, used),
-        "workers": _worker_figures(trial, rows[-1]["second"] if running and rows else None),
-        "hosts": last_hosts(trial.directory) if running else [],
-    }
+    return LiveTrial(
+        trial_id=trial.trial_id,
+        system=trial.spec.system if trial.spec else "",
+        phase=phase,
+        target_msgs_per_s=_target_msgs_per_s(trial.spec),
+        seconds=_with_use(seconds, rows, used),
+        workers=_worker_figures(trial, rows[-1]["second"] if running and rows else None),
+        hosts=last_hosts(trial.directory) if running else [],
+    )
 
 
 def _worker_figures(trial: store.StoredTrial, second: int | None) -> list[dict[str, Any]]:

@@ -134,16 +134,27 @@ class FindingReached:
 
 @dataclass(frozen=True)
 class Note:
-    """Something the user should know: a cleaned-up leftover, a warning."""
+    """Something the user should know: a cleaned-up leftover, a warning.
+
+    `left_out`: if it says so, the system that is not measured, as trials name it, or the role of hosts not used.
+    """
 
     text: str
+    left_out: str = ""
+
+
+def left_out_note(system: str, why: str, where: str = "") -> Note:
+    """Notes that a system is not measured, and why, in one line. `where`: if only at a point of a sweep."""
+    at = f" at {where}" if where else ""
+    return Note(f"{system}{at} is left out: {' '.join(why.split())}", left_out=system)
 
 
 @dataclass(frozen=True)
 class FetchProgress:
-    """How far a download has come, in a sentence. Shown while it lasts, never kept."""
+    """How far a download has come, in a sentence. Shown while it lasts, never kept. `what`: which, in its words."""
 
     text: str
+    what: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,6 +167,3 @@ class UnequalFound:
 TrialEvent = PhaseStarted | PhaseProgress | SecondSeen | TrialEnded | TrialKept
 Event = RunStarted | TrialEvent | Decided | FindingReached | Note | FetchProgress | UnequalFound
 Observer = Callable[[Event], None]
-
-LEFT_OUT = " is left out: "
-"""Stands in the note that a system is not measured, between its name and the reason."""

@@ -284,7 +284,11 @@ class FleetHost:
     @property
     def problem(self) -> str:
         """Why it can't be used, "" if it can."""
-        return self.refused if self.alive else "it is lost: Ray had it and can't reach it"
+        return (
+            self.refused
+            if self.alive
+            else "it is lost: Ray had it and can't reach it (it is down, or a firewall is between)"
+        )
 
 
 @dataclass(frozen=True)

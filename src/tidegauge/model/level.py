@@ -5,18 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Self
+
+from tidegauge.plain import AsText
+
+ANY_LEVEL = 0
+"""In the place of a level, where none is asked for and none expected."""
 
 
 @dataclass(frozen=True)
 class LevelChoice:
     """A durability level and, where a system has several ways to give it, which ("journal", "bypass").
 
-    `as_found`: it is only expected, because a cluster of others decides; what is found is reported and nothing refused.
+    Attributes:
+        level: 1 to 4; `ANY_LEVEL` = a cluster of others decides it, and nothing is known of it before.
+        form: of such a level the way in which topics are made ("quorum").
+        as_found: the level is only expected, because a cluster of others decides; what is found is reported and nothing
+            refused.
     """
 
     level: int
     form: str = ""
     as_found: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no level is asked for and none expected."""
+        return self.level == ANY_LEVEL
+
+
+AS_FOUND = LevelChoice(ANY_LEVEL, as_found=True)
+"""The choice to measure a cluster of others at the level that it has."""
 
 
 class Agreement(StrEnum):
@@ -59,6 +78,43 @@ class SettingChange:
     after: str
 
 
+class CutsStanding(StrEnum):
+    """How settings stand after cuts of the power that were made before."""
+
+    NOT_ASKED = ""
+    REFUTED = "REFUTED"
+    ATTESTED = "attested"
+    CLAIMED_ONLY = "claimed only"
+    """There was no cut, or none that says more than what the level allows."""
+
+
+@dataclass(frozen=True)
+class EarlierCuts(AsText):
+    """What cuts of the power said of settings before. As text: "attested: 0 lost in 60 cuts (all, one)".
+
+    Attributes:
+        details: what follows the standing, from the mark that parts them.
+    """
+
+    standing: CutsStanding = CutsStanding.NOT_ASKED
+    details: str = ""
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """What was written so; what begins with no standing says nothing that decides."""
+        standings = (standing for standing in CutsStanding if standing and text.startswith(standing))
+        standing = next(standings, CutsStanding.NOT_ASKED)
+        return cls(standing, text.removeprefix(standing))
+
+    def __str__(self) -> str:
+        """In words; "" where nobody asked."""
+        return f"{self.standing}{self.details}"
+
+
+NO_CUTS = EarlierCuts()
+"""Nobody asked."""
+
+
 @dataclass(frozen=True)
 class LevelFinding:
     """The durability level that the effective settings really give, with the reasoning in words.
@@ -67,7 +123,7 @@ class LevelFinding:
         level: None where no level follows from what was reported.
         problems: each setting that makes it differ from what was asked; empty when it is as asked.
         syncs: the second witness; None if it was never called.
-        attested: what cuts of the power said of these settings before, in words; "" where nobody asked.
+        attested: what cuts of the power said of these settings before.
         undecided: why no level follows: settings that were not reported, or that mean something else there. () where
             a level does, or where none is given at all.
         caveats: what must be read with the level although it does not change it, a clause each.
@@ -79,7 +135,7 @@ class LevelFinding:
     reasoning: tuple[str, ...]
     problems: tuple[str, ...] = ()
     syncs: SyncFinding | None = None
-    attested: str = ""
+    attested: EarlierCuts = NO_CUTS
     undecided: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     changes: tuple[SettingChange, ...] = ()

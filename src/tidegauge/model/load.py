@@ -144,7 +144,8 @@ class SubscriptionTotals:
     nothing was sent: first and last receipt in the window (0 = none), messages of an earlier trial whose checksums were
     verified, bytes received. Examples: "producer 0 sequence 17".
 
-    `lost` is what is missing, wherever it is: `Traced` says what became of it.
+    `lost` is what is missing, wherever it is: `Traced` says what became of it. Of that, up to `discarded_max` messages
+    can have been in what clients threw away as it was delivered, since it came damaged.
 
     Of messages that cross hosts `end_to_end` has the most likely times, and `end_to_end_low` and `end_to_end_high` the
     least and the most that they can have been, together with all others; b"" where nothing does. `apart`: see there, of
@@ -174,6 +175,7 @@ class SubscriptionTotals:
     reordered_examples: tuple[str, ...] = ()
     corrupt_examples: tuple[str, ...] = ()
     apart: tuple[ApartLatency, ...] = ()
+    discarded_max: int = 0
     end_to_end_low: bytes = b""
     end_to_end_high: bytes = b""
 

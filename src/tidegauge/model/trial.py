@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 from tidegauge.model.attest import AttestOutcome, AttestPlan
 from tidegauge.model.disturbance import Disturbance, HostAccount
 from tidegauge.model.faults import Fault, FaultResult
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.load import ClockBound
+from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.sending import Sending
 from tidegauge.model.use import Limiting, Seen
 from tidegauge.model.workload import DeviceReads, LateReaders, RateSchedule, ServerLimits, Workload
+from tidegauge.plain import AsText
 
 
 class ServerReuse(StrEnum):
@@ -22,6 +24,33 @@ class ServerReuse(StrEnum):
 
     FRESH = "fresh"
     SHARED = "shared"
+
+
+@dataclass(frozen=True)
+class RateRule(AsText):
+    """A rate, or the rates of a schedule, as a campaign words them: "50% of lowest peak". As text the words alone.
+
+    Attributes:
+        is_share: whether any is a share of what was found before in the run, so that it may differ from run to run.
+    """
+
+    words: str = ""
+    is_share: bool = False
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """The rule of these words: in a campaign a share is given in percent, and nothing else is."""
+        return cls(text, "%" in text)
+
+    def __str__(self) -> str:
+        """The words."""
+        return self.words
+
+
+AS_FAST_AS_IT_GOES = RateRule("as fast as it goes")
+SEARCHED = RateRule("searched")
+CONFIRMATION = RateRule("confirmation")
+"""Of a trial that confirms what a search found."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +61,8 @@ class TrialSpec:
         trial_id: unique in its run and fit for a directory name: "0001-peak-kafka".
         system: "kafka@4.3.1".
         block: repetition number, from 0.
-        rate_rule: the rate as the campaign words it ("50% of lowest peak"); in a plan it distinguishes a load that
-            waits for its rate from a closed loop (whose `workload.arrival` says so).
+        rate_rule: the rate as the campaign words it; in a plan it distinguishes a load that waits for its rate from a
+            closed loop (whose `workload.arrival` says so).
         measure_s: of a load the measured window, of reading the longest, of an attestation an estimate of all cycles.
         servers: SHARED trials get topics of their own on servers that are not restarted between them.
         exploratory: a step towards a finding. Its figures are shown by the finding and not in tables of their own, and
@@ -57,7 +86,7 @@ class TrialSpec:
     seed: int
     workload: Workload
     measure_s: float = 0.0
-    rate_rule: str = ""
+    rate_rule: RateRule = RateRule()
     servers: ServerReuse = ServerReuse.FRESH
     exploratory: bool = False
     attached: bool = False
@@ -71,6 +100,11 @@ class TrialSpec:
     def elsewhere(self) -> bool:
         """Whether servers are on other hosts than the load generator, whoever runs them."""
         return self.attached or self.apart
+
+    @property
+    def leaves_servers(self) -> bool:
+        """Whether its servers go on for the trial after it."""
+        return self.servers is ServerReuse.SHARED
 
     @property
     def shared(self) -> dict[str, Any]:
@@ -90,7 +124,26 @@ class TrialSpec:
     @property
     def form(self) -> str:
         """The way in which the system gives its level ("bypass"); "" where it has one only, or the cluster decides."""
-        return "" if self.choice.as_found else self.choice.form
+        return "" if self.choice.as_found and not self.choice.is_open else self.choice.form
+
+    @property
+    def step_id(self) -> str:
+        """The step of a search or curve that it is a trial of, by its name. Only trials of one may be asked."""
+        return self.trial_id.rsplit(_OF_STEP, 1)[0]
+
+    def is_of_step(self, step_id: str) -> bool:
+        """Whether it is a trial of this search or curve, by its name."""
+        return self.trial_id.startswith(f"{step_id}{_OF_STEP}")
+
+    @property
+    def is_confirmation(self) -> bool:
+        """Whether it is to confirm what a search found, by its name."""
+        return self.trial_id.endswith(_CONFIRMS)
+
+    @property
+    def question(self) -> tuple[str, str, str]:
+        """What it helps to answer: its experiment, of its system, at its point of a sweep in words."""
+        return self.experiment, self.system, point_words(self.point)
 
     @property
     def label(self) -> str:
@@ -109,6 +162,7 @@ class LoadSpec(TrialSpec):
             `measure_s` is then the least time measured before they begin, and the time measured once they are done.
         limits: what the servers may use; None = what the machine has.
         faults: what is done to nodes while it measures, by time; never one before another is over.
+        generators: how many load generators carry it out; 0 = as many as the campaign has.
     """
 
     msgs_per_s: float | None
@@ -119,6 +173,7 @@ class LoadSpec(TrialSpec):
     limits: ServerLimits | None = None
     schedule: RateSchedule | None = None
     faults: tuple[Fault, ...] = ()
+    generators: int = field(default=0, metadata={"if_any": True})
 
     @property
     def most_msgs_per_s(self) -> float:
@@ -141,12 +196,25 @@ class AttestSpec(TrialSpec):
     attest: AttestPlan
 
     @property
+    def leaves_servers(self) -> bool:
+        """Never: what cuts of power leave of servers is nothing to measure on."""
+        return False
+
+    @property
     def most_msgs_per_s(self) -> float:
         """The rate of its load."""
         return self.msgs_per_s
 
 
 AnySpec: TypeAlias = LoadSpec | ReadSpec | AttestSpec
+_OF_STEP, _CONFIRMS = "-s", "-confirm"
+
+
+def trial_id_in_step(step_id: str, number: int, *, confirms: bool = False) -> str:
+    """The name of a trial of a search or curve: "0003-max-throughput-kafka-s07-confirm"."""
+    return f"{step_id}{_OF_STEP}{number:02d}{_CONFIRMS if confirms else ''}"
+
+
 Spec = TypeVar("Spec", bound=TrialSpec)
 """For what takes a trial of any kind and gives something of the same kind."""
 
@@ -413,13 +481,21 @@ class TrialResult:
     started_at: str
     status: str
     validity: Validity = Validity.VALID
-    reasons: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    warnings: tuple[Reason, ...] = ()
     errors: tuple[tuple[str, str, int], ...]
     worker_cpu_s: float
     gc_pause_s: float
     measured_s: float
     level: LevelFinding
+
+    def is_doubted_for(self, kind: ReasonKind) -> bool:
+        """Whether one of its reasons is of this kind."""
+        return any(reason.kind is kind for reason in self.reasons)
+
+    def is_warned_of(self, *kinds: ReasonKind) -> bool:
+        """Whether one of its warnings is of one of these kinds."""
+        return any(warning.kind in kinds for warning in self.warnings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -479,6 +555,8 @@ class LoadResult(MeasuredResult):
         catch_up: how late readers caught up; None without any.
         records: of a rate schedule, one for each step or kind of phase.
         faults: one for each of the spec's, in their order.
+        aborted: the rule of `abort-on` that ended it before its time; "" = it was not aborted. Its figures are those
+            until then.
         busy_consumer: the load generator's consumer that had no time left most often; None if each always had some.
         jit_cpus: CPUs that the load generator's JIT compiler took on average over the window; None if nobody looked.
         clocks: how well those of load generators on several hosts were known; () on one host, and then not written.
@@ -501,6 +579,7 @@ class LoadResult(MeasuredResult):
     records: tuple[RecordResult, ...] = ()
     faults: tuple[FaultResult, ...] = ()
     busy_consumer: BusyConsumer | None = None
+    aborted: str = field(default="", metadata={"if_any": True})
     jit_cpus: float | None = None
     clocks: tuple[ClockBound, ...] = field(default=(), metadata={"if_any": True})
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Self
+
+from tidegauge.plain import AsText
 
 
 @dataclass(frozen=True)
@@ -240,6 +243,28 @@ ROUND_TRIPS = frozenset({Resource.WINDOW, Resource.SYNCS, Resource.REPLICATION})
 
 
 @dataclass(frozen=True)
+class NearLimit(AsText):
+    """What else was near its limit, a clause. As text, and so in a result: "disk vda (97 %): busy 97% of the time".
+
+    Attributes:
+        name: the resource and which one it is: "disk vda".
+        evidence: what follows its name, with the figures.
+    """
+
+    name: str
+    evidence: str
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """The same of a clause: a name ends where its share or the evidence begins."""
+        name = text.partition(": ")[0].partition(" (")[0]
+        return cls(name, text[len(name) :])
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.evidence}"
+
+
+@dataclass(frozen=True)
 class Limiting:
     """The limiting resource of a result.
 
@@ -247,17 +272,33 @@ class Limiting:
         subject: which one: a process, a device; "" where there is only one.
         share: of its ceiling that was used, 0 to 1; None where it has no such ceiling.
         words: the evidence, one clause with its figures.
-        others: what else was near its limit, or what was looked at in vain, one clause each.
+        others: what else was near its limit.
+        used: of a host's CPUs how much was used, by whom in `users`; "" of other resources.
     """
 
     resource: Resource
     subject: str
     share: float | None
     words: str
-    others: tuple[str, ...] = ()
+    others: tuple[NearLimit, ...] = ()
+    used: str = field(default="", metadata={"if_any": True})
+    users: str = field(default="", metadata={"if_any": True})
 
     @property
     def summary(self) -> str:
         """One line for tables: "disk vda (97 %)"."""
-        share = "" if self.share is None else f" ({self.share * 100:.0f} %)"
-        return f"{self.resource}{' ' if self.subject else ''}{self.subject}{share}"
+        return f"{self.name}{self._share_words}"
+
+    @property
+    def name(self) -> str:
+        """The resource and which one it is, without its share, which differs from trial to trial: "disk vda"."""
+        return f"{self.resource}{' ' if self.subject else ''}{self.subject}"
+
+    @property
+    def as_near(self) -> NearLimit:
+        """The same as something that was near its limit beside another."""
+        return NearLimit(self.name, f"{self._share_words}: {self.words}")
+
+    @property
+    def _share_words(self) -> str:
+        return "" if self.share is None else f" ({self.share * 100:.0f} %)"

@@ -205,6 +205,8 @@ HEADER_BYTES = 48
 MESSAGE_BYTES_MAX = 1 << 20
 IN_FLIGHT_BYTES_MAX = 32 << 20
 """Values of messages in flight over all producers, where nobody says more; the same bound for every system."""
+RECEIVE_QUEUE_BYTES_MAX = 32 << 20
+"""Values that the consumers' clients hold before the worker takes them, over all consumers; for every system."""
 IN_FLIGHT_BYTES_MOST = 8 << 30
 """The same where `in-flight` is said: the load generator's memory follows from it (`campaign.plan.memory`)."""
 IN_FLIGHT_MESSAGES_MOST = 1 << 20
@@ -283,6 +285,12 @@ class Workload:
         producers = max(1, self.topics * self.producers)
         fit = self.client.in_flight_bytes_max // (producers * self.payload.message_bytes)
         return max(1, min(self.client.in_flight_messages_max, fit, IN_FLIGHT_MESSAGES_MOST // producers))
+
+    def receive_queue_messages(self) -> int:
+        """Messages that each consumer's client may hold, at most: as set, within the bound over all of them."""
+        consumers = max(1, self.topics * self.subscriptions * self.consumers)
+        fit = RECEIVE_QUEUE_BYTES_MAX // (consumers * self.payload.message_bytes)
+        return max(1, min(self.client.receive_queue_messages, fit))
 
     def window_messages(self) -> int:
         """The same of all producers together: at a rate of R msg/s it is full once acknowledgements take this / R s."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tidegauge.campaign.model import Campaign, ExperimentChoice, SystemChoice, WorkerChoice
 from tidegauge.campaign.read.overriding import with_memory
+from tidegauge.campaign.read.parse import names_for_thresholds
 from tidegauge.config.fields import option_of
 from tidegauge.config.source import Source, raise_problems
 from tidegauge.durability import NODES_FOR_REPLICATION, level_named
@@ -27,6 +28,7 @@ from tidegauge.omb.files import (
     workload_notes,
 )
 from tidegauge.systems.omb import DriverTerms
+from tidegauge.thresholds import parse_threshold
 
 _MINUTE_S = 60.0
 _WARM_UP_S = (1.0, 3600.0)
@@ -70,6 +72,8 @@ class Chosen:
         in_flight: messages of each producer without an acknowledgement; 0 = as many as of any OMB file.
         worker_heap_mb: of the load generator, MiB; 0 = what each workload needs.
         workers: load generators that carry out a workload together.
+        repeat: how often each workload is run on each driver.
+        thresholds: what the figures must meet, as they were written.
     """
 
     level: int = 0
@@ -79,6 +83,8 @@ class Chosen:
     in_flight: int = 0
     worker_heap_mb: int = 0
     workers: int = 1
+    repeat: int = 1
+    thresholds: tuple[str, ...] = ()
 
 
 def translate_all(
@@ -218,7 +224,7 @@ def _make_translation(
         nodes=terms.nodes,
         workload=workload,
         experiments=(experiment,),
-        repeat=1,
+        repeat=chosen.repeat,
         seed=1,
         data_directory="",
         source_path=read.source.path,
@@ -233,7 +239,17 @@ def _make_translation(
         f"Each producer has at most {workload.in_flight_messages():,} messages in flight; OMB has no such bound.",
         *MEANINGS,
     ]
-    return Translation(campaign, read, driver, tuple(all_notes))
+    with_thresholds = replace(campaign, thresholds=_parse_thresholds(chosen.thresholds, campaign))
+    return Translation(with_thresholds, read, driver, tuple(all_notes))
+
+
+def _parse_thresholds(texts: Sequence[str], campaign: Campaign) -> tuple[str, ...]:
+    """The thresholds of the command line. Raises `UserError` for one that this campaign can't have."""
+    names = names_for_thresholds(campaign.each)
+    try:
+        return tuple(dict.fromkeys(parse_threshold(text, names).text for text in texts))
+    except ValueError as error:
+        raise UserError(f"--threshold: {error}.", "Write it as in docs/reference.md, Thresholds.") from error
 
 
 def _with_chosen_memory(system: SystemChoice, chosen: Chosen, nodes: int) -> SystemChoice:

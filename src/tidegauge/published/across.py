@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import asdict, replace
 
 from tidegauge.fairness import OWN_SERVER_SETTINGS, ComparedSystem, Property, check_fairness
+from tidegauge.model.events import Note
 from tidegauge.model.finding import Finding
 from tidegauge.model.tilt import Severity, Stage
 from tidegauge.model.trial import LoadSpec, MeasuredResult, Spec, TrialSpec, family
@@ -63,7 +64,7 @@ def runs_together(runs: Mapping[str, ExaminedRun]) -> ExaminedRun:
     failures: dict[str, str] = {}
     run_of: dict[str, str] = {}
     contenders: dict[str, ComparedSystem] = {}
-    notes: list[str] = []
+    left_out: list[Note] = []
     offset = 0
     for letter, run in runs.items():
         specs_of_run = [_spec_in_run(spec, letter, offset) for spec in run.specs]
@@ -76,10 +77,10 @@ def runs_together(runs: Mapping[str, ExaminedRun]) -> ExaminedRun:
             _name_in_run(letter, name): replace(contender, label=f"{contender.label} in {letter}")
             for name, contender in run.contenders.items()
         }
-        notes += run.notes
+        left_out += run.left_out
         offset += 1 + max((spec.block for spec in run.specs), default=0)
     allowed = all(run.unequal_allowed for run in runs.values())
-    return ExaminedRun(specs, results, findings, failures, notes, run_of, contenders, allowed)
+    return ExaminedRun(specs, results, findings, failures, left_out, run_of, contenders, allowed)
 
 
 def _name_in_run(letter: str, name: str) -> str:

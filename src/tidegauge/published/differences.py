@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.model.trial import LoadSpec, TrialSpec, family
+from tidegauge.model.trial import CONFIRMATION, LoadSpec, TrialSpec, family
 from tidegauge.model.workload import Arrival, LateReaders
 from tidegauge.numbers import count, join_with_and, plural, size
 from tidegauge.plain import grouped
 from tidegauge.published.model import (
-    CONFIRMATION,
     FIGURES,
     LATENCY,
     MAX_THROUGHPUT,
@@ -197,7 +196,7 @@ def _rate_chosen(trial: TrialSpec) -> _Value | str | None:
     closed_loop = trial.workload.arrival is Arrival.CLOSED_LOOP
     if not isinstance(trial, LoadSpec) or trial.experiment == MAX_THROUGHPUT or closed_loop:
         return None
-    return trial.rate_rule if trial.msgs_per_s is None or "%" in trial.rate_rule else trial.msgs_per_s
+    return str(trial.rate_rule) if trial.msgs_per_s is None or trial.rate_rule.is_share else trial.msgs_per_s
 
 
 def _backlog_bytes(trial: TrialSpec) -> _Value | None:

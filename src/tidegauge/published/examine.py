@@ -121,7 +121,9 @@ def questions(claim: Claim) -> tuple[Question, ...]:
         elif isinstance(claim, Growth):
             asked += _growth_questions(claim, around, each)
         else:
-            asked.append(_bound_question(claim, around, each))
+            limits = Limits(claim.at_least or 0.0, claim.at_most or float("inf"))
+            at = claim.of.within(around)
+            asked.append(Question(each.words() or at.words(), claim.figure, at, None, claim.figure, limits))
     return tuple(asked)
 
 
@@ -173,12 +175,6 @@ def _growth_questions(claim: Growth, around: Place, each: Place) -> list[Questio
         shown = () if flat else tuple(others[:-1])
         asked.append(Question(words, claim.figure, last, first, claim.figure, *claimed, shown))
     return asked
-
-
-def _bound_question(claim: Bound, around: Place, each: Place) -> Question:
-    limits = Limits(claim.at_least or 0.0, claim.at_most or float("inf"))
-    at = claim.of.within(around)
-    return Question(each.words() or at.words(), claim.figure, at, None, claim.figure, limits)
 
 
 def _pair_words(a: Place, b: Place) -> str:
@@ -310,8 +306,9 @@ def _answer_to_question(
     case: _ClaimCase, question: Question, above: ObservedFigure, below: ObservedFigure | None, published: float | None
 ) -> tuple[ClaimAnswer, ClaimRatio | None]:
     """The verdict on one question. `published`: the ratio of the published figures."""
-    if missing := above.missing or (below.missing if below is not None else ""):
-        return ClaimAnswer(ClaimVerdict.NOT_DECIDED, missing, _missing_words(missing)), None
+    for side in filter(None, (above, below)):
+        if side.missing:
+            return ClaimAnswer(ClaimVerdict.NOT_DECIDED, side.missing, side.absence or side.missing), None
     figure = FIGURES[question.figure]
     if below is None:
         unit, scale = case.report.unit_of(question.figure)
@@ -342,12 +339,6 @@ def _answer_to_question(
     if problems and answer.verdict is ClaimVerdict.NOT_DECIDED:
         answer = answer.with_remark(f"left out: {problems[0]}")
     return answer, ratio
-
-
-def _missing_words(missing: str) -> str:
-    """Why a figure is missing, for a list that names the place before it."""
-    why, at, _ = missing.partition(" at '")
-    return f"{why} there" if at else missing
 
 
 def _side_at_place(case: _ClaimCase, figure_name: str, place: Operand, seen: ObservedFigure) -> Side:

@@ -22,8 +22,6 @@ from tidegauge.model.trial import MeasuredResult, TrialSpec, family
 from tidegauge.statistics.figures import PERCENTILES, SUSTAINABLE, of_trial
 
 MAX_THROUGHPUT = "max-throughput"
-CONFIRMATION = "confirmation"
-"""How the rate of the trial is called whose figure a search gives."""
 LATENCY = "latency"
 MILLISECONDS = "ms"
 BYTES_PER_S = "B/s"

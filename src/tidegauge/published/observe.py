@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from tidegauge.config.source import keys_of
 from tidegauge.config.workload import WorkloadFields
-from tidegauge.experiments.chasing import reads_sentence
+from tidegauge.experiments.chasing import reads_words
 from tidegauge.fairness import ComparedSystem
+from tidegauge.model.events import Note
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, MeasuredResult, TrialSpec, Validity, family, point_words
 from tidegauge.model.use import ROUND_TRIPS
@@ -31,8 +32,8 @@ class ExaminedRun:
 
     Attributes:
         specs: planned trials and those made instead, in order.
-        failures: why trials have no result, by their ids.
-        notes: what the user was shown: which systems were left out and why.
+        failures: why trials have no result, by their ids; a report names their logs elsewhere.
+        left_out: what the user was shown: which systems were left out and why.
         run_of: the letter of each trial's run, where several runs are examined together; empty for one.
         contenders: how the servers and clients of each trial were set up, by its id, where the run says so.
         unequal_allowed: whether the user allowed systems on unequal terms (in each run).
@@ -42,7 +43,7 @@ class ExaminedRun:
     results: Sequence[MeasuredResult]
     findings: Sequence[Finding] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
-    notes: Sequence[str] = ()
+    left_out: Sequence[Note] = ()
     run_of: Mapping[str, str] = field(default_factory=dict)
     contenders: Mapping[str, ComparedSystem] = field(default_factory=dict)
     unequal_allowed: bool = False
@@ -58,6 +59,7 @@ class ObservedFigure:
 
     `resolution`: the share by which it may be off alike in every block. `specs`: of the trials that it is of. `window`:
     the searches among them that ended at the messages in flight that the load allows itself, with the evidence.
+    `absence`: why there is none, for a list that names the place before it; "" where the problem says it as shortly.
     """
 
     values: Mapping[int, float]
@@ -66,6 +68,7 @@ class ObservedFigure:
     resolution: float = 0.0
     specs: tuple[TrialSpec, ...] = ()
     window: tuple[str, ...] = ()
+    absence: str = ""
 
     @property
     def missing(self) -> str:
@@ -78,7 +81,7 @@ def observe(figure_name: str, place: Place, run: ExaminedRun, preferred: Sequenc
     figure = FIGURES[figure_name]
     fitting = _specs_at_place(figure, place, run)
     if not fitting:
-        return ObservedFigure({}, (_why_absent(place, figure, run),))
+        return _absent_figure(place, figure, run)
     if len({_key_of_repeats(spec) for spec in fitting}) > 1:
         return ObservedFigure({}, (f"several settings of the run fit '{place.words()}'",))
     settings = _distinct_settings(fitting, run)
@@ -153,14 +156,15 @@ def _key_of_repeats(spec: TrialSpec) -> tuple[object, ...]:
     return spec.system, spec.choice, spec.nodes, repr(workload), point, "" if searched else spec.rate_rule
 
 
-def _why_absent(place: Place, figure: PublishedFigure, run: ExaminedRun) -> str:
-    """Why the run has no trial at a place."""
+def _absent_figure(place: Place, figure: PublishedFigure, run: ExaminedRun) -> ObservedFigure:
+    """The figure at a place where the run has no trial, with the reason."""
     if place.system and not any(family(spec.system) == place.system for spec in run.specs):
-        notes = [note for note in run.notes if note.startswith(f"{place.system}@") and " left out" in note]
-        return notes[0].rstrip(".") if notes else f"{place.system} is missing from the run"
+        sentences = [note.text.rstrip(".") for note in run.left_out if note.left_out.startswith(f"{place.system}@")]
+        return ObservedFigure({}, tuple(sentences[:1] or [f"{place.system} is missing from the run"]))
     if not any(spec.experiment == figure.experiment for spec in run.specs):
-        return f"the run has no {figure.experiment}"
-    return f"the run has no {figure.experiment} at '{place.words()}'"
+        return ObservedFigure({}, (f"the run has no {figure.experiment}",))
+    why = f"the run has no {figure.experiment} at '{place.words()}'"
+    return ObservedFigure({}, (why,), absence=f"the run has no {figure.experiment} there")
 
 
 def _observe_trials(figure: PublishedFigure, fitting: Sequence[TrialSpec], run: ExaminedRun) -> ObservedFigure:
@@ -190,7 +194,7 @@ def _observe_trials(figure: PublishedFigure, fitting: Sequence[TrialSpec], run: 
 def _doubt_of_result(result: MeasuredResult) -> dict[int, str]:
     """Why a claim can't rest on a result alone, by its block; {} if it can. Stricter than `Validity`."""
     shortcoming = _shortcoming_of_load(result) if isinstance(result, LoadResult) else ""
-    why = result.reasons[0] if result.validity is Validity.DOUBTFUL else shortcoming
+    why = str(result.reasons[0]) if result.validity is Validity.DOUBTFUL else shortcoming
     return {result.spec.block: f"{result.spec.trial_id}: {why}"} if why else {}
 
 
@@ -199,7 +203,7 @@ def _shortcoming_of_load(result: LoadResult) -> str:
     late = result.catch_up
     if late is not None:
         if not late.reads.from_device:
-            return reads_sentence(late.reads).removeprefix("DOUBTFUL: ")
+            return reads_words(late.reads)
         if result.spec.late is not None and late.backlog_msgs < result.spec.late.backlog_msgs:
             return f"its backlog was {late.backlog_msgs:,} of {result.spec.late.backlog_msgs:,} messages"
         return ""
@@ -220,7 +224,7 @@ def _observe_searches(figure: PublishedFigure, fitting: Sequence[TrialSpec], run
     problems, window = [], []
     results = {result.spec.trial_id: result for result in run.results}
     findings = {finding.finding_id: finding for finding in run.findings}
-    for step_id, (spec, *_) in grouped((spec.trial_id.rsplit("-s", 1)[0], spec) for spec in fitting).items():
+    for step_id, (spec, *_) in grouped((spec.step_id, spec) for spec in fitting).items():
         finding = findings.get(step_id)
         if finding is None or not finding.goals:
             failed = next((trial_id for trial_id in run.failures if trial_id.startswith(f"{step_id}-s")), step_id)
@@ -252,14 +256,10 @@ def _at_the_window(step_id: str, upper: float | None, run: ExaminedRun) -> list[
     """
     loads = [result for result in run.results if isinstance(result, LoadResult)]
     above = [
-        load.limiting
-        for load in loads
-        if load.spec.trial_id.startswith(f"{step_id}-s") and upper and load.spec.msgs_per_s == upper
+        load.limiting for load in loads if load.spec.is_of_step(step_id) and upper and load.spec.msgs_per_s == upper
     ]
     return [
-        f"{step_id}: {limiting.summary}: {limiting.words}"
-        for limiting in above[-1:]
-        if limiting and limiting.resource in ROUND_TRIPS
+        f"{step_id}: {limiting.as_near}" for limiting in above[-1:] if limiting and limiting.resource in ROUND_TRIPS
     ]
 
 
@@ -273,5 +273,5 @@ def _figure_of_search(
 
 
 def _why_no_result(trial_id: str, run: ExaminedRun) -> str:
-    reason = run.failures.get(trial_id, "").partition(" (log:")[0]  # The report lists failures with their logs.
+    reason = run.failures.get(trial_id, "")
     return f"has no result: {reason}" if reason else "was not reached"

@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from tidegauge.numbers import join_first
 from tidegauge.plain import grouped
 from tidegauge.statistics.intervals import BLOCKS_MIN, CONFIDENCE, geometric_mean, paired_ratio, unpaired_ratio
 
@@ -322,9 +323,9 @@ def answer_with_doubts(answer: ClaimAnswer, ratio: ClaimRatio, doubts: Sequence[
     """
     if not doubts:
         return answer
-    more = f" and {len(doubts) - 1} more" if len(doubts) > 1 else ""
-    remark = f"it rests on a DOUBTFUL trial, {doubts[0].rstrip('.')}{more}"
-    answer = answer.with_remark(remark)
+    answer = answer.with_remark(
+        f"it rests on a DOUBTFUL trial, {join_first([doubt.rstrip('.') for doubt in doubts], 1)}"
+    )
     if answer.verdict is not ClaimVerdict.NOT_DECIDED and ratio.margin is not None:
         few = "too few trials that are not DOUBTFUL: "
         return ClaimAnswer(ClaimVerdict.NOT_DECIDED, f"{few}{answer.reason}", f"{few}{answer.short}")
@@ -339,8 +340,7 @@ def within_window(answer: ClaimAnswer, limited: Sequence[str]) -> ClaimAnswer:
     """
     if not limited:
         return answer
-    more = f" and {len(limited) - 1} more" if len(limited) > 1 else ""
-    reason = f"limited by the messages that may be in flight: {limited[0]}{more}"
+    reason = f"limited by the messages that may be in flight: {join_first(limited, 1)}"
     return ClaimAnswer(
         ClaimVerdict.NOT_DECIDED, f"{reason}; {answer.reason}", f"{reason}; {answer.short or answer.reason}"
     )

@@ -135,18 +135,18 @@ def rests_on(ratio: Ratio) -> str:
 
 def verdict_words(comparison: Comparison) -> str:
     """The verdict, with its threshold, or with what it would take."""
-    if comparison.verdict is ComparisonVerdict.NO_DIFFERENCE:
-        return f"no difference within the noise threshold ({percent(comparison.noise)})"
-    if comparison.verdict is not ComparisonVerdict.INCONCLUSIVE:
+    if comparison.verdict is ComparisonVerdict.SAME:
+        return f"the same within the noise threshold ({percent(comparison.noise)})"
+    if comparison.verdict is not ComparisonVerdict.NOT_DECIDED:
         return comparison.verdict.value
     needed = comparison.blocks_needed
     if needed is None and comparison.blocks >= BLOCKS_MIN:
-        return "inconclusive, the difference is within the steps in which the figure comes"
+        return "not decided, the difference is within the steps in which the figure comes"
     if needed is None:
-        return "inconclusive, at least 3 blocks are needed"
+        return "not decided, at least 3 blocks are needed"
     if needed > BLOCKS_MAX:
-        return f"inconclusive, and more than {BLOCKS_MAX:,} blocks would be needed"
-    return f"inconclusive, about {needed} blocks would show a difference of {percent(comparison.difference)}"
+        return f"not decided, and more than {BLOCKS_MAX:,} blocks would be needed"
+    return f"not decided, about {needed} blocks would show a difference of {percent(comparison.difference)}"
 
 
 def repeats_needed(ratios: Sequence[Ratio]) -> int | None:
@@ -154,10 +154,15 @@ def repeats_needed(ratios: Sequence[Ratio]) -> int | None:
     if any(len(ratio.values) == 1 == len(ratio.baseline_values) for ratio in ratios):
         return REPEATS_FIRST
     needed = [
-        ratio.comparison.blocks_needed for ratio in ratios if ratio.comparison.verdict is ComparisonVerdict.INCONCLUSIVE
+        ratio.comparison.blocks_needed for ratio in ratios if ratio.comparison.verdict is ComparisonVerdict.NOT_DECIDED
     ]
     feasible = [blocks for blocks in needed if blocks is not None and blocks <= REPEATS_SUGGESTED_MAX]
     return max(feasible, default=None)
+
+
+def is_across_levels(block: Block, allowed: bool) -> bool:
+    """Whether systems of a block are not known to give the same durability level, and that is not allowed."""
+    return len(block.systems) > 1 and not (allowed or levels_equal(block.results))
 
 
 def objection(block: Block, across_levels: bool = False) -> str:
@@ -165,7 +170,7 @@ def objection(block: Block, across_levels: bool = False) -> str:
     if len(block.systems) < 2:
         return ""
     name = experiment_at_point(block.experiment, block.point)
-    if not (across_levels or levels_equal(block.results)):
+    if is_across_levels(block, across_levels):
         return f"{name}: not compared, since the systems are not known to give the same durability level."
     unusable = [system for system in block.systems if not block.usable(system)]
     if unusable:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import RenderableType
 
 from tidegauge.comparison.blocks import Block, sort_into_blocks
 from tidegauge.model.trial import Latency, MeasuredResult, TrialResult
 from tidegauge.numbers import count, ms
-from tidegauge.plain import grouped, plain
+from tidegauge.plain import grouped
 from tidegauge.report.compare import experiment_at_point
 from tidegauge.report.layout import headed_bullets, with_blank_lines
 from tidegauge.statistics.histograms import latency_summary, sum_of
@@ -102,13 +101,11 @@ def _details_of_trial(run: StoredRun, result: TrialResult) -> TrialDetails:
     return read_details(next(trial for trial in run.trials if trial.result is result))
 
 
-def parts(run: StoredRun) -> Iterable[RenderableType]:
+def parts(run: StoredRun, within: Sequence[Within]) -> Iterable[RenderableType]:
     """What whole distributions show, for a terminal; nothing where there is nothing to add."""
     return with_blank_lines(
         headed_bullets("All usable trials merged", map(merged_words, merge_trials(run))),
-        headed_bullets(
-            "Within each trial, 95% (it does not predict other trials)", map(within_words, intervals_within_trials(run))
-        ),
+        headed_bullets("Within each trial, 95% (it does not predict other trials)", map(within_words, within)),
     )
 
 
@@ -139,8 +136,3 @@ def within_words(spread: Within) -> str:
     down, up = interval.low / interval.estimate - 1, interval.high / interval.estimate - 1
     blocks = f"from {interval.blocks} stretches of consecutive seconds"
     return f"{spread.experiment}, {spread.system}: {spread.figure} {down:+.0%} to {up:+.0%}, {blocks}"
-
-
-def content(run: StoredRun) -> dict[str, Any]:
-    """Merged distributions, and intervals within single trials, as plain data."""
-    return {"merged": plain(merge_trials(run)), "within_trial": plain(intervals_within_trials(run))}

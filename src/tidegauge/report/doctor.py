@@ -10,10 +10,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegauge.hosts.abilities import Ability, Advice
-from tidegauge.hosts.ceilings import SUSTAINED_S, Calibration, Ceilings, DiskCeiling
 from tidegauge.hosts.clock import ClockQuality
+from tidegauge.model.ceilings import SUSTAINED_S, Calibration, Ceilings, DiskCeiling
 from tidegauge.model.host import HostFacts
-from tidegauge.numbers import count, mb_per_s, ms, plural, rounded, short, size
+from tidegauge.numbers import as_sentence, count, mb_per_s, ms, plural, rounded, short, size
 from tidegauge.plain import plain
 from tidegauge.report.layout import (
     Column,
@@ -106,8 +106,7 @@ def _load_generator_parts(diagnosis: Diagnosis) -> Iterable[RenderableType]:
             f"What one load generator makes and checks is not known: {diagnosis.calibration_problem}", "yellow"
         )
         return
-    sentence = diagnosis.calibration.sentence()
-    yield indented(f"{sentence[0].upper()}{sentence[1:]}.")
+    yield indented(as_sentence(diagnosis.calibration.sentence()))
     if diagnosis.calibration.starved:
         share = diagnosis.calibration.one.cpu_wait_share
         yield bullet(f"DOUBTFUL: its sending thread had no CPU for {share:.0%} of the time.", "yellow")

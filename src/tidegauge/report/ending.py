@@ -15,29 +15,17 @@ from tidegauge.config.fields import DATA_KEYS, option_of
 from tidegauge.limiting.disturbance import OTHERS_SHARE_MIN
 from tidegauge.model.attest import AttestVerdict, Means
 from tidegauge.model.disturbance import Disturbed, Harm
-from tidegauge.model.events import LEFT_OUT
 from tidegauge.model.finding import Finding
+from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity
-from tidegauge.model.use import Resource
-from tidegauge.numbers import of_all, plural
+from tidegauge.numbers import as_sentence, capitalized, of_all, plural
 from tidegauge.plain import grouped
 from tidegauge.report import thresholds
 from tidegauge.report.compare import REPEATS_FIRST
+from tidegauge.report.facts import RunFacts
 from tidegauge.report.layout import shown_path
 from tidegauge.report.levels import Standing, by_point, standing
-from tidegauge.report.names import SystemNames, names_of
-from tidegauge.statistics.classify import (
-    BUSY_CONSUMER_REMEDY,
-    CATCHING_UP_REMEDY,
-    CPU_WAIT,
-    DISK_SLOW,
-    GENERATOR_FIRST,
-    NEAR_GENERATOR,
-    NOT_KEPT_UP,
-    OWN_LAG_REMEDY,
-    UNSTEADY,
-    UNSTEADY_WARMUP,
-)
+from tidegauge.report.names import SystemNames
 from tidegauge.store.omb import kept_omb_files
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import ThresholdOutcome, repeats_may_decide
@@ -115,40 +103,51 @@ class Worth:
 _CAREFUL = "careful.yaml"
 _LONGER = f"measure longer (campaigns/{_CAREFUL} does)"
 _CLOSE_OTHERS = "close other programs, or use a machine with more CPUs"
-_KINDS: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    ((CPU_WAIT,), "the clients waited for a CPU", _CLOSE_OTHERS),
+_ADVISED: tuple[tuple[tuple[ReasonKind, ...], str, str], ...] = (
+    ((ReasonKind.CPU_WAIT,), "the clients waited for a CPU", _CLOSE_OTHERS),
     (
-        (DISK_SLOW,),
+        (ReasonKind.DISK_SLOW,),
         "the disk was slow already",
         "see whether something else writes to it, or choose another (data-directory)",
     ),
-    ((NOT_KEPT_UP,), "the rate was more than the system takes", "give a lower rate: these times grow with the trial"),
-    ((GENERATOR_FIRST,), "the generator was at its limit first", "add producers, or CPUs: the system may do more"),
-    ((NEAR_GENERATOR,), "the load generator was near its limit", "use more of them (--workers), or more CPUs"),
-    ((UNSTEADY_WARMUP, UNSTEADY), "figures still moved while measured, or just before", _LONGER),
+    (
+        (ReasonKind.NOT_KEPT_UP,),
+        "the rate was more than the system takes",
+        "give a lower rate: these times grow with the trial",
+    ),
+    (
+        (ReasonKind.GENERATOR_FIRST,),
+        "the generator was at its limit first",
+        "add producers, or CPUs: the system may do more",
+    ),
+    (
+        (ReasonKind.NEAR_GENERATOR,),
+        "the load generator was near its limit",
+        "use more of them (--workers), or more CPUs",
+    ),
+    ((ReasonKind.WARM_UP_UNSTEADY, ReasonKind.UNSTEADY), "figures still moved while measured, or just before", _LONGER),
 )
-"""Beginnings of warnings of a kind, the kind in words, and what to do."""
+"""Kinds of warnings, what they are about in words, and what to do."""
 
 
-def worth_acting_on(run: StoredRun) -> Worth:
+def worth_acting_on(facts: RunFacts) -> Worth:
     """What is worth acting on: durability, trials that failed or may not be used, systems left out, then warnings."""
-    names = names_of(run)
-    results = [result for result in run.measured if not result.spec.exploratory]
-    advice = [*_durability_advice(run), *_failed_trials_advice(run, names), *_not_valid_advice(results, names)]
-    left_out = [note for note in run.notes if LEFT_OUT in note]
-    advice += [RunAdvice(note, "") for note in left_out]
-    covered = len(left_out)
-    for beginnings, kind, remedy in _KINDS:
-        affected = [result for result in results if any(warning.startswith(beginnings) for warning in result.warnings)]
-        if NOT_KEPT_UP in beginnings:
+    run, names, results = facts.run, facts.names, facts.asked
+    advice = [*_durability_advice(run), *_failed_trials_advice(facts), *_not_valid_advice(results, names)]
+    advice += [RunAdvice(note.text, "") for note in run.left_out]
+    covered = len(run.left_out)
+    for kinds, words, remedy in _ADVISED:
+        affected = [result for result in results if result.is_warned_of(*kinds)]
+        if ReasonKind.NOT_KEPT_UP in kinds:
             # Of an INVALID trial nobody knows whether it was the system.
             affected = [result for result in affected if result.validity is not Validity.INVALID]
-        covered += sum(warning.startswith(beginnings) for result in affected for warning in result.warnings)
+        covered += sum(warning.kind in kinds for result in affected for warning in result.warnings)
         if affected:
-            busy = f"{kind} ({busy_words(affected)})" if CPU_WAIT in beginnings else kind
+            waited = ReasonKind.CPU_WAIT in kinds
+            busy = f"{words} ({busy_words(affected)})" if waited else words
             # A careful run is as long already.
             careful = remedy == _LONGER and Path(run.campaign_path).name == _CAREFUL
-            advised = _for_more_cpu(affected) if CPU_WAIT in beginnings else "measure longer" if careful else remedy
+            advised = _for_more_cpu(affected) if waited else "measure longer" if careful else remedy
             advice.append(RunAdvice(f"{where_words(affected, len(results), names)} {busy}", advised))
     noted = [result for result in results if any(disturbance.harm is Harm.NOTED for disturbance in result.disturbances)]
     if noted:
@@ -172,18 +171,15 @@ def where_words(affected: Sequence[TrialResult], trials: int, names: SystemNames
 def busy_words(results: Sequence[MeasuredResult]) -> str:
     """How busy the machine was in the first of these trials that says so, "" for none."""
     for result in results:
-        if result.limiting is not None and result.limiting.resource is Resource.HOST_CPU:
-            used, _, by = result.limiting.words.partition(";")[0].partition(" (")
-            return f"{used}: {by.rstrip(')')}"
-    waited = next((said for result in results for said in result.warnings if said.startswith(CPU_WAIT)), "")
-    return waited.partition(":")[0]
+        if result.limiting is not None and result.limiting.used:
+            return f"{result.limiting.used}: {result.limiting.users}"
+    warnings = (warning for result in results for warning in result.warnings)
+    return next((warning.text for warning in warnings if warning.kind is ReasonKind.CPU_WAIT), "")
 
 
 def reason_words(result: TrialResult) -> str:
     """The first reason why a trial is not VALID, without what to do about it."""
-    return (
-        result.reasons[0].removesuffix(_remedies_in_reasons(result)[0]) if result.reasons else "no reason is recorded"
-    )
+    return result.reasons[0].without_remedy if result.reasons else "no reason is recorded"
 
 
 def _first_reason(results: Sequence[TrialResult]) -> str:
@@ -192,22 +188,9 @@ def _first_reason(results: Sequence[TrialResult]) -> str:
     return f"the first because {words}" if len(results) > 1 else words
 
 
-def _remedies_in_reasons(result: TrialResult) -> list[str]:
-    """What each reason ends with, where it says what to do about it; "" where it doesn't."""
-    disturbances = result.disturbances if isinstance(result, MeasuredResult) else ()
-    remedies = (
-        OWN_LAG_REMEDY,
-        BUSY_CONSUMER_REMEDY,
-        CATCHING_UP_REMEDY,
-        *(f" ({disturbance.remedy})" for disturbance in disturbances),
-    )
-    return [next((remedy for remedy in remedies if reason.endswith(remedy)), "") for reason in result.reasons]
-
-
 def _first_remedy(result: TrialResult) -> str:
     """What to do about the first of its reasons that says so; "" if none does."""
-    first = next(filter(None, _remedies_in_reasons(result)), "")
-    return first.removeprefix(" (").removesuffix(")")
+    return next((reason.remedy for reason in result.reasons if reason.remedy), "")
 
 
 def _durability_advice(run: StoredRun) -> list[RunAdvice]:
@@ -222,11 +205,11 @@ def _durability_advice(run: StoredRun) -> list[RunAdvice]:
     ]
 
 
-def _failed_trials_advice(run: StoredRun, names: SystemNames) -> list[RunAdvice]:
-    failed = [trial for trial in run.trials if trial.result is None and trial.status != "running"]
+def _failed_trials_advice(facts: RunFacts) -> list[RunAdvice]:
     named_trials = [
-        (f"{names.of(trial.spec.system)}'s {trial.spec.experiment}" if trial.spec else trial.trial_id, trial)
-        for trial in failed
+        (f"{facts.names.of(trial.spec.system)}'s {trial.spec.experiment}" if trial.spec else trial.trial_id, trial)
+        for trial in facts.unfinished
+        if trial.status != "running"
     ]
     return [
         RunAdvice(f"{who} {trial.status_words}", "", bad=True, failed_trial=trial.trial_id)
@@ -277,24 +260,24 @@ def ending(run: StoredRun, program: str = "tidegauge", *, reason_shown: bool = F
     """
     if run.status != "finished":
         return _ending_of_unfinished(run, program, reason_shown)
-    ruled = thresholds.rulings(run)
-    results = [result for result in run.measured if not result.spec.exploratory]
+    facts = RunFacts(run)
+    ruled, names, results = facts.rulings, facts.names, facts.asked
     missed = [ruling for ruling in ruled if ruling.outcome is ThresholdOutcome.MISSED]
     if missed:
         why = f"{len(missed)} of {plural(len(ruled), 'threshold')} missed, first {thresholds.sentence(missed[0])}"
-        return Ending(End.THRESHOLD, _as_sentence(why), f"All of them: {program} show {shown_path(run.path)}")
+        return Ending(End.THRESHOLD, as_sentence(why), f"All of them: {program} show {shown_path(run.path)}")
     refuted = [finding for finding in run.findings if finding.refuted]
     if refuted:
-        who = names_of(run).of(refuted[0].system)
+        who = names.of(refuted[0].system)
         why = f"what {who} acknowledged {_broken_how(refuted[0])}: durability is refuted"
-        return Ending(End.REFUTED, _as_sentence(why), f"The witness: {program} show {shown_path(run.path)}")
+        return Ending(End.REFUTED, as_sentence(why), f"The witness: {program} show {shown_path(run.path)}")
     broken = [result for result in results if result.lost or result.corrupt]
     if broken:
-        why = f"{where_words(broken, len(results), names_of(run))} {_broken_what(broken)}"
+        why = f"{where_words(broken, len(results), names)} {_broken_what(broken)}"
         return Ending(
-            End.BROKEN, _as_sentence(why), f"Which, and the servers' logs: {program} show {shown_path(run.path)}"
+            End.BROKEN, as_sentence(why), f"Which, and the servers' logs: {program} show {shown_path(run.path)}"
         )
-    return _invalid_or_good_ending(run, results, program)
+    return _invalid_or_good_ending(facts, program)
 
 
 def _broken_how(finding: Finding) -> str:
@@ -314,30 +297,29 @@ def _broken_what(broken: Sequence[MeasuredResult]) -> str:
     return "acknowledged messages were lost" if lost else "messages arrived damaged"
 
 
-def _invalid_or_good_ending(run: StoredRun, results: Sequence[MeasuredResult], program: str) -> Ending:
+def _invalid_or_good_ending(facts: RunFacts, program: str) -> Ending:
     """The end of a finished run: INVALID where something asked has no answer, else GOOD."""
+    run, names, results = facts.run, facts.names, facts.asked
     invalid = [result for result in results if result.validity is Validity.INVALID]
     again = again_words(run, program)
     if invalid:
-        where = where_words(invalid, len(results), names_of(run))
+        where = where_words(invalid, len(results), names)
         # That it was busy in another trial made nothing of these INVALID.
         busy = busy_words(invalid)
         machine = f" The machine was busy ({busy})." if busy else ""
-        why = _as_sentence(f"{where} figures may not be used, {_first_reason(invalid)}")
+        why = as_sentence(f"{where} figures may not be used, {_first_reason(invalid)}")
         return Ending(End.INVALID, f"{why}{machine}", f"{_before_again(invalid, busy)}{again}")
     undecided = [finding for finding in run.findings if not finding.decided]
     if undecided:
         first = undecided[0]
-        why = f"{first.experiment} has no answer for {names_of(run).of(first.system)}: {first.summary[0]}"
-        return Ending(End.INVALID, _as_sentence(why), f"{ONCE_FIXED}{again}")
-    undecided_rulings = [
-        ruling for ruling in thresholds.rulings(run) if ruling.outcome is ThresholdOutcome.INCONCLUSIVE
-    ]
+        why = f"{first.experiment} has no answer for {names.of(first.system)}: {first.summary[0]}"
+        return Ending(End.INVALID, as_sentence(why), f"{ONCE_FIXED}{again}")
+    undecided_rulings = [ruling for ruling in facts.rulings if ruling.outcome is ThresholdOutcome.NOT_DECIDED]
     if undecided_rulings:
         why = f"a threshold could not be decided, {thresholds.sentence(undecided_rulings[0])}"
         more = f"With more repeats: {again_words(run, program, REPEATS_FIRST)}"
         rest = f"What is known of it: {program} show {shown_path(run.path)}"
-        return Ending(End.INVALID, _as_sentence(why), more if repeats_may_decide(undecided_rulings[0]) else rest)
+        return Ending(End.INVALID, as_sentence(why), more if repeats_may_decide(undecided_rulings[0]) else rest)
     return Ending(End.GOOD)
 
 
@@ -349,7 +331,7 @@ def _before_again(invalid: Sequence[MeasuredResult], busy: str) -> str:
         return _remedy_of_busy_machine(invalid)
     if not remedies:
         return ONCE_FIXED
-    return f"{remedies[0][:1].upper()}{remedies[0][1:]}. Then run it again: "
+    return f"{capitalized(remedies[0])}. Then run it again: "
 
 
 def _remedy_of_busy_machine(busy: Sequence[MeasuredResult]) -> str:
@@ -385,17 +367,17 @@ def _ending_of_unfinished(run: StoredRun, program: str, reason_shown: bool) -> E
     kept_words = f"{len(run.results)} of {run.trials_expected} trials are kept"
     resume = f"To go on with it: {program} run --resume {shown_path(run.path)}"
     start = f"Start it again: {again_words(run, program)}"
-    next_step = resume if run.meaning is not None else start
+    next_step = resume if run.meaning is not None and run.keeps_work else start
     if run.status == "interrupted":
         return Ending(End.INTERRUPTED, f"Interrupted; {kept_words}.", next_step)
     failed = [trial for trial in run.trials if trial.status == "failed"]
     if not failed:
         reason = (run.reason or run.status).rstrip(".")
-        return Ending(End.FAILED, _as_sentence(kept_words if reason_shown else f"{reason}; {kept_words}"), next_step)
+        return Ending(End.FAILED, as_sentence(kept_words if reason_shown else f"{reason}; {kept_words}"), next_step)
     first = failed[0]
     which = first.trial_id if reason_shown else f"{first.trial_id} ({first.why or first.status})"
     many = f"{plural(len(failed), 'trial')} failed, first {which}"
-    return Ending(End.FAILED, _as_sentence(f"{many}; {kept_words}"), next_step, first.trial_id)
+    return Ending(End.FAILED, as_sentence(f"{many}; {kept_words}"), next_step, first.trial_id)
 
 
 def again_words(run: StoredRun, program: str, repeat: int | None = None, *, by_file: bool = False) -> str:
@@ -412,8 +394,3 @@ def again_words(run: StoredRun, program: str, repeat: int | None = None, *, by_f
     ready = run.name == path.stem == "quick" and not by_file
     verb = ["quick"] if ready else ["run", shown_path(path) if path.name else "CAMPAIGN"]
     return f"{program} {shlex.join(command_words(run, verb, repeat))}"
-
-
-def _as_sentence(words: str) -> str:
-    """Words as a sentence, with a capital and one full stop."""
-    return f"{words[:1].upper()}{words[1:].rstrip('.')}."

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from rich.console import RenderableType
 
 from tidegauge.model.tilt import Stage, Terms, Tilt
 from tidegauge.numbers import plural
-from tidegauge.plain import plain
 from tidegauge.report.layout import Paragraph, bullet
 
 MARK = "UNEQUAL"
@@ -52,8 +50,3 @@ def _terms_parts(terms: Terms, head: str, advice_head: str, advice: Callable[[Ti
     if terms.advice:
         yield Paragraph(advice_head)
         yield from map(bullet, map(advice, terms.advice))
-
-
-def content(terms: Terms) -> dict[str, Any]:
-    """What puts systems on unequal terms, as plain data for `--json`."""
-    return {"unequal": plain(terms.unequal), "unequal_allowed": terms.allowed, "advice": plain(terms.advice)}

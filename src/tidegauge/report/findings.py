@@ -15,7 +15,8 @@ from tidegauge.model.finding import Cell, Finding
 from tidegauge.model.trial import LoadResult, TrialSpec, Validity, point_words
 from tidegauge.numbers import MISSING, count, ms, short
 from tidegauge.plain import grouped
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, columns, heading, with_blank_lines
+from tidegauge.report.effects import effects_of_findings, effects_parts
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, columns, heading, with_blank_lines
 from tidegauge.report.names import SystemNames
 from tidegauge.report.tables import SWEPT_LABEL_CHARS_MAX, Remark, in_order, labels_at_points, reduced_group
 from tidegauge.statistics.figures import FIGURES
@@ -144,6 +145,9 @@ def _experiment_parts(findings: Sequence[Finding], names: SystemNames) -> Iterab
     yield from (remark.bullet() for remark in finding_remarks(findings, names))
     if any(finding.rows for finding in findings):
         yield finding_table(findings, names)
+    tables, notes = effects_parts(effects_of_findings(findings))
+    yield from tables
+    yield from (Paragraph(note, "dim") for note in notes)
 
 
 def finding_remarks(findings: Sequence[Finding], names: SystemNames) -> list[Remark]:

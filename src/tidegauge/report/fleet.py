@@ -11,6 +11,7 @@ from rich.text import Text
 from tidegauge.model.host import FleetCheck, FleetHost, HostState, Joined, NetworkPath
 from tidegauge.numbers import MISSING, count, ms, plural, rounded, size
 from tidegauge.plain import plain
+from tidegauge.report.envelopes import FleetHosts
 from tidegauge.report.layout import (
     Column,
     ColumnGroup,
@@ -59,7 +60,8 @@ def joined_report(joined: Joined, join_line: str = "") -> RenderableType:
 
 def hosts_content(hosts: Sequence[FleetHost]) -> dict[str, Any]:
     """`fleet status` as plain data."""
-    return {"schema": "tidegauge.fleet/1", "hosts": [plain(host) for host in hosts]}
+    content: dict[str, Any] = plain(FleetHosts(schema="tidegauge.fleet/1", hosts=hosts))
+    return content
 
 
 def check_content(check: FleetCheck) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 from tidegauge.model.trial import MeasuredResult, TrialResult, Validity
 from tidegauge.numbers import in_unit
 from tidegauge.report import fairness, thresholds
+from tidegauge.report.facts import RunFacts
 from tidegauge.statistics.figures import Shown, figures_shown
 from tidegauge.store.read import StoredRun, StoredTrial
 from tidegauge.thresholds import Ruling, ThresholdOutcome
@@ -78,7 +79,7 @@ def run_junit(run: StoredRun) -> bytes:
         cases.append(
             JunitCase(finding.finding_id, "findings", state, "" if state is State.PASSED else summary, summary)
         )
-    cases += [_ruling_case(ruling) for ruling in thresholds.rulings(run)]
+    cases += [_ruling_case(ruling) for ruling in RunFacts(run).rulings]
     if run.status != "finished" and all(case.state is State.PASSED for case in cases):
         cases.append(JunitCase("run", "run", State.ERROR, f"{run.status}: {run.reason}"))
     marks = {fairness.MARK: fairness.headline(run.terms)} if run.terms.unequal else {}
@@ -90,8 +91,8 @@ def _trial_case(trial: StoredTrial) -> JunitCase:
     if trial.result is None:
         return JunitCase(trial.trial_id, suite, State.ERROR, trial.status_words)
     result = trial.result
-    output = "\n".join((_figure_words(result), *result.reasons, *result.warnings))
-    reasons = "; ".join(result.reasons)
+    output = "\n".join((_figure_words(result), *map(str, (*result.reasons, *result.warnings))))
+    reasons = "; ".join(map(str, result.reasons))
     if isinstance(result, MeasuredResult) and (result.lost or result.corrupt):
         return JunitCase(trial.trial_id, suite, State.FAILURE, reasons, output, result.measured_s)
     if result.validity is Validity.INVALID:
@@ -115,7 +116,7 @@ def _ruling_case(ruling: Ruling) -> JunitCase:
     states = {
         ThresholdOutcome.MET: State.PASSED,
         ThresholdOutcome.MISSED: State.FAILURE,
-        ThresholdOutcome.INCONCLUSIVE: State.ERROR,
+        ThresholdOutcome.NOT_DECIDED: State.ERROR,
     }
     name = f"{ruling.threshold} ({thresholds.place(ruling) or 'nowhere'})"
     message = "" if ruling.outcome is ThresholdOutcome.MET else f"{ruling.outcome.value}: {ruling.why}"

@@ -228,3 +228,8 @@ def shown_path(path: Path) -> str:
     except (OSError, ValueError):
         return whole
     return relative if len(relative) < len(whole) else whole
+
+
+def path_line(before: str, path: Path) -> Text:
+    """A line with a path, which is never wrapped: it is there to be copied."""
+    return Text(f"{before}{shown_path(path)}", no_wrap=True, overflow="ignore")

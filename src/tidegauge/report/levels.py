@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from tidegauge.attestation.record import REFUTED
 from tidegauge.durability import LEVELS, as_asked, equal_at_point, levels_found, results_by_point
-from tidegauge.model.level import Agreement, LevelChoice, LevelFinding
+from tidegauge.model.level import NO_CUTS, Agreement, CutsStanding, LevelChoice, LevelFinding
 from tidegauge.model.trial import TrialResult, point_words
+
+AS_FOUND_WORDS = "as found"
+"""How the level of a cluster is called that others decide."""
 
 
 class Standing(StrEnum):
@@ -56,16 +58,23 @@ def witness_words(results: Sequence[TrialResult]) -> str:
 
 
 def level_words(choice: LevelChoice) -> str:
-    """ "4" or "4 bypass", for the column of a table."""
+    """ "4", "4 bypass" or "as found", for the column of a table."""
+    if choice.is_open:
+        return f"{AS_FOUND_WORDS} {choice.form}".strip()
     return f"{choice.level}" if choice.as_found else f"{choice.level} {choice.form}".strip()
 
 
 def _form_words(choice: LevelChoice) -> str:
     """ " (bypass)", or "" where the system has one way only, or the cluster decides it."""
-    return f" ({choice.form})" if choice.form and not choice.as_found else ""
+    return f" ({choice.form})" if choice.form and (choice.is_open or not choice.as_found) else ""
 
 
-def named_forms(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
+def _declared_words(choice: LevelChoice) -> str:
+    """ ", declared 3", of a level that is not known; "" where none was asked for."""
+    return "" if choice.is_open else f", declared {choice.level}"
+
+
+def _named_forms(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
     """In which form each system gives its level, of those that have several: " (pulsar@4.2.4: bypass)".
 
     Without its name where there is one system only: " (bypass)".
@@ -117,7 +126,7 @@ def _headline_of_results(results: Sequence[TrialResult]) -> str:
         return ""
     stands = _standing_at_point(results)
     if stands is Standing.UNKNOWN:
-        each = ", ".join(f"{system}, declared {choice.level}" for system, (choice, _) in levels.items())
+        each = ", ".join(f"{system}{_declared_words(choice)}" for system, (choice, _) in levels.items())
         return f"Durability is UNKNOWN ({each}): what was reported does not decide it."
     if stands is Standing.NOT_EQUAL:
         each = ", ".join(
@@ -125,30 +134,34 @@ def _headline_of_results(results: Sequence[TrialResult]) -> str:
             for system, (choice, finding) in levels.items()
         )
         return f"Durability is NOT EQUAL ({each}): don't compare these figures."
-    level = next(iter(levels.values()))[1].level
-    whom = "for every system" if len(levels) > 1 else f"for {next(iter(levels))}"
-    is_kept = stands is Standing.KEPT
-    asked = asked_words(levels) if is_kept else "NOT AS ASKED"
+    meaning = level_meaning(next(iter(levels.values()))[1].level)
     seen = all(_has_agreeing_syncs(finding) for _, finding in levels.values())
     witnesses = "read back from the running servers" + (" and seen in their system calls" if seen else "")
-    promise = f"Durability: level {level} {whom}{named_forms(levels)}, {asked}, {witnesses}: {level_meaning(level)}."
+    promise = f"Durability: {promised_words(levels)}, {witnesses}: {meaning}."
     return f"{promise}{refuted_words(levels)}{caveat_words(results)}"
 
 
 def refuted_words(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
     """As a sentence, which systems lost in earlier cuts what their level promises to keep; "" without any."""
     lost = {
-        system: finding.attested.removeprefix(REFUTED)
+        system: finding.attested.details
         for system, (_, finding) in levels.items()
-        if finding.attested.startswith(REFUTED)
+        if finding.attested.standing is CutsStanding.REFUTED
     }
     cuts = "; ".join(f"{system}{words}" for system, words in lost.items())
     return f" But earlier cuts with these settings REFUTED it: {cuts}." if lost else ""
 
 
-def asked_words(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
-    """How to call levels that are kept: "as asked", or "as found" where a cluster of others decides any of them."""
-    return "as found" if any(choice.as_found for choice, _ in levels.values()) else "as asked"
+def promised_words(levels: Mapping[str, tuple[LevelChoice, LevelFinding]]) -> str:
+    """The one level of all systems: "level 3 for every system (pulsar@4.2.4: bypass), as asked".
+
+    "as found" where a cluster of others decides any of them.
+    """
+    level = next(iter(levels.values()))[1].level
+    whom = "every system" if len(levels) > 1 else next(iter(levels))
+    asked = AS_FOUND_WORDS if any(choice.as_found for choice, _ in levels.values()) else "as asked"
+    kept = all(as_asked(choice, finding) for choice, finding in levels.values())
+    return f"level {level} for {whom}{_named_forms(levels)}, {asked if kept else 'NOT AS ASKED'}"
 
 
 def caveats(results: Sequence[TrialResult]) -> dict[str, list[str]]:
@@ -179,8 +192,8 @@ def _detail_lines(results: Sequence[TrialResult]) -> list[str]:
     lines = []
     for system, (choice, finding) in levels_found(results).items():
         level_text = _given_level_words(choice, finding) + (_form_words(choice) if finding.level else "")
-        level_text += f", {finding.attested}" if finding.attested else ""
-        same = finding.level in (choice.level, None)
+        level_text += f", {finding.attested}" if finding.attested != NO_CUTS else ""
+        same = choice.is_open or finding.level in (choice.level, None)
         asked = "" if same else f", {_expectation_words(choice)} level {choice.level}"
         lines.append(f"{system}: {level_text}{asked}{_witness_details(finding)}")
         lines += [f"{system}: differs from what was asked: {problem}" for problem in finding.problems]
@@ -208,4 +221,4 @@ def _expectation_words(choice: LevelChoice) -> str:
 
 
 def _given_level_words(choice: LevelChoice, finding: LevelFinding) -> str:
-    return f"level unknown, declared {choice.level}" if finding.level is None else f"level {finding.level}"
+    return f"level unknown{_declared_words(choice)}" if finding.level is None else f"level {finding.level}"

@@ -17,19 +17,21 @@ from tidegauge.hosts.space import ASSUMED, FullSpeed, Room, bytes_needed, is_ope
 from tidegauge.model.host import MemoryPlan
 from tidegauge.model.server import by_turns, node_disks
 from tidegauge.model.tilt import EQUAL_TERMS, Terms
-from tidegauge.model.trial import AttestSpec, LoadSpec, ServerReuse, TrialSpec, point_words
+from tidegauge.model.trial import LoadSpec, ServerReuse, TrialSpec, point_words
+from tidegauge.model.variant import VARIANT
 from tidegauge.model.workload import Arrival, ShareSize, share_sizes
 from tidegauge.numbers import count, duration, gib, join_with_and, local_time, ms, plural, size
 from tidegauge.plain import grouped
 from tidegauge.published import BRIEF_MARK, PublishedScale
 from tidegauge.published.examine import Choice
 from tidegauge.report import fairness, levels
+from tidegauge.report.effects import planned_design_words
 from tidegauge.report.findings import planned_faults
 from tidegauge.report.layout import Column, Paragraph, WordTable, headed_bullets, heading, with_blank_lines
+from tidegauge.report.loads import planned_load, workload_words
 from tidegauge.report.published import published_plan
 from tidegauge.report.sending import planned_words
 from tidegauge.report.tables import axis_name, in_order
-from tidegauge.report.terminal import workload_words
 from tidegauge.store.read import StoredRun
 
 Places = tuple[tuple[Path, ...], tuple[Path, ...]]
@@ -43,12 +45,42 @@ WORKLOADS_MAX = 4
 def runs_list(runs: Sequence[StoredRun]) -> RenderableType:
     """One run a row, the newest last."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
-    for head in ("run", "started", "status", "trials"):
+    labelled = any(run.labels.words for run in runs)
+    for head in ("run", *(["name [tags]"] if labelled else []), "started", "status", "trials"):
         table.add_column(head, overflow="fold")
     for run in runs:
         trials = f"{len(run.results)}/{run.trials_expected}"
-        table.add_row(run.path.name, local_time(run.started_at), _status_words(run), trials)
+        labels = [run.labels.words] if labelled else []
+        table.add_row(run.path.name, *labels, local_time(run.started_at), _status_words(run), trials)
     return table
+
+
+@dataclass(frozen=True)
+class ReadyCampaign:
+    """A campaign that comes with Tidegauge. `seconds_expected`: about, once everything is fetched."""
+
+    name: str
+    description: str
+    path: str
+    systems: tuple[str, ...]
+    trials: int
+    seconds_expected: float
+
+
+def campaigns_list(campaigns: Sequence[ReadyCampaign], program: str) -> RenderableType:
+    """One campaign a row, with how to run one."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    for head in ("campaign", "takes", "measures"):
+        table.add_column(head, overflow="fold", no_wrap=head == "takes")
+    for campaign in campaigns:
+        table.add_row(campaign.name, _rough_duration(campaign.seconds_expected), campaign.description)
+    return Group(table, Text(""), Text(f"Run one by its name: {program} run NAME (--dry-run prints its plan)"))
+
+
+def _rough_duration(seconds: float) -> str:
+    """To 5 minutes, below an hour to one minute: "4 min", "1 h 20 min"."""
+    step_s = 60.0 if seconds < 3600 else 300.0
+    return duration(max(60.0, round(seconds / step_s) * step_s))
 
 
 @dataclass(frozen=True)
@@ -63,6 +95,8 @@ class ShownPlan:
     examines: Choice | None = None
     thresholds: Sequence[str] = ()
     retry: int = 0
+    clusters: Sequence[str] = ()
+    """What clusters of others reported when they were asked, a sentence or two each."""
 
 
 def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE) -> RenderableType:
@@ -92,6 +126,7 @@ def plan_list(plan: ShownPlan, full: FullSpeed = ASSUMED, places: Places = HERE)
             steps,
             headed_bullets(thresholds_head, plan.thresholds),
             *workloads,
+            *([Paragraph(words)] for words in plan.clusters),
             *([Paragraph(sentence)] for sentence in sentences if sentence),
             headed_bullets(f"Each trial is carried out by {workers} load generators:", share_words(trials, workers)),
             headed_bullets(
@@ -217,7 +252,10 @@ def _sweep_parts(trials: Sequence[TrialSpec]) -> Iterable[RenderableType]:
         return
     axes = list(dict.fromkeys(axis for point in points for axis in point))
     measured = [[trial for trial in trials if trial.point == point] for point in points]
-    yield heading(f"{plural(len(points), 'point')} of the sweep, in random order within each block:")
+    if axes == [VARIANT]:
+        yield heading(f"{plural(len(points), 'variant')}, by turns:")
+    else:
+        yield heading(f"{planned_design_words(points)}, in random order within each block:")
     yield WordTable(
         (
             *(Column(axis, tuple(point.get(axis, "") for point in points)) for axis in axes),
@@ -333,14 +371,3 @@ def _status_words(run: StoredRun) -> str:
     marks = [fairness.MARK] if run.terms.unequal else []
     marks += [BRIEF_MARK] if run.overrides.get("scale") == PublishedScale.BRIEF else []
     return ", ".join((run.status_words, *marks))
-
-
-def planned_load(trial: TrialSpec) -> str:
-    """The load of a planned trial; a rate that depends on an earlier trial as the campaign words it."""
-    if trial.workload.arrival is Arrival.CLOSED_LOOP:
-        return "closed loop"
-    if isinstance(trial, LoadSpec) and trial.schedule is not None:
-        lowest, highest = trial.schedule.least_msgs_per_s, trial.schedule.most_msgs_per_s
-        return f"{count(lowest)} to {count(highest)} msg/s" if lowest < highest else f"{count(highest)} msg/s"
-    rate = trial.msgs_per_s if isinstance(trial, LoadSpec | AttestSpec) else None
-    return trial.rate_rule or "set by an earlier trial" if rate is None else f"{count(rate)} msg/s"

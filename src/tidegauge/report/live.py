@@ -81,8 +81,8 @@ class LiveState:
     ended: tuple[TrialEnded, ...] = ()
     unequal: tuple[Tilt, ...] = ()
     said_s: float = 0.0
-    fetching: str = ""
-    """The last sentence on how far a download is."""
+    fetching: FetchProgress | None = None
+    """How far a download was last heard to be; None without one."""
 
 
 def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
@@ -102,7 +102,7 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
                 detail=event.detail,
                 phase_since_s=now_s,
                 phase_s_max=event.seconds_max,
-                fetching="",
+                fetching=None,
                 second=state.second if event.phase in ("measure", "drain") else None,
                 said_s=now_s,
             )
@@ -116,7 +116,7 @@ def advance(state: LiveState, event: Event, now_s: float) -> LiveState:
 def _within_phase(state: LiveState, event: PhaseProgress | SecondSeen | FetchProgress, now_s: float) -> LiveState:
     said_s = now_s if _is_line_due(state, event, now_s) else state.said_s
     if isinstance(event, FetchProgress):
-        return replace(state, fetching=event.text, said_s=said_s)
+        return replace(state, fetching=event, said_s=said_s)
     if isinstance(event, PhaseProgress):
         return replace(state, detail=progress_words(event), said_s=said_s)
     return replace(state, second=event, said_s=said_s)
@@ -126,7 +126,7 @@ def _is_line_due(state: LiveState, event: PhaseProgress | SecondSeen | FetchProg
     """Whether a log gets a line: now and then, and for each new download at once."""
     if not isinstance(event, FetchProgress):
         return now_s - state.said_s >= LINE_EVERY_S
-    another = event.text.partition(":")[0] != state.fetching.partition(":")[0]
+    another = state.fetching is None or event.what != state.fetching.what
     return another or now_s - state.said_s >= FETCH_LINE_EVERY_S
 
 
@@ -146,7 +146,7 @@ def plain_lines(before: LiveState, event: Event, now_s: float) -> list[str]:
         case PhaseProgress() | SecondSeen() | FetchProgress():
             return [_within_line(before, event)] if _is_line_due(before, event, now_s) else []
         case TrialEnded() | TrialKept():
-            return [outcome_line(event)] if isinstance(event, TrialEnded) else []
+            return [outcome_line(event, before)] if isinstance(event, TrialEnded) else []
         case Decided() | FindingReached() | Note() | UnequalFound():
             return _lasting_lines(event)
 
@@ -199,13 +199,14 @@ def live_view(state: LiveState, now_s: float) -> RenderableType:
     left_out = len(state.ended) - ENDED_SHOWN_MAX
     if left_out > 0:
         parts.append(Text(f"... {left_out} earlier trials", style="dim"))
-    for ended in state.ended[-ENDED_SHOWN_MAX:]:
-        parts.append(Paragraph(outcome_line(ended), "red" if ended.result is None else "", "", "  "))
+    for place, ended in list(enumerate(state.ended))[-ENDED_SHOWN_MAX:]:
+        before = replace(state, ended=state.ended[:place])
+        parts.append(Paragraph(outcome_line(ended, before), "red" if ended.result is None else "", "", "  "))
     if state.phase:
         parts.append(Text(_trial_title(state), style="bold"))
         parts.append(indented(f"{_phase_words(state.phase, state.detail)}{_left_words(state, now_s)}"))
         if state.fetching:
-            parts.append(Text(f"  {state.fetching}", no_wrap=True, overflow="ellipsis"))
+            parts.append(Text(f"  {state.fetching.text}", no_wrap=True, overflow="ellipsis"))
         if state.second is not None:
             parts.append(indented(second_words(state.second)))
             if state.second.workers:
@@ -248,10 +249,10 @@ def use_words(use: UseNow | None) -> str:
     )
 
 
-def outcome_line(ended: TrialEnded) -> str:
+def outcome_line(ended: TrialEnded, before: LiveState) -> str:
     """One finished trial in one line."""
     if ended.result is None:
-        return f"{ended.spec.trial_id}: failed: {ended.failure}"
+        return f"{ended.spec.trial_id}: failed{_failure_words(ended, before)}"
     result = ended.result
     if isinstance(result, AttestResult):
         return f"{ended.spec.trial_id}: {attest_outcome(result.spec.attest, result.attest)}"
@@ -259,6 +260,14 @@ def outcome_line(ended: TrialEnded) -> str:
     if isinstance(result, LoadResult):
         figures += f", response p50 {ms(result.response.p50_ms)}, p99 {ms(result.response.p99_ms)} ms"
     return f"{ended.spec.trial_id}: {figures}: {result.validity.shown}"
+
+
+def _failure_words(ended: TrialEnded, before: LiveState) -> str:
+    """Why a trial failed, as a phrase to append; "" if it is the only one: the run's error, which follows, says it."""
+    if len(before.trials) == 1:
+        return ""
+    same = next((earlier for earlier in before.ended if earlier.failure == ended.failure), None)
+    return f" for the same reason as {same.spec.trial_id}" if same else f": {ended.failure}"
 
 
 def seconds_left(state: LiveState, now_s: float) -> float | None:

@@ -5,25 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.blocks import Block
 from tidegauge.numbers import MISSING, in_unit
-from tidegauge.report import compare, fairness, levels, thresholds, usage
+from tidegauge.report import compare, contests, fairness, levels, thresholds, usage
 from tidegauge.report.compare import estimate
-from tidegauge.report.findings import by_experiment, finding_remarks
+from tidegauge.report.facts import RunFacts
+from tidegauge.report.findings import finding_remarks
 from tidegauge.report.layout import FigureTable
-from tidegauge.report.names import names_of
-from tidegauge.report.published import CONTRADICTS, counts, verdict_marks
+from tidegauge.report.loads import block_words, load_words
+from tidegauge.report.published import CONTRADICTS, claim_title, outcome_sentences
+from tidegauge.report.sending import CHANGED_TITLE, changed_words
 from tidegauge.report.tables import is_figure_shown, worker_notes, workers_table
-from tidegauge.report.terminal import block_words, host_words, load_words
 from tidegauge.statistics.figures import Figure, FigureKind, Shown, figures_shown
 from tidegauge.store.read import StoredRun
-from tidegauge.thresholds import ThresholdOutcome
+from tidegauge.thresholds import Ruling, ThresholdOutcome
 
 _SPECIAL = re.compile(r"([\\`*_\[\]#|~$])")
 _SIGNS = {
     ThresholdOutcome.MET: "met",
     ThresholdOutcome.MISSED: "**MISSED**",
-    ThresholdOutcome.INCONCLUSIVE: "*inconclusive*",
+    ThresholdOutcome.NOT_DECIDED: "*not decided*",
 }
 
 
@@ -46,36 +47,45 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[
 
 def run_markdown(run: StoredRun) -> str:
     """A run: state, thresholds, durability, a table for each experiment, comparisons."""
+    facts = RunFacts(run)
     lines = [
-        f"## {fairness.mark(run.terms.unequal)}Tidegauge: {escape_text(run.name)}, {escape_text(run.status_words)}",
+        f"## {facts.mark}Tidegauge: {escape_text(run.name)}, {escape_text(run.status_words)}",
         "",
     ]
     lines += [f"**{escape_text(fairness.headline(run.terms))}**", ""] if run.terms.unequal else []
     lines += _bullet_lines(tilt.paragraph() for tilt in run.terms.unequal)
     lines += [f"Reason: {escape_text(run.reason)}", ""] if run.reason else []
-    lines += _bullet_lines(run.notes)
-    lines += _threshold_lines(run)
+    lines += _bullet_lines([facts.label_words, *run.notes] if facts.label_words else run.notes)
+    lines += _threshold_lines(facts.rulings)
+    lines += _variant_lines(facts)
     if run.results:
         for words, _ in levels.headlines_by_point(run.results):
             lines += [escape_text(words), ""]
-    for block in sort_into_blocks(run.results):
+    for block in facts.blocks:
         lines += _block_lines(block)
-    names = names_of(run)
-    for experiment, findings in by_experiment(run.findings).items():
-        lines += _bullet_lines(f"{experiment}, {remark.text}" for remark in finding_remarks(findings, names))
-    lines += _comparison_lines(run)
+    for experiment, findings in facts.findings.items():
+        lines += _bullet_lines(f"{experiment}, {remark.text}" for remark in finding_remarks(findings, facts.names))
+    lines += ["### Compared", "", *_bullet_lines(facts.compared)] if facts.compared else []
+    lines += _sweep_lines(facts)
     lines += _usage_lines(run)
-    lines += _published_lines(run)
-    failed = [f"{trial.trial_id}: {trial.status_words}" for trial in run.trials if trial.result is None]
+    lines += _published_lines(facts)
+    lines += _fold_lines(CHANGED_TITLE, changed_words(run)) if run.results else []
+    failed = [f"{trial.trial_id}: {trial.status_words}" for trial in facts.unfinished]
     lines += ["### Trials without a result", "", *_bullet_lines(failed)] if failed else []
-    host = host_words(run)
-    lines += [escape_text(host), ""] if host else []
+    lines += [escape_text(f"Host: {facts.host}"), ""] if facts.host else []
     lines += [f"Run `{run.path.name.replace('`', '')}`, Tidegauge {escape_text(run.tidegauge_version)}."]
     return "\n".join(lines) + "\n"
 
 
-def _threshold_lines(run: StoredRun) -> list[str]:
-    rulings = thresholds.rulings(run)
+def _fold_lines(title: str, sentences: Sequence[str]) -> list[str]:
+    """Bullets that are folded behind their title."""
+    if not sentences:
+        return []
+    bullets = _bullet_lines(sentences)
+    return [f"<details><summary>{escape_text(title)}</summary>", "", *bullets, "</details>", ""]
+
+
+def _threshold_lines(rulings: Sequence[Ruling]) -> list[str]:
     if not rulings:
         return []
     rows = [
@@ -132,35 +142,43 @@ def _validity_cell(block: Block, system: str) -> str:
     return ", ".join(f"{worst.count(kind)} {kind}" for kind in dict.fromkeys(worst))
 
 
-def _comparison_lines(run: StoredRun) -> list[str]:
-    mark = fairness.mark(run.terms.unequal)
-    ratios = compare.ratios_of(run)
-    if not ratios:
+def _variant_lines(facts: RunFacts) -> list[str]:
+    """What the variants differ in, and how they compare: a table for each leading figure, a line for each other."""
+    compared = facts.variant_contests
+    if not compared:
         return []
-    return ["### Compared", "", *_bullet_lines(f"{mark}{compare.sentence(ratio)}" for ratio in ratios)]
+    lines = ["### Variants compared", "", f"{escape_text(contests.variants_line(facts.run))}.", ""]
+    for contest in (one for one in compared if one.lead):
+        lines += [f"**{escape_text(contests.contest_title(contest))}**", ""]
+        lines += [*_figure_table_lines(contests.contest_table(contest)), ""]
+        lines += _bullet_lines(contests.contest_notes(contest))
+    others = (one for one in compared if not one.lead)
+    return [*lines, *_bullet_lines(contests.contest_line(contest) for contest in others)]
 
 
-def _published_lines(run: StoredRun) -> list[str]:
+def _sweep_lines(facts: RunFacts) -> list[str]:
+    compared = [contests.contest_line(contest) for contest in facts.sweep_contests if contest.lead]
+    return ["### Points compared", "", *_bullet_lines(compared)] if compared else []
+
+
+def _published_lines(facts: RunFacts) -> list[str]:
     """The verdicts on what a published report claimed."""
-    if run.published is None:
+    outcome, unequal = facts.run.published, bool(facts.run.terms.unequal)
+    if outcome is None:
         return []
-    marks = verdict_marks(run.published, bool(run.terms.unequal))
     claims = [
-        f"{claim.verdict.value.upper()}{marks}: {claim.text}: {claim.reason}"
+        f"{claim_title(claim, outcome, unequal)}: {claim.reason}"
         + (f"; {CONTRADICTS}: {claim.contradiction}" if claim.contradiction else "")
-        for claim in run.published.claims
+        for claim in outcome.claims
     ]
-    heading, theirs = (
-        f"### Published: {escape_text(run.published.title)}",
-        f"Theirs: {escape_text(run.published.hardware)}",
-    )
-    return [heading, "", theirs, "", f"{counts(run.published)}.", "", *_bullet_lines(claims)]
+    preamble = _bullet_lines(outcome_sentences(outcome, facts.host))
+    return [f"### Published: {escape_text(outcome.title)}", "", *preamble, *_bullet_lines(claims)]
 
 
 def _usage_lines(run: StoredRun) -> list[str]:
     """Shares of the machine's ceilings, and what results cost."""
-    rows = usage.rows(run)[: usage.ROWS_MAX]
-    shares_table, notes = usage.usage_table(rows), usage.notes(run, rows)
+    rows = usage.rows(run)
+    shares_table, notes = usage.usage_table(rows[: usage.ROWS_MAX]), [*usage.more_words(rows), *usage.notes(run, rows)]
     if shares_table is None and not notes:
         return []
     return [

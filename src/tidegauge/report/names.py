@@ -37,7 +37,7 @@ class SystemNames:
         """How a sentence calls a system such as "kafka@4.3.1", at a point in words or at all of them."""
         name, _, version = system.partition("@")
         registered_system = registry.all_systems().get(name)
-        title = registered_system.title.removeprefix("Apache ").partition(" (")[0] if registered_system else name
+        title = registered_system.short_title or registered_system.title if registered_system else name
         alone = sum(family(other) == name for other in self.systems) < 2
         return with_form(title if alone else f"{title} {version}", self.form(system, at))
 
@@ -53,7 +53,6 @@ class SystemNames:
 
 def names_of(run: StoredRun) -> SystemNames:
     """Names of all systems that a run planned or measured."""
-    specs = (*run.planned, *(result.spec for result in run.results))
-    by_system = grouped((spec.system, (point_words(spec.point), spec.form)) for spec in specs)
+    by_system = grouped((spec.system, (point_words(spec.point), spec.form)) for spec in run.specs)
     forms = {system: dict(at_points) for system, at_points in by_system.items()}
     return SystemNames(tuple(forms), forms)

@@ -58,23 +58,37 @@ def scale_words(scale: str) -> str:
 def published_parts(outcome: PublishedOutcome, host: str, unequal: bool) -> Iterable[RenderableType]:
     """The report and its hardware, ours, then each claim with its verdict and figures."""
     yield heading(f"Published: {outcome.title}")
-    yield indented(f"Theirs: {outcome.hardware}; {', '.join(outcome.versions)}.")
-    if host:
-        yield indented(f"Here: {host.removeprefix('Host: ')}")
-    if units := units_words(outcome):
-        yield indented(units)
-    yield from _scale_parts(outcome.scale)
-    yield from (indented(f"Differs: {sentence}") for sentence in outcome.differs)
+    brief = outcome.scale == PublishedScale.BRIEF
+    for sentence in outcome_sentences(outcome, host):
+        yield indented(sentence, "bold yellow" if brief and sentence == BRIEF_WORDS else "")
+    for claim in outcome.claims:
+        yield Text("")
+        yield from _claim_parts(claim, claim_title(claim, outcome, unequal))
+
+
+def outcome_sentences(outcome: PublishedOutcome, host: str) -> list[str]:
+    """What must be known before any verdict: both hosts, units, rates, what differs, and what a verdict is one of."""
     several = any(side.runs for claim in outcome.claims for part in claim.parts for side in part.sides)
     which = "these runs on the machine of each" if several else "this run on this machine"
     meant = f"A verdict is one of {which}; absolute values are never confirmed: hosts differ."
-    yield indented(f"{counts(outcome)}. {meant}")
-    for claim in outcome.claims:
-        yield Text("")
-        yield from _claim_parts(claim, verdict_marks(outcome, unequal, bool(outcome.doubts) and claim.over_runs))
+    sentences = (
+        f"Theirs: {outcome.hardware}; {', '.join(outcome.versions)}.",
+        f"Here: {host}" if host else "",
+        _units_words(outcome),
+        scale_words(outcome.scale),
+        *(f"Differs: {sentence}" for sentence in outcome.differs),
+        f"{counts(outcome)}. {meant}",
+    )
+    return [*filter(None, sentences)]
 
 
-def units_words(outcome: PublishedOutcome) -> str:
+def claim_title(claim: ClaimOutcome, outcome: PublishedOutcome, unequal: bool) -> str:
+    """ "CONFIRMED (BRIEF): Pulsar's p99 is below Kafka's": a claim with its verdict, and what must be read with it."""
+    doubtful = bool(outcome.doubts) and claim.over_runs
+    return f"{claim.verdict.value.upper()}{_verdict_marks(outcome, unequal, doubtful)}: {claim.text}"
+
+
+def _units_words(outcome: PublishedOutcome) -> str:
     """What the report's rates of bytes are in; "" where no claim has one."""
     units = {side.unit for claim in outcome.claims for part in claim.parts for side in part.sides}
     if not outcome.units or not any(unit.endswith("B/s") for unit in units):
@@ -90,7 +104,7 @@ def counts(outcome: PublishedOutcome) -> str:
     return f"Of {plural(len(outcome.claims), 'claim')} {', '.join(parts)}{brief}"
 
 
-def verdict_marks(outcome: PublishedOutcome, unequal: bool, doubtful: bool = False) -> str:
+def _verdict_marks(outcome: PublishedOutcome, unequal: bool, doubtful: bool) -> str:
     """What must be read with a verdict: " (BRIEF)", " (UNEQUAL terms)", several of them or nothing."""
     marks = [BRIEF_MARK] if outcome.scale == PublishedScale.BRIEF else []
     marks += ["DOUBTFUL"] if doubtful else []
@@ -98,8 +112,8 @@ def verdict_marks(outcome: PublishedOutcome, unequal: bool, doubtful: bool = Fal
     return f" ({', '.join(marks)})" if marks else ""
 
 
-def _claim_parts(claim: ClaimOutcome, mark: str) -> Iterable[RenderableType]:
-    yield Paragraph(f"{claim.verdict.value.upper()}{mark}: {claim.text} [{examined_in(claim)}]", _STYLES[claim.verdict])
+def _claim_parts(claim: ClaimOutcome, title: str) -> Iterable[RenderableType]:
+    yield Paragraph(f"{title} [{examined_in(claim)}]", _STYLES[claim.verdict])
     yield bullet(claim.reason)
     if claim.contradiction:
         yield bullet(f"{CONTRADICTS}: {claim.contradiction}")

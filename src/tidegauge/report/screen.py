@@ -13,20 +13,22 @@ from dataclasses import replace
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.attestation.record import CLAIMED_ONLY
 from tidegauge.comparison.blocks import Block
 from tidegauge.durability import levels_found
+from tidegauge.model.level import CutsStanding, EarlierCuts
 from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, TrialResult, Validity, point_words
 from tidegauge.model.use import Limiting
-from tidegauge.model.workload import Workload
-from tidegauge.numbers import MISSING, count, in_unit, local_time, plural, size
-from tidegauge.report import compare, fairness, levels, thresholds
+from tidegauge.numbers import MISSING, count, in_unit, local_time, plural
+from tidegauge.places import is_file
+from tidegauge.report import compare, contests, fairness, levels, thresholds
 from tidegauge.report.ending import End, Ending, RunAdvice, again_words, worth_acting_on
+from tidegauge.report.facts import RunFacts
 from tidegauge.report.findings import finding_table
-from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, columns, shown_path
-from tidegauge.report.names import SystemNames, names_of
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, bullet, columns, path_line, shown_path
+from tidegauge.report.loads import brief_workload
+from tidegauge.report.names import SystemNames
 from tidegauge.report.published import counts
-from tidegauge.report.terminal import host_words, path_line
+from tidegauge.report.tables import validity_of_all
 from tidegauge.report.usage import limited_by
 from tidegauge.report.verdicts import ExperimentVerdict, verdicts
 from tidegauge.statistics.figures import FIGURES
@@ -51,16 +53,18 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
     Args:
         program: how the user calls Tidegauge, for commands to copy.
     """
-    names = names_of(run)
-    parts: list[RenderableType] = [*_head_lines(run), *_beyond_figures(run)]
-    answers = verdicts(run)
+    facts = RunFacts(run)
+    parts: list[RenderableType] = [*_head_lines(facts), *_beyond_figures(facts)]
+    if run.variants:
+        parts += [Text(""), Paragraph(f"Compared: {contests.variants_line(run)}.", "bold")]
+    answers = verdicts(facts)
     for verdict in answers[:EXPERIMENTS_MAX]:
         parts += [Text(""), Paragraph(f"{verdict.experiment}: {verdict.sentence}", "bold")]
-        parts += [Text("... each point in `show` and the report")] if verdict.each else []
-        parts += _verdict_table(verdict, run, names)
+        parts += [Text(f"... each point {_where_rest_is(run)}")] if verdict.each else []
+        parts += _verdict_table(verdict, facts)
     if len(answers) > EXPERIMENTS_MAX:
         parts.append(Text(f"... {plural(len(answers) - EXPERIMENTS_MAX, 'more experiment')} {_where_rest_is(run)}"))
-    parts += [Text(""), *_advice_lines(run, ended), *_next_lines(run, ended, program)]
+    parts += [Text(""), *_advice_lines(facts, ended), *_next_lines(facts, ended, program)]
     if ended.end is not End.GOOD:
         parts.append(Paragraph(f"Exit code {exit_code}: {_shorten_words(ended.why, 3)}", "bold red", "", "  "))
         # Whole, to be copied.
@@ -68,13 +72,12 @@ def run_screen(run: StoredRun, ended: Ending, exit_code: int, program: str = "ti
     return Group(*parts)
 
 
-def _head_lines(run: StoredRun) -> Iterable[RenderableType]:
-    trials = f"{len(run.results)} of {plural(run.trials_expected, 'trial')} finished"
+def _head_lines(facts: RunFacts) -> Iterable[RenderableType]:
+    run = facts.run
     spoilt = Counter(result.validity for result in run.results if result.validity is not Validity.VALID)
-    trials += "".join(f", {number} {validity.shown}" for validity, number in spoilt.items())
+    trials = facts.finished_words + "".join(f", {number} {validity.shown}" for validity, number in spoilt.items())
     state = "" if run.status == "finished" else f", {run.status}"
-    host = host_words(run).removeprefix("Host: ")
-    yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_shorten_words(host)}", "bold")
+    yield Paragraph(f"{run.name}, {local_time(run.started_at)}, {trials}{state}. {_shorten_words(facts.host)}", "bold")
     findings = levels_found(run.results)
     if not findings:
         return
@@ -85,15 +88,16 @@ def _head_lines(run: StoredRun) -> Iterable[RenderableType]:
         yield Paragraph(_shorten_words(" ".join(words for words, _ in worst_first)), "" if good else "bold red")
         return
     # What cuts lost as the level allows stands behind it: then they were made.
-    claimed_only = all(finding.attested == CLAIMED_ONLY for _, finding in findings.values())
+    claimed_only = all(finding.attested == EarlierCuts(CutsStanding.CLAIMED_ONLY) for _, finding in findings.values())
     tested = "; survival of power cuts not tested" if claimed_only else ""
-    level = next(iter(findings.values()))[1].level
-    whom = f"{'every system' if len(findings) > 1 else next(iter(findings))}{levels.named_forms(findings)}"
-    promise = f"level {level} for {whom}, {levels.asked_words(findings)} ({levels.short_name(level)} when acknowledged)"
-    yield Paragraph(f"Durability: {promise}: {levels.witness_words(run.results)}{tested}.")
+    promise = levels.short_name(next(iter(findings.values()))[1].level)
+    witnesses = levels.witness_words(run.results)
+    yield Paragraph(
+        f"Durability: {levels.promised_words(findings)} ({promise} when acknowledged): {witnesses}{tested}."
+    )
     if warning := f"{levels.refuted_words(findings)}{levels.caveat_words(run.results)}":
         yield Paragraph(_shorten_words(warning.strip()), "bold yellow")
-    loads = {_load_words(result.spec.workload) for result in run.results}
+    loads = {brief_workload(result.spec.workload) for result in run.results}
     if len(loads) == 1:
         yield Paragraph(f"Load: {loads.pop()}.")
 
@@ -102,48 +106,40 @@ def _badness_of_headline(headline: tuple[str, Sequence[TrialResult]]) -> int:
     return list(levels.Standing).index(levels.standing(headline[1]))
 
 
-def _load_words(workload: Workload) -> str:
-    """What decides a rate at first sight; the full report has the rest."""
-    if workload.existing_topics:
-        return f"topics that exist: {', '.join(workload.existing_topics)}"
-    several = f"{plural(workload.subscriptions, 'subscription')} x " if workload.subscriptions != 1 else ""
-    readers = f"{several}{plural(workload.consumers, 'consumer')}" if workload.subscriptions else "nobody who reads"
-    return (
-        f"{size(workload.payload.message_bytes)} messages, {plural(workload.topics, 'topic')} x "
-        f"{plural(workload.partitions, 'partition')}, {plural(workload.producers, 'producer')} and {readers}, "
-        f"{workload.in_flight_messages():,} in flight at most"
-    )
-
-
-def _beyond_figures(run: StoredRun) -> Iterable[RenderableType]:
+def _beyond_figures(facts: RunFacts) -> Iterable[RenderableType]:
     """What was asked beyond figures, in a line each."""
+    run = facts.run
     if run.terms.unequal:
         yield Paragraph(fairness.headline(run.terms).rstrip(":") + ".", "bold red")
-    ruled = thresholds.rulings(run)
-    if ruled:
-        yield Paragraph(thresholds.headline(ruled), "bold")
+    if facts.rulings:
+        yield Paragraph(thresholds.headline(facts.rulings), "bold")
     if run.published is not None:
         yield Paragraph(f"{run.published.title}: {counts(run.published)}.", "bold")
 
 
-def _verdict_table(verdict: ExperimentVerdict, run: StoredRun, names: SystemNames) -> Iterable[RenderableType]:
+def _verdict_table(verdict: ExperimentVerdict, facts: RunFacts) -> Iterable[RenderableType]:
     """One table where it is short; a sweep and a long search have theirs in the report."""
-    findings = [finding for finding in run.findings if finding.experiment == verdict.experiment and finding.rows]
+    compared = contests.leading_contests(facts.variant_contests, verdict.experiment)
+    if compared:
+        if len(compared) == 1 and len(compared[0].alternatives) <= SYSTEMS_MAX:
+            yield contests.contest_table(compared[0])
+        return
+    findings = [finding for finding in facts.findings.get(verdict.experiment, []) if finding.rows]
     if len(verdict.blocks) == 1:
         (block,) = verdict.blocks
-        yield short_table(block, names)
+        yield short_table(block, facts.names)
         cut = len(block.systems) - SYSTEMS_MAX
         if cut > 0:
-            yield Text(f"... {plural(cut, 'more system')} {_where_rest_is(run)}")
+            yield Text(f"... {plural(cut, 'more system')} {_where_rest_is(facts.run)}")
     elif findings and sum(len(finding.rows) for finding in findings) <= SYSTEMS_MAX:
-        table = finding_table(findings, names)
+        table = finding_table(findings, facts.names)
         if len(list(table.lines(COLUMNS))) == 1:
             yield table
 
 
 def _where_rest_is(run: StoredRun) -> str:
     """Where what is cut here stands whole. A report may be switched off, or not be written."""
-    return "in `show` and the report" if (run.path / REPORT_NAME).is_file() else "in `show`"
+    return "in `show` and the report" if is_file(run.path / REPORT_NAME) else "in `show`"
 
 
 def short_table(block: Block, names: SystemNames) -> FigureTable:
@@ -165,7 +161,7 @@ def short_table(block: Block, names: SystemNames) -> FigureTable:
         ColumnGroup("end-to-end, ms", (figure_column("p99", "end_to_end_ms_p99"),)),
         word_group("messages", lambda system: _message_words(block.of(system))),
         word_group("limited by", lambda system: _limit_words(limited_by(block.usable(system)))),
-        word_group("validity", lambda system: _validity_words(block.of(system))),
+        word_group("validity", lambda system: validity_of_all(block.of(system))),
     )
     table = FigureTable("", tuple(names.of(system, point_words(block.point)) for system in systems), groups)
     if len(list(table.lines(COLUMNS))) > 1:
@@ -219,16 +215,9 @@ def _limit_words(limiting: Limiting | None) -> str:
     return str(limiting.resource) if limiting.share is None else f"{limiting.resource} {limiting.share:.0%}"
 
 
-def _validity_words(results: Sequence[MeasuredResult]) -> str:
-    worst = max((result.validity for result in results), key=list(Validity).index)
-    if worst is Validity.VALID or len(results) == 1:
-        return worst.shown
-    return f"{sum(result.validity is worst for result in results)} of {len(results)} {worst.shown}"
-
-
-def _advice_lines(run: StoredRun, ended: Ending) -> Iterable[RenderableType]:
+def _advice_lines(facts: RunFacts, ended: Ending) -> Iterable[RenderableType]:
     """The few remarks that somebody can do something about, and how many more there are."""
-    worth = worth_acting_on(run)
+    worth = worth_acting_on(facts)
     # What decides the exit code stands in the last line: that trials are INVALID, or the first that failed.
     advice = [item for item in worth.advice if not (item.bad and ended.end is End.INVALID)]
     advice = [item for item in advice if not item.failed_trial or item.failed_trial != ended.failed_trial]
@@ -247,18 +236,21 @@ def _advice_words(advice: RunAdvice) -> str:
     return f"{advice.text}: {advice.remedy}." if advice.remedy else f"{advice.text.rstrip('.')}."
 
 
-def _next_lines(run: StoredRun, ended: Ending, program: str) -> Iterable[RenderableType]:
+def _next_lines(facts: RunFacts, ended: Ending, program: str) -> Iterable[RenderableType]:
     """Where the rest is. To repeat is advice where the figures can be used: else the last line has the command."""
-    report = run.path / REPORT_NAME
-    if report.is_file():
+    run, report = facts.run, facts.run.path / REPORT_NAME
+    if is_file(report):
         yield path_line("Report with plots:     ", report)
     yield Text(f"All of it:             {program} show {shown_path(run.path)}", no_wrap=True, overflow="ignore")
     if ended.end is not End.GOOD:
         return
-    ratios = compare.ratios_of(run)
-    needed = compare.repeats_needed(ratios)
+    needed = compare.repeats_needed(facts.ratios)
+    of_variants = contests.repeats_needed(facts.variant_contests)
+    if of_variants is not None:
+        needed = max(of_variants, needed or 0)
     if needed is not None and run.campaign_path:
-        why = "To decide what's open:" if any(ratio.repeated for ratio in ratios) else "More than chance?"
+        is_repeated = any(ratio.repeated for ratio in facts.ratios) or (of_variants or 0) > compare.REPEATS_FIRST
+        why = "To decide what's open:" if is_repeated else "More than chance?"
         yield Text(f"{why:<22} {again_words(run, program, needed)}", no_wrap=True, overflow="ignore")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tidegauge.model.sending import Sending
 from tidegauge.model.trial import MeasuredResult, TrialSpec
 from tidegauge.model.workload import Workload
-from tidegauge.numbers import plural, size
+from tidegauge.numbers import join_first, plural, size
 from tidegauge.plain import grouped
 from tidegauge.store.details import ChangedSetting, changed_clients
 from tidegauge.store.read import StoredRun
@@ -54,33 +54,36 @@ def planned_words(trials: Sequence[TrialSpec]) -> str:
 def reported_words(results: Sequence[MeasuredResult]) -> str:
     """How producers of these trials sent, in a sentence: as they reported it, as far as they did."""
     return _sending_sentence(
-        {result.spec.system: (_sending_of_result(result), result.spec.workload) for result in results}
+        {result.spec.system: (result.sending or result.spec.sending, result.spec.workload) for result in results}
     )
+
+
+CHANGED_TITLE = "Client settings that differ from the library's own default (in brackets)"
+"""What stands above `changed_words`."""
+
+
+def changed_settings(run: StoredRun) -> dict[str, list[ChangedSetting]]:
+    """What the clients of each system had other than by default. Systems without any are left out."""
+    trials = grouped((trial.spec.system, trial) for trial in run.trials if trial.spec is not None)
+    changed = {system: changed_clients(each) for system, each in sorted(trials.items())}
+    return {system: settings for system, settings in changed.items() if settings}
 
 
 def changed_words(run: StoredRun) -> list[str]:
     """For each system what its clients had other than by default: "kafka@4.3.1: producer: linger.ms=1 (5)"."""
-    trials = grouped((trial.spec.system, trial) for trial in run.trials if trial.spec is not None)
-    sentences = {system: "; ".join(_by_scope(changed_clients(each))) for system, each in sorted(trials.items())}
-    return [f"{system}: {words}" for system, words in sentences.items() if words]
+    return [f"{system}: {'; '.join(_by_scope(settings))}" for system, settings in changed_settings(run).items()]
 
 
 def _by_scope(changed: Sequence[ChangedSetting]) -> list[str]:
-    by_scope = grouped((one.scope, f"{one.name}={_values(one.values)} ({_cut(one.default)})") for one in changed)
+    by_scope = grouped(
+        (one.scope, f"{one.name}={join_first([*map(_cut, one.values)], VALUES_MAX, ' or ')} ({_cut(one.default)})")
+        for one in changed
+    )
     return [f"{scope}: {', '.join(words)}" for scope, words in by_scope.items()]
-
-
-def _values(values: Sequence[str]) -> str:
-    more = f" and {len(values) - VALUES_MAX} more" if len(values) > VALUES_MAX else ""
-    return f"{' or '.join(map(_cut, values[:VALUES_MAX]))}{more}"
 
 
 def _cut(value: str) -> str:
     return value if len(value) <= VALUE_CHARS_MAX else f"{value[: VALUE_CHARS_MAX - 3]}..."
-
-
-def _sending_of_result(result: MeasuredResult) -> Sending | None:
-    return result.sending or result.spec.sending
 
 
 def _sending_sentence(systems: Mapping[str, tuple[Sending | None, Workload]]) -> str:

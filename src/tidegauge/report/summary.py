@@ -6,78 +6,120 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import sort_into_blocks
 from tidegauge.durability import levels_equal, levels_found
 from tidegauge.experiments.procedure import seconds_expected as trial_seconds
 from tidegauge.model.tilt import Terms
 from tidegauge.model.trial import LoadSpec, TrialResult, TrialSpec
 from tidegauge.model.workload import share_sizes
+from tidegauge.places import is_file
 from tidegauge.plain import plain
-from tidegauge.report import compare, distributions, fairness, levels, thresholds, usage
+from tidegauge.report import compare, contests, distributions, levels, thresholds, usage
+from tidegauge.report.envelopes import (
+    Durability,
+    ExperimentReport,
+    Report,
+    RunHead,
+    Runs,
+    SessionReport,
+    SystemDurability,
+    Unfinished,
+    Usage,
+)
+from tidegauge.report.facts import RunFacts
 from tidegauge.report.lists import ShownPlan
+from tidegauge.report.sending import changed_settings
 from tidegauge.report.tables import in_order
+from tidegauge.store.envelopes import PlanFile, PlannedMemory
 from tidegauge.store.files import REPORT_NAME
-from tidegauge.store.read import StoredRun, environment_changes
+from tidegauge.store.read import StoredRun
 
 
 def run_summary(run: StoredRun) -> dict[str, Any]:
     """A run and all its results. Units are in the names; times are UTC."""
-    return {
-        "schema": "tidegauge.report/1",
-        "run": run_head(run),
-        **fairness.content(run.terms),
-        "thresholds": thresholds.content(run),
-        "durability": {
-            "equal": levels_equal(run.results),
-            "headline": levels.headline(run.results),
-            "systems": _levels_of(run.results),
-            "points": [
+    facts = RunFacts(run)
+    report = Report(
+        schema="tidegauge.report/1",
+        run=run_head(run),
+        unequal=run.terms.unequal,
+        unequal_allowed=run.terms.allowed,
+        advice=run.terms.advice,
+        thresholds=thresholds.content(facts.rulings),
+        durability=Durability(
+            equal=levels_equal(run.results),
+            headline=levels.headline(run.results),
+            systems=_levels_of(run.results),
+            points=[
                 {"where": where, "headline": levels.headline(group), "systems": _levels_of(group)}
                 for where, group in levels.by_point(run.results)
                 if where
             ],
-        },
-        "experiments": [
-            {
-                "experiment": block.experiment,
-                "point": plain(block.point),
-                "closed_loop": block.closed_loop,
-                "results": plain(block.results),
-                "comparisons": [
+        ),
+        experiments=[
+            ExperimentReport(
+                experiment=block.experiment,
+                point=block.point,
+                closed_loop=block.closed_loop,
+                results=plain(block.results),
+                comparisons=[
                     ratio_content(ratio, run.terms) for ratio in within.block_ratios(block, run.terms.allowed)
                 ],
-                "not_compared_because": compare.objection(block, run.terms.allowed),
-            }
-            for block in sort_into_blocks(run.results)
+                not_compared_because=compare.objection(block, run.terms.allowed),
+            )
+            for block in facts.blocks
         ],
-        **distributions.content(run),
-        "findings": plain(run.findings),
-        "finding_comparisons": [
+        merged=plain(distributions.merge_trials(run)),
+        within_trial=plain(facts.within),
+        findings=run.findings,
+        finding_comparisons=[
             ratio_content(ratio, run.terms)
             for ratio in within.finding_ratios(run.findings, run.results, run.terms.allowed)
         ],
-        "published": plain(run.published),
-        **usage.content(run),
-        "exploratory_trials": plain([result for result in run.results if result.spec.exploratory]),
-        "trials_without_result": [
-            {
-                "trial_id": trial.trial_id,
-                "status": trial.status,
-                "reason": trial.why,
-                "log_directory": str(trial.directory / "logs"),
-            }
-            for trial in run.trials
-            if trial.result is None
-        ],
-        "environment": plain(run.environment),
-    }
+        variants=run.variants,
+        contests=contests.contest_contents(facts.contests),
+        published=run.published,
+        changed_client_settings=changed_settings(run),
+        ceilings=run.ceilings,
+        price=run.price,
+        usage=[_usage_of(row) for row in usage.results_used(run)],
+        exploratory_trials=[result for result in run.results if result.spec.exploratory],
+        trials_without_result=_unfinished_trials(facts),
+        environment=run.environment,
+    )
+    content: dict[str, Any] = plain(report)
+    return content
 
 
-def _levels_of(results: Sequence[TrialResult]) -> dict[str, Any]:
+def _unfinished_trials(facts: RunFacts) -> list[Unfinished]:
+    return [
+        Unfinished(
+            trial_id=trial.trial_id,
+            status=trial.status,
+            reason=trial.why,
+            log_directory=str(trial.directory / "logs"),
+        )
+        for trial in facts.unfinished
+    ]
+
+
+def _levels_of(results: Sequence[TrialResult]) -> dict[str, SystemDurability]:
     return {
-        system: {"asked": plain(choice), "found": plain(finding)}
+        system: SystemDurability(asked=choice, found=finding)
         for system, (choice, finding) in levels_found(results).items()
     }
+
+
+def _usage_of(row: usage.Used) -> Usage:
+    spec, result = row.result.spec, row.result
+    return Usage(
+        trial_id=spec.trial_id,
+        system=spec.system,
+        experiment=spec.experiment,
+        msgs_per_s=result.msgs_per_s,
+        mb_per_s=result.mb_per_s,
+        shares=row.shares,
+        cost=row.cost,
+        limiting=result.limiting,
+    )
 
 
 def ratio_content(ratio: within.Ratio, terms: Terms) -> dict[str, Any]:
@@ -90,41 +132,46 @@ def ratio_content(ratio: within.Ratio, terms: Terms) -> dict[str, Any]:
     }
 
 
-def run_head(run: StoredRun) -> dict[str, Any]:
+def run_head(run: StoredRun) -> RunHead:
     """What a run is and how it stands."""
     report = run.path / REPORT_NAME
-    return {
-        "name": run.path.name,
-        "campaign": run.name,
-        "path": str(run.path.absolute()),
-        "report": str(report.absolute()) if report.is_file() else "",
-        "status": run.status,
-        "reason": run.reason,
-        "damage": list(run.damage),
-        "notes": list(run.notes),
-        "unequal": bool(run.terms.unequal),
-        "started_at": run.started_at,
-        "ended_at": run.ended_at,
-        "tidegauge_version": run.tidegauge_version,
-        "sessions": [
-            {
-                **plain(session),
-                "trials": [trial.trial_id for trial in run.trials if trial.session == session.number and trial.result],
-                "changed": environment_changes(before, environment) if before and environment else [],
-            }
-            for session, before, environment in zip(
-                run.sessions, ({}, *run.environments), run.environments, strict=False
+    return RunHead(
+        name=run.path.name,
+        campaign=run.name,
+        label=run.labels.label,
+        tags=run.labels.tags,
+        path=str(run.path.absolute()),
+        report=str(report.absolute()) if is_file(report) else "",
+        status=run.status,
+        reason=run.reason,
+        damage=run.damage,
+        notes=run.notes,
+        unequal=bool(run.terms.unequal),
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+        tidegauge_version=run.tidegauge_version,
+        sessions=[
+            SessionReport(
+                number=session.number,
+                started_at=session.started_at,
+                ended_at=session.ended_at,
+                status=session.status,
+                reason=session.reason,
+                trials=run.results_of_session(session),
+                changed=changed,
             )
+            for session, changed in zip(run.sessions, run.sessions_changed, strict=False)
         ],
-        "trials_planned": run.trials_expected,
-        "trials_finished": len(run.results),
-        "systems": sorted({result.spec.system for result in run.results}),
-    }
+        trials_planned=run.trials_expected,
+        trials_finished=len(run.results),
+        systems=run.systems,
+    )
 
 
-def runs_summary(runs: list[StoredRun]) -> dict[str, Any]:
+def runs_summary(runs: Sequence[StoredRun]) -> dict[str, Any]:
     """All runs, oldest first."""
-    return {"schema": "tidegauge.runs/1", "runs": [run_head(run) for run in runs]}
+    content: dict[str, Any] = plain(Runs(schema="tidegauge.runs/1", runs=[run_head(run) for run in runs]))
+    return content
 
 
 def _worker_shares(trials: Sequence[TrialSpec], workers: int) -> list[dict[str, Any]]:
@@ -144,31 +191,37 @@ def _worker_shares(trials: Sequence[TrialSpec], workers: int) -> list[dict[str, 
 def plan_summary(plan: ShownPlan) -> dict[str, Any]:
     """The trials of a plan, in order, and what to know before it runs."""
     trials, memory = plan.trials, plan.memory
-    return {
-        "schema": "tidegauge.plan/1",
-        "seconds_expected": plain(plan.seconds_expected),
-        "warnings": list(plan.warnings),
-        "examines": plan.examines and plain(plan.examines),
-        "thresholds": list(plan.thresholds),
-        "retry": plan.retry,
-        **fairness.content(plan.terms),
-        "memory": memory
-        and {
-            "available": plain(memory.available),
-            "needs": [
+    file = PlanFile(
+        schema="tidegauge.plan/1",
+        seconds_expected=plan.seconds_expected,
+        warnings=plan.warnings,
+        examines=plan.examines,
+        thresholds=plan.thresholds,
+        retry=plan.retry,
+        clusters=plan.clusters,
+        unequal=plan.terms.unequal,
+        unequal_allowed=plan.terms.allowed,
+        advice=plan.terms.advice,
+        memory=None
+        if memory is None
+        else PlannedMemory(
+            available=memory.available,
+            needs=[
                 {**plain(need), **{name: getattr(need, name) for name in ("servers_mb", "worker_mb", "total_mb")}}
                 for need in memory.needs
             ],
-        },
-        "workers": _worker_shares(trials, memory.workers) if memory is not None and memory.workers > 1 else [],
-        "points": [
+        ),
+        workers=_worker_shares(trials, memory.workers) if memory is not None and memory.workers > 1 else [],
+        points=[
             {
-                "point": plain(point),
+                "point": point,
                 "trials": sum(trial.point == point for trial in trials),
                 "seconds_expected": sum(trial_seconds(trial) for trial in trials if trial.point == point),
             }
             for point in in_order([trial.point for trial in trials])
             if point
         ],
-        "trials": plain(tuple(trials)),
-    }
+        trials=plain(tuple(trials)),
+    )
+    content: dict[str, Any] = plain(file)
+    return content

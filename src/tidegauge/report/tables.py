@@ -5,7 +5,6 @@ Those of a sweep stand side by side: the swept values in the first columns, then
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +23,7 @@ from tidegauge.model.trial import (
     point_words,
 )
 from tidegauge.model.workload import SubscriptionType
-from tidegauge.numbers import MISSING, count, in_unit, ms, plural, rounded, short
+from tidegauge.numbers import MISSING, count, in_unit, leading_quantity, ms, plural, rounded, short
 from tidegauge.plain import grouped
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, WordTable, bullet
 from tidegauge.statistics.figures import FIGURES, Figure, prompt_readers
@@ -121,7 +120,7 @@ def figure_table(*blocks: Block) -> FigureTable:
         if is_figure_shown(figure, [result for results, _ in rows for result in results]):
             cells = tuple(in_unit(value, figure.unit) for value in values)
             groups.setdefault(figure.column.group, []).append(Column(figure.column.head, cells))
-    validity = Column("validity", tuple(_worst_validity(results) for results, _ in rows), words=True)
+    validity = Column("validity", tuple(worst_validity(results).shown for results, _ in rows), words=True)
     column_groups = [ColumnGroup(head, tuple(columns), head == _SECOND_TABLE) for head, columns in groups.items()]
     return FigureTable("system", tuple(label for label, _, _ in listed), (*column_groups, ColumnGroup("", (validity,))))
 
@@ -149,11 +148,17 @@ def reduced_group(
     return ColumnGroup(head, tuple(Column(name, column) for name, column in cells.items()))
 
 
-def _worst_validity(results: Sequence[MeasuredResult]) -> str:
-    """ "valid", or in capitals what is not."""
-    if not results:
-        return "INVALID"
-    return max((result.validity for result in results), key=list(Validity).index).shown
+def worst_validity(results: Sequence[MeasuredResult]) -> Validity:
+    """The validity of the worst of these trials; without any, no figure may be used."""
+    return max((result.validity for result in results), key=list(Validity).index, default=Validity.INVALID)
+
+
+def validity_of_all(results: Sequence[MeasuredResult]) -> str:
+    """ "valid", or the worst of several trials and how many have it: "1 of 3 DOUBTFUL"."""
+    worst = worst_validity(results)
+    if worst is Validity.VALID or len(results) == 1:
+        return worst.shown
+    return f"{sum(result.validity is worst for result in results)} of {len(results)} {worst.shown}"
 
 
 def footnotes(block: Block) -> list[str]:
@@ -384,43 +389,23 @@ Point = Mapping[str, str]
 
 SWEPT_LABEL_CHARS_MAX = 56
 """How long labels of the swept values and the system together may be."""
-_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z%]*)")
-_UNITS = {
-    "": 1.0, "b": 1.0, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "kb": 1e3, "mb": 1e6, "gb": 1e9,
-    "k": 1e3, "M": 1e6, "%": 0.01, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0,
-}  # fmt: skip
-"""Those of `config.units`, in small letters but for the million, which is no minute."""
 
 
 def in_order(points: Sequence[Point]) -> list[Point]:
     """Each point once, by its values: quantities by their size, other words by the alphabet, the first axis first."""
     unique = {point_words(point): point for point in points}
     numeric = {
-        axis: all(_leading_quantity(point.get(axis, "")) is not None for point in unique.values())
+        axis: all(leading_quantity(point.get(axis, "")) is not None for point in unique.values())
         for point in unique.values()
         for axis in point
     }
 
     def key(point: Point) -> list[tuple[float, str]]:
         return [
-            (_leading_quantity(value) or 0.0, "") if numeric[axis] else (0.0, value) for axis, value in point.items()
+            (leading_quantity(value) or 0.0, "") if numeric[axis] else (0.0, value) for axis, value in point.items()
         ]
 
     return sorted(unique.values(), key=key)
-
-
-def _leading_quantity(value: str) -> float | None:
-    """The quantity that a value begins with ("4" of "4 bypass"); None if it does not begin with one."""
-    match = _QUANTITY.match(value)
-    if match is None:
-        return None
-    factor = _UNITS.get(match[2], _UNITS.get(match[2].lower()))
-    return None if factor is None else float(match[1]) * factor
-
-
-def quantity(value: str) -> float | None:
-    """The quantity that a value is, in its unit's base: 1024.0 for "1KiB"; None for "4 bypass" or "4.3.1"."""
-    return _leading_quantity(value) if _QUANTITY.fullmatch(value) else None
 
 
 def axis_name(axis: str) -> str:
@@ -458,6 +443,11 @@ class Swept:
 
     experiment: str
     blocks: tuple[Block, ...]
+
+    @property
+    def results(self) -> tuple[MeasuredResult, ...]:
+        """Those of all points."""
+        return tuple(result for block in self.blocks for result in block.results)
 
     def table(self) -> FigureTable:
         """One table of all points."""

@@ -10,16 +10,15 @@ from rich.console import RenderableType
 
 from tidegauge.comparison import within
 from tidegauge.comparison.blocks import Block, sort_into_blocks
-from tidegauge.model.trial import point_words
-from tidegauge.numbers import count
+from tidegauge.model.trial import LoadResult, point_words
+from tidegauge.numbers import count, rounded
 from tidegauge.plain import plain
-from tidegauge.report import fairness
 from tidegauge.report.compare import experiment_at_point
 from tidegauge.report.layout import Paragraph, bullet
 from tidegauge.store.read import StoredRun
 from tidegauge.thresholds import Asked, Ruling, ThresholdOutcome, parse_threshold, rule_on_thresholds
 
-_STYLES = {ThresholdOutcome.MISSED: "bold red", ThresholdOutcome.INCONCLUSIVE: "yellow", ThresholdOutcome.MET: ""}
+_STYLES = {ThresholdOutcome.MISSED: "bold red", ThresholdOutcome.NOT_DECIDED: "yellow", ThresholdOutcome.MET: ""}
 """By what became of a threshold, in the order in which one hides the next."""
 HOW_RULED = (
     "Of what is measured, with 3 blocks or more the whole 95% interval must hold, with fewer every block; of what is "
@@ -29,20 +28,40 @@ HOW_RULED = (
 
 def rulings(run: StoredRun) -> tuple[Ruling, ...]:
     """Every threshold of a run's campaign, wherever it applies; those missed first."""
+    aborted = _abort_rulings(run)
     if not run.thresholds:
-        return ()
+        return aborted
     thresholds, unreadable = [], []
     for text in run.thresholds:
         try:
             thresholds.append(parse_threshold(text))
         except ValueError as error:  # Stored by another version of Tidegauge.
-            unreadable.append(Ruling(text, "", "", "", ThresholdOutcome.INCONCLUSIVE, None, None, 0, str(error)))
+            unreadable.append(Ruling(text, "", "", "", ThresholdOutcome.NOT_DECIDED, None, None, 0, str(error)))
     order = list(_STYLES)
     return tuple(
         sorted(
-            (*rule_on_thresholds(thresholds, questions_asked(run)), *unreadable),
+            (*aborted, *rule_on_thresholds(thresholds, questions_asked(run)), *unreadable),
             key=lambda ruling: order.index(ruling.outcome),
         )
+    )
+
+
+def _abort_rulings(run: StoredRun) -> tuple[Ruling, ...]:
+    """A missed ruling for each trial that a rule of `abort-on` ended."""
+    return tuple(
+        Ruling(
+            threshold=f"abort-on: {result.aborted}",
+            experiment=result.spec.experiment,
+            subject=result.spec.system,
+            where=experiment_at_point(result.spec.experiment, result.spec.point),
+            outcome=ThresholdOutcome.MISSED,
+            value=None,
+            interval=None,
+            blocks=1,
+            why=f"{result.spec.trial_id} was aborted after {rounded(result.measured_s)} s",
+        )
+        for result in run.results
+        if isinstance(result, LoadResult) and result.aborted
     )
 
 
@@ -89,21 +108,18 @@ def sentence(ruling: Ruling) -> str:
     return f"{ruling.threshold}: {_outcome_word(ruling.outcome)}: {where}{ruling.why}"
 
 
-def run_parts(run: StoredRun) -> Iterable[RenderableType]:
-    """What a run's report says of its thresholds; nothing without any."""
-    all_rulings = rulings(run)
+def run_parts(all_rulings: Sequence[Ruling], mark: str) -> Iterable[RenderableType]:
+    """What a run's report says of its thresholds, with the mark of unequal terms; nothing without any."""
     if not all_rulings:
         return
-    head_sentence = f"{fairness.mark(run.terms.unequal)}{headline(all_rulings)}"
-    yield Paragraph(head_sentence, style=f"bold {_STYLES[all_rulings[0].outcome]}".strip())
+    yield Paragraph(f"{mark}{headline(all_rulings)}", style=f"bold {_STYLES[all_rulings[0].outcome]}".strip())
     yield from (bullet(sentence(ruling), _STYLES[ruling.outcome]) for ruling in all_rulings)
     if any(ruling.interval for ruling in all_rulings):
         yield Paragraph(HOW_RULED, "dim")
 
 
-def content(run: StoredRun) -> dict[str, Any] | None:
+def content(all_rulings: Sequence[Ruling]) -> dict[str, Any] | None:
     """What became of a run's thresholds, as plain data; None without any."""
-    all_rulings = rulings(run)
     if not all_rulings:
         return None
     content = [{**plain(ruling), "sentence": sentence(ruling)} for ruling in all_rulings]

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from tidegauge.comparison.blocks import sort_into_blocks
-from tidegauge.hosts.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
+from tidegauge.model.ceilings import SYNC_SMALL_BYTES, DiskCeiling, RunCeilings
 from tidegauge.model.disturbance import taken_words
 from tidegauge.model.trial import MeasuredResult, point_words
 from tidegauge.model.use import Limiting, Resource
-from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, mb_per_s, ms, percent, plural, precise
-from tidegauge.plain import grouped, plain
+from tidegauge.numbers import MISSING, SHARE_MIN, count, duration, join_first, mb_per_s, ms, percent, plural, precise
+from tidegauge.plain import grouped
 from tidegauge.report.layout import Column, ColumnGroup, FigureTable, Paragraph, columns, heading
 from tidegauge.store.read import StoredRun
 from tidegauge.usage import Basis, Ceiling, CeilingShare, Cost, ceiling_shares, cost
@@ -48,9 +47,10 @@ def sentence(result: MeasuredResult) -> str:
         return ""
     at = f" at {point_words(result.spec.point)}" if result.spec.point else ""
     subject = f"{result.spec.experiment}, {result.spec.label}{at}"
+    near = "; ".join(map(str, limiting.others))
     if limiting.resource is Resource.OFFERED:
-        return f"{subject}: the rate offered came through, near the limit of {'; '.join(limiting.others)}."
-    also = f" Also: {'; '.join(limiting.others)}." if limiting.others else ""
+        return f"{subject}: the rate offered came through, near the limit of {near}."
+    also = f" Also: {near}." if near else ""
     unknown = limiting.resource is Resource.UNKNOWN
     what = "what limited it is not identified" if unknown else f"limited by {limiting.summary}"
     return f"{subject}: {what}: {limiting.words}.{also}"
@@ -61,19 +61,17 @@ def further_sentences(results: Sequence[MeasuredResult], shown: Sequence[Measure
 
     One that the sentence of the same experiment, system and point has is not repeated.
     """
-    findings_shown = {
-        (_question_of_result(result), name) for result in shown for name, _words in _resources_found(result)
-    }
+    findings_shown = {(result.spec.question, name) for result in shown for name, _words in _resources_found(result)}
     shown_ids = {result.spec.trial_id for result in shown}
     others = grouped(
         (name, (result.spec.trial_id, words))
         for result in results
         for name, words in _resources_found(result)
-        if result.spec.trial_id not in shown_ids and (_question_of_result(result), name) not in findings_shown
+        if result.spec.trial_id not in shown_ids and (result.spec.question, name) not in findings_shown
     )
     # What the first of them says stands for all.
     return [
-        f"Near a limit also in {_trial_ids_shown([trial for trial, _ in group])}: {group[0][1]}."
+        f"Near a limit also in {join_first([trial for trial, _ in group], TRIALS_MAX)}: {group[0][1]}."
         for group in others.values()
     ]
 
@@ -91,23 +89,13 @@ def other_programs_words(results: Sequence[MeasuredResult]) -> list[str]:
     return [f"Other programs took at most {taken_words(worst)}, in {result.spec.trial_id}{steal}."]
 
 
-def _question_of_result(result: MeasuredResult) -> tuple[str, str, str]:
-    return (result.spec.experiment, result.spec.system, point_words(result.spec.point))
-
-
 def _resources_found(result: MeasuredResult) -> list[tuple[str, str]]:
     """Each resource that was found, with the evidence; its name has no share, which differs from trial to trial."""
     limiting = result.limiting
     if limiting is None:
         return []
     nothing = limiting.resource in (Resource.OFFERED, Resource.UNKNOWN)
-    clauses = [*([] if nothing else [f"{limiting.summary}: {limiting.words}"]), *limiting.others]
-    return [(clause.partition(": ")[0].partition(" (")[0], clause) for clause in clauses]
-
-
-def _trial_ids_shown(trial_ids: Sequence[str]) -> str:
-    more = f" and {len(trial_ids) - TRIALS_MAX} more" if len(trial_ids) > TRIALS_MAX else ""
-    return f"{', '.join(trial_ids[:TRIALS_MAX])}{more}"
+    return [(clause.name, str(clause)) for clause in (*([] if nothing else [limiting.as_near]), *limiting.others)]
 
 
 ROWS_MAX = 24
@@ -141,35 +129,13 @@ class Used:
 
 def results_used(run: StoredRun) -> list[Used]:
     """Every result that tables show, and the confirmations of what was searched, in the order of measuring."""
-    confirmed = {goal.confirmation_trial_id for finding in run.findings for goal in finding.goals}
-    return [
-        _use_of_result(result, run)
-        for result in run.measured
-        if not result.spec.exploratory or result.spec.trial_id in confirmed
-    ]
+    asked = [result for result in run.measured if not result.spec.exploratory or result.spec.trial_id in run.confirmed]
+    return [_use_of_result(result, run) for result in asked]
 
 
 def _use_of_result(result: MeasuredResult, run: StoredRun) -> Used:
     result_shares = ceiling_shares(result, run.ceilings) if run.ceilings is not None else ()
     return Used(result, result_shares, cost(result, run.price) if run.price is not None else None)
-
-
-def content(run: StoredRun) -> dict[str, Any]:
-    """Ceilings, price, and of each result its shares and cost; by trial."""
-    return {
-        "ceilings": plain(run.ceilings),
-        "price": plain(run.price),
-        "usage": [
-            {
-                **{name: getattr(row.result.spec, name) for name in ("trial_id", "system", "experiment")},
-                **{name: getattr(row.result, name) for name in ("msgs_per_s", "mb_per_s")},
-                "shares": plain(row.shares),
-                "cost": plain(row.cost),
-                "limiting": plain(row.result.limiting),
-            }
-            for row in results_used(run)
-        ],
-    }
 
 
 def rows(run: StoredRun) -> list[Used]:
@@ -195,10 +161,15 @@ def parts(run: StoredRun) -> Iterable[RenderableType]:
     yield heading(title(table_rows))
     if table is not None:
         yield table
-    if len(table_rows) > ROWS_MAX:
-        yield Text(f"... and {len(table_rows) - ROWS_MAX} rows more; --json has every trial.")
+    yield from map(Text, more_words(table_rows))
     for note in lines:
         yield Paragraph(note, "dim")
+
+
+def more_words(table_rows: Sequence[Used]) -> list[str]:
+    """What a table leaves out of these rows; [] where it has them all."""
+    more = len(table_rows) - ROWS_MAX
+    return [f"... and {more} rows more; --json has every trial."] if more > 0 else []
 
 
 def title(table_rows: Sequence[Used]) -> str:

@@ -9,24 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import floor, log10
 
 from tidegauge.comparison import within
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.blocks import Block
 from tidegauge.comparison.within import Ratio
-from tidegauge.durability import levels_equal, levels_found
+from tidegauge.durability import levels_found
 from tidegauge.model.finding import Finding
+from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import MeasuredResult, Validity, point_words
-from tidegauge.numbers import join_with_and, ms, of_all, plural, short
+from tidegauge.numbers import as_sentence, join_with_and, ms, of_all, plural, short
 from tidegauge.plain import grouped
-from tidegauge.report import compare, distributions, fairness, levels
+from tidegauge.report import compare, contests, fairness, levels
 from tidegauge.report.compare import Estimate, estimate, estimate_of
 from tidegauge.report.distributions import Within
-from tidegauge.report.findings import by_experiment
-from tidegauge.report.names import SystemNames, names_of
-from tidegauge.report.tables import in_order, swept_tables
-from tidegauge.statistics.classify import NOT_KEPT_UP
+from tidegauge.report.effects import effects_of_blocks, effects_sentence
+from tidegauge.report.facts import RunFacts
+from tidegauge.report.tables import in_order
 from tidegauge.statistics.figures import FIGURES, FindingFigure, Shown, figures_found
 from tidegauge.statistics.intervals import CONFIDENCE, ComparisonVerdict
 from tidegauge.store.read import StoredRun
@@ -34,6 +33,8 @@ from tidegauge.store.read import StoredRun
 ONE_EACH = "measured once each: no evidence that the order would hold again"
 ONE_LEFT = "one usable result each: no evidence that the order would hold again"
 """Where several were measured, of which the others may not be used."""
+VARIANTS_SENTENCES_MAX = 2
+"""Of a sweep with variants so many comparisons stand in the verdict; all of them below it."""
 POINTS_APART_MIN = 3
 """Of so many points of a sweep each has a sentence of its own below that over all of them."""
 
@@ -52,32 +53,44 @@ class ExperimentVerdict:
     each: tuple[str, ...] = ()
 
 
-def verdicts(run: StoredRun) -> list[ExperimentVerdict]:
+def verdicts(facts: RunFacts) -> list[ExperimentVerdict]:
     """A verdict for each experiment, in order of measuring; one whose answer is beyond trials comes with it alone."""
-    case = _RunCase(run)
-    findings_by_experiment = by_experiment(run.findings)
-    order = dict.fromkeys(spec.experiment for spec in (*run.planned, *(result.spec for result in run.results)))
-    tables = swept_tables(sort_into_blocks(run.results))
+    if facts.run.variants:
+        return _verdicts_on_variants(facts)
+    order = dict.fromkeys(spec.experiment for spec in facts.run.specs)
     answered = [
         replace(
-            _verdict_on_findings(findings, case),
-            blocks=tuple(block for sweep in tables if sweep.experiment == name for block in sweep.blocks),
+            _verdict_on_findings(findings, facts),
+            blocks=tuple(block for sweep in facts.tables if sweep.experiment == name for block in sweep.blocks),
         )
-        for name, findings in findings_by_experiment.items()
+        for name, findings in facts.findings.items()
     ]
     by_trials = [
         ExperimentVerdict(
             sweep.experiment,
-            _sentence_of_block(sweep.blocks[0], case)
+            _sentence_of_block(sweep.blocks[0], facts)
             if len(sweep.blocks) == 1
-            else _sentence_of_sweep(sweep.blocks, case),
+            else _sentence_of_sweep(sweep.blocks, facts),
             sweep.blocks,
         )
-        for sweep in tables
-        if sweep.experiment not in findings_by_experiment
+        for sweep in facts.tables
+        if sweep.experiment not in facts.findings
     ]
     all_verdicts = [*by_trials, *answered]
-    return sorted(all_verdicts, key=lambda verdict: [*order, *findings_by_experiment].index(verdict.experiment))
+    return sorted(all_verdicts, key=lambda verdict: [*order, *facts.findings].index(verdict.experiment))
+
+
+def _verdicts_on_variants(facts: RunFacts) -> list[ExperimentVerdict]:
+    """A verdict for each experiment of a run that compares variants: how these stand against the first of them."""
+    experiment_verdicts = []
+    for name in dict.fromkeys(spec.experiment for spec in facts.run.specs):
+        compared = contests.leading_contests(facts.variant_contests, name)
+        blocks = tuple(block for table in facts.tables if table.experiment == name for block in table.blocks)
+        if compared:
+            each = tuple(contests.experiment_sentence([contest]) for contest in compared) if len(compared) > 1 else ()
+            sentence = f"{facts.mark}{contests.experiment_sentence(compared[:VARIANTS_SENTENCES_MAX])}"
+            experiment_verdicts.append(ExperimentVerdict(name, sentence, blocks, each))
+    return experiment_verdicts
 
 
 def level_phrase(run: StoredRun) -> str:
@@ -106,42 +119,16 @@ def level_phrase(run: StoredRun) -> str:
 
 
 @dataclass(frozen=True)
-class _RunCase:
-    """A run with what all sentences need of it."""
-
-    run: StoredRun
-
-    @cached_property
-    def names(self) -> SystemNames:
-        return names_of(self.run)
-
-    @cached_property
-    def within(self) -> list[Within]:
-        return distributions.intervals_within_trials(self.run)
-
-    @property
-    def mark(self) -> str:
-        return f"{fairness.MARK} terms: " if self.run.terms.unequal else ""
-
-    def planned(self, experiment: str, at: str) -> list[str]:
-        """Systems that an experiment was to measure at a point, in words."""
-        specs = (spec for spec in self.run.planned if spec.experiment == experiment)
-        return list(dict.fromkeys(spec.system for spec in specs if point_words(spec.point) == at))
-
-    def without(self, experiment: str, systems: Sequence[str], at: str) -> str:
-        """Systems planned at a point, in words, that an experiment has no result of there; "" if it has of all."""
-        missing = [system for system in self.planned(experiment, at) if system not in systems]
-        return f"no result of {self.names.listed(missing)}" if missing else ""
-
-
-@dataclass(frozen=True)
 class _Side:
-    """One system's figure. `made`: results that there are, usable or not. `marks`: what must be read with it."""
+    """One system's figure. `made`: results that there are, usable or not.
+
+    `marks`: what must be read with it, each with its figures, or "" without.
+    """
 
     system: str
     known: Estimate
     made: int
-    marks: tuple[str, ...] = ()
+    marks: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -171,14 +158,14 @@ def _three_digits(value: float) -> float:
     return round(value, 2 - floor(log10(abs(value)))) if value else 0.0
 
 
-def _sentence_of_block(block: Block, case: _RunCase) -> str:
+def _sentence_of_block(block: Block, facts: RunFacts) -> str:
     question = _trial_question(block)
-    ratios = [ratio for ratio in within.block_ratios(block, case.run.terms.allowed) if ratio.figure == question.figure]
+    ratios = [ratio for ratio in within.block_ratios(block, facts.run.terms.allowed) if ratio.figure == question.figure]
     trials = {result.spec.trial_id for result in block.results}
-    sayings = [spread for spread in case.within if spread.trial_id in trials and spread.figure == question.figure]
-    without = case.without(block.experiment, block.systems, point_words(block.point))
-    reasons = [_objection_to_block(block, case), without, _damage_words(block.results, case)]
-    return _question_sentence(question, ratios, sayings, [*filter(None, reasons)], case)
+    sayings = [spread for spread in facts.within if spread.trial_id in trials and spread.figure == question.figure]
+    without = facts.missing_words(block.experiment, block.systems, point_words(block.point))
+    reasons = [_objection_to_block(block, facts), without, _damage_words(block.results, facts)]
+    return _question_sentence(question, ratios, sayings, [*filter(None, reasons)], facts)
 
 
 def _trial_question(block: Block, points: Sequence[Block] = ()) -> _Question:
@@ -208,28 +195,28 @@ def _sides_of_block(block: Block, figure: Callable[[MeasuredResult], float | Non
         if middle is None:
             continue
         doubtful = any(result.validity is Validity.DOUBTFUL for result in results)
-        slow = [result for result in results if any(warning.startswith(NOT_KEPT_UP) for warning in result.warnings)]
-        marks = (*(["DOUBTFUL"] if doubtful else []), *([_shortfall_words(slow)] if slow else []))
+        slow = [result for result in results if result.is_warned_of(ReasonKind.NOT_KEPT_UP)]
+        marks = (*([("DOUBTFUL", "")] if doubtful else []), *([_shortfall_mark(slow)] if slow else []))
         sides.append(_Side(system, middle, len(block.of(system)), marks))
     return tuple(sides)
 
 
-def _shortfall_words(slow: Sequence[MeasuredResult]) -> str:
+def _shortfall_mark(slow: Sequence[MeasuredResult]) -> tuple[str, str]:
     worst = min(slow, key=lambda result: result.msgs_per_s)
-    return f"did not keep up: {about(worst.msgs_per_s)} msg/s"
+    return "did not keep up", f"{about(worst.msgs_per_s)} msg/s"
 
 
-def _objection_to_block(block: Block, case: _RunCase) -> str:
+def _objection_to_block(block: Block, facts: RunFacts) -> str:
     """Why systems are missing from the comparison."""
     bad = [system for system in block.systems if not block.usable(system)]
     if bad:
-        return f"no VALID trial of {case.names.listed(bad)}"
-    if len(block.systems) > 1 and not (case.run.terms.allowed or levels_equal(block.results)):
+        return f"no VALID trial of {facts.names.listed(bad)}"
+    if compare.is_across_levels(block, facts.run.terms.allowed):
         return "don't compare these: the durability levels DIFFER or are unknown"
     return ""
 
 
-def _damage_words(results: Sequence[MeasuredResult], case: _RunCase) -> str:
+def _damage_words(results: Sequence[MeasuredResult], facts: RunFacts) -> str:
     """Messages that were lost or damaged, by system. Of a damaged one nobody knows whether it was acknowledged."""
     damage = []
     for system in sorted({result.spec.system for result in results}):
@@ -241,26 +228,26 @@ def _damage_words(results: Sequence[MeasuredResult], case: _RunCase) -> str:
         parts = [f"LOST {plural(lost, 'acknowledged message')}"] if lost else []
         parts += [f"DAMAGED {plural(damaged, 'message')}"] if damaged else []
         if parts:
-            damage.append(f"{case.names.of(system)} {' and '.join(parts)}")
+            damage.append(f"{facts.names.of(system)} {' and '.join(parts)}")
     return ", ".join(damage)
 
 
-def _verdict_on_findings(findings: Sequence[Finding], case: _RunCase) -> ExperimentVerdict:
+def _verdict_on_findings(findings: Sequence[Finding], facts: RunFacts) -> ExperimentVerdict:
     """The verdict of an experiment that finds more than figures of trials; at several points, each for itself."""
-    compared = within.finding_ratios(findings, case.run.results, case.run.terms.allowed)
+    compared = within.finding_ratios(findings, facts.run.results, facts.run.terms.allowed)
     at_points = grouped((point_words(finding.point), finding) for finding in findings)
     sentences = []
     for at in map(point_words, in_order([finding.point for finding in findings])):
         ratios = [ratio for ratio in compared if point_words(ratio.point) == at]
-        sentence = _at_one_point(at_points[at], ratios, case)
+        sentence = _at_one_point(at_points[at], ratios, facts)
         sentences.append(f"At {at}: {sentence}" if at else sentence)
     name = findings[0].experiment
     if len(sentences) < POINTS_APART_MIN:
         return ExperimentVerdict(name, " ".join(sentences))
-    return ExperimentVerdict(name, _at_all_points(at_points, compared, case), each=tuple(sentences))
+    return ExperimentVerdict(name, _at_all_points(at_points, compared, facts), each=tuple(sentences))
 
 
-def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequence[Ratio], case: _RunCase) -> str:
+def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequence[Ratio], facts: RunFacts) -> str:
     """What was found over a sweep, as `_sentence_of_sweep` has it of trials, and where it is no answer."""
     findings = [finding for group in at_points.values() for finding in group]
     many = plural(len(at_points), "point")
@@ -276,11 +263,11 @@ def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequenc
         means = [(system, (mean.value, at)) for (system, at), group in values.items() if (mean := estimate(group))]
         question = _Question("", "", figure.title, figure.unit, figure.higher_is_better, ())
         ratios = [ratio for ratio in compared if ratio.name == figure.name]
-        parts = [f"{figure.title} over {many}: {_range_words(grouped(means), question, case, len(at_points))}"]
+        parts = [f"{figure.title} over {many}: {_range_words(grouped(means), question, facts, len(at_points))}"]
         once = len(findings) == len({(finding.system, point_words(finding.point)) for finding in findings})
-        parts.append(_over_points(ratios, len(at_points), case, once=once))
+        parts.append(_over_points(ratios, len(at_points), facts, once=once))
     answered = {(finding.system, point_words(finding.point)) for finding in findings}
-    planned = [(system, at) for at in at_points for system in case.planned(findings[0].experiment, at)]
+    planned = [(system, at) for at in at_points for system in facts.planned(findings[0].experiment, at)]
     for state, where in (
         ("has no result", [at for at in planned if at not in answered]),
         ("REFUTED", [(each.system, point_words(each.point)) for each in findings if each.refuted]),
@@ -288,10 +275,10 @@ def _at_all_points(at_points: Mapping[str, Sequence[Finding]], compared: Sequenc
     ):
         points = grouped(sorted(where))
         parts += [
-            f"{case.names.of(system)} {state} at {of_all(len(set(group)), len(at_points), 'point')}"
+            f"{facts.names.of(system)} {state} at {of_all(len(set(group)), len(at_points), 'point')}"
             for system, group in points.items()
         ]
-    return _as_sentence("; ".join(parts), case)
+    return _as_sentence("; ".join(parts), facts)
 
 
 def _figure_of(findings: Sequence[Finding]) -> FindingFigure | None:
@@ -299,16 +286,15 @@ def _figure_of(findings: Sequence[Finding]) -> FindingFigure | None:
     return next((figure for figure in figures_found(Shown.WITHIN) if any(map(figure.of, findings))), None)
 
 
-def _at_one_point(findings: Sequence[Finding], ratios: Sequence[Ratio], case: _RunCase) -> str:
+def _at_one_point(findings: Sequence[Finding], ratios: Sequence[Ratio], facts: RunFacts) -> str:
     figure = _figure_of(findings)
     systems = sorted({finding.system for finding in findings})
-    open_for = sorted({_open_words(finding, case) for finding in findings if not finding.decided})
-    reasons = [f"not decided for {join_with_and(open_for)}"] if open_for else []
-    reasons += [
-        reason for reason in [case.without(findings[0].experiment, systems, point_words(findings[0].point))] if reason
-    ]
+    open_for = sorted({_open_words(finding, facts) for finding in findings if not finding.decided})
+    missing = facts.missing_words(findings[0].experiment, systems, point_words(findings[0].point))
+    undecided = f"not decided for {join_with_and(open_for)}" if open_for else ""
+    reasons = [*filter(None, (undecided, missing))]
     if figure is None:
-        return _without_figure(findings, reasons, case)
+        return _without_figure(findings, reasons, facts)
     values = grouped((finding.system, value) for finding in findings if (value := figure.of(finding)))
     findings_by_system = Counter(finding.system for finding in findings)
     middles = {system: estimate(values[system]) for system in sorted(values)}
@@ -316,17 +302,17 @@ def _at_one_point(findings: Sequence[Finding], ratios: Sequence[Ratio], case: _R
     at = point_words(findings[0].point)
     question = _Question(f"{figure.title}: ", "", figure.title, figure.unit, figure.higher_is_better, sides, at)
     ratios = [ratio for ratio in ratios if ratio.name == figure.name]
-    return _question_sentence(question, ratios, [], reasons, case)
+    return _question_sentence(question, ratios, [], reasons, facts)
 
 
-def _open_words(finding: Finding, case: _RunCase) -> str:
+def _open_words(finding: Finding, facts: RunFacts) -> str:
     """For whom a finding is not decided: "Kafka", or where some goals are, "Kafka (goal: prompt)"."""
     goals_open = [goal.goal for goal in finding.goals if not goal.decided]
     some = f" (goal: {', '.join(goals_open)})" if 0 < len(goals_open) < len(finding.goals) else ""
-    return f"{case.names.of(finding.system)}{some}"
+    return f"{facts.names.of(finding.system)}{some}"
 
 
-def _without_figure(findings: Sequence[Finding], reasons: Sequence[str], case: _RunCase) -> str:
+def _without_figure(findings: Sequence[Finding], reasons: Sequence[str], facts: RunFacts) -> str:
     """What findings without a figure say: an attestation's verdicts, or a curve's extent."""
     attested = []
     for finding in findings:
@@ -336,77 +322,77 @@ def _without_figure(findings: Sequence[Finding], reasons: Sequence[str], case: _
             for record in finding.attestations
         ]
         outcome = ", ".join(scenarios) or next(iter(finding.summary), "no verdict").rstrip(".")
-        attested.append(f"{case.names.of(finding.system)}: {outcome}")
-    return _as_sentence("; ".join([*attested, *reasons]), case)
+        attested.append(f"{facts.names.of(finding.system)}: {outcome}")
+    return _as_sentence("; ".join([*attested, *reasons]), facts)
 
 
 def _question_sentence(
-    question: _Question, ratios: Sequence[Ratio], within: Sequence[Within], reasons: Sequence[str], case: _RunCase
+    question: _Question, ratios: Sequence[Ratio], within: Sequence[Within], reasons: Sequence[str], facts: RunFacts
 ) -> str:
     """Figures, the best first, then how sure they are, then what speaks against them."""
     sides = sorted(question.sides, key=lambda side: side.known.value)
     if question.higher_is_better:
         sides.reverse()
     if not sides:
-        return _as_sentence("; ".join(["no figure that may be used", *reasons]), case)
-    figures = [_figure_words(side, question, case, first=place == 0) for place, side in enumerate(sides)]
-    sure = _how_sure(sides, ratios, within, question, case)
-    return _as_sentence("; ".join([f"{question.lead}{join_with_and(figures)}", sure, *reasons]), case)
+        return _as_sentence("; ".join(["no figure that may be used", *reasons]), facts)
+    figures = [_figure_words(side, question, facts, first=place == 0) for place, side in enumerate(sides)]
+    sure = _how_sure(sides, ratios, within, question, facts)
+    return _as_sentence("; ".join([f"{question.lead}{join_with_and(figures)}", sure, *reasons]), facts)
 
 
-def _figure_words(side: _Side, question: _Question, case: _RunCase, *, first: bool) -> str:
+def _figure_words(side: _Side, question: _Question, facts: RunFacts, *, first: bool) -> str:
     """ "Pulsar took 147,000 msg/s" or "25.4 ms for Pulsar", and for the others "Kafka 66,200" or "146 for Kafka"."""
-    name, value = case.names.of(side.system, question.at), question.form(side.known.value)
+    name, value = facts.names.of(side.system, question.at), question.form(side.known.value)
     value += f" {question.unit}" if first else ""
-    marks = f" ({', '.join(side.marks)})" if side.marks else ""
+    marks = f" ({', '.join(': '.join(filter(None, mark)) for mark in side.marks)})" if side.marks else ""
     if not question.verb:
         return f"{value} for {name}{marks}"
     return f"{name} {question.verb} {value}{marks}" if first else f"{name} {value}{marks}"
 
 
 def _how_sure(
-    sides: Sequence[_Side], ratios: Sequence[Ratio], within: Sequence[Within], question: _Question, case: _RunCase
+    sides: Sequence[_Side], ratios: Sequence[Ratio], within: Sequence[Within], question: _Question, facts: RunFacts
 ) -> str:
     if len(sides) == 1:
-        return _single_side_words(sides[0], within, question, case)
+        return _single_side_words(sides[0], within, question, facts)
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if repeated:
-        comparisons = [_comparison_words(ratio, case, first=place == 0) for place, ratio in enumerate(ratios)]
+        comparisons = [_comparison_words(ratio, facts, first=place == 0) for place, ratio in enumerate(ratios)]
         return f"over {compare.rests_on(repeated[0])}, {'; '.join(comparisons)}"
     if any(side.known.trials > 1 for side in sides):
         return "not compared"
     alone = ONE_EACH if all(side.made == 1 for side in sides) else ONE_LEFT
-    return f"{alone}{_least_sure(within, case)}"
+    return f"{alone}{_least_sure(within, facts)}"
 
 
-def _single_side_words(side: _Side, within: Sequence[Within], question: _Question, case: _RunCase) -> str:
+def _single_side_words(side: _Side, within: Sequence[Within], question: _Question, facts: RunFacts) -> str:
     if side.known.trials < 2:
         how_often = "measured once" if side.made == 1 else "one usable result"
-        return f"{how_often}, compared with nothing{_least_sure(within, case)}"
+        return f"{how_often}, compared with nothing{_least_sure(within, facts)}"
     span = f"{question.form(side.known.low)} to {question.form(side.known.high)}"
     return f"{span}, {side.known.span_words()}, compared with nothing"
 
 
-def _least_sure(within: Sequence[Within], case: _RunCase) -> str:
+def _least_sure(within: Sequence[Within], facts: RunFacts) -> str:
     """How far the figure that moved most within its trial may be off."""
     if not within:
         return ""
     worst = max(within, key=lambda spread: spread.interval.high / spread.interval.low)
     low, high = (end / worst.interval.estimate - 1 for end in (worst.interval.low, worst.interval.high))
-    who = case.names.of(worst.system)
+    who = facts.names.of(worst.system)
     least = f"; least steady within its trial: {who}," if len(within) > 1 else "; within the trial"
     return f"{least} {low:+.0%} to {high:+.0%} ({CONFIDENCE:.0%} interval)"
 
 
-def _comparison_words(ratio: Ratio, case: _RunCase, *, first: bool) -> str:
+def _comparison_words(ratio: Ratio, facts: RunFacts, *, first: bool) -> str:
     """ "Pulsar's is 2.22x [1.95, 2.53] Kafka's: better"."""
     at = point_words(ratio.point)
-    base = f" {case.names.of(ratio.baseline, at)}'s" if first else ""
+    base = f" {facts.names.of(ratio.baseline, at)}'s" if first else ""
     verdict = compare.verdict_words(ratio.comparison) if ratio.repeated else compare.no_evidence(ratio)
-    return f"{case.names.of(ratio.system, at)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
+    return f"{facts.names.of(ratio.system, at)}'s is {compare.times(ratio.comparison)}{base}: {verdict}"
 
 
-def _sentence_of_sweep(points: Sequence[Block], case: _RunCase) -> str:
+def _sentence_of_sweep(points: Sequence[Block], facts: RunFacts) -> str:
     """Each system from its lowest to its highest figure, then how often it was better or worse."""
     each = [(block, _trial_question(block, points)) for block in points]
     question = each[0][1]
@@ -416,35 +402,39 @@ def _sentence_of_sweep(points: Sequence[Block], case: _RunCase) -> str:
     ratios = [
         ratio
         for block, asked in each
-        for ratio in within.block_ratios(block, case.run.terms.allowed)
+        for ratio in within.block_ratios(block, facts.run.terms.allowed)
         if ratio.figure == asked.figure
     ]
-    damage = _damage_words([result for block in points for result in block.results], case)
+    damage = _damage_words([result for block in points for result in block.results], facts)
     once = all(len(block.of(system)) == 1 for block in points for system in block.systems)
-    sure = _over_points(ratios, len(points), case, once=once)
+    sure = _over_points(ratios, len(points), facts, once=once)
+    if len({system for block in points for system in block.systems}) == 1:
+        sure = contests.points_clause(contests.leading_contests(facts.sweep_contests, points[0].experiment)) or sure
     over = f"{question.figure} over {plural(len(points), 'point')}"
-    parts = [f"{over}: {_range_words(figures, question, case, len(each))}", sure, *_doubts_over(each, case), damage]
-    return _as_sentence("; ".join(filter(None, parts)), case)
+    moved = [f"{facts.names.of(sweep.system)}: {effects_sentence(sweep)}" for sweep in effects_of_blocks(points)]
+    ranges = f"{over}: {_range_words(figures, question, facts, len(each))}"
+    parts = [ranges, *moved, sure, *_doubts_over(each, facts), damage]
+    return _as_sentence("; ".join(filter(None, parts)), facts)
 
 
-def _doubts_over(each: Sequence[tuple[Block, _Question]], case: _RunCase) -> list[str]:
+def _doubts_over(each: Sequence[tuple[Block, _Question]], facts: RunFacts) -> list[str]:
     """At how many points of a sweep something speaks against the figures, or a system has none."""
     doubts: Counter[str] = Counter()
     for block, asked in each:
-        if len(block.systems) > 1 and not (case.run.terms.allowed or levels_equal(block.results)):
+        if compare.is_across_levels(block, facts.run.terms.allowed):
             doubts["durability levels that DIFFER or are unknown"] += 1
         sides = {side.system: side for side in asked.sides}
-        for system in sorted({*block.systems, *case.planned(block.experiment, point_words(block.point))}):
-            name = case.names.of(system)
+        for system in sorted({*block.systems, *facts.planned(block.experiment, point_words(block.point))}):
+            name = facts.names.of(system)
             if system not in sides:
                 doubts[f"no usable figure of {name}"] += 1
-            for mark in sides[system].marks if system in sides else ():
-                doubts[f"{name} {mark.partition(':')[0]}"] += 1
+            for mark, _ in sides[system].marks if system in sides else ():
+                doubts[f"{name} {mark}"] += 1
     return [f"{what} at {of_all(number, len(each), 'point')}" for what, number in doubts.items()]
 
 
 def _range_words(
-    figures: Mapping[str, Sequence[tuple[float, str]]], question: _Question, case: _RunCase, points: int
+    figures: Mapping[str, Sequence[tuple[float, str]]], question: _Question, facts: RunFacts, points: int
 ) -> str:
     """Of each system the lowest and the highest figure with their points: "Kafka 40 (n=2) to 60 msg/s (n=1)".
 
@@ -456,17 +446,17 @@ def _range_words(
         lowest, highest = question.form(low), question.form(high)
         if lowest == highest and len(figures_at_points) > 1:
             ranges.append(
-                f"{case.names.of(system)} {highest} {question.unit} "
+                f"{facts.names.of(system)} {highest} {question.unit} "
                 f"at {of_all(len(figures_at_points), points, 'point')}"
             )
             continue
-        first = f"{lowest} ({case.names.where(system, at_low)}) to " if at_low != at_high else ""
-        last = f"{highest} {question.unit} ({case.names.where(system, at_high)})"
-        ranges.append(f"{case.names.of(system)} {first}{last}")
+        first = f"{lowest} ({facts.names.where(system, at_low)}) to " if at_low != at_high else ""
+        last = f"{highest} {question.unit} ({facts.names.where(system, at_high)})"
+        ranges.append(f"{facts.names.of(system)} {first}{last}")
     return join_with_and(ranges) or "no figure"
 
 
-def _over_points(ratios: Sequence[Ratio], points: int, case: _RunCase, *, once: bool) -> str:
+def _over_points(ratios: Sequence[Ratio], points: int, facts: RunFacts, *, once: bool) -> str:
     """How often systems were better or worse over points. `once`: whether nothing was repeated at any point."""
     repeated = [ratio for ratio in ratios if ratio.repeated]
     if not ratios:
@@ -479,10 +469,11 @@ def _over_points(ratios: Sequence[Ratio], points: int, case: _RunCase, *, once: 
         numbers = [
             f"{verdict.value} at {decided.count(verdict)}" for verdict in ComparisonVerdict if verdict in decided
         ]
-        counts.append(f"{case.names.of(system)} against {case.names.of(base)}: {', '.join(numbers)} of {points}")
+        counts.append(f"{facts.names.of(system)} against {facts.names.of(base)}: {', '.join(numbers)} of {points}")
     return "; ".join(counts)
 
 
-def _as_sentence(sentence: str, case: _RunCase) -> str:
+def _as_sentence(sentence: str, facts: RunFacts) -> str:
     """A sentence with its mark, its capital and its full stop."""
-    return f"{case.mark}{sentence[:1].upper()}{sentence[1:].rstrip('.')}."
+    mark = f"{fairness.MARK} terms: " if facts.run.terms.unequal else ""
+    return f"{mark}{as_sentence(sentence)}"

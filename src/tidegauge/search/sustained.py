@@ -32,10 +32,10 @@ from MLRsearch.discrete_load import DiscreteLoad
 from MLRsearch.discrete_result import DiscreteResult
 from MLRsearch.load_stats import LoadStats
 
+from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.numbers import count
 from tidegauge.search.goals import INVALID, Goal, GoalOutcome, GoalVerdict, PassFail, bracket_words, judge_goal
-from tidegauge.statistics.classify import NEAR_GENERATOR
 
 _ONE_TRIAL = 1.0
 _WEIGHT = {outcome: _ONE_TRIAL / 2 if outcome is PassFail.FAIL else _ONE_TRIAL for outcome in PassFail}
@@ -382,7 +382,7 @@ def _doubt_of_confirmation(result: LoadResult) -> str:
 
 def _near_generator(result: LoadResult) -> str:
     """ "" or that load generators hardly make more than what was confirmed."""
-    return next((warning for warning in result.warnings if warning.startswith(NEAR_GENERATOR)), "")
+    return next((str(warning) for warning in result.warnings if warning.kind is ReasonKind.NEAR_GENERATOR), "")
 
 
 def _plain_verdict(verdict: GoalVerdict) -> str:

@@ -12,11 +12,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tidegauge.model.load import worker_name
-from tidegauge.model.trial import NO_LATENCY, BusyConsumer, Latency, SubscriptionResult, Validity, WorkerResult
+from tidegauge.model.reason import Reason, ReasonKind
+from tidegauge.model.trial import (
+    NO_LATENCY,
+    BusyConsumer,
+    Latency,
+    SubscriptionResult,
+    Validity,
+    WorkerResult,
+)
 from tidegauge.model.workload import GENERATOR_SHARE_MAX, GENERATOR_SHARE_WRONG
 from tidegauge.numbers import count, join_with_and, plural, rounded
 
@@ -43,30 +51,6 @@ JIT_CPUS = 0.10
 BLOCKED_SHARE_MIN = 0.10
 FAR_BEHIND_BLOCKED_SHARE_MIN = 0.5
 """Producers that the system held back for at least half of the window were not late for reasons of their own."""
-
-OWN_LAG = "the load generator itself was late"
-OWN_LAG_REMEDY = " (give it more CPU, or offer a lower rate)"
-BUSY_CONSUMER = "the load generator's own consumers were too slow, so end-to-end times and backlog are not the system's"
-BUSY_CONSUMER_REMEDY = (
-    " (give it more consumers per subscription, less work per message, or more CPU; or offer a lower rate)"
-)
-NOT_KEPT_UP = "the system did not keep up"
-CATCHING_UP = "the system was still catching up with what was queued before the window"
-CATCHING_UP_REMEDY = " (allow it a longer warm-up by warm-up-max, or offer a lower rate)"
-UNSTEADY_WARMUP = "the warm-up never became steady"
-UNSTEADY = "not steady while measured"
-GENERATOR_FIRST = "producers waited for the system"
-NOT_DELIVERED = "not delivered in time"
-NEAR_GENERATOR = "the rate was near the load generator's own limit"
-CPU_WAIT = "load threads waited for a CPU"
-COLD = "the load generator never became warm"
-COMPILING = "the load generator was still being compiled"
-DISK_SLOW = "the disk was slow when the trial began"
-"""What warnings of a kind begin with: reports group them by it, since what a user can do is the same for all.
-
-`OWN_LAG`, `BUSY_CONSUMER` and `CATCHING_UP` begin a reason or a warning, and their remedies end it, where a short
-report says itself what to do.
-"""
 
 
 @dataclass(frozen=True)
@@ -139,8 +123,8 @@ class TrialVerdict:
 
     status: str
     validity: Validity
-    reasons: tuple[str, ...]
-    warnings: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+    warnings: tuple[Reason, ...]
 
 
 def classify(evidence: Evidence) -> TrialVerdict:
@@ -150,20 +134,22 @@ def classify(evidence: Evidence) -> TrialVerdict:
     doubtful = [*integrity, *_reasons_for_doubt(evidence)]
     validity = Validity.INVALID if invalid else Validity.DOUBTFUL if doubtful else Validity.VALID
     status = FAILED_CHECK if integrity else OK
-    return TrialVerdict(status, validity, (*invalid, *doubtful), tuple(_all_warnings(evidence)))
+    load = _fault_warnings(evidence) if evidence.faults else _load_warnings(evidence)
+    warnings = (*load, *_message_warnings(evidence), *_machine_warnings(evidence))
+    return TrialVerdict(status, validity, (*invalid, *doubtful), warnings)
 
 
-def _reasons_for_invalid(evidence: Evidence) -> list[str]:
+def _reasons_for_invalid(evidence: Evidence) -> list[Reason]:
     if evidence.response.count == 0 and not _far_behind(evidence):
-        return ["no message of the measured window was acknowledged"]
+        return [Reason(ReasonKind.NO_MESSAGE, "no message of the measured window was acknowledged")]
     reasons = []
     lag = _own_lag(evidence)
     if lag and lag.share >= OWN_LAG_INVALID_SHARE:
-        reasons.append(_own_lag_text(lag))
+        reasons.append(_own_lag_reason(lag))
     # After a fault consumers work off what waited: that they are busy then says nothing about the rest.
     waited_for = _consumers_waited_for(evidence)
     if _were_busy_for_long(waited_for) and not evidence.faults:
-        reasons.append(_busy_text(*waited_for[0]))
+        reasons.append(_busy_reason(*waited_for[0]))
     return reasons
 
 
@@ -221,9 +207,14 @@ def _beyond_sending(evidence: Evidence, end_to_end: Latency, consumer: BusyConsu
     return f"{waited}, where sending to receipt took {rounded(sent_ms)} ms on average"
 
 
-def _busy_text(consumer: BusyConsumer, proof: str) -> str:
+def _busy_reason(consumer: BusyConsumer, proof: str) -> Reason:
     busy = f"{consumer.busy_seconds} of {consumer.seconds} s"
-    return f"{BUSY_CONSUMER}: {consumer.name} had no time left in {busy}, and {proof}{BUSY_CONSUMER_REMEDY}"
+    text = (
+        "the load generator's own consumers were too slow, so end-to-end times and backlog are not the system's: "
+        f"{consumer.name} had no time left in {busy}, and {proof}"
+    )
+    remedy = "give it more consumers per subscription, less work per message, or more CPU; or offer a lower rate"
+    return Reason(ReasonKind.BUSY_CONSUMER, text, remedy)
 
 
 def _far_behind(evidence: Evidence) -> bool:
@@ -285,15 +276,16 @@ def _bounds_reached(lag: _Lag) -> int:
     return sum(lag.share >= bound for bound in (OWN_LAG_DOUBTFUL_SHARE, OWN_LAG_INVALID_SHARE))
 
 
-def _own_lag_text(lag: _Lag) -> str:
+def _own_lag_reason(lag: _Lag) -> Reason:
     own_lag = f"the own lag of {lag.worker}" if lag.worker else "its own lag"
     likewise = f"; likewise {', '.join(lag.likewise)}" if lag.likewise else ""
     # Of less than half the system has the larger part.
     alone = ", not the system" if lag.share >= OWN_LAG_INVALID_SHARE else ""
-    return (
-        f"{OWN_LAG}{alone}: {own_lag} at {lag.percentile} is {rounded(lag.lag_ms)} ms of a response of "
-        f"{rounded(lag.response_ms)} ms{likewise}{OWN_LAG_REMEDY}"
+    text = (
+        f"the load generator itself was late{alone}: {own_lag} at {lag.percentile} is {rounded(lag.lag_ms)} ms "
+        f"of a response of {rounded(lag.response_ms)} ms{likewise}"
     )
+    return Reason(ReasonKind.OWN_LAG, text, "give it more CPU, or offer a lower rate")
 
 
 def _is_generators(evidence: Evidence) -> bool:
@@ -302,36 +294,46 @@ def _is_generators(evidence: Evidence) -> bool:
     return lag is not None and lag.share >= OWN_LAG_INVALID_SHARE
 
 
-def _loss_and_damage(evidence: Evidence) -> list[str]:
+def damage_reason(subscription: str, messages: int) -> Reason:
+    """Says how many messages of a subscription arrived damaged."""
+    return Reason(ReasonKind.DAMAGED, f"{plural(messages, 'message')} arrived damaged ({subscription})")
+
+
+def _loss_and_damage(evidence: Evidence) -> list[Reason]:
     """Says what got lost and what was damaged, by subscription."""
     reasons = []
     for sub in evidence.subscriptions:
         if sub.lost:
             why = f"; {sub.lost_why}" if sub.lost_why else ""
-            reasons.append(f"{plural(sub.lost, 'acknowledged message')} got lost ({sub.name}){why}")
+            text = f"{plural(sub.lost, 'acknowledged message')} got lost ({sub.name}){why}"
+            reasons.append(Reason(ReasonKind.LOST, text))
         if sub.corrupt:
-            reasons.append(f"{plural(sub.corrupt, 'message')} arrived damaged ({sub.name})")
+            reasons.append(damage_reason(sub.name, sub.corrupt))
     return reasons
 
 
-def _reasons_for_doubt(evidence: Evidence) -> list[str]:
+def _reasons_for_doubt(evidence: Evidence) -> list[Reason]:
     reasons = []
     lag = _own_lag(evidence)
     if lag and OWN_LAG_DOUBTFUL_SHARE <= lag.share < OWN_LAG_INVALID_SHARE:
-        reasons.append(_own_lag_text(lag))
+        reasons.append(_own_lag_reason(lag))
     elif not lag or lag.share < OWN_LAG_DOUBTFUL_SHARE:
         small = _own_lag(evidence, OWN_LAG_SMALL_MS)
         if small and small.share >= OWN_LAG_INVALID_SHARE:
-            reasons.append(_own_lag_text(small))
+            reasons.append(_own_lag_reason(small))
     # After a fault what waited for it is worked off, as it is meant to be.
     debt = evidence.catching_up or _worked_off(evidence)
     if debt and not (evidence.closed_loop or evidence.faults or _is_generators(evidence)):
-        reasons.append(f"{CATCHING_UP}: {debt}, so latencies are in part those of the start{CATCHING_UP_REMEDY}")
+        text = (
+            f"the system was still catching up with what was queued before the window: {debt}, "
+            "so latencies are in part those of the start"
+        )
+        remedy = "allow it a longer warm-up by warm-up-max, or offer a lower rate"
+        reasons.append(Reason(ReasonKind.CATCHING_UP, text, remedy))
     if evidence.drain_end == "limit":
         behind = max((sub.backlog for sub in evidence.subscriptions), default=0)
-        reasons.append(
-            f"consumers were still {behind:,} messages behind when the time to drain ended, so loss can't be judged"
-        )
+        text = f"consumers were still {behind:,} messages behind when the time to drain ended, so loss can't be judged"
+        reasons.append(Reason(ReasonKind.DRAIN_CUT_OFF, text))
     reasons += [reason for sub in evidence.subscriptions for reason in _doubts_of_undelivered(evidence, sub)]
     without_outcome = evidence.failed + evidence.unresolved
     if (
@@ -340,58 +342,55 @@ def _reasons_for_doubt(evidence: Evidence) -> list[str]:
         and without_outcome >= NO_OUTCOME_SHARE * max(1, evidence.window_intended)
     ):
         consequence = "latencies are those of the others" if evidence.response.count else "so there are no latencies"
-        reasons.append(f"{_without_words(evidence)}; {consequence}")
-    return [*reasons, *evidence.level_doubts]
+        reasons.append(Reason(ReasonKind.NO_OUTCOME, f"{_without_words(evidence)}; {consequence}"))
+    return [*reasons, *(Reason(ReasonKind.LEVEL, doubt) for doubt in evidence.level_doubts)]
 
 
-def _doubts_of_undelivered(evidence: Evidence, sub: SubscriptionResult) -> list[str]:
+def _doubts_of_undelivered(evidence: Evidence, sub: SubscriptionResult) -> list[Reason]:
     """What a subscription did not receive, and nobody can call lost; with what its consumers met."""
     errors = sum(count for _, count in evidence.receive_errors)
     # Errors are of all consumers, whatever they subscribe to.
     consumers = "its consumers" if len(evidence.subscriptions) == 1 else "consumers of any subscription"
     caveat = f"; {consumers} met {plural(errors, 'error')}: {evidence.receive_errors[0][0]}" if errors else ""
-    reasons = []
+    not_delivered = f"not delivered in time ({sub.name})"
+    texts = []
     if sub.late:
         are = "is" if sub.late == 1 else "are"
-        reasons.append(
-            f"{plural(sub.late, 'acknowledged message')} {NOT_DELIVERED} ({sub.name}), but {are} in the topic{caveat}"
-        )
+        texts.append(f"{plural(sub.late, 'acknowledged message')} {not_delivered}, but {are} in the topic{caveat}")
     if sub.untraced:
         messages = plural(sub.untraced, "acknowledged message")
         they = "it is" if sub.untraced == 1 else "they are"
-        reasons.append(
-            f"{messages} {NOT_DELIVERED} ({sub.name}), and whether {they} lost is not known: {sub.untraced_why}{caveat}"
-        )
-    return reasons
+        texts.append(f"{messages} {not_delivered}, and whether {they} lost is not known: {sub.untraced_why}{caveat}")
+    return [Reason(ReasonKind.NOT_DELIVERED, text) for text in texts]
 
 
-def _all_warnings(evidence: Evidence) -> list[str]:
-    load = _fault_warnings(evidence) if evidence.faults else _load_warnings(evidence)
-    return [*load, *_message_warnings(evidence), *_machine_warnings(evidence)]
-
-
-def _fault_warnings(evidence: Evidence) -> list[str]:
+def _fault_warnings(evidence: Evidence) -> list[Reason]:
     """Says what faults explain, instead of what is said of a load that the system does not keep up with by itself."""
     faults_were = "a fault was" if evidence.faults == 1 else f"{evidence.faults} faults were"
     them = "it" if evidence.faults == 1 else "them"
-    warnings = [f"{faults_were} made while it was measured, and the figures of the whole window are those with {them}"]
-    if evidence.unsteady:
-        warnings.append(evidence.too_short or f"{UNSTEADY_WARMUP}: {evidence.unsteady}")
-    return warnings
+    text = f"{faults_were} made while it was measured, and the figures of the whole window are those with {them}"
+    return [Reason(ReasonKind.FAULTS_MADE, text), *_warm_up_warnings(evidence)]
 
 
-def _load_warnings(evidence: Evidence) -> list[str]:
-    warnings = _shortfall_warnings(evidence)
-    if evidence.unsteady:
-        warnings.append(evidence.too_short or f"{UNSTEADY_WARMUP}: {evidence.unsteady}")
+def _warm_up_warnings(evidence: Evidence) -> list[Reason]:
+    if not evidence.unsteady:
+        return []
+    if evidence.too_short:
+        return [Reason(ReasonKind.WARM_UP_TOO_SHORT, evidence.too_short)]
+    return [Reason(ReasonKind.WARM_UP_UNSTEADY, f"the warm-up never became steady: {evidence.unsteady}")]
+
+
+def _load_warnings(evidence: Evidence) -> list[Reason]:
+    warnings = [*_shortfall_warnings(evidence), *_warm_up_warnings(evidence)]
     if evidence.backlog_grew:
-        warnings.append("consumers fell ever further behind, so end-to-end latency depends on the length of the trial")
+        text = "consumers fell ever further behind, so end-to-end latency depends on the length of the trial"
+        warnings.append(Reason(ReasonKind.BACKLOG_GREW, text))
     if evidence.drift:
-        warnings.append(f"{UNSTEADY}: {evidence.drift}")
+        warnings.append(Reason(ReasonKind.UNSTEADY, f"not steady while measured: {evidence.drift}"))
     return warnings
 
 
-def _shortfall_warnings(evidence: Evidence) -> list[str]:
+def _shortfall_warnings(evidence: Evidence) -> list[Reason]:
     """Says that less came through than was offered, and who decided it; nothing if it did not."""
     offered, achieved = evidence.offered_msgs_per_s, evidence.achieved_msgs_per_s
     least = (1 - _rate_tolerance(evidence)) * (offered or 0.0)
@@ -401,8 +400,9 @@ def _shortfall_warnings(evidence: Evidence) -> list[str]:
     failed_msgs_per_s = offered * evidence.failed / max(1, evidence.window_intended)
     # What failed is owed to nobody, so it lengthens no queue.
     if _is_generators(evidence) or achieved + failed_msgs_per_s >= least:
-        return [f"the offered rate was not reached: {reached}"]
-    return [f"{NOT_KEPT_UP}: {reached}; while that lasts its latency grows, so it depends on the length of the trial"]
+        return [Reason(ReasonKind.RATE_NOT_REACHED, f"the offered rate was not reached: {reached}")]
+    grows = "while that lasts its latency grows, so it depends on the length of the trial"
+    return [Reason(ReasonKind.NOT_KEPT_UP, f"the system did not keep up: {reached}; {grows}")]
 
 
 def _rate_tolerance(evidence: Evidence) -> float:
@@ -431,11 +431,11 @@ def _without_words(evidence: Evidence) -> str:
     return join_with_and([f"{plural(first, 'message')} {how}", *(f"{number:,} {how}" for number, how in more)])
 
 
-def _message_warnings(evidence: Evidence) -> list[str]:
+def _message_warnings(evidence: Evidence) -> list[Reason]:
     warnings = []
     without_outcome = evidence.failed + evidence.unresolved
     if without_outcome and (evidence.faults or without_outcome < NO_OUTCOME_SHARE * max(1, evidence.window_intended)):
-        warnings.append(_without_words(evidence))
+        warnings.append(Reason(ReasonKind.NO_OUTCOME, _without_words(evidence)))
     for sub in evidence.subscriptions:
         counts = (
             (sub.duplicated, "arrived more than once"),
@@ -443,11 +443,15 @@ def _message_warnings(evidence: Evidence) -> list[str]:
             (sub.foreign, "did not belong to this trial"),
             (sub.negative_latency, "arrived before the intended time: the clock is in doubt"),
         )
-        warnings += [f"{plural(count, 'message')} {text} ({sub.name})" for count, text in counts if count]
+        warnings += [
+            Reason(ReasonKind.DELIVERY, f"{plural(count, 'message')} {text} ({sub.name})")
+            for count, text in counts
+            if count
+        ]
     return warnings
 
 
-def _machine_warnings(evidence: Evidence) -> list[str]:
+def _machine_warnings(evidence: Evidence) -> list[Reason]:
     warnings = []
     lag = _own_lag(evidence)
     tail = _own_lag(evidence, percentiles=("p99.9",))
@@ -455,36 +459,43 @@ def _machine_warnings(evidence: Evidence) -> list[str]:
     if tail is not None and late_tail and (lag is None or lag.share < OWN_LAG_DOUBTFUL_SHARE):
         longest = evidence.own_lag.max_ms >= OWN_LAG_INVALID_SHARE * evidence.response.max_ms
         tail_figures = "p99.9 and the maximum are" if longest else "p99.9 is"
-        warnings.append(f"{tail_figures} not the system's: {_own_lag_text(tail)}")
+        late = _own_lag_reason(tail)
+        text = f"{tail_figures} not the system's: {late.text}"
+        warnings.append(replace(late, kind=ReasonKind.OWN_LAG_OF_TAIL, text=text))
     waited_for = _consumers_waited_for(evidence)
     if evidence.faults or not _were_busy_for_long(waited_for):
-        warnings += [
+        texts = [
             f"{consumer.name}{'' if evidence.workers else ' of the load generator'} had no time left in "
             f"{consumer.busy_seconds} of {consumer.seconds} s, and {proof}: the longest end-to-end times may be its own"
             for consumer, proof in waited_for
         ]
+        warnings += [Reason(ReasonKind.CONSUMER_BUSY_AT_TIMES, text) for text in texts]
     if evidence.closed_loop and evidence.blocked_share < BLOCKED_SHARE_MIN:
-        warnings.append(
-            f"{GENERATOR_FIRST} {evidence.blocked_share:.0%} of the time only: this rate is what the "
+        text = (
+            f"producers waited for the system {evidence.blocked_share:.0%} of the time only: this rate is what the "
             "generator and its client manage, and the system may do more"
         )
+        warnings.append(Reason(ReasonKind.GENERATOR_FIRST, text))
     elif GENERATOR_SHARE_MAX < _generator_share(evidence) <= GENERATOR_SHARE_WRONG:
-        warnings.append(_near_generator_text(evidence))
+        warnings.append(_near_generator_warning(evidence))
     if evidence.cpu_wait_share > CPU_WAIT_SHARE:
         waiting_worker = _worker_with_most(evidence, lambda worker: worker.cpu_wait_s)
         of_it = f" ({waiting_worker})" if waiting_worker else ""
         # A quota makes them wait beside free CPUs, so nothing is said of the host.
-        warnings.append(f"{CPU_WAIT} for {evidence.cpu_wait_share:.2g} s in each second{of_it}: they were short of CPU")
+        text = f"load threads waited for a CPU for {evidence.cpu_wait_share:.2g} s in each second{of_it}"
+        warnings.append(Reason(ReasonKind.CPU_WAIT, text, conclusion="they were short of CPU"))
     if evidence.gc_share > GC_SHARE:
         collecting_worker = _worker_with_most(evidence, lambda worker: worker.gc_pause_s) or "the worker"
-        warnings.append(f"{collecting_worker} spent {evidence.gc_share:.0%} of the window in garbage collection")
+        text = f"{collecting_worker} spent {evidence.gc_share:.0%} of the window in garbage collection"
+        warnings.append(Reason(ReasonKind.GARBAGE_COLLECTION, text))
     if evidence.jit_cpus > JIT_CPUS:
-        warnings.append(
-            f"{COMPILING} while measured: its JIT compiler took {rounded(evidence.jit_cpus, 2)} of a CPU, which can "
-            "slow it down; a longer warm-up leaves less of it"
+        text = (
+            "the load generator was still being compiled while measured: its JIT compiler took "
+            f"{rounded(evidence.jit_cpus, 2)} of a CPU, which can slow it down; a longer warm-up leaves less of it"
         )
+        warnings.append(Reason(ReasonKind.COMPILING, text))
     elif evidence.cold:
-        warnings.append(f"{COLD}: {evidence.cold}")
+        warnings.append(Reason(ReasonKind.COLD, f"the load generator never became warm: {evidence.cold}"))
     return warnings
 
 
@@ -493,14 +504,15 @@ def _generator_share(evidence: Evidence) -> float:
     return evidence.achieved_msgs_per_s / most if most else 0.0
 
 
-def _near_generator_text(evidence: Evidence) -> str:
+def _near_generator_warning(evidence: Evidence) -> Reason:
     share, most = _generator_share(evidence), evidence.generators_msgs_per_s
     conclusion = "the system may do more" if evidence.closed_loop else "delays may be the generator's"
     if share <= 1:
         rate_text = f"{share:.0%} of the {most:,.0f} msg/s that can be made and checked here"
     else:
         rate_text = f"more than the {most:,.0f} msg/s that were made and checked here without a system"
-    return f"{NEAR_GENERATOR}: {rate_text}, so {conclusion}"
+    text = f"the rate was near the load generator's own limit: {rate_text}, so {conclusion}"
+    return Reason(ReasonKind.NEAR_GENERATOR, text)
 
 
 def _worker_with_most(evidence: Evidence, spent_s: Callable[[WorkerResult], float]) -> str:

@@ -109,6 +109,11 @@ class FindingFigure:
     resolution: float = 0.0
     shown: Shown = Shown.WITHIN | Shown.ACROSS
 
+    @property
+    def head(self) -> str:
+        """The head of its column: "sustainable rate, msg/s"."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
+
     def of(self, finding: Finding) -> float | None:
         """The figure in a finding; None where it has none."""
         return finding.figure(self.name)
@@ -346,8 +351,10 @@ FIGURES = {figure.name: figure for figure in _ALL}
 """Figures of a trial, by name, in the order in which tables show them."""
 
 SUSTAINABLE = "sustainable_msgs_per_s"
+SMALLEST = "smallest_number"
 _FOUND = (
     FindingFigure(SUSTAINABLE, "sustainable rate", "msg/s", True, resolution=0.05),
+    FindingFigure(SMALLEST, "smallest number", "", False),
     FindingFigure("drain_msgs_per_s", "drain rate", "msg/s", True, _catch_up("drain_msgs_per_s")),
     FindingFigure("peak_read_msgs_per_s", "peak read rate", "msg/s", True, _catch_up("peak_read_msgs_per_s")),
     FindingFigure("chase_s", "chase time", "s", False, _catch_up("chase_s")),

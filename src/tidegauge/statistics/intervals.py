@@ -15,12 +15,12 @@ Their `resolution` is that share. It is no scatter and does not shrink with repe
 
 | verdict | when |
 | --- | --- |
-| no difference | the whole interval lies within the noise threshold, and what the figure's own steps are beyond it |
+| the same | the whole interval lies within the noise threshold, and what the figure's own steps are beyond it |
 | better, worse | the whole interval lies on one side of 1, and not within the threshold |
-| inconclusive | anything else, and always with fewer than `BLOCKS_MIN` blocks |
+| not decided | anything else, and always with fewer than `BLOCKS_MIN` blocks |
 
 So of two equal systems "better" or "worse" is said as rarely as the interval misses 1: once in twenty comparisons at
-95 %. "No difference" is a claim of its own and needs a narrow interval: not to have seen a difference is inconclusive.
+95 %. "The same" is a claim of its own and needs a narrow interval: not to have seen a difference decides nothing.
 
 A number of repeats from three blocks is a rough guess itself: the spread of three values is off by a factor of two now
 and then.
@@ -34,13 +34,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tidegauge.extras import INTERVALS, require_package
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult
 from tidegauge.plain import grouped
@@ -73,11 +75,11 @@ class Interval:
     """An estimate and the interval around it.
 
     Attributes:
-        estimate: geometric mean over blocks (of ratios, or of a figure in its own unit).
+        estimate: geometric mean over blocks (of ratios, or of a figure in its own unit); of differences the mean.
         low, high: ends of the interval, in the same unit.
         blocks: how many blocks it rests on; of an unpaired ratio those of the side that has fewer.
-        deviation: of the logarithms, from block to block; of an unpaired ratio that of both sides together, such that
-            an interval over n blocks a side is about as wide as a paired one over n.
+        deviation: of the logarithms, or of the differences, from block to block; of what is unpaired that of both sides
+            together, such that an interval over n blocks a side is about as wide as a paired one over n.
         resolution: share by which both ends were moved out, since no repeat can resolve less.
     """
 
@@ -104,7 +106,9 @@ def figure_interval(values: Sequence[float], resolution: float = 0.0) -> Interva
     return None if logs is None or logs.size < 2 else _interval_of_logs(logs, resolution)
 
 
-def paired_ratio(above: Mapping[int, float], below: Mapping[int, float], resolution: float = 0.0) -> Interval | None:
+def paired_ratio(
+    above: Mapping[int, float], below: Mapping[int, float], resolution: float = 0.0, confidence: float = CONFIDENCE
+) -> Interval | None:
     """The ratio of two systems that were measured in the same blocks, paired within them.
 
     What changes from block to block (a noisy neighbour, heat) touches both sides of a block and cancels out.
@@ -121,10 +125,12 @@ def paired_ratio(above: Mapping[int, float], below: Mapping[int, float], resolut
     )
     if numerators is None or denominators is None or len(common) < 2:
         return None
-    return _interval_of_logs(numerators - denominators, resolution)
+    return _interval_of_logs(numerators - denominators, resolution, confidence)
 
 
-def unpaired_ratio(above: Sequence[float], below: Sequence[float], resolution: float = 0.0) -> Interval | None:
+def unpaired_ratio(
+    above: Sequence[float], below: Sequence[float], resolution: float = 0.0, confidence: float = CONFIDENCE
+) -> Interval | None:
     """The ratio of two figures that were not measured in the same blocks: those of two runs.
 
     Spreads may differ (Welch). None with fewer than two values on a side, or one that is not positive and finite.
@@ -132,12 +138,33 @@ def unpaired_ratio(above: Sequence[float], below: Sequence[float], resolution: f
     first, second = _logarithms_of(above), _logarithms_of(below)
     if first is None or second is None or min(first.size, second.size) < 2:
         return None
-    error, freedom = _welch_error(first, second)
-    fewer = min(first.size, second.size)
-    estimate, deviation = float(first.mean() - second.mean()), error * math.sqrt(fewer)
-    return _interval_around(
-        estimate, deviation, fewer, freedom, lambda: _studentised_difference(first, second), resolution=resolution
-    )
+    return _with_logs_undone(_welch_ends(first, second, confidence), resolution)
+
+
+def paired_difference(
+    above: Sequence[float], below: Sequence[float], confidence: float = CONFIDENCE
+) -> Interval | None:
+    """The mean of the differences of two figures that were measured in the same blocks, in the figures' unit.
+
+    Args:
+        above, below: the figures of the blocks that both have, in the same order.
+
+    Returns None with fewer than two blocks, or a value that is not finite.
+    """
+    differences = np.asarray(above, dtype=np.float64) - np.asarray(below, dtype=np.float64)
+    if differences.size < 2 or not np.all(np.isfinite(differences)):
+        return None
+    return _ends_of_mean(differences, confidence)
+
+
+def unpaired_difference(
+    above: Sequence[float], below: Sequence[float], confidence: float = CONFIDENCE
+) -> Interval | None:
+    """The difference of the means of two figures that were not measured in the same blocks (Welch)."""
+    first, second = (np.asarray(side, dtype=np.float64) for side in (above, below))
+    if min(first.size, second.size) < 2 or not (np.all(np.isfinite(first)) and np.all(np.isfinite(second))):
+        return None
+    return _welch_ends(first, second, confidence)
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -157,11 +184,31 @@ def by_block(parts: Iterable[Part], of: Callable[[Part], float | None]) -> dict[
     return {block: geometric_mean(of_block) for block, of_block in sorted(values_by_block.items())}
 
 
-def _interval_of_logs(logs: Floats, resolution: float) -> Interval:
-    estimate, deviation = float(logs.mean()), float(logs.std(ddof=1))
-    return _interval_around(
-        estimate, deviation, logs.size, logs.size - 1, lambda: _studentised_ends(logs), resolution=resolution
-    )
+def _interval_of_logs(logs: Floats, resolution: float, confidence: float = CONFIDENCE) -> Interval:
+    return _with_logs_undone(_ends_of_mean(logs, confidence), resolution)
+
+
+def _with_logs_undone(logs: Interval, resolution: float) -> Interval:
+    """The interval of a ratio, from that of its logarithm, moved out by what no repeat can resolve."""
+    step = math.log1p(resolution)
+    low, high = _exp_bounded(logs.low - step), _exp_bounded(logs.high + step)
+    return replace(logs, estimate=math.exp(logs.estimate), low=low, high=high, resolution=resolution)
+
+
+def _ends_of_mean(values: Floats, confidence: float) -> Interval:
+    """The interval of the mean of values, one for each block."""
+    estimate, deviation = float(values.mean()), float(values.std(ddof=1))
+    studentised = partial(_studentised_ends, values, confidence)
+    return _interval_around(estimate, deviation, values.size, values.size - 1, studentised, confidence=confidence)
+
+
+def _welch_ends(first: Floats, second: Floats, confidence: float) -> Interval:
+    """The interval of the difference of two means."""
+    error, freedom = _welch_error(first, second)
+    fewer = min(first.size, second.size)
+    estimate, deviation = float(first.mean() - second.mean()), error * math.sqrt(fewer)
+    studentised = partial(_studentised_difference, first, second, confidence)
+    return _interval_around(estimate, deviation, fewer, freedom, studentised, confidence=confidence)
 
 
 def _interval_around(
@@ -171,21 +218,21 @@ def _interval_around(
     freedom: float,
     studentised: Callable[[], tuple[float, float]],
     *,
-    resolution: float,
+    confidence: float,
 ) -> Interval:
-    """The interval around an estimate, both of logarithms until here.
+    """The interval around an estimate.
 
     Args:
         studentised: what to go down and up from the estimate by the bootstrap, in standard errors.
     """
     error = deviation / math.sqrt(blocks)
-    low, high, method = -t_quantile(freedom), t_quantile(freedom), Method.T
+    high, method = t_quantile(freedom, confidence), Method.T
+    low = -high
     if blocks >= BOOTSTRAP_BLOCKS_MIN and error > 0:
         down, up = studentised()
         low, high, method = min(low, down), max(high, up), Method.BOOTSTRAP
-    step = math.log1p(resolution)
-    ends = _exp_bounded(estimate + low * error - step), _exp_bounded(estimate + high * error + step)
-    return Interval(math.exp(estimate), *ends, blocks, method, deviation, resolution)
+    ends = estimate + low * error, estimate + high * error
+    return Interval(estimate, *ends, blocks, method, deviation, confidence=confidence)
 
 
 def _exp_bounded(exponent: float) -> float:
@@ -200,11 +247,12 @@ def _logarithms_of(values: Sequence[float]) -> Floats | None:
     return np.asarray(np.log(numbers), dtype=np.float64)
 
 
-def t_quantile(freedom: float) -> float:
+def t_quantile(freedom: float, confidence: float = CONFIDENCE) -> float:
     """How many standard errors a two-sided interval reaches to each side (Student's t)."""
+    require_package("scipy", INTERVALS)
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
 def _welch_error(first: Floats, second: Floats) -> tuple[float, float]:
@@ -217,25 +265,26 @@ def _welch_error(first: Floats, second: Floats) -> tuple[float, float]:
     return math.sqrt(whole), freedom
 
 
-def _studentised_ends(logs: Floats) -> tuple[float, float]:
+def _studentised_ends(logs: Floats, confidence: float) -> tuple[float, float]:
     drawn = logs[np.random.default_rng(_SEED).integers(0, logs.size, (_RESAMPLES, logs.size))]
     errors = drawn.std(axis=1, ddof=1) / math.sqrt(logs.size)
-    return _ends_of_deviations((drawn.mean(axis=1) - logs.mean()), errors)
+    return _ends_of_deviations((drawn.mean(axis=1) - logs.mean()), errors, confidence)
 
 
-def _studentised_difference(first: Floats, second: Floats) -> tuple[float, float]:
+def _studentised_difference(first: Floats, second: Floats, confidence: float) -> tuple[float, float]:
     draw = np.random.default_rng(_SEED)
     first_drawn = first[draw.integers(0, first.size, (_RESAMPLES, first.size))]
     second_drawn = second[draw.integers(0, second.size, (_RESAMPLES, second.size))]
     errors = np.sqrt(first_drawn.var(axis=1, ddof=1) / first.size + second_drawn.var(axis=1, ddof=1) / second.size)
     moved = first_drawn.mean(axis=1) - second_drawn.mean(axis=1) - (first.mean() - second.mean())
-    return _ends_of_deviations(moved, errors)
+    return _ends_of_deviations(moved, errors, confidence)
 
 
-def _ends_of_deviations(moved: Floats, errors: Floats) -> tuple[float, float]:
+def _ends_of_deviations(moved: Floats, errors: Floats, confidence: float) -> tuple[float, float]:
     """Quantiles of the studentised deviations, turned over. Resamples of one value only have no spread to divide by."""
     spread = errors > 1e-9 * errors.max()
-    low, high = np.quantile(moved[spread] / errors[spread], TAILS)
+    tails = ((1 - confidence) / 2, (1 + confidence) / 2)
+    low, high = np.quantile(moved[spread] / errors[spread], tails)
     return float(-high), float(-low)
 
 
@@ -284,8 +333,8 @@ class ComparisonVerdict(StrEnum):
 
     BETTER = "better"
     WORSE = "worse"
-    NO_DIFFERENCE = "no difference"
-    INCONCLUSIVE = "inconclusive"
+    SAME = "the same"
+    NOT_DECIDED = "not decided"
 
 
 @dataclass(frozen=True)
@@ -298,7 +347,7 @@ class Comparison:
         paired: whether both were measured in the same blocks.
         blocks: that the ratio rests on.
         blocks_needed: how many blocks would show `difference` with 80 % power, judged by the spread seen; None where
-            the verdict is not inconclusive, or the spread is unknown.
+            it is decided, or the spread is unknown.
         noise: the share that a difference was judged by: the noise threshold, widened by the figure's resolution.
         difference: the share that `blocks_needed` speaks of: the one seen, or `noise` if that is larger.
     """
@@ -359,7 +408,7 @@ def compare_unpaired(
 
 
 def _with_steps(noise: float, resolution: float) -> float:
-    """Nothing smaller than a figure's own steps can be shown to be no difference."""
+    """Nothing smaller than a figure's own steps can be shown to be the same."""
     return (1 + noise) * (1 + resolution) - 1 if resolution else noise
 
 
@@ -368,14 +417,14 @@ def judge_interval(
 ) -> ComparisonVerdict:
     """The verdict on a ratio's interval (see the table above)."""
     if interval is None or interval.blocks < BLOCKS_MIN:
-        return ComparisonVerdict.INCONCLUSIVE
+        return ComparisonVerdict.NOT_DECIDED
     if 1 / (1 + noise) <= interval.low and interval.high <= 1 + noise:
-        return ComparisonVerdict.NO_DIFFERENCE
+        return ComparisonVerdict.SAME
     if interval.low > 1:
         return ComparisonVerdict.BETTER if higher_is_better else ComparisonVerdict.WORSE
     if interval.high < 1:
         return ComparisonVerdict.WORSE if higher_is_better else ComparisonVerdict.BETTER
-    return ComparisonVerdict.INCONCLUSIVE
+    return ComparisonVerdict.NOT_DECIDED
 
 
 def _comparison_by_interval(
@@ -384,7 +433,7 @@ def _comparison_by_interval(
     verdict = judge_interval(interval, higher_is_better, noise)
     difference = max(noise, math.exp(abs(math.log(ratio))) - 1)
     more_blocks = None
-    if verdict is ComparisonVerdict.INCONCLUSIVE and interval is not None and interval.deviation > 0:
+    if verdict is ComparisonVerdict.NOT_DECIDED and interval is not None and interval.deviation > 0:
         # A spread from few blocks may be too small by chance: never fewer than one more than there were.
         beyond = (1 + difference) / (1 + interval.resolution) - 1
         more_blocks = max(blocks + 1, blocks_needed(interval.deviation, beyond, paired))

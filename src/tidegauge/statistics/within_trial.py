@@ -21,6 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tidegauge.extras import has_package
 from tidegauge.statistics.histograms import SAMPLES_MIN, Histogram, sum_of
 from tidegauge.statistics.intervals import CONFIDENCE, TAILS, Interval, Method, t_quantile
 
@@ -38,10 +39,10 @@ Floats = NDArray[np.float64]
 def mean_within(values: Sequence[float]) -> Interval | None:
     """The mean of a figure of each second (a rate), with its interval within the trial.
 
-    None with fewer than ten seconds, or a mean that is not positive.
+    None with fewer than ten seconds, or a mean that is not positive, or without scipy.
     """
     series = np.asarray(values, dtype=np.float64)
-    if series.size < SECONDS_MIN or not series.mean() > 0:
+    if series.size < SECONDS_MIN or not series.mean() > 0 or not has_package("scipy"):
         return None
     if series.size > _PIECES_MAX:
         stretch = -(-series.size // _PIECES_MAX)
@@ -54,11 +55,11 @@ def mean_within(values: Sequence[float]) -> Interval | None:
 def percentile_within(seconds: Sequence[Histogram], percentile: float) -> Interval | None:
     """A percentile in ms of all seconds merged, with its interval within the trial.
 
-    None with fewer than ten seconds or too few samples for the percentile (`histograms.SAMPLES_MIN`).
+    None with fewer than ten seconds or too few samples for the percentile (`histograms.SAMPLES_MIN`), or without scipy.
     """
     pieces = _thinned_seconds([second for second in seconds if second.count])
     whole = sum_of(pieces)
-    if len(pieces) < SECONDS_MIN or whole.count < SAMPLES_MIN[percentile]:
+    if len(pieces) < SECONDS_MIN or whole.count < SAMPLES_MIN[percentile] or not has_package("scipy"):
         return None
     each = np.log([max(1, piece.percentile_ns(percentile)) for piece in pieces])
     length = block_length(each)

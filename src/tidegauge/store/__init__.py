@@ -28,31 +28,33 @@ RUN/                         runs/2026-11-21T03-24-36-quick/
 from tidegauge.store.attestations import known_attestations
 from tidegauge.store.details import details_of
 from tidegauge.store.files import (
+    HISTORY_NAME,
     INDEX_NAME,
     REPORT_NAME,
-    keep_published,
     write_crash_report,
     write_files,
     write_page,
     writing,
 )
+from tidegauge.store.labels import find_baseline, find_run
 from tidegauge.store.omb import keep_omb_files, write_omb_result
 from tidegauge.store.read import (
     UNFINISHED,
     StoredRun,
     StoredTrial,
-    find_run,
     list_runs,
     load_run,
     newest_run_of,
     run_directories,
 )
-from tidegauge.store.run import RunStore, create_run, resume_run
+from tidegauge.store.run import OWN_COPY, RunStore, create_run, keep_published, resume_run
 from tidegauge.store.seconds import read_seconds
 from tidegauge.store.trial import TrialStore
 
 __all__ = [
+    "HISTORY_NAME",
     "INDEX_NAME",
+    "OWN_COPY",
     "REPORT_NAME",
     "UNFINISHED",
     "RunStore",
@@ -61,6 +63,7 @@ __all__ = [
     "TrialStore",
     "create_run",
     "details_of",
+    "find_baseline",
     "find_run",
     "keep_omb_files",
     "keep_published",

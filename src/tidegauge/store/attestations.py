@@ -16,6 +16,7 @@ from tidegauge.hosts.storage import user_directory
 from tidegauge.model.attest import Attestation
 from tidegauge.model.level import LevelChoice
 from tidegauge.store.documents import all_readable, part_of
+from tidegauge.store.envelopes import AttestationFile
 from tidegauge.store.files import make_directory, write_failed, write_json
 
 
@@ -37,7 +38,8 @@ def keep_attestations(attestations: Sequence[Attestation], started_at: str, run:
                 # As they stand there: a newer Tidegauge may have written what this one can't read.
                 earlier = part_of(path, "attestations") or []
                 all_made = [*earlier, replace(attestation, started_at=started_at, run=run)]
-                write_json(path, "tidegauge.attestation/1", {"attestations": all_made}, durable=True)
+                content = AttestationFile(schema="tidegauge.attestation/1", attestations=all_made)
+                write_json(path, content, durable=True)
         except OSError as error:
             raise write_failed(directory / ".lock", error) from error
 

@@ -6,8 +6,8 @@ A part of a run that can't be read is damaged: the reason is reported, and the o
 from __future__ import annotations
 
 import json
-import math
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +22,11 @@ DOCUMENT_BYTES_MAX = 64 << 20
 _DEPTH_MAX = 64
 _DIGITS_MAX = 20
 """Of a whole number: nothing that is measured or drawn has more than 64 bits."""
+_MAGNITUDE_MAX = 1e30
+"""Of any other: beyond what is measured in any unit, and sums of such numbers and their squares are numbers still."""
+_NUMBER = re.compile(r"\s*[-+]?[\d_]+(\.[\d_]*)?\s*")
+_NUMBER_CHARS_MAX = 100
+"""Of a number that is written as text."""
 
 
 class DamagedError(ValueError):
@@ -46,7 +51,7 @@ def read_document(path: Path) -> dict[str, Any] | None:
         raise DamagedError(f"not JSON as Tidegauge writes it ({error})") from error
     if not isinstance(content, dict):
         raise DamagedError("no JSON object")
-    _check_depth(content)
+    _check_parts(content)
     # Half of a character can be written as JSON, and nowhere else.
     if b"\\u" in text:
         _check_text(content)
@@ -60,7 +65,7 @@ def words_of(error: OSError | ValueError) -> str:
 
 def _parse_finite(text: str) -> float:
     number = float(text)
-    if not math.isfinite(number):
+    if not abs(number) <= _MAGNITUDE_MAX:
         raise ValueError(f"{text[:_DIGITS_MAX]} is no number that there is")
     return number
 
@@ -75,10 +80,14 @@ def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is no number")
 
 
-def _check_depth(content: dict[str, Any]) -> None:
+def _check_parts(content: dict[str, Any]) -> None:
+    """Refuse what is nested too deeply, and texts of huge numbers, which would be taken for such."""
     level: list[dict[str, Any] | list[Any]] = [content]
     for _ in range(_DEPTH_MAX):
         inner = [part for whole in level for part in (whole.values() if isinstance(whole, dict) else whole)]
+        for part in inner:
+            if isinstance(part, str) and len(part) > _NUMBER_CHARS_MAX and _NUMBER.fullmatch(part):
+                raise DamagedError(f"a number of {len(part):,} characters")
         level = [part for part in inner if isinstance(part, dict | list)]
         if not level:
             return
@@ -104,6 +113,15 @@ class Documents:
         try:
             content = read_document(path)
             return None if content is None else typed(shape, content)
+        except ValueError as error:
+            self.note(path, str(error))
+            return None
+
+    def read_part(self, path: Path, name: str, shape: type[T]) -> T | None:
+        """What the object in a file has by this name, likewise; None too if it says nothing by it."""
+        try:
+            part = (read_document(path) or {}).get(name)
+            return None if part is None else typed(shape, part, name)
         except ValueError as error:
             self.note(path, str(error))
             return None

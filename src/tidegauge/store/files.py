@@ -23,14 +23,12 @@ from tidegauge.errors import RunFailedError, UserError
 from tidegauge.hosts import procfs
 from tidegauge.hosts.storage import make_own_directory
 from tidegauge.plain import plain
-from tidegauge.published.verdict import PublishedOutcome
-
-RUN_SCHEMA = "tidegauge.run/1"
 
 CAMPAIGN_FILE = "campaign.yaml"
 CEILINGS_FILE = "ceilings.json"
 CYCLES_FILE = "cycles.json"
 MEASURING_FILE = "measuring.json"
+PUBLISHED_FILE = "published.json"
 
 
 def environment_name(session: int) -> str:
@@ -138,10 +136,9 @@ def write_bytes(path: Path, content: bytes, durable: bool = False) -> None:
         raise write_failed(path, error) from error
 
 
-def write_json(path: Path, schema: str, content: Mapping[str, object], durable: bool = False) -> None:
-    """Write one JSON object that begins with its `schema`. Raises `RunFailedError`."""
-    document = {"schema": schema, **{str(key): plain(value) for key, value in content.items()}}
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def write_json(path: Path, content: Mapping[str, object], durable: bool = False) -> None:
+    """Write one JSON object, such as `store.envelopes` has them. Raises `RunFailedError`."""
+    text = json.dumps(plain(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_bytes(path, text.encode(), durable)
 
 
@@ -210,6 +207,7 @@ class LineFile:
 
 REPORT_NAME = "report.html"
 INDEX_NAME = "index.html"
+HISTORY_NAME = "history.html"
 
 
 def write_page(path: Path, html: str) -> Path:
@@ -226,11 +224,3 @@ def write_files(directory: Path, files: Mapping[str, bytes]) -> list[Path]:
     for name, content in files.items():
         write_bytes(directory / name, content)
     return [directory / name for name in files]
-
-
-PUBLISHED_FILE = "published.json"
-
-
-def keep_published(run: Path, outcome: PublishedOutcome) -> None:
-    """Write the verdicts into a run's directory; once more replaces them. Raises `RunFailedError`."""
-    write_json(run / PUBLISHED_FILE, "tidegauge.published/1", {"published": outcome}, durable=True)

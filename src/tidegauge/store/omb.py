@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegauge.model.workload import Workload
+from tidegauge.places import entries_of_directory
 from tidegauge.statistics.histograms import EMPTY, Histogram, add, sum_of
 from tidegauge.store.files import write_bytes, write_files
 from tidegauge.store.hlog import each_interval
@@ -41,8 +42,7 @@ def keep_omb_files(run: Path, texts: Mapping[str, str]) -> None:
 
 def kept_omb_files(run: Path) -> list[str]:
     """Names of the files that `keep_omb_files` kept; none of a run of a campaign."""
-    directory = run / "omb"
-    return sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+    return [path.name for path in entries_of_directory(run / "omb")]
 
 
 def omb_result(directory: Path, names: tuple[str, str], workload: Workload) -> dict[str, Any]:
@@ -67,7 +67,11 @@ def omb_result(directory: Path, names: tuple[str, str], workload: Workload) -> d
         unit_ns = _NS_PER_US if series == "delay" else _NS_PER_MS
         by_second = _by_second(directory / f"{series}.hlog", series, rows)
         merged = [sum_of(by_second.get(row["from_mono_ns"], EMPTY) for row in period) for period in periods]
-        content |= _figures_by_period(field, merged, unit_ns)
+        figures_of_periods = [_figures_by_ending(histogram, unit_ns) for histogram in merged]
+        content |= {
+            f"{field}{name}": [figures[name] for figures in figures_of_periods]
+            for name in ("Avg", *_PERCENTILES, "Max")
+        }
         overall = sum_of(interval.histogram for interval in window if interval.tag.partition("/")[0] == series)
         content |= _aggregated_fields(f"aggregated{field[0].upper()}{field[1:]}", overall, unit_ns)
     return content
@@ -128,14 +132,6 @@ def _rates_by_period(periods: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str
             sum(max(0, subscription["backlog_msgs"]) for subscription in period[-1]["subscriptions"])
             for period in periods
         ],
-    }
-
-
-def _figures_by_period(field: str, histograms: Sequence[Histogram], unit_ns: float) -> dict[str, list[float | int]]:
-    """The lists with one value for each period."""
-    figures_of_periods = [_figures_by_ending(histogram, unit_ns) for histogram in histograms]
-    return {
-        f"{field}{name}": [figures[name] for figures in figures_of_periods] for name in ("Avg", *_PERCENTILES, "Max")
     }
 
 

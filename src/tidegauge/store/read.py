@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tidegauge.attestation.words import until_then
-from tidegauge.errors import UserError, did_you_mean
-from tidegauge.hosts.ceilings import RunCeilings
-from tidegauge.model.attest import AttestOutcome
+from tidegauge.errors import UserError
+from tidegauge.model.attest import Attestation, AttestOutcome
+from tidegauge.model.ceilings import RunCeilings
+from tidegauge.model.events import Note
 from tidegauge.model.finding import Finding
+from tidegauge.model.labels import NO_LABELS, RunLabels
 from tidegauge.model.tilt import EQUAL_TERMS, Severity, Stage, Terms, Tilt
 from tidegauge.model.trial import (
     AnyResult,
@@ -24,10 +27,14 @@ from tidegauge.model.trial import (
     ReadResult,
     ReadSpec,
 )
+from tidegauge.model.variant import SAME_WITHIN, SameWithin, Variant
+from tidegauge.numbers import join_first
+from tidegauge.places import entries_of_directory, is_directory
 from tidegauge.plain import differing, flatten, typed
 from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.regular import read_regular
-from tidegauge.store.documents import Documents, read_document, typed_or_none, words_of
+from tidegauge.store.documents import Documents, mapping_of, read_document, typed_or_none, words_of
+from tidegauge.store.envelopes import RESULT_SCHEMA, RUN_SCHEMA, RunSession
 from tidegauge.store.files import (
     CAMPAIGN_FILE,
     CEILINGS_FILE,
@@ -35,12 +42,11 @@ from tidegauge.store.files import (
     MEASURING_FILE,
     PUBLISHED_FILE,
     REPORT_NAME,
-    RUN_SCHEMA,
     Writer,
     environment_name,
     may_be_alive,
 )
-from tidegauge.store.trial import RESULT_SCHEMA
+from tidegauge.store.reasons import left_out_of_old_notes, parts_of_old_reason, with_stored_reasons
 from tidegauge.usage import Price
 
 CAMPAIGN_BYTES_MAX = 8 << 20
@@ -49,22 +55,13 @@ _READ_FILES = (".json", ".jsonl", ".parquet", ".hlog", CAMPAIGN_FILE, REPORT_NAM
 
 
 @dataclass(frozen=True)
-class RunSession:
-    """One go at a run. Times in UTC, ISO 8601, `ended_at` "" while it goes or if it was killed; `status` as a run's."""
-
-    number: int
-    started_at: str
-    ended_at: str = ""
-    status: str = "running"
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class _RunHead:
+class RunDocument:
     """What run.json must be like to be read; what older ones lack has a default."""
 
     schema: str
     name: str = ""
+    label: str | None = ""
+    tags: tuple[str, ...] | None = ()
     status: str = ""
     reason: str = ""
     started_at: str = ""
@@ -72,11 +69,14 @@ class _RunHead:
     tidegauge_version: str = ""
     campaign_path: str = ""
     notes: tuple[str, ...] | None = ()
+    left_out: tuple[Note, ...] | None = None
     thresholds: tuple[str, ...] | None = ()
     unequal: Any = None
     unequal_allowed: bool = False
     advice: Any = None
     price: Price | None = None
+    variants: tuple[Variant, ...] | None = ()
+    same_within: SameWithin | None = None
     sessions: tuple[RunSession, ...] | None = ()
     writer: Writer | None = None
 
@@ -114,16 +114,6 @@ class _EnvironmentFile:
 
 
 @dataclass(frozen=True)
-class _CeilingsFile:
-    ceilings: RunCeilings | None = None
-
-
-@dataclass(frozen=True)
-class _PublishedFile:
-    published: PublishedOutcome | None = None
-
-
-@dataclass(frozen=True)
 class _FindingFile:
     finding: Finding | None = None
 
@@ -137,6 +127,8 @@ class _FindingFile:
 class _TrialHead:
     status: str = "running"
     reason: str = ""
+    cause: str | None = None
+    log_path: str | None = None
     started_at: str = ""
     session: int | None = 1
     spec: Mapping[str, Any] | None = None
@@ -147,21 +139,8 @@ class _DistributionHead:
     digest: str = ""
 
 
-@dataclass(frozen=True)
-class _DistributionFile:
-    distribution: _DistributionHead | None = None
-
-
-@dataclass(frozen=True)
-class _CyclesFile:
-    outcome: AttestOutcome | None = None
-
-
-@dataclass(frozen=True)
-class _MeasuringFile:
-    measuring: Mapping[str, Any] | None = None
-
-
+_POINT = re.compile(r"sweep\[[0-9]+\]")
+"""How a campaign's meaning calls a point of its sweep."""
 _VOLATILE = ("load_average", "campaign.")
 """What differs from session to session without meaning anything."""
 
@@ -191,6 +170,7 @@ class StoredTrial:
         status: "running", "finished", "failed", "interrupted" or `UNFINISHED`.
         result: None unless it is finished.
         problem: why a file of this trial could not be read; "" if all could.
+        cause: the reason without the log that it names, `log_path`, which is "" if it names none.
         session: in which session of the run it was made, from 1.
         digest: of the system's files that it ran; "" if it does not say.
         started_at: UTC, ISO 8601; "" if it does not say.
@@ -206,6 +186,8 @@ class StoredTrial:
     result: AnyResult | None
     problem: str
     session: int = 1
+    cause: str = ""
+    log_path: str = ""
     digest: str = ""
     started_at: str = ""
     cycles: AttestOutcome | None = None
@@ -214,15 +196,19 @@ class StoredTrial:
     @property
     def why(self) -> str:
         """What is known of the cause for having no result, and what an attestation had found by then."""
-        parts = [self.problem or self.reason]
-        if self.cycles is not None and isinstance(self.spec, AttestSpec):
-            parts.append(until_then(self.spec.choice.level, self.spec.nodes, self.spec.attest, self.cycles))
-        return "; ".join(filter(None, parts))
+        return "; ".join(filter(None, (self.problem or self.reason, self._found_by_then)))
+
+    @property
+    def _found_by_then(self) -> str:
+        if self.cycles is None or not isinstance(self.spec, AttestSpec):
+            return ""
+        return until_then(self.spec.choice.level, self.spec.nodes, self.spec.attest, self.cycles)
 
     @property
     def status_words(self) -> str:
         """Its status with what is known of the cause: "failed: kafka-1 ended", "interrupted"."""
-        why = self.why.removeprefix(self.status).removeprefix("; ")
+        known_only = not self.problem and self.reason == self.status
+        why = self._found_by_then if known_only else self.why
         return f"{self.status}: {why}" if why else self.status
 
 
@@ -232,11 +218,15 @@ class StoredRun:
 
     Attributes:
         environment: of the first session; `environments` has one for each.
+        left_out: of the notes those that say that a system is not measured, or hosts are not used.
         overrides: command-line options that replaced values of the campaign, by its keys.
         meaning: what the campaign was understood to mean (`campaign.read.fingerprint`); None if the run does not say.
         ceilings: what the machine could do at most; None if that was not measured.
         price: of a host for an hour; None if nobody gave one.
+        variants: that its campaign compares, () without.
+        same_within: the margin within which two figures count as the same.
         damage: what of it is there and can't be read, with the reason; the rest was read.
+        labels: the name and tags that the user gave it.
     """
 
     path: Path
@@ -252,6 +242,7 @@ class StoredRun:
     trials: tuple[StoredTrial, ...]
     environment: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+    left_out: tuple[Note, ...] = ()
     findings: tuple[Finding, ...] = ()
     terms: Terms = EQUAL_TERMS
     thresholds: tuple[str, ...] = ()
@@ -262,16 +253,18 @@ class StoredRun:
     meaning: Mapping[str, str] | None = None
     ceilings: RunCeilings | None = None
     price: Price | None = None
+    variants: tuple[Variant, ...] = ()
+    same_within: SameWithin = SAME_WITHIN
     damage: tuple[str, ...] = ()
+    labels: RunLabels = NO_LABELS
 
     @property
     def status_words(self) -> str:
         """Its status, and whether it is damaged, with the first reason."""
         if not self.damage:
             return self.status
-        more = f" and {len(self.damage) - 1} more" if len(self.damage) > 1 else ""
         status = self.status if self.status == UNREADABLE else f"{self.status}, {_DAMAGED}"
-        return f"{status}: {self.damage[0]}{more}"
+        return f"{status}: {join_first(self.damage, 1)}"
 
     @property
     def results(self) -> tuple[AnyResult, ...]:
@@ -279,9 +272,49 @@ class StoredRun:
         return tuple(trial.result for trial in self.trials if trial.result is not None)
 
     @property
+    def keeps_work(self) -> bool:
+        """Whether resuming it saves anything: a finished trial, cycles of an attestation, or a window begun."""
+        return any(trial.result or trial.cycles or trial.measuring for trial in self.trials)
+
+    @property
     def measured(self) -> tuple[LoadResult | ReadResult, ...]:
         """Results that measured how fast messages went."""
         return tuple(result for result in self.results if not isinstance(result, AttestResult))
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems that it has results of."""
+        return sorted({result.spec.system for result in self.results})
+
+    @property
+    def specs(self) -> tuple[AnySpec, ...]:
+        """All trials that it planned or measured."""
+        return (*self.planned, *(result.spec for result in self.results))
+
+    @property
+    def listed_points(self) -> tuple[str, ...]:
+        """The points of its sweep in words, as its campaign lists them; () where the run does not say."""
+        return tuple(words for path, words in (self.meaning or {}).items() if _POINT.fullmatch(path))
+
+    @property
+    def confirmed(self) -> frozenset[str | None]:
+        """Trials that confirmed what a search found."""
+        return frozenset(goal.confirmation_trial_id for finding in self.findings for goal in finding.goals)
+
+    @property
+    def attestations(self) -> list[Attestation]:
+        """What cuts of the power said of its systems."""
+        return [attestation for finding in self.findings for attestation in finding.attestations]
+
+    @property
+    def sessions_changed(self) -> list[list[str]]:
+        """For each session what its surroundings had changed since the one before."""
+        pairs = zip(({}, *self.environments), self.environments, strict=False)
+        return [environment_changes(before, after) if before and after else [] for before, after in pairs]
+
+    def results_of_session(self, session: RunSession) -> list[str]:
+        """The trials that have a result and were made in a session."""
+        return [trial.trial_id for trial in self.trials if trial.session == session.number and trial.result]
 
     def facts(self, kind: str) -> Mapping[str, Any]:
         """A part of `environment`, such as "host"; empty where it is not recorded."""
@@ -301,7 +334,7 @@ def load_run(path: Path) -> StoredRun:
         UserError: it is no run directory, its run.json can't be read, or it is a newer Tidegauge's.
     """
     documents = Documents(path)
-    head = _read_run_head(path)
+    head = read_run_head(path)
     alive = head.status == "running" and head.writer is not None and may_be_alive(head.writer)
     campaign = documents.read(path / "campaign.json", _CampaignFile) or _CampaignFile()
     plan = documents.read(path / "plan.json", _PlanFile) or _PlanFile()
@@ -310,7 +343,7 @@ def load_run(path: Path) -> StoredRun:
         for session in head.all_sessions
     )
     environments = tuple(_read_environment(documents, path / environment_name(session.number)) for session in sessions)
-    findings = [documents.read(file, _FindingFile) for file in _entries_of_directory(path / "findings", ".json")]
+    findings = [documents.read(file, _FindingFile) for file in entries_of_directory(path / "findings", ".json")]
     run = StoredRun(
         path=path,
         name=head.name or path.name,
@@ -325,16 +358,20 @@ def load_run(path: Path) -> StoredRun:
         trials=tuple(_read_trial(documents, directory, alive) for directory in _subdirectories(path / "trials")),
         environment=environments[0],
         notes=head.notes or (),
+        left_out=left_out_of_old_notes(head.notes or ()) if head.left_out is None else head.left_out,
         findings=tuple(file.finding for file in findings if file is not None and file.finding is not None),
         terms=Terms(_parse_tilts(head.unequal), _parse_tilts(head.advice), head.unequal_allowed),
         thresholds=head.thresholds or (),
-        published=(documents.read(path / PUBLISHED_FILE, _PublishedFile) or _PublishedFile()).published,
+        published=documents.read_part(path / PUBLISHED_FILE, "published", PublishedOutcome),
         sessions=sessions,
         environments=environments,
         overrides=campaign.overrides or {},
         meaning=campaign.meaning,
-        ceilings=(documents.read(path / CEILINGS_FILE, _CeilingsFile) or _CeilingsFile()).ceilings,
+        ceilings=documents.read_part(path / CEILINGS_FILE, "ceilings", RunCeilings),
         price=head.price,
+        variants=head.variants or (),
+        same_within=head.same_within or SAME_WITHIN,
+        labels=RunLabels(head.label or "", head.tags or ()),
     )
     for directory in (path, path / "findings", *(trial.directory for trial in run.trials)):
         documents.look_for_others(directory, _READ_FILES)
@@ -343,7 +380,7 @@ def load_run(path: Path) -> StoredRun:
     return replace(run, damage=tuple(documents.damage))
 
 
-def _read_run_head(path: Path) -> _RunHead:
+def read_run_head(path: Path) -> RunDocument:
     """What a run says of itself. Raises `UserError`."""
     try:
         content = read_document(path / "run.json")
@@ -355,7 +392,7 @@ def _read_run_head(path: Path) -> _RunHead:
                 f"{path} has the schema '{schema}'; this Tidegauge reads '{RUN_SCHEMA}'.",
                 f"Use the Tidegauge that wrote it ({content.get('tidegauge_version', 'unknown')}) or a newer one.",
             )
-        return typed(_RunHead, content)
+        return typed(RunDocument, content)
     except ValueError as error:
         raise UserError(f"{path / 'run.json'} can't be read: {error}.", "See `tidegauge runs`.") from error
 
@@ -367,12 +404,12 @@ def list_runs(runs_directory: Path) -> list[StoredRun]:
         try:
             runs.append(load_run(path))
         except UserError as error:
-            runs.append(_unreadable_run(path, error.message))
+            runs.append(
+                StoredRun(
+                    path, path.name, UNREADABLE, error.message, "", "", "", "", "", (), (), {}, damage=(error.message,)
+                )
+            )
     return sorted(runs, key=lambda run: (run.started_at, run.path.name))
-
-
-def _unreadable_run(path: Path, reason: str) -> StoredRun:
-    return StoredRun(path, path.name, UNREADABLE, reason, "", "", "", "", "", (), (), {}, damage=(reason,))
 
 
 def _read_environment(documents: Documents, path: Path) -> Mapping[str, Any]:
@@ -396,16 +433,8 @@ def _campaign_text(documents: Documents, path: Path) -> str:
         return ""
 
 
-def _entries_of_directory(directory: Path, ending: str = "") -> list[Path]:
-    """What a directory holds, by name; nothing of what is none."""
-    try:
-        return sorted(path for path in directory.iterdir() if path.name.endswith(ending))
-    except OSError:
-        return []
-
-
 def _subdirectories(directory: Path) -> list[Path]:
-    return [path for path in _entries_of_directory(directory) if path.is_dir() and not path.is_symlink()]
+    return [path for path in entries_of_directory(directory) if is_directory(path) and not path.is_symlink()]
 
 
 def newest_run_of(runs_directory: Path, campaign_text: bytes) -> StoredRun | None:
@@ -419,48 +448,30 @@ def newest_run_of(runs_directory: Path, campaign_text: bytes) -> StoredRun | Non
     return None
 
 
-def find_run(runs_directory: Path, wanted: str) -> Path:
-    """The directory of a run, by "last", its name, the beginning of its name, or a path.
-
-    Raises:
-        UserError: none or several fit; the message names the nearest.
-    """
-    names = [path.name for path in run_directories(runs_directory)]
-    if wanted == "last":
-        runs = list_runs(runs_directory)
-        if not runs:
-            raise UserError(f"There are no runs in {runs_directory} yet.", "Start one with `tidegauge quick`.")
-        return runs[-1].path
-    if wanted in names:
-        return runs_directory / wanted
-    if _is_run(Path(wanted)):
-        return Path(wanted)
-    fitting = [name for name in names if name.startswith(wanted)] if wanted else []
-    if len(fitting) == 1:
-        return runs_directory / fitting[0]
-    if fitting:
-        newest_names = ", ".join(sorted(fitting)[-5:])
-        newest = "the newest are " if len(fitting) > 5 else ""
-        raise UserError(
-            f"'{wanted}' fits {len(fitting)} runs: {newest}{newest_names}.", "Give more of the name, or `last`."
-        )
-    raise UserError(
-        f"No run '{wanted}' in {runs_directory}{did_you_mean(wanted, names)}.",
-        "`tidegauge runs` lists what there is; --runs-dir chooses another directory.",
-    )
-
-
 def run_directories(runs_directory: Path) -> list[Path]:
-    """The directories of all runs, by name, without reading them."""
-    return [path for path in _entries_of_directory(runs_directory) if not path.name.startswith(".") and _is_run(path)]
+    """The directories of all runs, by name, without reading them; none where there is no such directory yet.
 
-
-def _is_run(path: Path) -> bool:
-    """Whether it has a run.json, be it one that can't be read."""
+    Raises `UserError` for what is no directory, or can't be read.
+    """
     try:
-        return os.path.lexists(path / "run.json")
-    except ValueError:
+        entries = sorted(runs_directory.iterdir())
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
+        raise UserError(f"{runs_directory}: runs can't be looked for here: {problem}.", "Check the path.") from error
+    return [path for path in entries if not path.name.startswith(".") and is_run(path)]
+
+
+def is_run(path: Path) -> bool:
+    """Whether it has a run.json, be it one that can't be read, or may have one: nobody is let in to look."""
+    try:
+        os.lstat(path / "run.json")
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
         return False
+    return True
 
 
 def _read_trial(documents: Documents, directory: Path, alive: bool) -> StoredTrial:
@@ -472,13 +483,12 @@ def _read_trial(documents: Documents, directory: Path, alive: bool) -> StoredTri
     except ValueError as error:
         problem = f"{directory / 'result.json'} can't be read: {error}"
         documents.note(directory / "result.json", str(error))
-    distribution = (
-        documents.read(directory / "distribution.json", _DistributionFile) or _DistributionFile()
-    ).distribution
+    cause, log_path = (head.cause, head.log_path or "") if head.cause is not None else parts_of_old_reason(head.reason)
+    distribution = documents.read_part(directory / "distribution.json", "distribution", _DistributionHead)
     cycles, measuring = None, None
     if result is None:
-        cycles = (documents.read(directory / CYCLES_FILE, _CyclesFile) or _CyclesFile()).outcome
-        measuring = (documents.read(directory / MEASURING_FILE, _MeasuringFile) or _MeasuringFile()).measuring
+        cycles = documents.read_part(directory / CYCLES_FILE, "outcome", AttestOutcome)
+        measuring = documents.read_part(directory / MEASURING_FILE, "measuring", dict[str, Any])
     return StoredTrial(
         directory=directory,
         trial_id=directory.name,
@@ -488,6 +498,8 @@ def _read_trial(documents: Documents, directory: Path, alive: bool) -> StoredTri
         result=result,
         problem=problem,
         session=head.session or 1,
+        cause=cause,
+        log_path=log_path,
         digest="" if distribution is None else distribution.digest,
         started_at=head.started_at,
         cycles=cycles,
@@ -500,8 +512,9 @@ def _parse_result(content: Mapping[str, Any]) -> AnyResult:
     schema = content.get("schema")
     if schema != RESULT_SCHEMA:
         raise ValueError(f"its schema is '{schema}'; this Tidegauge reads '{RESULT_SCHEMA}'")
-    result = content.get("result")
-    return typed(_KINDS[_kind_of_spec(result.get("spec") if isinstance(result, Mapping) else None)], result)
+    result = mapping_of(content.get("result"))
+    kind = _KINDS[_kind_of_spec(result.get("spec"))]
+    return typed(kind, with_stored_reasons(result, content.get("remarks")))
 
 
 _KINDS: Mapping[type[AnySpec], type[AnyResult]] = {LoadSpec: LoadResult, ReadSpec: ReadResult, AttestSpec: AttestResult}

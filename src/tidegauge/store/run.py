@@ -17,20 +17,36 @@ from typing import Any
 
 from tidegauge import __version__
 from tidegauge.errors import RunFailedError
-from tidegauge.hosts.ceilings import RunCeilings
+from tidegauge.model.ceilings import RunCeilings
+from tidegauge.model.events import Note
 from tidegauge.model.finding import Finding
+from tidegauge.model.labels import NO_LABELS, RunLabels
 from tidegauge.model.tilt import Terms, Tilt
-from tidegauge.model.trial import TrialSpec
+from tidegauge.model.trial import AnySpec
+from tidegauge.model.variant import SAME_WITHIN, SameWithin, Variant
 from tidegauge.plain import grouped
+from tidegauge.published.verdict import PublishedOutcome
 from tidegauge.store import seconds
 from tidegauge.store.attestations import keep_attestations
 from tidegauge.store.documents import read_object
+from tidegauge.store.envelopes import (
+    RUN_SCHEMA,
+    CampaignFile,
+    CeilingsFile,
+    FindingFile,
+    PlanFile,
+    PlannedBlock,
+    PublishedFile,
+    RunFile,
+    RunSession,
+    Status,
+)
 from tidegauge.store.files import (
     CAMPAIGN_FILE,
     CEILINGS_FILE,
+    PUBLISHED_FILE,
     RESERVE,
     RESERVE_BYTES,
-    RUN_SCHEMA,
     environment_name,
     make_directory,
     this_writer,
@@ -40,7 +56,7 @@ from tidegauge.store.files import (
     write_json,
     writing,
 )
-from tidegauge.store.read import RunSession, load_run
+from tidegauge.store.read import load_run
 from tidegauge.store.trial import TrialStore, now
 from tidegauge.usage import Price
 
@@ -59,6 +75,9 @@ class RunStore:
     unequal_allowed: bool = False
     thresholds: tuple[str, ...] = ()
     price: Price | None = None
+    variants: tuple[Variant, ...] = ()
+    same_within: SameWithin = SAME_WITHIN
+    labels: RunLabels = NO_LABELS
     earlier: tuple[RunSession, ...] = ()
     ended: bool = False
     alone: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
@@ -68,36 +87,42 @@ class RunStore:
         """Nothing is known yet, and nothing written."""
         self._reserve = self.path / RESERVE
         self._trials: list[TrialStore] = []
-        self._notes: list[str] = []
+        self._notes: list[Note] = []
         self._tilts: tuple[Tilt, ...] = ()
         self._session = RunSession(1, self.started_at)
 
-    def plan(self, trials: Sequence[TrialSpec]) -> None:
+    def plan(self, trials: Sequence[AnySpec]) -> None:
         """Every trial intended, in order, and each block with its seed."""
         blocks = grouped(((spec.block, spec.seed), spec.trial_id) for spec in trials)
         block_rows = [
-            {"block": block, "seed": seed, "trials": names} for (block, seed), names in sorted(blocks.items())
+            PlannedBlock(block=block, seed=seed, trials=names) for (block, seed), names in sorted(blocks.items())
         ]
-        write_json(self.path / "plan.json", "tidegauge.plan/1", {"trials": trials, "blocks": block_rows})
+        write_json(self.path / "plan.json", PlanFile(schema="tidegauge.plan/1", trials=trials, blocks=block_rows))
 
     def environment(self, facts: Mapping[str, object]) -> None:
         """What the run runs on in this session."""
-        write_json(self.path / environment_name(self._session.number), "tidegauge.environment/1", facts)
+        content = {"schema": "tidegauge.environment/1", **facts}
+        write_json(self.path / environment_name(self._session.number), content)
 
     def ceilings(self, ceilings: RunCeilings) -> None:
         """What the machine can do at most, by the first session. Raises `RunFailedError`."""
         if not (self.path / CEILINGS_FILE).exists():
-            write_json(self.path / CEILINGS_FILE, "tidegauge.ceilings/1", {"ceilings": ceilings})
+            write_json(self.path / CEILINGS_FILE, CeilingsFile(schema="tidegauge.ceilings/1", ceilings=ceilings))
 
     def meaning(self, overrides: Mapping[str, object], meaning: Mapping[str, str]) -> None:
         """What the campaign was understood to mean, so that the run is only ever resumed as it began."""
-        write_json(self.path / "campaign.json", "tidegauge.campaign/1", {"overrides": overrides, "meaning": meaning})
+        content = CampaignFile(schema="tidegauge.campaign/1", overrides=overrides, meaning=meaning)
+        write_json(self.path / "campaign.json", content)
 
-    def note(self, text: str) -> None:
-        """Something that was reported to the user during the run. Never raises: a note is no reason to fail."""
-        if self.ended or text in self._notes:
+    def note(self, text: str, left_out: str = "") -> None:
+        """Something that was reported to the user during the run. Never raises: a note is no reason to fail.
+
+        Args:
+            left_out: the system that is not measured, if that is what it says.
+        """
+        if self.ended or any(note.text == text for note in self._notes):
             return
-        self._notes.append(text)
+        self._notes.append(Note(text, left_out))
         self._say_running()
 
     def fairness(self, tilts: Sequence[Tilt]) -> None:
@@ -110,13 +135,13 @@ class RunStore:
         with contextlib.suppress(RunFailedError):
             self._write_head("running", "", "", durable=False)
 
-    def trial(self, spec: TrialSpec) -> TrialStore:
+    def trial(self, spec: AnySpec) -> TrialStore:
         """Open the directory of a trial that begins now. Raises `RunFailedError`."""
         if (self.path / "trials" / spec.trial_id).exists():
             self.set_aside(spec.trial_id)
         return self._open_trial(spec)
 
-    def reopen(self, spec: TrialSpec) -> TrialStore:
+    def reopen(self, spec: AnySpec) -> TrialStore:
         """Open the directory of a trial that an earlier session measured. Raises `RunFailedError`."""
         directory = self.path / "trials" / spec.trial_id
         head = read_object(directory / "trial.json")
@@ -128,7 +153,7 @@ class RunStore:
             raise write_failed(directory, error) from error
         return self._open_trial(spec, head)
 
-    def _open_trial(self, spec: TrialSpec, earlier: Mapping[str, Any] | None = None) -> TrialStore:
+    def _open_trial(self, spec: AnySpec, earlier: Mapping[str, Any] | None = None) -> TrialStore:
         directory = self.path / "trials" / spec.trial_id
         number = self._session.number
         # No session meets what an earlier one, whose end may have been sudden, left on a disk.
@@ -159,10 +184,11 @@ class RunStore:
         """Keep what an experiment found; attestations beyond the run, too. Raises `RunFailedError`."""
         directory = self.path / "findings"
         make_directory(directory)
-        write_json(directory / f"{finding.finding_id}.json", "tidegauge.finding/1", {"finding": finding}, durable=True)
+        content = FindingFile(schema="tidegauge.finding/1", finding=finding)
+        write_json(directory / f"{finding.finding_id}.json", content, durable=True)
         keep_attestations(finding.attestations, self.started_at, self.path.name)
 
-    def finish(self, status: str, reason: str = "") -> None:
+    def finish(self, status: Status, reason: str = "") -> None:
         """The run has ended: "finished", "failed" or "interrupted". Server data goes; trials left open end likewise.
 
         Does nothing the second time. Raises `RunFailedError` if even this can't be written.
@@ -189,33 +215,39 @@ class RunStore:
         return True
 
     def _write_head(
-        self, status: str, reason: str, ended_at: str, directory: Path | None = None, durable: bool = True
+        self, status: Status, reason: str, ended_at: str, directory: Path | None = None, durable: bool = True
     ) -> None:
         session = replace(self._session, status=status, reason=reason, ended_at=ended_at)
         terms = Terms.of(self._tilts, self.unequal_allowed)
-        content = {
-            "name": self.name,
-            "status": status,
-            "reason": reason,
-            "started_at": self.started_at,
-            "ended_at": ended_at,
-            "sessions": (*self.earlier, session),
-            "tidegauge_version": __version__,
-            "campaign_path": self.campaign_path,
-            "data_directory": self.data_directory,
-            "data_directories": self.disks,
-            "journal_directories": self.journal_disks,
-            "notes": self._notes,
-            "unequal": terms.unequal,
-            "unequal_allowed": terms.allowed,
-            "advice": terms.advice,
-            "thresholds": self.thresholds,
-            "price": self.price,
-            "writer": this_writer(),
-        }
-        write_json((directory or self.path) / "run.json", RUN_SCHEMA, content, durable=durable)
+        content = RunFile(
+            schema=RUN_SCHEMA,
+            name=self.name,
+            label=self.labels.label,
+            tags=self.labels.tags,
+            status=status,
+            reason=reason,
+            started_at=self.started_at,
+            ended_at=ended_at,
+            sessions=(*self.earlier, session),
+            tidegauge_version=__version__,
+            campaign_path=self.campaign_path,
+            data_directory=str(self.data_directory),
+            data_directories=[*map(str, self.disks)],
+            journal_directories=[*map(str, self.journal_disks)],
+            notes=[note.text for note in self._notes],
+            left_out=[note for note in self._notes if note.left_out],
+            unequal=terms.unequal,
+            unequal_allowed=terms.allowed,
+            advice=terms.advice,
+            thresholds=self.thresholds,
+            price=self.price,
+            variants=self.variants,
+            same_within=str(self.same_within),
+            writer=this_writer(),
+        )
+        write_json((directory or self.path) / "run.json", content, durable=durable)
 
-    def go_on(self, earlier: Sequence[RunSession], notes: Sequence[str]) -> None:
+    def go_on(self, earlier: Sequence[RunSession], notes: Sequence[Note]) -> None:
         """A further session of a run that ended or was killed. For `resume_run`. Raises `RunFailedError`."""
         self.earlier = tuple(earlier)
         self._session = RunSession(earlier[-1].number + 1, now())
@@ -232,6 +264,10 @@ class RunStore:
         self._write_head("running", "", "", directory)
 
 
+OWN_COPY = "own copy"
+"""In the place of a campaign's path: its only file is the run's."""
+
+
 def create_run(
     runs_directory: Path,
     name: str,
@@ -241,14 +277,17 @@ def create_run(
     *,
     disks: Sequence[Path] = (),
     journal_disks: Sequence[Path] = (),
+    labels: RunLabels = NO_LABELS,
 ) -> RunStore:
     """Create the directory of a run that begins now; it appears under its name only when it is readable.
 
     Args:
         name: of the campaign; becomes part of the directory's name.
+        campaign_path: where its file is; `OWN_COPY` = in the run's directory only.
         campaign_text: the campaign as given, byte for byte.
         data_root: where server data goes instead of the run's own directory (a chosen disk).
         disks, journal_disks: disks that the nodes take by turns for their data and their journals.
+        labels: the name and tags that the user gave it.
 
     Raises:
         RunFailedError: the directory can't be written.
@@ -261,7 +300,8 @@ def create_run(
     for attempt in range(1, 1000):
         path = runs_directory.absolute() / (directory_name if attempt == 1 else f"{directory_name}-{attempt}")
         data = path / "data" if data_root is None else data_root.absolute()
-        run = RunStore(path, name, campaign_path, started.isoformat(timespec="seconds"), data, *places)
+        source = str(path / CAMPAIGN_FILE) if campaign_path == OWN_COPY else campaign_path
+        run = RunStore(path, name, source, started.isoformat(timespec="seconds"), data, *places, labels=labels)
         if not path.exists() and _make_visible(run, campaign_text):
             return run
     raise RunFailedError(f"No free name for a run in {runs_directory}.", "Choose another with --runs-dir.")
@@ -284,10 +324,12 @@ def resume_run(
     stored = load_run(path)
     data = path / "data" if data_root is None else data_root.absolute()
     places = _absolute_places(disks, journal_disks)
-    run = RunStore(path, stored.name, stored.campaign_path, stored.started_at, data, *places)
+    run = RunStore(path, stored.name, stored.campaign_path, stored.started_at, data, *places, labels=stored.labels)
     run.unequal_allowed, run.thresholds, run.price = stored.terms.allowed, stored.thresholds, stored.price
+    run.variants, run.same_within = stored.variants, stored.same_within
     run._tilts = (*stored.terms.unequal, *stored.terms.advice)
-    run.go_on(stored.sessions, stored.notes)
+    left_out = {note.text: note for note in stored.left_out}
+    run.go_on(stored.sessions, [left_out.get(text, Note(text)) for text in stored.notes])
     return run
 
 
@@ -310,3 +352,9 @@ def _make_visible(run: RunStore, campaign_text: str | bytes) -> bool:
     finally:
         shutil.rmtree(hidden, ignore_errors=True)
     return True
+
+
+def keep_published(run: Path, outcome: PublishedOutcome) -> None:
+    """Write the verdicts into a run's directory; once more replaces them. Raises `RunFailedError`."""
+    content = PublishedFile(schema="tidegauge.published/1", published=outcome)
+    write_json(run / PUBLISHED_FILE, content, durable=True)

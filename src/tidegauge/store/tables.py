@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tidegauge.atomic import replacing
+from tidegauge.extras import has_package, require_package
 from tidegauge.plain import is_unicode
 from tidegauge.regular import open_regular
 from tidegauge.store.files import LineFile, write_failed
@@ -76,9 +77,9 @@ class Table:
             self._lines = None
 
     def finish(self) -> None:
-        """Turn all rows into Parquet. Raises `RunFailedError`."""
+        """Turn all rows into Parquet; without pyarrow they stay lines, read alike. Raises `RunFailedError`."""
         self.close()
-        if self._growing.exists():
+        if self._growing.exists() and has_package("pyarrow"):
             write_parquet(read_lines(self._growing), self._path, self._schema())
             self._growing.unlink(missing_ok=True)
 
@@ -163,6 +164,7 @@ def read_table(directory: Path, name: str, kinds: Kinds, rows_max: int = ROWS_RE
 
 
 def _parquet_rows(path: Path, rows_max: int) -> Iterator[dict[str, Any]]:
+    require_package("pyarrow", "Tables of this run")
     import pyarrow.parquet as pq
 
     with open_regular(path, _PARQUET_BYTES_MAX) as source, pq.ParquetFile(source) as file:

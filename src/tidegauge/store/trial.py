@@ -11,13 +11,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tidegauge.errors import RunFailedError
+from tidegauge.errors import RunFailedError, with_log
 from tidegauge.model.attest import AttestOutcome
 from tidegauge.model.level import SyncFinding
 from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts
 from tidegauge.model.server import Distribution, Setting
-from tidegauge.model.trial import TrialResult, TrialSpec
+from tidegauge.model.trial import AnyResult, AnySpec
+from tidegauge.plain import plain
 from tidegauge.store import seconds
+from tidegauge.store.envelopes import (
+    RESULT_SCHEMA,
+    CyclesFile,
+    DistributionFile,
+    MeasuringFile,
+    ResultFile,
+    SettingsFile,
+    Status,
+    TrialFile,
+    WitnessFile,
+)
 from tidegauge.store.files import (
     CYCLES_FILE,
     MEASURING_FILE,
@@ -26,10 +38,9 @@ from tidegauge.store.files import (
     write_json,
 )
 from tidegauge.store.hlog import IntervalLog
+from tidegauge.store.reasons import reasons_to_store
 from tidegauge.store.tables import Table
 from tidegauge.store.telemetry import TelemetryLog
-
-RESULT_SCHEMA = "tidegauge.result/1"
 
 
 def now() -> str:
@@ -49,7 +60,7 @@ class TrialStore:
     directory: Path
     data_directory: Path
     reserve: Path
-    spec: TrialSpec
+    spec: AnySpec
     disks: tuple[Path, ...] = ()
     journal_disks: tuple[Path, ...] = ()
     session: int = 1
@@ -97,12 +108,15 @@ class TrialStore:
         worker: WorkerFacts | None = None,
     ) -> None:
         """Effective settings as read back, and what the load generator said of itself."""
-        content = {"server": server, "client": client, "server_jvm_flags": jvm_flags, "worker": worker}
-        write_json(self.directory / "settings.json", "tidegauge.settings/1", content)
+        content = SettingsFile(
+            schema="tidegauge.settings/1", server=server, client=client, server_jvm_flags=jvm_flags, worker=worker
+        )
+        write_json(self.directory / "settings.json", content)
 
     def witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
         """What the servers were seen to sync before they acknowledged. Raises `RunFailedError`."""
-        write_json(self.directory / "witness.json", "tidegauge.witness/1", {"finding": finding, **evidence})
+        content = {**WitnessFile(schema="tidegauge.witness/1", finding=finding), **evidence}
+        write_json(self.directory / "witness.json", content)
 
     def evidence(self, name: str) -> Path:
         """A new directory of the trial for what others write. Raises `RunFailedError`."""
@@ -112,28 +126,31 @@ class TrialStore:
 
     def cycles(self, outcome: AttestOutcome) -> None:
         """What the cycles of an attestation found so far: each may have taken minutes. Raises `RunFailedError`."""
-        write_json(self.directory / CYCLES_FILE, "tidegauge.cycles/1", {"outcome": outcome}, durable=True)
+        content = CyclesFile(schema="tidegauge.cycles/1", outcome=outcome)
+        write_json(self.directory / CYCLES_FILE, content, durable=True)
 
     def measuring(self, record: object) -> None:
         """What is needed for the trial's result beside its load generators' figures. Raises `RunFailedError`."""
-        write_json(self.directory / MEASURING_FILE, "tidegauge.measuring/1", {"measuring": record})
+        content = MeasuringFile(schema="tidegauge.measuring/1", measuring=plain(record))
+        write_json(self.directory / MEASURING_FILE, content)
 
     def distribution(self, distribution: Distribution) -> None:
         """Which files were run."""
-        write_json(self.directory / "distribution.json", "tidegauge.distribution/1", {"distribution": distribution})
+        content = DistributionFile(schema="tidegauge.distribution/1", distribution=distribution)
+        write_json(self.directory / "distribution.json", content)
 
     def page_cache(self, dropped: bool, reason: str) -> None:
         """Whether the page cache was dropped before the trial, and why not. Raises `RunFailedError`."""
         self._page_cache = {"dropped": dropped, "reason": reason}
         self._write_status("running", "", "")
 
-    def finish(self, result: TrialResult, totals: TotalFigures) -> None:
+    def finish(self, result: AnyResult, totals: TotalFigures) -> None:
         """Window histograms, Parquet, result, and last the status: whoever reads in between finds whole files."""
         with_reserve(self.reserve, partial(self._write_windows, totals))
         self._close_logs(durable=True)
         self._make_parquet()
-        content = {"result": result, "totals": totals}
-        write = partial(write_json, self.directory / "result.json", RESULT_SCHEMA, content, durable=True)
+        content = ResultFile(schema=RESULT_SCHEMA, result=result, totals=totals, remarks=reasons_to_store(result))
+        write = partial(write_json, self.directory / "result.json", content, durable=True)
         with_reserve(self.reserve, write)
         for name in (CYCLES_FILE, MEASURING_FILE):
             (self.directory / name).unlink(missing_ok=True)
@@ -148,8 +165,12 @@ class TrialStore:
             except (RunFailedError, OSError, ValueError, TypeError):  # pyarrow has ValueErrors and TypeErrors
                 table.close()
 
-    def fail(self, reason: str, interrupted: bool) -> None:
-        """The trial ended without a result; what was measured stays. Does nothing after `finish`."""
+    def fail(self, cause: str, interrupted: bool, log_path: Path | None = None) -> None:
+        """The trial ended without a result; what was measured stays. Does nothing after `finish`.
+
+        Args:
+            log_path: the log to look at, which is named behind the cause.
+        """
         if self.ended:
             return
         with contextlib.suppress(RunFailedError):
@@ -157,8 +178,8 @@ class TrialStore:
             self._seconds.close()
             self._workers.close()
             self.telemetry.close()
-        status = "interrupted" if interrupted else "failed"
-        with_reserve(self.reserve, partial(self._write_status, status, reason, now()))
+        status: Status = "interrupted" if interrupted else "failed"
+        with_reserve(self.reserve, partial(self._write_status, status, cause, now(), log_path))
         self.ended = True
 
     def remove_data(self) -> None:
@@ -169,17 +190,20 @@ class TrialStore:
     def _data_directories(self) -> set[Path]:
         return {self.data_directory, *self.disks, *self.journal_disks}
 
-    def _write_status(self, status: str, reason: str, ended_at: str) -> None:
-        content = {
-            "status": status,
-            "reason": reason,
-            "started_at": self._started_at,
-            "ended_at": ended_at,
-            "page_cache": self._page_cache,
-            "session": self._session,
-            "spec": self.spec,
-        }
-        write_json(self.directory / "trial.json", "tidegauge.trial/1", content, durable=status != "running")
+    def _write_status(self, status: Status, cause: str, ended_at: str, log_path: Path | None = None) -> None:
+        content = TrialFile(
+            schema="tidegauge.trial/1",
+            status=status,
+            reason=with_log(cause, log_path),
+            cause=cause,
+            log_path=None if log_path is None else str(log_path),
+            started_at=self._started_at,
+            ended_at=ended_at,
+            page_cache=self._page_cache,
+            session=self._session,
+            spec=self.spec,
+        )
+        write_json(self.directory / "trial.json", content, durable=status != "running")
 
     def _write_window(self, name: str, totals_by_prefix: Mapping[str, TotalFigures]) -> None:
         """Write histograms of the measured window, of one or several, by what their tags begin with."""

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from tidegauge.agent.api import Host
 from tidegauge.durability import NODES_FOR_REPLICATION, describe_choice, level_named
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fairness import Case, ClientFacts, Hazard, neutral_facts
-from tidegauge.fleet.api import Host
 from tidegauge.hosts.abilities import Probe
 from tidegauge.model.host import ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
@@ -208,6 +208,8 @@ class Deploys(Protocol):
 
     name: str
     title: str
+    short_title: str = ""
+    """What sentences call it among others; "" = its title."""
     default_version: str
     server_defaults: Mapping[str, str] = MappingProxyType({})
     """Settings of its servers that Tidegauge gives where a campaign doesn't, and that follow from no deployment."""
@@ -267,6 +269,11 @@ class Deploys(Protocol):
 class GivesLevels(Protocol):
     """Which durability levels a system gives, by which settings, and how they are recognized."""
 
+    title: str
+
+    found_forms: tuple[str, ...] = ()
+    """The ways to make topics on a cluster whose level is taken as it is found, the usual one first; () = only one."""
+
     @abstractmethod
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
         """The durability levels this system can give in this shape, best first."""
@@ -278,6 +285,28 @@ class GivesLevels(Protocol):
     def topic_settings(self, choice: LevelChoice) -> Mapping[str, str]:
         """Topic-level settings that the level needs, in the system's own words."""
         return {}
+
+    def topic_problems(self, settings: Mapping[str, str], copies: int) -> dict[str, str]:
+        """Pure: which settings no topic of so many copies can have, by name, and why; 0 = as many as it gets.
+
+        What only servers of others may know is left to them.
+        """
+        return dict.fromkeys(settings, f"topics of {self.title} have no settings of their own")
+
+    def copies_problem(self, choice: LevelChoice) -> str:
+        """Pure: why nobody can say for a topic at a level how many copies it has; "" if one can."""
+        return f"how many copies a topic has can't be said for {self.title}"
+
+    def partitions_by_default(self, cluster: Sequence[Setting]) -> int:
+        """Pure: how many partitions a topic gets of which nobody says it, by what a cluster reports; 0 = unknown."""
+        return 0
+
+    def expected_settings(self, case: Case, cluster: Sequence[Setting] = ()) -> list[Setting]:
+        """Pure: what of the level's settings would be read back of a topic made for this; [] = that can't be said.
+
+        `cluster`: what a running one reports of itself, if it was asked.
+        """
+        return []
 
     def client_acks(self, choice: LevelChoice, nodes: int) -> str:
         """ "all" or "one": which acknowledgement the producer asks for. Where it has no choice: "all"."""
@@ -353,6 +382,8 @@ class System(Deploys, GivesLevels, IsRead, Attaches, IsCompared, Protocol):
     """The worker's driver that speaks with it: its own, or that of a system whose protocol it speaks."""
     metrics: tuple[Metric, ...] = ()
     """Figures that its servers report of themselves and that matter; the same for each of its processes."""
+    spoken_by: tuple[str, ...] = ()
+    """Products of others that speak its protocol, as users may write them: clusters of these are attached as it."""
     is_listed: bool = True
     """Whether users are told of it where the systems that there are are named. One that stands for none is not."""
     host_needs: tuple[Probe, ...] = ()
@@ -375,3 +406,9 @@ def refuse_impossible(system: System, choice: LevelChoice, version: str, nodes: 
         f"{system.name} on {nodes} node{'s' if nodes > 1 else ''} can't give level {choice.level}{form}{reason}.",
         f"Possible here: {offers or 'nothing'}.",
     )
+
+
+def expected_level(system: System, case: Case, cluster: Sequence[Setting] = ()) -> LevelFinding | None:
+    """Pure: what level topics made for this would have, as far as that is known; None where nothing can be said."""
+    settings = system.expected_settings(case, cluster)
+    return system.derive_level(settings, case.choice, case.nodes) if settings else None

@@ -91,6 +91,7 @@ class AddressKey:
         schemes: what each address may begin with, the secure ones among them in `secure_schemes`; () = host:port.
         one_scheme: whether the scheme stands once, before all addresses: "pulsar://host1:6650,host2:6650".
         alone: whether there can be one address only.
+        ports: by scheme the port that servers have unless somebody chooses another; "" for addresses without one.
     """
 
     name: str
@@ -101,6 +102,7 @@ class AddressKey:
     secure_schemes: tuple[str, ...] = ()
     one_scheme: bool = False
     alone: bool = False
+    ports: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

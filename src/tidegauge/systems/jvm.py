@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tidegauge.agent.api import ProcessSpec
 from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.errors import StartFailedError
-from tidegauge.fleet.api import ProcessSpec
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
 
 

@@ -116,7 +116,12 @@ def read_text(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
             if not series:
                 continue
             alike = [samples for name, samples in samples_by_name.items() if re.fullmatch(series, name)]
-            values = [value for samples in alike for labels, value in samples if _has_matching_labels(metric, labels)]
+            values = [
+                value
+                for samples in alike
+                for labels, value in samples
+                if all(labels.get(name) == value for name, value in metric.labels.items())
+            ]
             if values:
                 reported[key] = combine_series(values, metric.combine)
     return reported
@@ -124,10 +129,6 @@ def read_text(text: str, metrics: Sequence[Metric]) -> dict[str, float]:
 
 def _count_key(metric: Metric) -> str:
     return f"{metric.name} (count)"
-
-
-def _has_matching_labels(metric: Metric, labels: Mapping[str, str]) -> bool:
-    return all(labels.get(name) == value for name, value in metric.labels.items())
 
 
 def combine_series(values: Iterable[float], how: Combine) -> float:

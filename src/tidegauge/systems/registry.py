@@ -16,8 +16,8 @@ from tidegauge.errors import UserError, did_you_mean
 from tidegauge.systems.api import System
 from tidegauge.systems.omb import OmbDriver
 
-VERSION = re.compile(r"\d[\w.\-+~]*")
-"""What a version looks like: never a path, a blank or an option."""
+VERSION = re.compile(r"\d[\w.\-+~]{0,99}")
+"""What a version looks like: never a path, a blank or an option, and as long as people write them."""
 
 
 @cache
@@ -95,10 +95,29 @@ def listed_names(names: Iterable[str]) -> list[str]:
     return [name for name in names if name not in systems or systems[name].is_listed]
 
 
+def unknown_system(name: str, names: Iterable[str]) -> str:
+    """The complaint about a system that is none of these names."""
+    listed = listed_names(names)
+    return f"unknown system '{name}'{_meant_system(name, listed)}; known: {', '.join(listed)}"
+
+
+def _meant_system(name: str, listed: list[str]) -> str:
+    """Which of these systems an unknown name may mean, as a phrase to append, or "".
+
+    A product that speaks the protocol of one of them can be attached as that one.
+    """
+    systems = all_systems()
+    for spoken in listed:
+        if spoken in systems and name.lower() in systems[spoken].spoken_by:
+            title = systems[spoken].title
+            return f" (it speaks {title}'s protocol: attach a cluster of it as '{spoken}'; that has not been tried)"
+    return did_you_mean(name, listed)
+
+
 def system_named(name: str) -> System:
     """The system of a name. Raises `UserError` naming the nearest one."""
     systems = all_systems()
     if name not in systems:
         names = listed_names(sorted(systems))
-        raise UserError(f"There is no system '{name}'{did_you_mean(name, names)}.", f"Systems: {', '.join(names)}.")
+        raise UserError(f"There is no system '{name}'{_meant_system(name, names)}.", f"Systems: {', '.join(names)}.")
     return systems[name]

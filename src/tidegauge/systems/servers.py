@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tidegauge.agent.api import Host, ProcessSpec
 from tidegauge.errors import RunFailedError, StartFailedError, TidegaugeError
-from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import Deployment, Node, node_of
 from tidegauge.systems.logs import Cause, find_cause
 from tidegauge.systems.metrics import Endpoint

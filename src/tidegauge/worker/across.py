@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import Any
 
 from tidegauge.model.load import ClockBound, SubscriptionTotals, TotalFigures
+from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import Latency, SubscriptionResult
 from tidegauge.numbers import ms
 from tidegauge.statistics.clocks import Offset
@@ -129,7 +130,7 @@ def _unknown_percentiles(middle: Latency, low: Latency, high: Latency) -> list[s
     ]
 
 
-def clock_warnings(subscriptions: Sequence[SubscriptionResult], *, by_phases: bool) -> Iterator[str]:
+def clock_warnings(subscriptions: Sequence[SubscriptionResult], *, by_phases: bool) -> Iterator[Reason]:
     """Which end-to-end times clocks are not known well enough for, with their bounds."""
     across = [(sub, sub.end_to_end_low, sub.end_to_end_high) for sub in subscriptions]
     crossing = [(sub, low, high) for sub, low, high in across if low and high]
@@ -140,6 +141,8 @@ def clock_warnings(subscriptions: Sequence[SubscriptionResult], *, by_phases: bo
             if getattr(sub.end_to_end, name) is None and getattr(high, name) is not None
         ]
         if bounds:
-            yield f"end-to-end times of {sub.name} are only known within bounds: {', '.join(bounds)}"
+            text = f"end-to-end times of {sub.name} are only known within bounds: {', '.join(bounds)}"
+            yield Reason(ReasonKind.CLOCKS, text)
     if crossing and by_phases:
-        yield "end-to-end times of phases are by clocks as they were when the trial began"
+        text = "end-to-end times of phases are by clocks as they were when the trial began"
+        yield Reason(ReasonKind.CLOCKS, text)

@@ -169,9 +169,18 @@ class LoadWorker(Protocol):
     pids: tuple[int, ...]
     """The process ids of these, as far as they run on this host."""
 
-    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float, topic: str = "") -> float:
+    def probe(
+        self,
+        driver: str,
+        connection: Mapping[str, str],
+        timeout_s: float,
+        topic: str = "",
+        *,
+        copies_of_cluster: bool = False,
+    ) -> float:
         """Seconds for one message there and back on a throw-away topic, which must be new ("" = any name that is).
 
+        `copies_of_cluster`: the cluster decides how many copies it has; else it has one.
         Raises `RunFailedError` with the cause if it can't.
         """
 

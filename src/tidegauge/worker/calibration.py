@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tidegauge.agent.api import Host
 from tidegauge.distribution.java import find_java
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.fleet.api import Host
-from tidegauge.hosts.ceilings import Calibration, Pace
 from tidegauge.hosts.ceilings_measure import machine_id
 from tidegauge.hosts.kept import is_fresh, read_kept_of, write_kept
 from tidegauge.hosts.memory import this_machine
+from tidegauge.model.ceilings import Calibration, Pace
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import Arrival, Payload, Workload
 from tidegauge.worker.api import LoadOrder, LoadWorker
@@ -205,7 +205,7 @@ def _totals_once_drained(worker: LoadWorker) -> TotalFigures:
 def _check_totals(totals: TotalFigures) -> None:
     """Raise `RunFailedError` unless every message arrived once: a rate at which some are missing is none."""
     wrong = totals.sent - totals.acked
-    wrong += sum(sub.backlog + sub.lost + sub.duplicated + sub.corrupt for sub in totals.subscriptions)
+    wrong += sum(sub.lost + sub.duplicated + sub.corrupt for sub in totals.subscriptions)
     if wrong or not totals.window.acked_within:
         raise RunFailedError(
             f"{wrong:,} of {totals.sent:,} messages to the null system are not accounted for.",

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import grpc
 
+from tidegauge.agent.api import Host, ProcessStatus
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError, printable
-from tidegauge.fleet.api import Host, ProcessStatus
 from tidegauge.hosts.storage import read_end
 from tidegauge.model.load import AckedMessage, ReceivedSequences, SecondFigures, SentSequences, TotalFigures
 from tidegauge.model.message import CommittedPositions, ReadBack
@@ -75,9 +75,11 @@ def _is_noise(line: str) -> bool:
     return bool(_STACK_LINE.match(line)) or any(words in line for words in _EMPTY_WORDS)
 
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 LEASE_S = 10.0
 _SECRET_KEY = "tidegauge-secret"
+_TOPIC_REFUSED = ("tidegauge-refused", "topic")
+"""What the trailing metadata of a call have that failed because a system would not make a topic."""
 _HANDSHAKE_S = 30.0
 _PREPARE_S = 180.0
 _PREPARE_S_MAX = 3600.0
@@ -192,13 +194,22 @@ class GrpcWorker:
         # A number on another host is no process of this one.
         self.pids: tuple[int, ...] = () if process.site.tls else (self.facts.pid,)
 
-    def probe(self, driver: str, connection: Mapping[str, str], timeout_s: float, topic: str = "") -> float:
+    def probe(
+        self,
+        driver: str,
+        connection: Mapping[str, str],
+        timeout_s: float,
+        topic: str = "",
+        *,
+        copies_of_cluster: bool = False,
+    ) -> float:
         """See `LoadWorker.probe`."""
         # The topic must be new: another message in it would be taken for ours.
         request = pb.ProbeRequest(
             connection=self._connection_message(driver, connection),
             topic=topic or f"tidegauge-probe-{time.time_ns()}",
             timeout_ms=round(timeout_s * 1e3),
+            copies_of_cluster=copies_of_cluster,
         )
         took_ns: int = self._ask_worker("Probe", request, timeout_s + self._call_s).took_ns
         return took_ns / 1e9
@@ -260,21 +271,18 @@ class GrpcWorker:
                 last_progress, since_s = progress, time.monotonic()
                 on_progress(*progress)
             elif time.monotonic() - since_s > _PREPARE_S:
-                raise self._stall_error(name, last_progress)
+                what, done, total = last_progress
+                come = f" after {done:,} of {total:,} {what}" if what else ""
+                raise RunFailedError(
+                    f"{self._process.subject} came no further in {name} for {_PREPARE_S:.0f} s{come}.",
+                    "It may be starved of CPU, or the system under test does not answer.",
+                    self._process.log_path,
+                )
 
         request = messages.prepare_request(
             self._with_files(order), self._process.spin_share_max, self._process.grain_ns
         )
         return self._ask_worker(name, request, _PREPARE_S_MAX, look)
-
-    def _stall_error(self, name: str, progress: tuple[str, int, int]) -> RunFailedError:
-        what, done, total = progress
-        come = f" after {done:,} of {total:,} {what}" if what else ""
-        return RunFailedError(
-            f"{self._process.subject} came no further in {name} for {_PREPARE_S:.0f} s{come}.",
-            "It may be starved of CPU, or the system under test does not answer.",
-            self._process.log_path,
-        )
 
     def start(self, in_s: float = 0.1) -> int:
         """See `LoadWorker.start`."""
@@ -431,7 +439,11 @@ class GrpcWorker:
         try:
             running = self._process.host.status(self._process.name).running
         except RunFailedError as error:
-            return self._lost_with_host(call, error)
+            return WorkerLostError(
+                f"{self._process.subject} is lost with its host (seen during {call}). {error.message}",
+                error.hint,
+                self._process.log_path,
+            )
         return None if running else self._death_error(call)
 
     def close(self) -> None:
@@ -489,7 +501,14 @@ class GrpcWorker:
         try:
             if timeout_s <= self._call_s:
                 return method(request, timeout=timeout_s, metadata=self._metadata)
-            return self._await_answer(call, method.future(request, timeout=timeout_s, metadata=self._metadata), look)
+            answer = method.future(request, timeout=timeout_s, metadata=self._metadata)
+            try:
+                while True:
+                    with contextlib.suppress(grpc.FutureTimeoutError):
+                        return answer.result(timeout=_PROGRESS_S)
+                    look(self._sign_of_life(call))
+            finally:
+                answer.cancel()
         except grpc.RpcError as error:
             raise self._failure_of_call(call, error, timeout_s) from error
         except ValueError as error:  # The channel was closed in another thread.
@@ -503,15 +522,6 @@ class GrpcWorker:
             raise self._failure_of_call(call, error, _PREPARE_S) from error
         except CancelledError as error:
             raise self._closed_error(call) from error
-
-    def _await_answer(self, call: str, answer: Any, look: Callable[[Any], None]) -> Any:
-        try:
-            while True:
-                with contextlib.suppress(grpc.FutureTimeoutError):
-                    return answer.result(timeout=_PROGRESS_S)
-                look(self._sign_of_life(call))
-        finally:
-            answer.cancel()
 
     def _sign_of_life(self, call: str) -> Any:
         """How far a preparation has come, which a worker answers at once, whatever else it does.
@@ -540,7 +550,7 @@ class GrpcWorker:
     def _failure_of_call(self, call: str, error: grpc.RpcError, timeout_s: float = 0.0) -> RunFailedError:
         """What a gRPC error means to the user."""
         status: Any = error  # Every error that a call raises is a grpc.Call too.
-        code, details = status.code(), _one_line(status.details())
+        code, details = status.code(), printable(" ".join((status.details() or "").split()))[:500]
         log, subject = self._process.log_path, self._process.subject
         if self._is_gone(_PROBE_DOUBT_S if call == "Probe" else _DOUBT_S if code in _LOST else 0.0):
             return self._death_error(call)
@@ -550,12 +560,14 @@ class GrpcWorker:
             return StartFailedError(
                 f"{subject} does not fit this version of Tidegauge: {details}", "Run `make build`.", log
             )
-        if code == grpc.StatusCode.PERMISSION_DENIED:
-            return AccessRefusedError(details, "", log)
         if code == grpc.StatusCode.UNKNOWN:  # An error that the worker did not expect: only its log says which.
             cause = self._process.cause_from_log()
             return RunFailedError(f"{subject} failed in {call}: {cause or details}", "See its log.", log)
-        return RunFailedError(details or f"{subject} refused {call} ({code.name}).", "", log)
+        denied = code == grpc.StatusCode.PERMISSION_DENIED
+        kind = AccessRefusedError if denied else RunFailedError
+        failure = kind(details if denied else details or f"{subject} refused {call} ({code.name}).", "", log)
+        failure.topic_refused = _TOPIC_REFUSED in (status.trailing_metadata() or ())
+        return failure
 
     def _is_gone(self, doubt_s: float) -> bool:
         """Whether the worker has died. Its connection may break a moment before its port does: look for `doubt_s`."""
@@ -593,14 +605,6 @@ class GrpcWorker:
             log,
         )
 
-    def _lost_with_host(self, call: str, error: RunFailedError) -> WorkerLostError:
-        """The error of a worker whose agent is gone, and with it all that the agent started."""
-        return WorkerLostError(
-            f"{self._process.subject} is lost with its host (seen during {call}). {error.message}",
-            error.hint,
-            self._process.log_path,
-        )
-
     def _out_of_memory(self, exhausted: str, call: str) -> WorkerLostError:
         """The error for a worker that ended since some memory, named in the JVM's words, was all used."""
         heap_mb = self._process.heap_mb
@@ -630,7 +634,3 @@ def _await_end(process: WorkerProcess, seconds_max: float) -> ProcessStatus | No
 
 def _in_parts(topics: list[str]) -> list[list[str]]:
     return [topics[first : first + _TOPICS_DELETED_MAX] for first in range(0, len(topics), _TOPICS_DELETED_MAX)]
-
-
-def _one_line(text: str | None) -> str:
-    return printable(" ".join((text or "").split()))[:500]

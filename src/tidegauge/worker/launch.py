@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from tidegauge.agent.api import Host, ProcessSpec
 from tidegauge.distribution.java import JavaRuntime
-from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.model.load import worker_name
 from tidegauge.worker.api import DIRECT_MEMORY_MB_LEAST, HEAP_MB_LEAST, LoadWorker, WorkerStartError
 from tidegauge.worker.archive import Archives

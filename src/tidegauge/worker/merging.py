@@ -122,25 +122,22 @@ class SecondMerger:
         from_ns = min(figures.from_mono_ns for figures in every) if self._until_ns is None else self._until_ns
         self._until_ns = max(from_ns + 1, median_low(figures.until_mono_ns for figures in every))
         self._acked += sum(figures.acked for figures in every)
+        by_name = grouped((sub.name, sub) for figures in every for sub in figures.subscriptions)
         second = _combine_parts(
             _SECOND_OF_ALL,
             every,
             second=self._count,
             from_mono_ns=from_ns,
             until_mono_ns=self._until_ns,
-            subscriptions=self._merge_all_subscriptions(every),
+            subscriptions=tuple(
+                self._merge_one_subscription(name, by_name[name]) for name in sorted(by_name, key=_rank_of_subscription)
+            ),
             busiest_consumer=busiest.busiest_consumer,
             busiest_consumer_busy_ns=busiest.busiest_consumer_busy_ns,
             workers=tuple(workers),
         )
         self._count += 1
         return second
-
-    def _merge_all_subscriptions(self, every: Sequence[SecondFigures]) -> tuple[SubscriptionSecond, ...]:
-        by_name = grouped((sub.name, sub) for figures in every for sub in figures.subscriptions)
-        return tuple(
-            self._merge_one_subscription(name, by_name[name]) for name in sorted(by_name, key=_rank_of_subscription)
-        )
 
     def _merge_one_subscription(self, name: str, seconds: Sequence[SubscriptionSecond]) -> SubscriptionSecond:
         """Its backlog: what was acknowledged to any producer so far, less what any worker received for the first time.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, replace
 from operator import attrgetter
 from pathlib import Path
@@ -95,7 +95,7 @@ def _client_options(order: LoadOrder, workload: Workload) -> pb.ClientOptions:
         batch_delay_us_max=round(client.batch_delay_ms_max * 1e3),
         compression=client.compression.name,
         in_flight_messages_max=workload.in_flight_messages(),
-        receive_queue_messages=client.receive_queue_messages,
+        receive_queue_messages=workload.receive_queue_messages(),
         connections_per_broker=client.connections_per_broker,
         acks=order.acks,
         producer_overrides=dict(order.workload.producer_overrides.get(system, {})),
@@ -122,17 +122,26 @@ def settings_of(message: pb.DescribeReply | pb.PrepareReply) -> list[Setting]:
 T = TypeVar("T")
 
 
-def reader(kind: type[T], without: Collection[str] = (), **convert: Callable[[Any], Any]) -> Callable[[Any], T]:
+def reader(
+    kind: type[T],
+    without: Collection[str] = (),
+    renamed: Mapping[str, str] | None = None,
+    **convert: Callable[[Any], Any],
+) -> Callable[[Any], T]:
     """Makes plain data of messages whose fields have the names of `kind`'s; `convert`: of fields that are no scalars.
 
-    Fields at the end that messages are `without` keep their defaults.
+    Fields at the end that messages are `without` keep their defaults. `renamed`: the message's names of fields that
+    have another there.
 
     Plain data, for a message is mutable, makes an object of a field each time it is looked at, and is known to this
     package only. Reading a second takes some microseconds.
     """
     names = [field.name for field in fields(kind) if field.name not in without]  # type: ignore[arg-type]  # a dataclass
+    names_in_message = [(renamed or {}).get(name, name) for name in names]
     # Of one name it gives the value itself.
-    values_of = attrgetter(*names) if len(names) > 1 else lambda message: (getattr(message, names[0]),)
+    values_of = (
+        attrgetter(*names_in_message) if len(names) > 1 else lambda message: (getattr(message, *names_in_message),)
+    )
     converters = [(names.index(name), function) for name, function in convert.items()]
 
     def read(message: Any) -> T:
@@ -168,6 +177,8 @@ totals_of: Callable[[pb.TotalFigures], TotalFigures] = reader(
             corrupt_examples=tuple,
             apart=_reader_of_each(reader(ApartLatency)),
             without=("end_to_end_low", "end_to_end_high"),
+            # Of a trial that goes on and of one that has ended the same figure has two names.
+            renamed={"backlog": "lost"},
         )
     ),
     errors=_reader_of_each(attrgetter("where", "message", "count")),

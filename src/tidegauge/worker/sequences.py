@@ -126,7 +126,9 @@ def union_of_missing(first: Missing, second: Missing) -> Missing:
     }
 
 
-def account_for_missing(missing: Missing, present: Missing, *, unattributed: int, why: str, gone: str = "") -> Traced:
+def account_for_missing(
+    missing: Missing, present: Missing, *, unattributed: int, why: str, gone: str = "", discarded_max: int = 0
+) -> Traced:
     """What became of what a subscription misses.
 
     Args:
@@ -135,6 +137,8 @@ def account_for_missing(missing: Missing, present: Missing, *, unattributed: int
             many may be these.
         why: "" if topics were read to their end; else what kept readers from it.
         gone: "" if all topics are there; else how the servers say that one is not.
+        discarded_max: messages that clients may have thrown away as they were delivered: of what can't be found, as
+            many may have been there until they were acknowledged, and are untraced.
     """
     late, lost = 0, 0
     late_examples: tuple[str, ...] = ()
@@ -149,9 +153,16 @@ def account_for_missing(missing: Missing, present: Missing, *, unattributed: int
     lost, late = max(0, lost - unattributed), max(0, late - nameless)
     if why:
         return Traced(late=late, late_examples=late_examples[:late], untraced=lost, why=why if lost else "")
-    words = gone if lost else ""
+    untraced = min(lost, discarded_max)
+    lost -= untraced
     return Traced(
-        lost=lost, lost_examples=absent_examples[:lost], gone=words, late=late, late_examples=late_examples[:late]
+        lost=lost,
+        # Which of the absent ones they are, nobody knows where others may have been thrown away.
+        lost_examples=() if untraced else absent_examples[:lost],
+        gone=gone if lost else "",
+        late=late,
+        late_examples=late_examples[:late],
+        untraced=untraced,
     )
 
 

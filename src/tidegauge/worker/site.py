@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tidegauge.agent.api import Host
 from tidegauge.distribution.cache import cache_directory, make_directory
 from tidegauge.distribution.java import JavaRuntime, find_java
-from tidegauge.fleet.api import Host
 from tidegauge.hosts.storage import results_directory
 from tidegauge.worker.api import LoadOrder
 from tidegauge.worker.archive import JAVA_MAJOR_MIN, worker_class_path

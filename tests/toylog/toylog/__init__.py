@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tidegauge.fleet.api import Host, ProcessSpec
+from tidegauge.agent.api import Host, ProcessSpec
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Distribution, Setting
 from tidegauge.systems.api import Deployment, DeployRequest, Node, System, refuse_impossible

@@ -9,15 +9,24 @@ from tidegauge.campaign.model import Campaign, Point, SystemChoice
 from tidegauge.durability import NODES_FOR_REPLICATION
 from tidegauge.errors import UserError, did_you_mean
 from tidegauge.fairness import Case
+from tidegauge.model.events import Note, left_out_note
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Setting
 from tidegauge.model.trial import TrialSpec, point_words
+from tidegauge.model.variant import VARIANT
 from tidegauge.model.workload import SubscriptionType
 from tidegauge.systems.api import System
 
 
 class ImpossibleError(UserError):
-    """A system can't run in this shape or give this level. Points of a sweep may leave it out."""
+    """A system can't run in this shape or give this level. Points of a sweep may leave it out.
+
+    `why`: the message without the campaign's path.
+    """
+
+    def __init__(self, campaign: Campaign, why: str, hint: str = "") -> None:
+        super().__init__(f"{campaign.source_path}: {why}", hint)
+        self.why = why
 
 
 @dataclass(frozen=True)
@@ -57,14 +66,16 @@ def case_of(spec: TrialSpec, choice: SystemChoice, system: System, in_force: tup
         producer=choice.producer,
         consumer=choice.consumer,
         shape=choice.shape,
+        topic=choice.topic,
+        copies=choice.copies,
         in_force=in_force,
     )
 
 
 def find_contenders(
     campaign: Campaign, find_system: Callable[[str], System]
-) -> tuple[tuple[tuple[Contender, ...], ...], tuple[str, ...]]:
-    """The contenders at each point, and in a sentence each which were left out there, and why.
+) -> tuple[tuple[tuple[Contender, ...], ...], tuple[Note, ...]]:
+    """The contenders at each point, and which were left out there, and why.
 
     Raises `UserError` if a system can't give the level or the shape asked for, and is not to be left out.
     """
@@ -77,7 +88,7 @@ def find_contenders(
         left_out += reasons
     if not any(contenders_by_point):
         raise UserError(
-            f"{campaign.source_path}: no system of the campaign can have any point of its sweep: {left_out[0]}",
+            f"{campaign.source_path}: no system of the campaign can have any point of its sweep: {left_out[0].text}",
             "Sweep values that the systems can have.",
         )
     return tuple(contenders_by_point), tuple(left_out)
@@ -85,7 +96,7 @@ def find_contenders(
 
 def _contenders_at_point(
     point: Point, skip: bool, find_system: Callable[[str], System]
-) -> tuple[tuple[Contender, ...], list[str]]:
+) -> tuple[tuple[Contender, ...], list[Note]]:
     campaign = point.campaign
     possible_contenders: list[Contender] = []
     left_out = []
@@ -93,21 +104,27 @@ def _contenders_at_point(
         implementation = find_system(system.name)
         name = label_of_system(system, implementation)
         try:
-            _check_shape(campaign, system, implementation)
-            choice = _choose_level(campaign, system, implementation)
+            if problem := implementation.shape_problem(system.shape, campaign.nodes):
+                raise ImpossibleError(campaign, f"systems: {system.name}: shape: {problem}.")
+            choice = _choose_level(campaign, system, implementation, _may_change_level(point, system))
             _check_subscriptions(campaign, system, implementation, choice)
         except ImpossibleError as error:
             if not skip:
                 raise _error_at_point(error, point) from error
-            reason = error.message.removeprefix(f"{campaign.source_path}: ")
-            left_out.append(f"{name} at {point_words(point.values)} is left out: {reason}")
+            left_out.append(left_out_note(name, error.why, point_words(point.values)))
             continue
         number = sum(earlier.name == system.name for earlier in campaign.systems[:place])
-        deployment = _identity_of_servers(system, choice, campaign.nodes)
+        clients_apart = replace(system, producer={}, consumer={}, durability=None, optional=False)
+        deployment = repr((clients_apart, choice.level, choice.form, campaign.nodes))
         possible_contenders.append(
             Contender(system, implementation, name, choice, f"{system.name} {number}", deployment)
         )
-    _check_twice(campaign, [contender.label for contender in possible_contenders])
+    labels = [contender.label for contender in possible_contenders]
+    if len(set(labels)) < len(labels):
+        raise UserError(
+            f"{campaign.source_path}: systems: one is listed twice: {', '.join(labels)}.",
+            "Give each its own version; for other settings of one system use 'variants', for repeated trials 'repeat'.",
+        )
     _check_form(campaign, possible_contenders, find_system)
     return tuple(possible_contenders), left_out
 
@@ -121,37 +138,20 @@ def _error_at_point(error: ImpossibleError, point: Point) -> UserError:
     )
 
 
-def _identity_of_servers(system: SystemChoice, choice: LevelChoice, nodes: int) -> str:
-    clients_apart = replace(system, producer={}, consumer={}, durability=None, optional=False)
-    return repr((clients_apart, choice.level, choice.form, nodes))
-
-
-def _check_twice(campaign: Campaign, labels: Sequence[str]) -> None:
-    if len(set(labels)) < len(labels):
-        raise UserError(
-            f"{campaign.source_path}: systems: one is listed twice: {', '.join(labels)}.",
-            "Give each its own version; for repeated trials use 'repeat'.",
-        )
-
-
-def _check_shape(campaign: Campaign, choice: SystemChoice, system: System) -> None:
-    if problem := system.shape_problem(choice.shape, campaign.nodes):
-        raise ImpossibleError(f"{campaign.source_path}: systems: {choice.name}: shape: {problem}.")
-
-
 def _check_subscriptions(campaign: Campaign, system: SystemChoice, implementation: System, choice: LevelChoice) -> None:
     """Topics of others are on clusters of others; and not every system has every type of subscription."""
     workload = campaign.workload
     if workload.existing_topics and system.attach is None:
         raise ImpossibleError(
-            f"{campaign.source_path}: workload.existing-topics: {system.name} is started here, with empty disks: no "
-            "topic exists.",
+            campaign,
+            f"workload.existing-topics: {system.name} is started here, with empty disks: no topic exists.",
             "Name a running cluster with 'attach', or leave out 'existing-topics'.",
         )
     if workload.existing_topics and system.partitions:
         raise ImpossibleError(
-            f"{campaign.source_path}: systems: {system.name}: partitions: can't be given beside 'existing-topics', "
-            "whose partitions are as they are."
+            campaign,
+            f"systems: {system.name}: partitions: can't be given beside 'existing-topics', "
+            "whose partitions are as they are.",
         )
     if workload.subscription_type is SubscriptionType.BY_PARTITION or not workload.subscriptions:
         return
@@ -161,21 +161,35 @@ def _check_subscriptions(campaign: Campaign, system: SystemChoice, implementatio
     )
     if problem:
         raise ImpossibleError(
-            f"{campaign.source_path}: workload.subscription-type: {implementation.title} has no "
-            f"'{workload.subscription_type}': {problem}.",
+            campaign,
+            f"workload.subscription-type: {implementation.title} has no '{workload.subscription_type}': {problem}.",
             "Choose a type that every system has, or leave out the system.",
         )
 
 
-def _choose_level(campaign: Campaign, system: SystemChoice, implementation: System) -> LevelChoice:
+def _may_change_level(point: Point, system: SystemChoice) -> bool:
+    """Whether a point's variant differs from others in settings that may decide the level (`acks`).
+
+    What it makes of the level is then part of the answer: it is reported, and nothing is refused.
+    """
+    variant = next((each for each in point.campaign.variants if each.name == point.values.get(VARIANT)), None)
+    settings = {*system.producer, *system.settings}
+    return variant is not None and any(key.rpartition(" ")[2] in settings for key in variant.sets)
+
+
+def _choose_level(
+    campaign: Campaign, system: SystemChoice, implementation: System, expected_only: bool = False
+) -> LevelChoice:
     """The way this system gives the level; its best one if the campaign names no form.
 
     A form is a word of the systems that have several ("bypass" of Pulsar): others take their only way.
     """
     target = system.durability or campaign.durability
-    if not campaign.workload.producers:
-        # Nothing is acknowledged: the level that the topics have is only reported.
+    if expected_only or not campaign.workload.producers:
+        # Nothing is acknowledged, or a variant decides: the level that the topics have is only reported.
         target = replace(target, as_found=True)
+    if target.is_open:
+        return _choose_form_as_found(campaign, target, implementation)
     # How many nodes an attached cluster has is known once it was asked; the level is read back in any case.
     nodes = max(campaign.nodes, NODES_FOR_REPLICATION) if system.attach else campaign.nodes
     possible = implementation.possible_levels(system.version or implementation.default_version, nodes)
@@ -183,7 +197,8 @@ def _choose_level(campaign: Campaign, system: SystemChoice, implementation: Syst
     if not ways:
         levels = ", ".join(str(level) for level in sorted({choice.level for choice in possible}))
         raise ImpossibleError(
-            f"{campaign.source_path}: durability: {implementation.title} on {_nodes_in_words(nodes)} can't give level "
+            campaign,
+            f"durability: {implementation.title} on {_nodes_in_words(nodes)} can't give level "
             f"{target.level}; it can give {levels or 'none'}.",
             "Levels 1 and 2 need copies on several nodes; choose a level that every system can give.",
         )
@@ -200,6 +215,18 @@ def _choose_level(campaign: Campaign, system: SystemChoice, implementation: Syst
     return ways[0]
 
 
+def _choose_form_as_found(campaign: Campaign, target: LevelChoice, implementation: System) -> LevelChoice:
+    """The choice of a level as it is found, with how topics are made where a system has several ways."""
+    forms = implementation.found_forms
+    if not target.form or target.form in forms or not forms:
+        return replace(target, form=target.form if target.form in forms else "".join(forms[:1]))
+    raise UserError(
+        f"{campaign.source_path}: durability.form: {implementation.title} has no form '{target.form}' of topics"
+        f"{did_you_mean(target.form, list(forms))}; it has {', '.join(forms)}.",
+        "Name one of these, or leave 'form' out.",
+    )
+
+
 def _check_form(
     campaign: Campaign, possible_contenders: Sequence[Contender], find_system: Callable[[str], System]
 ) -> None:
@@ -207,7 +234,7 @@ def _check_form(
     form, level = campaign.durability.form, campaign.durability.level
     followers = [contender.choice for contender in possible_contenders if contender.system.durability is None]
     nodes = max(campaign.nodes, NODES_FOR_REPLICATION)
-    for name, version in campaign.listed:
+    for name, version in campaign.listed if not campaign.durability.is_open else ():
         implementation = find_system(name)
         followers += [
             choice
@@ -216,9 +243,10 @@ def _check_form(
         ]
     if form and followers and all(choice.form != form for choice in followers):
         forms = list(dict.fromkeys(choice.form for choice in followers if choice.form))
+        of_what = "of topics" if campaign.durability.is_open else f"of level {level}"
         raise UserError(
-            f"{campaign.source_path}: durability.form: no system of the campaign has a form '{form}' of level "
-            f"{level}{did_you_mean(form, forms)}.",
+            f"{campaign.source_path}: durability.form: no system of the campaign has a form '{form}' {of_what}"
+            f"{did_you_mean(form, forms)}.",
             f"Name one of {', '.join(forms)}, or leave 'form' out." if forms else "Leave 'form' out.",
         )
 

@@ -16,7 +16,7 @@ from tidegauge.model.load import WorkerFacts
 from tidegauge.model.server import Setting
 from tidegauge.model.tilt import Severity, Stage, Tilt, new_among, only_unequal
 from tidegauge.model.trial import TrialSpec, point_words
-from tidegauge.plain import plain
+from tidegauge.plain import grouped, plain
 from tidegauge.store.run import RunStore
 from tidegauge.systems.api import System
 
@@ -58,8 +58,10 @@ class FairnessWatch:
 
     def __init__(self, plan: Plan, wanted: Sequence[Tilt], store: RunStore, observer: Observer) -> None:
         self.tilts = tuple(wanted)
-        # Alone, the first system of several would have nobody to be unequal to.
-        self._compared_min = min(2, len({trial.system for trial in plan.trials}))
+        self._systems = {
+            point: len({trial.system for trial in trials})
+            for point, trials in grouped((point_words(trial.point), trial) for trial in plan.trials).items()
+        }
         self._store = store
         self._observer = observer
         self._contenders: dict[str, dict[str, ComparedSystem]] = {}
@@ -69,7 +71,8 @@ class FairnessWatch:
         """A trial of a system is prepared: compare it with the newest trials of its like on the others."""
         alike = self._contenders.setdefault(_kind_of_trial(spec), {})
         alike[spec.system] = in_force
-        if len(alike) < self._compared_min:
+        # Alone, the first system of several would have nobody to be unequal to.
+        if len(alike) < min(2, self._systems.get(point_words(spec.point), 1)):
             return
         contenders = [alike[label] for label in sorted(alike)]
         if new := new_among(check_fairness(contenders, Stage.IN_FORCE), self.tilts):
@@ -88,8 +91,13 @@ def contender_of_trial(
     system: System,
     in_force: tuple[Setting, ...] | None = None,
     around: Mapping[Property, Fact] = MappingProxyType({}),
+    *,
+    level: int | None = None,
 ) -> ComparedSystem:
-    """A trial's system as the campaign sets it up, or with the settings that were read back, and what was `around`."""
+    """A trial's system as the campaign sets it up, or with the settings that were read back, and what was `around`.
+
+    `level`: that these settings give, where none was asked for.
+    """
     case = case_of(spec, choice, system, in_force)
     client_facts = system.client_facts(case)
     clients = {
@@ -97,7 +105,7 @@ def contender_of_trial(
     }
     return ComparedSystem(
         label=spec.system,
-        facts={**client_facts.facts, **_facts_given_to_system(spec, choice), **around},
+        facts={**client_facts.facts, **_facts_given_to_system(spec, choice, level), **around},
         hazards=tuple(system.hazards(case)),
         client_settings=_unjudged_settings(clients, client_facts.judged),
         server_settings=_unjudged_settings(choice.settings, client_facts.judged),
@@ -115,10 +123,12 @@ def _kind_of_trial(spec: TrialSpec) -> str:
     return f"{spec.experiment} {point_words(spec.point)} {workload}"
 
 
-def _facts_given_to_system(spec: TrialSpec, choice: SystemChoice) -> dict[Property, Fact]:
+def _facts_given_to_system(spec: TrialSpec, choice: SystemChoice, level: int | None) -> dict[Property, Fact]:
     """What Tidegauge itself gives each system, whatever system it is."""
+    given = Fact(spec.choice.level, f"level {spec.choice.level}")
+    as_found = Fact(level, f"level {level}, as found" if level else "level as found")
     common = {
-        Property.LEVEL: Fact(spec.choice.level, f"level {spec.choice.level}"),
+        Property.LEVEL: as_found if spec.choice.is_open else given,
         Property.PARTITIONS: Fact(spec.workload.partitions, f"partitions={spec.workload.partitions}"),
     }
     if choice.attach is not None:

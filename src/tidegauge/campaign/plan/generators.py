@@ -19,7 +19,7 @@ from tidegauge.campaign.model import Campaign, WorkerChoice
 from tidegauge.campaign.plan.limits import partitions_of_node
 from tidegauge.campaign.plan.plan import Plan, Step
 from tidegauge.errors import UserError
-from tidegauge.hosts.ceilings import Calibration, size_class
+from tidegauge.model.ceilings import Calibration, size_class
 from tidegauge.model.host import OWN_CLIENTS_MAX, ClientKind, ClientKinds, LoadBounds, Sharing
 from tidegauge.model.trial import AttestSpec, LoadSpec, TrialSpec
 from tidegauge.model.workload import GENERATOR_SHARE_MAX, WORKERS_MAX, Arrival, Workload
@@ -191,6 +191,9 @@ _ONE = "Leave 'count' of 'worker' out (--workers 1): one load generator does it.
 
 def check_workers(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path) -> None:
     """Raise `UserError` if a trial can't be carried out by so many workers."""
+    for spec in trials:
+        if isinstance(spec, LoadSpec) and spec.generators:
+            _check_generators_of_trial(spec, choice, where)
     if choice.count == 1:
         return
     at = f"{where}: worker.count: {choice.count} load generators"
@@ -209,6 +212,20 @@ def check_workers(trials: Sequence[TrialSpec], choice: WorkerChoice, where: Path
         raise UserError(
             f"{at} are more than {fewest.trial_id} has work for: its producers and consumers are {users} together.",
             f"At most {users} would do; or take more topics, producers, subscriptions or consumers.",
+        )
+
+
+def _check_generators_of_trial(spec: LoadSpec, choice: WorkerChoice, where: Path) -> None:
+    """Raise `UserError` if an experiment varies the number of load generators, and this trial can't have so many."""
+    at, users = f"{where}: {spec.experiment}: largest: {spec.generators} load generators", sum(users_of(spec.workload))
+    if choice.hosts:
+        raise UserError(
+            f"{at}: their number can't be varied where they are on hosts of a fleet.", "Leave out the hosts."
+        )
+    if users < spec.generators:
+        raise UserError(
+            f"{at} are more than {spec.trial_id} has work for: its producers and consumers are {users} together.",
+            f"Give at most {users}, or take more topics, producers, subscriptions or consumers.",
         )
 
 

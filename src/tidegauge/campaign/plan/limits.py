@@ -12,11 +12,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
+from tidegauge.agent.api import Host, ProcessSpec, ProcessStatus
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.errors import RunFailedError, UserError
-from tidegauge.fleet.api import Ability, Host, ProcessSpec, ProcessStatus
 from tidegauge.hosts import space
-from tidegauge.model.faults import FaultKind
+from tidegauge.model.rig import Ability
 from tidegauge.model.server import Handles, by_turns
 from tidegauge.model.trial import LoadSpec, TrialSpec
 from tidegauge.model.workload import Workload
@@ -70,14 +70,6 @@ def partitions_of_node(workload: Workload, choice: SystemChoice, nodes: int) -> 
     return -(-workload.topics * workload.partitions * copies // nodes)
 
 
-_NEEDS: Mapping[FaultKind, tuple[Ability, ...]] = {
-    FaultKind.POWER_CUT: ("ext4", "power_cut"),
-    FaultKind.SLOW_DISK: ("ext4", "slow_disk"),
-    FaultKind.HUNG_DISK: ("ext4", "hung_disk"),
-    FaultKind.PARTITION: ("network", "partition"),
-    FaultKind.PACKET_LOSS: ("network", "packet_loss"),
-    FaultKind.RATE_LIMIT: ("network", "rate_limit"),
-}
 _SPARE_BYTES = 1 << 30
 
 
@@ -97,7 +89,7 @@ def refused_faults(trials: Iterable[TrialSpec], refusals: Mapping[Ability, str])
     kinds = dict.fromkeys(fault.kind for trial in trials for fault in trial.faults)
     problems = []
     for kind in kinds:
-        reasons = dict.fromkeys(refusals[ability] for ability in _NEEDS.get(kind, ()) if ability in refusals)
+        reasons = dict.fromkeys(refusals[ability] for ability in kind.procedure.needs if ability in refusals)
         if reasons:
             problems.append(f"{kind.value} can't be made here: {'; '.join(reasons)}")
     return problems
@@ -125,14 +117,14 @@ def rig_nodes(
     Raises `RunFailedError`.
     """
     disks: dict[int, Path] = {}
-    if any(fault.kind.needs_disk for fault in spec.faults):
+    if any(fault.kind.procedure.needs_disk for fault in spec.faults):
         size_bytes = space.bytes_needed(spec, 1) - space.FREE_BYTES_BEFORE + _SPARE_BYTES
         places = by_turns(store.disks or (store.data_directory,), spec.nodes)
         for number, place in enumerate(places, 1):
             disks[number] = place / f"node-{number}"
             host.rig.make_disk(disks[number], size_bytes, node=seats[number].link if seats else "")
             cleanup.callback(host.rig.remove_disk, disks[number])
-    if not seats and any(fault.kind.needs_network for fault in spec.faults):
+    if not seats and any(fault.kind.procedure.needs_network for fault in spec.faults):
         links = {KEEPER: "keeper", **{number: f"node-{number}" for number in range(1, machines + 1)}}
         addresses = host.rig.make_network(list(links.values()))
         cleanup.callback(host.rig.remove_network)

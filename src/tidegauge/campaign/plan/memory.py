@@ -70,7 +70,7 @@ _RECORD_OVERHEAD_BYTES = 128
 _STALL_S = 5.0
 """At a planned rate consumers that are not to build a backlog hold what came in while nobody read for so long."""
 WINDOW_SHARE_OF_HEAP = 4
-"""A message in flight is held by the worker and by the client, twice while it is sent; the worker keeps to it too."""
+"""A message in flight is held by the worker and by the client, twice while it is sent."""
 _STEP_MB = 64
 _MIB = 1 << 20
 
@@ -195,8 +195,9 @@ def _clients_bytes(users: Fraction, *, shared: bool) -> Fraction | int:
 
 
 def _direct_mb(spec: TrialSpec, rate: float, share: Fraction, sharing: Sharing) -> int:
-    """The JDK keeps, for each thread, a native copy as large as its largest read and write; Netty holds what is queued.
+    """Returns the direct memory (MiB) that a load generator needs which carries a share of a trial.
 
+    The JDK keeps, for each thread, a native copy as large as its largest read and write; Netty holds what is queued.
     From Java 25 on the copies are bounded (`worker.launch`), and this is more than is used.
     """
     workload = spec.workload
@@ -264,7 +265,8 @@ def _need_of_system(point: Point, choice: SystemChoice, workers: Workers) -> Mem
     name = label_of_system(choice, system)
     worker = workers.most(name, point.values)
     # What a fleet's hosts have is not known before they are asked.
-    workers_here = 0 if workers.choice.hosts else workers.choice.count
+    most = max((spec.generators for spec in workers.trials if isinstance(spec, LoadSpec)), default=0)
+    workers_here = 0 if workers.choice.hosts else max(workers.choice.count, most)
     if not campaign.starts_here(choice):
         return MemoryNeed(name, (), worker, workers=workers_here)
     servers = system.processes(
@@ -299,7 +301,7 @@ def campaign_that_fits(
             if not reason:
                 systems_kept[-1].append(choice)
             elif choice.optional or (campaign.skip_impossible and point.values):
-                left_out[_system_at_point(need, point)] = reason
+                left_out[f"{need.system} at {point_words(point.values)}" if point.values else need.system] = reason
             else:
                 needs_refused.append(need)
     if available is not None and (needs_refused or not any(systems_kept)):
@@ -344,7 +346,3 @@ def _advice_on_memory(needs: Sequence[MemoryNeed], available: MemoryAvailable) -
             "--worker-heap of `tidegauge omb`), take fewer topics, subscriptions or consumers, or end other programs."
         ).lstrip()
     return "Give each node less ('heap' and 'direct-memory' of the system), take fewer nodes, or end other programs."
-
-
-def _system_at_point(need: MemoryNeed, point: Point) -> str:
-    return f"{need.system} at {point_words(point.values)}" if point.values else need.system

@@ -6,7 +6,8 @@ the others, and every number of partitions faces the same load. Axes that it doe
 
 A block holds every experiment on every system at every point once. Systems take turns, so that what changes slowly on
 the host (heat, neighbours, a filling disk) touches all of them alike instead of the one measured last; the order of
-systems and of points is drawn anew for each block, so that nobody is always first.
+systems and of points is drawn anew for each block, so that nobody is always first. Variants take turns as systems do:
+points that differ in the variant only are measured together.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tidegauge.campaign.model import Campaign, ExperimentChoice, Point, SystemChoice
+from tidegauge.campaign.model import Campaign, ExperimentChoice, Point
 from tidegauge.campaign.plan.contenders import Contender, case_of, find_contenders
 from tidegauge.campaign.plan.limits import too_small
 from tidegauge.campaign.read.faults import faulted_trial
@@ -26,10 +27,11 @@ from tidegauge.errors import UserError
 from tidegauge.experiments import max_throughput, peak
 from tidegauge.experiments.procedure import Experiment, experiments, seconds_expected
 from tidegauge.fairness import sending_of
-from tidegauge.model.events import LEFT_OUT, Note
+from tidegauge.model.events import Note
 from tidegauge.model.sending import bodies_needed, values_repeat
-from tidegauge.model.trial import AnySpec, AttestSpec, LoadSpec, ServerReuse, Spec, TrialSpec
-from tidegauge.model.workload import Workload
+from tidegauge.model.trial import AnySpec, AttestSpec, LoadSpec, ServerReuse, Spec, TrialSpec, point_words
+from tidegauge.model.variant import point_beside_variant
+from tidegauge.plain import grouped
 from tidegauge.statistics.steady import WARM_UP_S_TO_JUDGE, too_short_to_judge
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
@@ -82,25 +84,36 @@ class Turn:
 
 
 def interleaved_turns(
-    contenders_by_point: Sequence[Sequence[Contender]], experiments: int, seed: int, block: int, deployment: ServerReuse
+    contenders_by_point: Sequence[Sequence[Contender]],
+    experiments: int,
+    seed: int,
+    block: int,
+    deployment: ServerReuse,
+    *,
+    together: Sequence[Sequence[int]] = (),
 ) -> list[Turn]:
-    """The turns of one block in order. `found[p]` are the systems at point `p`.
+    """The turns of one block in order.
 
     With a deployment for each trial: points, at each the experiments in their order, for each of these the
     systems. With servers that go on: the experiments in their order, for each the systems, for each of these its
     points, those that could use the same servers one after the other. Points and systems are in random order.
+
+    Args:
+        contenders_by_point: the systems at each point.
+        together: points of which each group is measured as one is, its systems at all of them in random order; () =
+            each point by itself.
     """
-    points = list(range(len(contenders_by_point)))
     if deployment is ServerReuse.FRESH:
-        random.Random(f"{seed} points {block}").shuffle(points)
-        return [
-            Turn(point, experiment, system)
-            for point in points
-            for experiment in range(experiments)
-            for system in _by_lot(
-                len(contenders_by_point[point]), seed, block, experiment, point if len(points) > 1 else None
-            )
-        ]
+        groups = list(together or [[point] for point in range(len(contenders_by_point))])
+        random.Random(f"{seed} points {block}").shuffle(groups)
+        turns = []
+        for group in groups:
+            where = group[0] if len(groups) > 1 else None
+            places = [(point, system) for point in group for system in range(len(contenders_by_point[point]))]
+            for experiment in range(experiments):
+                order = _by_lot(len(places), seed, block, experiment, where)
+                turns += [Turn(places[place][0], experiment, places[place][1]) for place in order]
+        return turns
     return [
         turn
         for number in range(experiments)
@@ -144,7 +157,7 @@ _POINT_CHARS_MAX = 60
 class Step:
     """One experiment on one system at one point in one block.
 
-    `rates_point` is the point whose rates its shares are of.
+    `rates_point` is the point whose rates its shares are of; `is_of_variant`: whether its point is a variant's.
     """
 
     experiment: Experiment[Any, Any, Any]
@@ -152,18 +165,19 @@ class Step:
     contender: Contender
     trials: tuple[AnySpec, ...]
     rates_point: Mapping[str, str]
+    is_of_variant: bool = False
 
 
 @dataclass(frozen=True)
 class Plan:
     """All steps of a campaign in order.
 
-    `left_out` says, in a sentence each, what its sweep was to measure and can't; `campaign` is the one without that.
+    `left_out` says what its sweep was to measure and can't; `campaign` is the one without that.
     """
 
     campaign: Campaign
     steps: tuple[Step, ...]
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[Note, ...] = ()
 
     @property
     def trials(self) -> tuple[AnySpec, ...]:
@@ -202,44 +216,51 @@ def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def left_out_note(system: str, reason: str) -> Note:
-    """Notes that an optional system is not measured, and why, in one line."""
-    return Note(f"{system}{LEFT_OUT}{' '.join(reason.split())}")
-
-
 def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = registry.system_named) -> Plan:
     """Plan all trials of a campaign. Raises `UserError` if a system can't give the level or the shape asked for."""
     for point in campaign.each:
         check_experiments(point.campaign)
     contenders_by_point, left_out = find_contenders(campaign, find_system)
     points = campaign.each
-    _check_count(campaign, sum(map(len, contenders_by_point)))
-    steps: list[Step] = []
-    for block in range(campaign.repeat):
-        turns = interleaved_turns(
-            contenders_by_point, len(campaign.experiments), campaign.seed, block, campaign.deployment
-        )
-        for turn in _rates_first(campaign, turns):
-            contender, point = contenders_by_point[turn.point][turn.system], points[turn.point]
-            chosen = point.campaign.experiments[turn.experiment]
-            steps.append(_plan_step(point, chosen, contender, len(steps) + 1, block))
-    for step in steps:
-        _check_limits(campaign, step)
-    possible = campaign.with_systems(
-        [[contender.system for contender in contenders_at_point] for contenders_at_point in contenders_by_point]
-    )
-    return Plan(possible, tuple(steps), left_out)
-
-
-def _check_count(campaign: Campaign, contenders_of_points: int) -> None:
-    """Raise `UserError` for a campaign that nobody waits for: its plan alone would take minutes."""
-    count = campaign.repeat * contenders_of_points * len(campaign.experiments)
+    # Nobody waits for more: the plan alone would take minutes.
+    count = campaign.repeat * sum(map(len, contenders_by_point)) * len(campaign.experiments)
     if count > STEPS_MAX:
         raise UserError(
             f"{campaign.source_path}: systems times experiments times points times 'repeat' are {count:,}: "
             f"at most {STEPS_MAX:,} can be planned.",
             "Repeat less often, or make several campaigns of it.",
         )
+    together = _points_of_variants(campaign)
+    steps: list[Step] = []
+    for block in range(campaign.repeat):
+        turns = interleaved_turns(
+            contenders_by_point, len(campaign.experiments), campaign.seed, block, campaign.deployment, together=together
+        )
+        for turn in _rates_first(campaign, turns):
+            contender, point = contenders_by_point[turn.point][turn.system], points[turn.point]
+            chosen = point.campaign.experiments[turn.experiment]
+            steps.append(_plan_step(point, chosen, contender, len(steps) + 1, block))
+    for step in steps:
+        for trial in step.trials:
+            if problem := too_small(trial, step.contender.system):
+                raise UserError(
+                    f"{campaign.source_path}: experiments: {trial.experiment}: {problem}.",
+                    "Give the system less: {name: kafka, heap: 256MiB, direct-memory: 128MiB}; or raise server-memory.",
+                )
+    possible = campaign.with_systems(
+        [[contender.system for contender in contenders_at_point] for contenders_at_point in contenders_by_point]
+    )
+    return Plan(possible, tuple(steps), left_out)
+
+
+def _points_of_variants(campaign: Campaign) -> list[list[int]]:
+    """The numbers of points that differ in the variant only, group by group; each point alone without variants."""
+    numbered = list(enumerate(campaign.each))
+    if not campaign.variants:
+        return [[number] for number, _ in numbered]
+    return list(
+        grouped((point_words(point_beside_variant(point.values)), number) for number, point in numbered).values()
+    )
 
 
 def _rates_first(campaign: Campaign, turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -250,15 +271,6 @@ def _rates_first(campaign: Campaign, turns: Sequence[Turn]) -> Sequence[Turn]:
     points = [point.values for point in campaign.each]
     turns_made = [turn for turn in turns if is_made(names[turn.experiment], points[turn.point], campaign.rates_at)]
     return sorted(turns_made, key=lambda turn: names[turn.experiment] not in FINDERS)
-
-
-def _check_limits(campaign: Campaign, step: Step) -> None:
-    for trial in step.trials:
-        if problem := too_small(trial, step.contender.system):
-            raise UserError(
-                f"{campaign.source_path}: experiments: {trial.experiment}: {problem}.",
-                "Give the system less: {name: kafka, heap: 256MiB, direct-memory: 128MiB}; or raise server-memory.",
-            )
 
 
 def _plan_step(point: Point, chosen: ExperimentChoice, contender: Contender, number: int, block: int) -> Step:
@@ -272,7 +284,12 @@ def _plan_step(point: Point, chosen: ExperimentChoice, contender: Contender, num
         nodes=campaign.nodes,
         block=block,
         seed=random.Random(f"{campaign.seed} load {block}").getrandbits(63),
-        workload=_with_overrides(campaign, system),
+        workload=replace(
+            campaign.workload,
+            partitions=system.partitions or campaign.workload.partitions,
+            producer_overrides={system.name: system.producer} if system.producer else {},
+            consumer_overrides={system.name: system.consumer} if system.consumer else {},
+        ),
         servers=campaign.deployment,
         attached=system.attach is not None,
         apart=bool(campaign.fleet) and system.attach is None,
@@ -290,7 +307,8 @@ def _plan_step(point: Point, chosen: ExperimentChoice, contender: Contender, num
         _with_best_choice(trial, implementation) if isinstance(trial, AttestSpec) else trial for trial in trials
     )
     trials = tuple(_with_sending(trial, contender) for trial in trials)
-    return Step(experiment, chosen.options, contender, trials, point_of_rates(point.values, campaign.rates_at))
+    rates_point = point_of_rates(point.values, campaign.rates_at)
+    return Step(experiment, chosen.options, contender, trials, rates_point, bool(campaign.variants))
 
 
 def _with_sending(trial: Spec, contender: Contender) -> Spec:
@@ -313,13 +331,3 @@ def _slug_of_point(point: Point) -> str:
     words = "-".join(f"{axis} {value}" for axis, value in point.values.items())
     slug = re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-.")[:_POINT_CHARS_MAX].rstrip("-.")
     return f"-{slug}" if slug else ""
-
-
-def _with_overrides(campaign: Campaign, system: SystemChoice) -> Workload:
-    """The workload with this system's own client settings and partitions."""
-    return replace(
-        campaign.workload,
-        partitions=system.partitions or campaign.workload.partitions,
-        producer_overrides={system.name: system.producer} if system.producer else {},
-        consumer_overrides={system.name: system.consumer} if system.consumer else {},
-    )

@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo
 
 from tidegauge.campaign.read.sweep import Assignment, as_mapping, items_of
-from tidegauge.config.fields import Fields, Settings, text_matching
+from tidegauge.config.fields import Fields, Settings, refuse_value, text_matching
 from tidegauge.config.source import (
     KeyPath,
     Origin,
@@ -26,11 +27,10 @@ from tidegauge.config.source import (
     read_source,
     show_path,
     unknown_key,
-    unknown_name,
     validate,
 )
 from tidegauge.errors import UserError, did_you_mean
-from tidegauge.model.events import LEFT_OUT
+from tidegauge.model.events import Note, left_out_note
 from tidegauge.places import is_file
 from tidegauge.systems.api import System
 from tidegauge.systems.attach import DEFAULT_LABEL as LABEL
@@ -52,8 +52,8 @@ from tidegauge.systems.attach import (
     secure_addresses,
     split_text,
 )
-from tidegauge.systems.registry import listed_names
 from tidegauge.systems.registry import system_named as find_system
+from tidegauge.systems.registry import unknown_system
 
 _HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[\w.\-]+):(\d{1,5})")
 _PORT_MAX = 65535
@@ -71,13 +71,10 @@ _Label = text_matching(
 )
 
 
-class AttachFields(Fields):
-    """The keys of `attach` that every system has. Beside them stand the system's own addresses."""
-
-    tls: Any = None
-    auth: Any = None
-    topic_prefix: Annotated[str, _Prefix] | None = None
-    label: Annotated[str, _Label] = LABEL
+def _check_tls(value: object) -> object:
+    if not isinstance(value, dict):
+        raise refuse_value("must be a mapping such as {ca: ca.pem}; {} trusts the authorities that Java trusts")
+    return value
 
 
 class TlsFields(Fields):
@@ -89,39 +86,107 @@ class TlsFields(Fields):
     verify_host: bool = True
 
 
-class AuthFields(Fields):
-    """The keys of `auth`. `password` and `token` are references, {env: VARIABLE} or {file: PATH}."""
+def _parse_secret(value: object, info: ValidationInfo) -> SecretReference:
+    """Where a secret is, of {env: VARIABLE} or {file: PATH}. What stands there instead may be the secret itself."""
+    if value is None:
+        raise refuse_value("is empty: say where it is, {env: VARIABLE} or {file: PATH}")
+    if not isinstance(value, dict):
+        raise refuse_value(
+            f"a {info.field_name} must not stand in a campaign, which is copied into every run: say where it is, "
+            "{env: VARIABLE} or {file: PATH}"
+        )
+    kinds: tuple[Literal["env", "file"], ...] = ("env", "file")
+    strange = [key for key in value if key not in kinds]
+    if strange:
+        # A secret in braces looks like a key: only what resembles one is repeated.
+        unknown = [f"unknown key '{key}'{near}" for key in strange if (near := did_you_mean(key, list(kinds)))]
+        only = f"a {info.field_name} is given by {{env: VARIABLE}} or {{file: PATH}} only"
+        raise refuse_value(unknown[0] if unknown else only)
+    references = [SecretReference(kind, name) for kind in kinds if isinstance(name := value.get(kind), str) and name]
+    if len(value) != 1 or not references:
+        raise refuse_value("must have one of the keys 'env' and 'file', with a name")
+    if "env" in value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value["env"]):
+        raise refuse_value("env must be the name of an environment variable: letters, digits and '_'")
+    return references[0]
 
+
+_Secret = Annotated[SecretReference, BeforeValidator(_parse_secret)]
+
+
+class MethodFields(Fields):
+    """The keys of `auth` for a method that needs nothing beside."""
+
+    key_missing = "the method '{method}' needs it"
+    other_keys_refused = "the method has no use for it"
     method: str = NO_METHOD
-    user: str = ""
-    password: Any = None
-    token: Any = None
 
 
-def parse_attached_system(item: Mapping[str, Any], source: Source, at: KeyPath, system: System) -> AttachChoice | None:
-    """The `attach` block of a system given as a mapping, or None after noting each problem in `source`."""
-    for name in SERVERS_KEYS:
-        if name in item:
-            source.complain((*at, name), "has no effect on an attached cluster, whose servers others run: remove it")
+class PasswordFields(MethodFields):
+    """The keys of `auth` for a method with a password, which is a reference."""
+
+    user: Annotated[str, text_matching(r".+", "must be the name of a user")]
+    password: _Secret
+
+
+class TokenFields(MethodFields):
+    """The keys of `auth` for a method with a token, which is a reference."""
+
+    token: _Secret
+
+
+def _tag_of_method(auth: Mapping[str, object]) -> str:
+    method = auth.get("method", NO_METHOD)
+    return "password" if method in METHODS_WITH_PASSWORD else "token" if method in METHODS_WITH_TOKEN else "method"
+
+
+def _check_method(value: object, info: ValidationInfo) -> object:
+    """The context are the system's rules, which say what methods there are."""
+    methods = info.context.methods if isinstance(info.context, AttachRules) else ()
+    if not isinstance(value, dict):
+        raise refuse_value(f"must be a mapping with 'method' ({', '.join(methods)}) and what that needs")
+    method, allowed = value.get("method", NO_METHOD), [*methods, NO_METHOD]
+    if method not in allowed:
+        near = did_you_mean(str(method), allowed)
+        raise refuse_value(f"'{method}': must be one of {', '.join(allowed)}{near}", "method")
+    return value
+
+
+_AuthFields = Annotated[
+    Annotated[PasswordFields, Tag("password")]
+    | Annotated[TokenFields, Tag("token")]
+    | Annotated[MethodFields, Tag("method")],
+    Discriminator(_tag_of_method),
+]
+
+
+class AttachFields(Fields):
+    """The keys of `attach` that every system has. Beside them stand the system's own addresses."""
+
+    tls: Annotated[TlsFields | None, BeforeValidator(_check_tls)] = None
+    auth: Annotated[_AuthFields, BeforeValidator(_check_method)] = MethodFields()
+    topic_prefix: Annotated[str, _Prefix] | None = None
+    label: Annotated[str, _Label] = LABEL
+
+
+def parse_attached_system(value: object, source: Source, at: KeyPath, system: System) -> AttachChoice | None:
+    """The `attach` block of a system, or None after noting each problem in `source`."""
     if system.attach_rules is None:
-        source.complain((*at, "attach"), f"there is no cluster of {system.title} that could be attached to")
+        source.complain(at, f"there is no cluster of {system.title} that could be attached to")
         return None
-    return parse_attach(item["attach"], source, (*at, "attach"), system.attach_rules)
+    return parse_attach(value, source, at, system.attach_rules)
 
 
-def secret_settings(item: Mapping[str, Any], source: Source, at: KeyPath) -> None:
-    """Complain about client settings that are secrets: these too would be copied into every run."""
-    for block in ("producer", "consumer"):
-        settings = item.get(block)
-        for name, value in settings.items() if isinstance(settings, dict) else ():
-            if names_secret(str(name)) or holds_secret(str(value)):
-                source.complain(
-                    (*at, block, str(name)),
-                    "a secret must not stand in a campaign, which is copied into every run: give it to 'attach.auth'",
-                )
+def check_secrets(settings: Mapping[str, str], source: Source, at: KeyPath) -> None:
+    """Complain about settings of a client that are secrets: these too would be copied into every run."""
+    for name, value in settings.items():
+        if names_secret(name) or holds_secret(value):
+            source.complain(
+                (*at, name),
+                "a secret must not stand in a campaign, which is copied into every run: give it to 'attach.auth'",
+            )
 
 
-def parse_attach(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AttachChoice | None:
+def parse_attach(value: object, source: Source, at: KeyPath, rules: AttachRules) -> AttachChoice | None:
     """The choice that `value` states, or None after noting each problem in `source`."""
     if not isinstance(value, dict):
         example = ", ".join(f"{key.name}: {key.example}" for key in rules.keys if key.required)
@@ -134,10 +199,12 @@ def parse_attach(value: Any, source: Source, at: KeyPath, rules: AttachRules) ->
         if name not in common and name not in names:
             source.complain((*at, name), unknown_key(name, [*names, *keys_of(AttachFields)]))
     addresses = _parse_addresses(value, source, at, rules)
-    fields = validate(AttachFields, common, source, at)
-    tls = _parse_tls(value.get("tls"), source, (*at, "tls")) if "tls" in value else None
-    auth = _parse_auth(value["auth"], source, (*at, "auth"), rules) if "auth" in value else AuthChoice()
-    if fields is None or auth is None or len(source.problems) > before:
+    fields = validate(AttachFields, common, source, at, context=rules)
+    if fields is None:
+        return None
+    tls = _find_tls_files(fields.tls, source, (*at, "tls")) if fields.tls else None
+    auth = _find_secrets(fields.auth, source, (*at, "auth"))
+    if len(source.problems) > before:
         return None
     has_schemes = any(key.schemes for key in rules.keys)
     if tls is not None and has_schemes and not secure_addresses(addresses, rules):
@@ -148,25 +215,25 @@ def parse_attach(value: Any, source: Source, at: KeyPath, rules: AttachRules) ->
     return AttachChoice(addresses, tls, auth, fields.topic_prefix or "", fields.label)
 
 
-def _parse_addresses(value: Mapping[str, Any], source: Source, at: KeyPath, rules: AttachRules) -> dict[str, str]:
+def _parse_addresses(value: Mapping[str, object], source: Source, at: KeyPath, rules: AttachRules) -> dict[str, str]:
     addresses = {}
     for key in rules.keys:
         content = value.get(key.name)
         if content is None:
             if key.required or key.name in value:
                 source.complain(at, f"the key '{key.name}' is missing, such as {key.name}: {key.example}")
-            continue
-        if problem := _address_problem(content, key):
+        elif not isinstance(content, str) or not all(part.strip() for part in content.split(",")):
+            text = f"must be text: addresses separated by commas, such as {key.example}"
+            source.complain((*at, key.name), text)
+        elif problem := _address_problem(content, key):
             source.complain((*at, key.name), f"{problem}, such as {key.example}")
-            continue
-        addresses[key.name] = join_addresses(split_text(content, key), key)
+        else:
+            addresses[key.name] = join_addresses(split_text(content, key), key)
     return addresses
 
 
-def _address_problem(content: Any, key: AddressKey) -> str:
+def _address_problem(content: str, key: AddressKey) -> str:
     """Why these are no addresses, without repeating what may hold a password; "" if they are."""
-    if not isinstance(content, str) or not all(part.strip() for part in content.split(",")):
-        return "must be text: addresses separated by commas"
     parts = split_text(content, key)
     if key.alone and len(parts) > 1:
         return "must be one address"
@@ -192,11 +259,7 @@ def _problem_of_one_address(address: str, key: AddressKey) -> str:
     return ""
 
 
-def _parse_tls(value: Any, source: Source, at: KeyPath) -> TlsChoice | None:
-    otherwise = "must be a mapping such as {ca: ca.pem}; {} trusts the authorities that Java trusts"
-    fields = validate(TlsFields, value, source, at, otherwise)
-    if fields is None:
-        return None
+def _find_tls_files(fields: TlsFields, source: Source, at: KeyPath) -> TlsChoice:
     if bool(fields.certificate) != bool(fields.key):
         source.complain(at, "'certificate' and 'key' belong together: the client's certificate and its private key")
     paths = {
@@ -215,70 +278,20 @@ def _path_of_existing_file(name: str, source: Source, at: KeyPath) -> str:
     return str(path or "")
 
 
-def _parse_auth(value: Any, source: Source, at: KeyPath, rules: AttachRules) -> AuthChoice | None:
-    otherwise = f"must be a mapping with 'method' ({', '.join(rules.methods)}) and what that needs"
-    fields = validate(AuthFields, value, source, at, otherwise)
-    if fields is None:
-        return None
-    before = len(source.problems)
-    allowed = [*rules.methods, NO_METHOD]
-    if fields.method not in allowed:
-        source.complain(
-            (*at, "method"),
-            f"'{fields.method}': must be one of {', '.join(allowed)}{did_you_mean(fields.method, allowed)}",
-        )
-        return None
-    password = _parse_secret(fields.password, "password", source, (*at, "password"))
-    token = _parse_secret(fields.token, "token", source, (*at, "token"))
-    _check_needs(fields, value, source, at)
-    if len(source.problems) > before:
-        return None
-    return AuthChoice(fields.method, fields.user, password, token)
+def _find_secrets(fields: MethodFields, source: Source, at: KeyPath) -> AuthChoice:
+    """How a client says who it is, with whole paths of secrets that are in files."""
+    match fields:
+        case PasswordFields():
+            password = _with_whole_path(fields.password, source, (*at, "password"))
+            return AuthChoice(fields.method, fields.user, password)
+        case TokenFields():
+            return AuthChoice(fields.method, token=_with_whole_path(fields.token, source, (*at, "token")))
+    return AuthChoice(fields.method)
 
 
-def _check_needs(fields: AuthFields, keys_given: Mapping[str, Any], source: Source, at: KeyPath) -> None:
-    """Each method takes what it needs and nothing else: a password that nobody uses is a mistake."""
-    with_password = fields.method in METHODS_WITH_PASSWORD
-    needs = {"user": with_password, "password": with_password, "token": fields.method in METHODS_WITH_TOKEN}
-    for name, needed in needs.items():
-        if needed and not keys_given.get(name):
-            source.complain(at, f"the method '{fields.method}' needs '{name}'")
-        elif not needed and name in keys_given:
-            source.complain((*at, name), f"the method '{fields.method}' has no use for '{name}'")
-
-
-def _parse_secret(value: Any, name: str, source: Source, at: KeyPath) -> SecretReference | None:
-    """The reference to a secret. What stands there instead of one may be the secret itself, so it is not repeated."""
-    if value is None:
-        return None
-    if problem := _secret_problem(value, name):
-        source.complain(at, problem)
-        return None
-    if "env" in value:
-        return SecretReference("env", value["env"])
-    path = source.place_of(at, value["file"])
-    return SecretReference("file", str(path)) if path else None
-
-
-def _secret_problem(value: Any, name: str) -> str:
-    """Why this says nowhere where a secret is; "" if it does."""
-    if not isinstance(value, dict):
-        return (
-            f"a {name} must not stand in a campaign, which is copied into every run: say where it is, "
-            "{env: VARIABLE} or {file: PATH}"
-        )
-    allowed = ["env", "file"]
-    strange = [key for key in value if key not in allowed]
-    if strange:
-        # A secret in braces looks like a key: only what resembles one is repeated.
-        unknown = [f"unknown key '{key}'{near}" for key in strange if (near := did_you_mean(key, allowed))]
-        return unknown[0] if unknown else f"a {name} is given by {{env: VARIABLE}} or {{file: PATH}} only"
-    places = [content for content in value.values() if isinstance(content, str) and content]
-    if len(places) != 1 or len(value) != 1:
-        return "must have one of the keys 'env' and 'file', with a name"
-    if "env" in value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value["env"]):
-        return "env must be the name of an environment variable: letters, digits and '_'"
-    return ""
+def _with_whole_path(reference: SecretReference, source: Source, at: KeyPath) -> SecretReference:
+    path = source.place_of(at, reference.place) if reference.kind == "file" else None
+    return replace(reference, place=str(path)) if path else reference
 
 
 KEY = "attach"
@@ -288,15 +301,17 @@ _NOT_KEPT = (*SERVERS_KEYS, "optional")
 
 
 class _ClustersFields(Fields):
-    systems: list[Any] = Field(min_length=1)
+    systems: list[object] = Field(min_length=1)
 
 
 class _ClusterFields(Fields):
     name: str
-    attach: dict[str, Any]
+    attach: dict[str, object]
     version: str = ""
     producer: Settings = Field(default_factory=dict)
     consumer: Settings = Field(default_factory=dict)
+    replication_factor: object = None
+    topic_settings: Settings = Field(default_factory=dict)
 
 
 def read_clusters(path: Path, system_names: Sequence[str]) -> Source:
@@ -306,50 +321,54 @@ def read_clusters(path: Path, system_names: Sequence[str]) -> Source:
     for index, item in enumerate(fields.systems if fields else ()):
         at: KeyPath = ("systems", index)
         otherwise = "must be a mapping such as {name: kafka, attach: {bootstrap-servers: host:9092}}"
-        if validate(_ClusterFields, item, source, at, otherwise) and item["name"] not in system_names:
-            source.complain((*at, "name"), unknown_name("system", item["name"], listed_names(system_names)))
+        cluster = validate(_ClusterFields, item, source, at, otherwise)
+        if cluster and cluster.name not in system_names:
+            source.complain((*at, "name"), unknown_system(cluster.name, system_names))
     return source
 
 
-def to_correct(sources: Sequence[Source], overrides: Mapping[str, Any]) -> str:
+def to_correct(sources: Sequence[Source], overrides: Mapping[str, object]) -> str:
     """The file that problems ask to correct: that of the clusters if all of them are in it, else the campaign."""
     wheres = [problem.where for source in sources for problem in source.problems]
-    of_clusters = KEY in overrides and all(where.startswith(f"{Path(overrides[KEY])}:") for where in wheres)
+    of_clusters = KEY in overrides and all(where.startswith(f"{Path(str(overrides[KEY]))}:") for where in wheres)
     return f"{WHAT} file" if of_clusters else "campaign"
 
 
-def attach_clusters(source: Source, clusters: Source) -> tuple[str, ...]:
+def attach_clusters(source: Source, clusters: Source) -> tuple[Note, ...]:
     """Put the clusters in the place of the campaign's systems of the same names, and say what has no effect then.
 
     Each keeps what the campaign says of its clients; a system without a cluster is left out.
     """
-    campaign_items = items_of("systems", source.data)
-    names = [str(item.get("name")) for item in campaign_items if isinstance(item, dict)]
-    chosen: list[tuple[int | None, Any]] = []
+    first_of_name: dict[str, tuple[int, Mapping[str, object]]] = {}
+    for place, item in enumerate(items_of("systems", source.data)):
+        if isinstance(item, dict):
+            first_of_name.setdefault(str(item.get("name")), (place, item))
+    chosen: list[tuple[int | None, object]] = []
     origins: dict[KeyPath, Origin] = {}
-    notes: list[str] = []
-    for name in dict.fromkeys(names):
-        place = next(
-            at for at, item in enumerate(campaign_items) if isinstance(item, dict) and str(item.get("name")) == name
-        )
+    notes: list[Note] = []
+    for name, (place, campaign_item) in first_of_name.items():
         cluster_indexes = [at for at, item in enumerate(clusters.data["systems"]) if item["name"] == name]
         notes += (
-            _without_effect(name, campaign_items[place])
+            _without_effect(name, campaign_item)
             if cluster_indexes
-            else [f"{name}{LEFT_OUT}{clusters.path} has no cluster of it."]
+            else [left_out_note(name, f"{clusters.path} has no cluster of it.")]
         )
         for at in cluster_indexes:
-            origins |= _origins_of_cluster(clusters, at, len(chosen))
-            chosen.append((place, _merge_cluster(campaign_items[place], clusters.data["systems"][at])))
-    unused = [(at, item) for at, item in enumerate(clusters.data["systems"]) if item["name"] not in names]
+            origins |= {
+                ("systems", len(chosen), *path[2:]): Origin(clusters.path, line, show_path(path), None)
+                for path, line in clusters.lines.items()
+                if path[:2] == ("systems", at)
+            }
+            chosen.append((place, _merge_cluster(campaign_item, clusters.data["systems"][at])))
+    unused = [(at, item) for at, item in enumerate(clusters.data["systems"]) if item["name"] not in first_of_name]
     for at, item in unused:
-        parse_attached_system(item, clusters, ("systems", at), find_system(item["name"]))
+        parse_attached_system(item[KEY], clusters, ("systems", at, KEY), find_system(item["name"]))
     notes += [
-        f"{clusters.path}: the campaign does not measure {name}: its cluster is not used."
+        Note(f"{clusters.path}: the campaign does not measure {name}: its cluster is not used.")
         for name in dict.fromkeys(item["name"] for _at, item in unused)
     ]
     if not chosen:
-        clusters.complain(("systems",), f"has no cluster of the campaign's systems: {', '.join(names)}")
+        clusters.complain(("systems",), f"has no cluster of the campaign's systems: {', '.join(first_of_name)}")
         return ()
     replace_systems(source, chosen)
     source.placed |= origins
@@ -364,7 +383,7 @@ def refuse_swept_servers(source: Source, assignments: Sequence[Assignment]) -> N
         if at[0] != "systems" or at[2] not in SERVERS_KEYS:
             continue
         system = as_mapping("systems", source.data["systems"][at[1]])
-        if "attach" in system:
+        if isinstance(system, dict) and KEY in system:
             raise UserError(
                 f"{origin.where}: {origin.shown}: this sweep changes the servers of {system['name']}, which is "
                 "attached: others run them.",
@@ -372,7 +391,7 @@ def refuse_swept_servers(source: Source, assignments: Sequence[Assignment]) -> N
             )
 
 
-def replace_systems(source: Source, chosen: Sequence[tuple[int | None, Any]]) -> None:
+def replace_systems(source: Source, chosen: Sequence[tuple[int | None, object]]) -> None:
     """Give a campaign other systems: items, each with the place of the one it was made of (None = of none).
 
     What is wrong with a value that stayed is reported at its place in the campaign.
@@ -381,7 +400,9 @@ def replace_systems(source: Source, chosen: Sequence[tuple[int | None, Any]]) ->
     origins: dict[KeyPath, Origin] = {}
     for index, (place, item) in enumerate(chosen):
         old_item = before[place] if place is not None else {}
-        for key, value in old_item.items() if isinstance(item, dict) else ():
+        if not isinstance(old_item, dict) or not isinstance(item, dict):
+            continue
+        for key, value in old_item.items():
             if item.get(key) == value:
                 at: KeyPath = ("systems", place or 0, key)
                 origin_in_file = Origin(source.path, source.line_of(at), show_path(at), value)
@@ -391,34 +412,25 @@ def replace_systems(source: Source, chosen: Sequence[tuple[int | None, Any]]) ->
     source.data["systems"] = [item for _, item in chosen]
 
 
-def _merge_cluster(campaign_item: Mapping[str, Any], cluster: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_cluster(campaign_item: Mapping[str, object], cluster: Mapping[str, object]) -> dict[str, object]:
     merged = {**{key: value for key, value in campaign_item.items() if key not in _NOT_KEPT}, **cluster}
     for block in ("producer", "consumer"):
-        if block in campaign_item and isinstance(campaign_item[block], dict):
-            merged[block] = {**campaign_item[block], **cluster.get(block, {})}
+        settings, settings_of_cluster = campaign_item.get(block), cluster.get(block, {})
+        if isinstance(settings, dict) and isinstance(settings_of_cluster, dict):
+            merged[block] = settings | settings_of_cluster
     return merged
 
 
-def _origins_of_cluster(clusters: Source, at: int, index: int) -> dict[KeyPath, Origin]:
-    """Where a cluster's entry stands, and everything that it says."""
-    return {
-        ("systems", index, *path[2:]): Origin(clusters.path, line, show_path(path), None)
-        for path, line in clusters.lines.items()
-        if path[:2] == ("systems", at)
-    }
-
-
-def _without_effect(who: str, item: Mapping[str, Any]) -> list[str]:
-    """A sentence on what an entry says of servers that others run; [] if it says nothing."""
+def _without_effect(who: str, item: Mapping[str, object]) -> list[Note]:
+    """A note on what an entry says of servers that others run; [] if it says nothing."""
     keys_without_effect = [f"{key} {_setting_in_words(item[key])}" for key in SERVERS_KEYS if item.get(key)]
     if not keys_without_effect:
         return []
-    return [
-        f"{who}: without effect on an attached cluster, whose servers others run: {'; '.join(keys_without_effect)}."
-    ]
+    words = "; ".join(keys_without_effect)
+    return [Note(f"{who}: without effect on an attached cluster, whose servers others run: {words}.")]
 
 
-def _setting_in_words(value: Any) -> str:
+def _setting_in_words(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}={item}" for name, item in value.items())
     return str(value)

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from tidegauge.config.fields import Duration, Fields, Share, Size, duration_between, member_of, one_of, size_between
 from tidegauge.config.source import KeyPath, Source, validate
 from tidegauge.errors import UserError, did_you_mean
-from tidegauge.model.faults import BOTH, EVERYBODY, PEERS, RANDOM, TARGETS, WAYS, Fault, FaultKind
+from tidegauge.model.faults import ALL, BOTH, EVERYBODY, PEERS, RANDOM, TARGETS, WAYS, Fault, FaultKind
 from tidegauge.model.trial import AttestSpec, LoadSpec, ServerReuse, TrialSpec
 
 KEY = "faults"
-_OF_KIND: Mapping[FaultKind, tuple[str, ...]] = {
-    FaultKind.SLOW_DISK: ("bandwidth", "operations"),
-    FaultKind.PARTITION: ("peers", "ways"),
-    FaultKind.PACKET_LOSS: ("share",),
-    FaultKind.RATE_LIMIT: ("bandwidth",),
-}
-"""Keys that only some kinds have; at least one of them must be given, but for those of a partition."""
 _COMMON = ("at", "kind", "target")
 
 
-def _check_target(value: Any) -> str:
+def _check_target(value: object) -> str:
     text = str(value)
     number = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     if not number and text not in TARGETS:
@@ -49,7 +42,7 @@ class FaultFields(Fields):
     ways: Annotated[str, one_of(WAYS)] = BOTH
 
 
-def parse_faults(value: Any, source: Source, at: KeyPath) -> tuple[Fault, ...]:
+def parse_faults(value: object, source: Source, at: KeyPath) -> tuple[Fault, ...]:
     """The faults of one experiment, by time; problems are noted in `source`."""
     if not isinstance(value, list) or not value:
         source.complain(at, "must be a list of faults such as {at: 10s, kind: kill, target: leader, duration: 5s}")
@@ -69,10 +62,10 @@ def parse_faults(value: Any, source: Source, at: KeyPath) -> tuple[Fault, ...]:
     return tuple(faults)
 
 
-def _fault_of_item(item: Any, source: Source, at: KeyPath) -> Fault | None:
+def _fault_of_item(item: object, source: Source, at: KeyPath) -> Fault | None:
     otherwise = f"must be a mapping with {', '.join(_COMMON)} and more, by its kind"
     fields = validate(FaultFields, item, source, at, otherwise)
-    if fields is None:
+    if fields is None or not isinstance(item, dict):
         return None
     problem = _problem_of_keys(fields, item)
     if problem is not None:
@@ -81,26 +74,27 @@ def _fault_of_item(item: Any, source: Source, at: KeyPath) -> Fault | None:
     return Fault(
         **fields.model_dump(include={"kind", "share", "peers", "ways"}),
         at_s=fields.at,
-        target="all" if fields.kind is FaultKind.ROLLING_RESTART else fields.target,
+        target=ALL if fields.kind.procedure.hits_all else fields.target,
         duration_s=fields.duration or 0.0,
         bytes_per_s=fields.bandwidth,
         ops_per_s=fields.operations,
     )
 
 
-def _problem_of_keys(fields: FaultFields, item: Mapping[str, Any]) -> tuple[str, str] | None:
+def _problem_of_keys(fields: FaultFields, item: Mapping[str, object]) -> tuple[str, str] | None:
     """What does not go together: the key and why. None if everything does."""
-    kind, keys_of_kind = fields.kind, _OF_KIND.get(fields.kind, ())
-    allowed = (*_COMMON, *(("duration",) if kind.lasts else ()), *keys_of_kind)
-    if kind is FaultKind.ROLLING_RESTART:
+    kind, procedure = fields.kind.value, fields.kind.procedure
+    allowed = (*_COMMON, *(("duration",) if procedure.lasts else ()), *procedure.keys)
+    if procedure.hits_all:
         allowed = tuple(key for key in allowed if key != "target")
     for key in item:
         if key not in allowed:
-            return key, f"has no meaning for {kind.value}; allowed: {', '.join(allowed)}"
-    if kind.lasts and fields.duration is None:
-        return "", f"{kind.value} needs 'duration': how long until it is lifted, or the node started again"
-    if keys_of_kind and kind is not FaultKind.PARTITION and all(getattr(fields, key) is None for key in keys_of_kind):
-        return "", f"{kind.value} needs {' or '.join(repr(key) for key in keys_of_kind)}"
+            return key, f"has no meaning for {kind}; allowed: {', '.join(allowed)}"
+    if procedure.lasts and fields.duration is None:
+        return "", f"{kind} needs 'duration': how long until it is lifted, or the node started again"
+    needed = () if procedure.keys_optional else procedure.keys
+    if needed and all(getattr(fields, key) is None for key in needed):
+        return "", f"{kind} needs {' or '.join(repr(key) for key in needed)}"
     if fields.share is not None and not 0 < fields.share <= 1:
         return "share", "must be above 0 % and at most 100 %"
     return None
@@ -134,7 +128,7 @@ def faulted_trial(
                 f"{where}: faults: fault {number}: there is no node {fault.target}: {trial.system} has {machines}.",
                 "Name one of them, or 'leader', 'random' or 'all'.",
             )
-        if fault.kind.needs_network and network_problem:
+        if fault.kind.procedure.needs_network and network_problem:
             raise UserError(
                 f"{where}: faults: fault {number}: {fault.kind.value} can't be made with {trial.system}: "
                 f"{network_problem}.",

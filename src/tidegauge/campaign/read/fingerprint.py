@@ -6,7 +6,6 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -14,8 +13,11 @@ from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.model.trial import TrialSpec, point_words
 from tidegauge.plain import Parts, differing, flatten, json_parts
 
-_NOT_MEANT = ("description", "source_path", "overrides", "points", "price", "notes", "listed")
-"""What may differ without another trial being made, or another figure being compared."""
+_NOT_MEANT = (
+    *("description", "source_path", "overrides", "points", "price", "notes", "listed", "fleet_file"),
+    *("variants", "same_within"),
+)
+"""What may differ without another trial being made, or another figure being compared; variants are points as well."""
 _SYSTEM = re.compile(r"systems\.\d+\.name")
 _SAID_SINCE = {"worker.count": "1", "worker.hosts": "0", "retry": "0", "nodes_per_host": "1", "keeper_apart": "False"}
 """What runs of earlier versions meant without saying it."""
@@ -84,12 +86,15 @@ def _values_below(meant: Mapping[str, str], path: str) -> dict[str, str]:
 def _values_meant(campaign: Campaign) -> dict[str, str]:
     fields = dataclasses.fields(campaign)
     meant = {field.name: getattr(campaign, field.name) for field in fields if field.name not in _NOT_MEANT}
+    # Any fleet of this shape will do.
+    fleet = campaign.fleet_file
+    meant |= {"nodes_per_host": fleet.nodes_per_host, "keeper_apart": fleet.has_keeper}
     return {
         path: str(value.value if isinstance(value, Enum) else value) for path, value in flatten(meant, _parts_of_value)
     }
 
 
-def _parts_of_value(value: Any) -> Parts | None:
+def _parts_of_value(value: object) -> Parts | None:
     """The parts of a value, named as runs keep them: "systems.0.name", where others write "systems[0].name"."""
     if isinstance(value, BaseModel):
         return [(name, getattr(value, name)) for name in type(value).model_fields]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator
 
@@ -26,6 +26,7 @@ from tidegauge.config.fields import DATA_KEYS, option_of, quantity_between
 from tidegauge.config.source import KeyPath, Origin, Source, show_path
 from tidegauge.config.units import parse_size_bytes
 from tidegauge.hosts.memory import this_machine
+from tidegauge.model.events import Note
 
 AUTO_WORD = "auto"
 _HEAP_LEAST, _MB_LEAST = "128MiB", 128
@@ -35,11 +36,11 @@ _STEP_MB = 64
 _MB_MAX = 31 << 10
 
 
-def _memory_between(low: str, high: str) -> Callable[[Any], int]:
+def _memory_between(low: str, high: str) -> Callable[[object], int]:
     """A parser of a size in bytes between two, or of the word that leaves it to the machine's memory."""
     check = quantity_between(low, high, parse_size_bytes)
 
-    def parse(value: Any) -> int:
+    def parse(value: object) -> int:
         if value == AUTO_WORD:
             return AUTO
         try:
@@ -100,8 +101,8 @@ _BELOW: Mapping[str, KeyPath] = {IN_FLIGHT: ("workload", IN_FLIGHT), WORKERS: ("
 
 
 def apply_overrides(
-    source: Source, overrides: Mapping[str, Any], system_names: Sequence[str]
-) -> tuple[tuple[Source, ...], tuple[str, ...]]:
+    source: Source, overrides: Mapping[str, object], system_names: Sequence[str]
+) -> tuple[tuple[Source, ...], tuple[Note, ...]]:
     """Put the options' values in place, by the campaign's keys; `scale` was put in place before.
 
     Returns files that were read beside it, and what has no effect now, in sentences. `system_names` are the systems
@@ -111,18 +112,21 @@ def apply_overrides(
         for key in DATA_KEYS:
             source.data.pop(key, None)
     for key, value in overrides.items():
-        if key == "systems":
+        if key == "systems" and isinstance(value, Sequence):
             _choose_systems(source, value)
         elif key not in (SCALE, ATTACH):
             shown_key = "" if key in _BELOW else key
             source.put(_BELOW.get(key, (key,)), Origin(source.path, 0, shown_key, value, option_of(key)))
     for key in MEMORY_KEYS:
         if key in overrides:
-            _drop_key_of_systems(source, key)
+            systems = source.data.get("systems")
+            for item in systems if isinstance(systems, list) else ():
+                if isinstance(item, dict):
+                    item.pop(key, None)
     notes = _free_worker(source) if IN_FLIGHT in overrides else ()
     if ATTACH not in overrides:
         return (), notes
-    clusters = read_clusters(Path(overrides[ATTACH]), system_names)
+    clusters = read_clusters(Path(str(overrides[ATTACH])), system_names)
     return (clusters,), notes if clusters.problems else (*notes, *attach_clusters(source, clusters))
 
 
@@ -135,25 +139,17 @@ def systems_with_campaign_level(source: Source, system_names: Sequence[str]) -> 
     )
 
 
-def _free_worker(source: Source) -> tuple[str, ...]:
+def _free_worker(source: Source) -> tuple[Note, ...]:
     """Leave the load generator's memory to what it has to hold: the campaign's was for another window."""
     worker = source.data.get("worker")
     memory_given = {key: worker.pop(key) for key in MEMORY_KEYS if key in worker} if isinstance(worker, dict) else {}
     if not memory_given:
         return ()
     words = ", ".join(f"{key} {value}" for key, value in memory_given.items())
-    return (f"--in-flight: the load generator's memory follows from it, instead of the campaign's ({words}).",)
+    return (Note(f"--in-flight: the load generator's memory follows from it, instead of the campaign's ({words})."),)
 
 
-def _drop_key_of_systems(source: Source, key: str) -> None:
-    """No system keeps its own value of a key that an option has for all of them."""
-    systems = source.data.get("systems")
-    for item in systems if isinstance(systems, list) else ():
-        if isinstance(item, dict):
-            item.pop(key, None)
-
-
-def _choose_systems(source: Source, texts: list[str]) -> None:
+def _choose_systems(source: Source, texts: Sequence[str]) -> None:
     """Leave the campaign the systems that are named, each as it has it.
 
     A name alone stands for every entry of that name; with a version it is the entry of that version, else the first
@@ -171,28 +167,28 @@ def _choose_systems(source: Source, texts: list[str]) -> None:
             source.placed[at] = Origin(source.path, 0, show_path(at), item["version"], option)
 
 
-def _entries_named(text: str, campaign_items: list[Any]) -> list[tuple[int | None, Any]]:
+def _entries_named(text: str, campaign_items: list[object]) -> list[tuple[int | None, object]]:
     """What a text such as kafka@4.3.1 stands for: entries, with their places in the campaign; None = not of it."""
     name, separator, version = text.partition("@")
     if separator and not version:
         return [(None, text)]
-    keys_wanted = {"name": name, "version": version} if version else {"name": name}
+    keys_wanted: dict[str, object] = {"name": name, "version": version} if version else {"name": name}
     # A system that is asked for by name is not left out: it is not optional.
-    named: list[tuple[int | None, Any]] = [
+    named: list[tuple[int, dict[str, object]]] = [
         (place, {key: value for key, value in item.items() if key != "optional"})
         for place, item in enumerate(campaign_items)
         if isinstance(item, dict) and item.get("name") == name
     ]
     entries_of_version = [entry for entry in named if not version or entry[1].get("version") == version]
-    other = next((entry for entry in named if "attach" not in entry[1]), None)
     if entries_of_version:
-        return entries_of_version
-    return [
-        (other[0], {**other[1], **keys_wanted}) if other else (None, {**keys_wanted, **_common_memory(campaign_items)})
-    ]
+        return [*entries_of_version]
+    for place, item in named:
+        if ATTACH not in item:
+            return [(place, item | keys_wanted)]
+    return [(None, keys_wanted | _common_memory(campaign_items))]
 
 
-def _common_memory(campaign_items: list[Any]) -> dict[str, Any]:
+def _common_memory(campaign_items: list[object]) -> dict[str, object]:
     """The memory that each system of the campaign has, if it is the same."""
     items = [item if isinstance(item, dict) else {} for item in campaign_items]
     values_by_key = {key: [item.get(key) for item in items] for key in MEMORY_KEYS}

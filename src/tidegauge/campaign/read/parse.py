@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Discriminator, Field, RootModel, Tag
 
 from tidegauge.campaign.model import WORKER_HEAP, Campaign, ExperimentChoice, Point, SystemChoice, WorkerChoice
-from tidegauge.campaign.read.attach import parse_attached_system, refuse_swept_servers, secret_settings, to_correct
+from tidegauge.campaign.read.attach import KEY as ATTACH
+from tidegauge.campaign.read.attach import check_secrets, parse_attached_system, refuse_swept_servers, to_correct
 from tidegauge.campaign.read.faults import KEY as FAULTS
 from tidegauge.campaign.read.faults import parse_faults
 from tidegauge.campaign.read.overriding import (
@@ -23,6 +25,7 @@ from tidegauge.campaign.read.overriding import (
 )
 from tidegauge.campaign.read.published import apply_scale, other_scales, parse_published
 from tidegauge.campaign.read.sweep import Assignment, as_mapping, read_matrix, read_rates_at, with_values
+from tidegauge.campaign.read.variants import REPEAT, describe_variants, read_variants
 from tidegauge.config.fields import (
     Duration,
     Fields,
@@ -30,26 +33,43 @@ from tidegauge.config.fields import (
     Share,
     Size,
     duration_between,
+    mapping_such_as,
     share_between,
     size_between,
     text_matching,
 )
-from tidegauge.config.source import KeyPath, Source, keys_of, raise_problems, read_source, unknown_name, validate
+from tidegauge.config.source import (
+    KeyPath,
+    Origin,
+    Source,
+    keys_of,
+    raise_problems,
+    read_source,
+    unknown_name,
+    validate,
+)
 from tidegauge.config.workload import Count, parse_workload, parse_workload_file
-from tidegauge.errors import UserError
+from tidegauge.durability import LEVELS, NODES_FOR_REPLICATION
+from tidegauge.errors import UserError, did_you_mean
 from tidegauge.experiments.procedure import ServersChoice, experiments
+from tidegauge.fairness import Case
 from tidegauge.fleet.file import FleetFile, read_fleet_file
-from tidegauge.model.level import LevelChoice
+from tidegauge.model.events import Note
+from tidegauge.model.level import AS_FOUND, LevelChoice
 from tidegauge.model.trial import ServerReuse
+from tidegauge.model.variant import SAME_WITHIN, SameWithin, Variant, parse_same_within
 from tidegauge.model.workload import WORKERS_MAX, Workload
 from tidegauge.places import is_file
-from tidegauge.systems.registry import VERSION, listed_names
+from tidegauge.systems.api import expected_level
+from tidegauge.systems.registry import VERSION, listed_names, unknown_system
 from tidegauge.systems.registry import system_named as find_system
 from tidegauge.systems.server_settings import setting_problems
-from tidegauge.thresholds import EXAMPLES, Known, parse_threshold
+from tidegauge.thresholds import ABORT_EXAMPLE, EXAMPLES, Known, parse_abort_rule, parse_threshold
 from tidegauge.usage import Price, parse_price
 
 THRESHOLDS = "thresholds"
+TOPIC_SETTINGS, REPLICATION_FACTOR = "topic-settings", "replication-factor"
+ABORT_ON = "abort-on"
 
 
 def read_thresholds(source: Source, points: Sequence[Point]) -> tuple[str, ...]:
@@ -59,21 +79,33 @@ def read_thresholds(source: Source, points: Sequence[Point]) -> tuple[str, ...]:
         points: what the campaign has, at every point of its sweep; none if it could not be read, and then the names
             of experiments and systems are not checked.
     """
-    listed = source.data.get(THRESHOLDS, [])
+    return _read_conditions(source, THRESHOLDS, points, lambda text, names: parse_threshold(text, names).text)
+
+
+def read_abort_rules(source: Source, points: Sequence[Point]) -> tuple[str, ...]:
+    """What aborts a trial of the campaign, as `read_thresholds` reads its thresholds."""
+    return _read_conditions(source, ABORT_ON, points, lambda text, names: parse_abort_rule(text, names).text)
+
+
+def _read_conditions(
+    source: Source, key: str, points: Sequence[Point], parse: Callable[[object, Known | None], str]
+) -> tuple[str, ...]:
+    listed = source.data.get(key, [])
     if not isinstance(listed, list):
-        source.complain((THRESHOLDS,), f"must be a list of conditions, {EXAMPLES}")
+        source.complain((key,), f"must be a list of conditions, {EXAMPLES if key == THRESHOLDS else ABORT_EXAMPLE}")
         return ()
-    names = _names_for_thresholds(points) if points else None
-    thresholds = []
+    names = names_for_thresholds(points) if points else None
+    conditions = []
     for index, text in enumerate(listed):
         try:
-            thresholds.append(parse_threshold(text, names).text)
+            conditions.append(parse(text, names))
         except ValueError as error:
-            source.complain((THRESHOLDS, index), str(error))
-    return tuple(dict.fromkeys(thresholds))
+            source.complain((key, index), str(error))
+    return tuple(dict.fromkeys(conditions))
 
 
-def _names_for_thresholds(points: Sequence[Point]) -> Known:
+def names_for_thresholds(points: Sequence[Point]) -> Known:
+    """What thresholds on a campaign may speak of, which has these points."""
     campaigns = [point.campaign for point in points]
     return Known(
         experiments=list(dict.fromkeys(choice.name for campaign in campaigns for choice in campaign.experiments)),
@@ -88,9 +120,15 @@ def _system_label(system: SystemChoice) -> str:
 
 
 _MIB = 1 << 20
+LEVEL_BY_DEFAULT = 3
+"""The safest that a single node can give."""
+AS_FOUND_WORD = "as-found"
+"""What stands for the level that a cluster of others has."""
 LISTED_MAX = 50
 """Systems, and experiments, of a campaign."""
 RETRIES_MAX = 10
+COPIES_MAX = 100
+"""What `replication-factor` may be."""
 
 
 _Name = text_matching(
@@ -99,43 +137,45 @@ _Name = text_matching(
 )
 
 
-def _check_version(version: str) -> str:
-    if version and "/" not in version and not VERSION.fullmatch(version):
+def _parse_level_word(value: object) -> LevelChoice:
+    """The level that `3` or `as-found` states. Raises `ValueError`, in words for the user."""
+    if value == AS_FOUND_WORD:
+        return AS_FOUND
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= len(LEVELS):
+        near = did_you_mean(value, [AS_FOUND_WORD]) if isinstance(value, str) else ""
+        raise ValueError(f"must be a durability level from 1 to 4, or '{AS_FOUND_WORD}' on attached clusters{near}")
+    return LevelChoice(value)
+
+
+def _check_version(version: object) -> object:
+    if isinstance(version, int | float) and not isinstance(version, bool):
+        raise ValueError("put the version in quotes, else YAML takes it for a number")
+    if isinstance(version, str) and version and "/" not in version and not VERSION.fullmatch(version):
         raise ValueError("must be a version such as 4.3.1, or the path of a directory (with a slash)")
     return version
 
 
-class _CampaignFields(Fields):
-    """The keys at the top of a campaign. Those that may be written in several ways are checked one by one below."""
+class _LevelFields(Fields):
+    level: Annotated[LevelChoice, BeforeValidator(_parse_level_word)] = LevelChoice(LEVEL_BY_DEFAULT)
+    form: str = ""
 
-    name: Annotated[str, _Name]
-    description: str = ""
-    systems: list[Any] = Field(min_length=1, max_length=LISTED_MAX)
-    durability: Any = 3
-    nodes: Annotated[int, Field(ge=1, le=100)] = 1
-    workload: Any = Field(default_factory=dict)
-    experiments: list[Any] = Field(min_length=1, max_length=LISTED_MAX)
-    repeat: Annotated[int, Field(ge=1, le=1000)] = 1
-    retry: Annotated[int, Field(ge=0, le=RETRIES_MAX)] = 0
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
-    data_directory: str = ""
-    data_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
-    journal_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
-    worker: Any = Field(default_factory=dict)
-    heap: Heap | None = None
-    direct_memory: DirectMemory | None = None
-    published: Any = None
-    rates_at: Any = None
-    sweep: Any = None
-    skip_impossible: bool = False
-    deployment: ServersChoice = ServerReuse.FRESH
-    thresholds: Any = Field(default_factory=list)
-    fleet: str = ""
-    price_per_host_hour: Annotated[Price | None, BeforeValidator(parse_price)] = None
+    @property
+    def choice(self) -> LevelChoice:
+        """The level in the form that was chosen."""
+        return replace(self.level, form=self.form)
 
 
-_SAME = {"name", "nodes", "repeat", "seed", "data_directory", "skip_impossible", "deployment", "retry", "fleet"}
-"""What a campaign has as it is written."""
+def _level_as_mapping(value: object) -> object:
+    """A level and form as a mapping; `3` or `as-found` says the level alone."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError(f"must be a level from 1 to 4, '{AS_FOUND_WORD}', or a mapping of 'level' and 'form'")
+    _parse_level_word(value)  # A mistake is one of this value, not of a key that it does not have.
+    return {"level": value}
+
+
+_Level = Annotated[_LevelFields | None, BeforeValidator(_level_as_mapping)]
 
 
 class _WorkerFields(Fields):
@@ -146,28 +186,90 @@ class _WorkerFields(Fields):
     count: Annotated[int, Field(ge=1, le=WORKERS_MAX)] = 1
 
 
+class _CampaignFields(Fields):
+    """The keys at the top of a campaign. Those that may be written in several ways are checked one by one below."""
+
+    name: Annotated[str, _Name]
+    description: str = ""
+    systems: list[object] = Field(min_length=1, max_length=LISTED_MAX)
+    durability: _Level = None
+    nodes: Annotated[int, Field(ge=1, le=100)] = 1
+    workload: object = Field(default_factory=dict)
+    experiments: list[object] = Field(min_length=1, max_length=LISTED_MAX)
+    repeat: Annotated[int, Field(ge=1, le=1000)] = 1
+    retry: Annotated[int, Field(ge=0, le=RETRIES_MAX)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    data_directory: str = ""
+    data_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+    journal_directories: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+    worker: Annotated[_WorkerFields, mapping_such_as("{heap: 256MiB, precision: 5%}")] = _WorkerFields()
+    heap: Heap | None = None
+    direct_memory: DirectMemory | None = None
+    published: object = None
+    rates_at: object = None
+    sweep: object = None
+    variants: object = None
+    same_within: Annotated[SameWithin, BeforeValidator(parse_same_within)] = SAME_WITHIN
+    skip_impossible: bool = False
+    deployment: ServersChoice = ServerReuse.FRESH
+    thresholds: object = Field(default_factory=list)
+    abort_on: object = Field(default_factory=list)
+    fleet: str = ""
+    price_per_host_hour: Annotated[Price | None, BeforeValidator(parse_price)] = None
+
+
+_SAME = {"name", "nodes", "seed", "data_directory", "skip_impossible", "deployment", "retry", "fleet"}
+"""What a campaign has as it is written."""
+
+
 class _SystemFields(Fields):
+    """The keys of every system."""
+
     name: str
-    version: Annotated[str, AfterValidator(_check_version)] = ""
-    settings: Settings = Field(default_factory=dict)
+    version: Annotated[str, BeforeValidator(_check_version)] = ""
     producer: Settings = Field(default_factory=dict)
     consumer: Settings = Field(default_factory=dict)
+    durability: _Level | None = None
+    optional: bool = False
+    partitions: Count | None = None
+    replication_factor: Annotated[int, Field(ge=1, le=COPIES_MAX)] | None = None
+    topic_settings: Settings = Field(default_factory=dict)
+
+
+class _StartedFields(_SystemFields):
+    """The keys of a system whose servers are started here."""
+
+    settings: Settings = Field(default_factory=dict)
     heap: Heap | None = None
     direct_memory: DirectMemory | None = None
     shape: Settings = Field(default_factory=dict)
-    durability: Any = None
-    optional: bool = False
-    attach: Any = None
-    partitions: Count | None = None
 
 
-class _DurabilityFields(Fields):
-    level: Annotated[int, Field(ge=1, le=4)] = 3
-    form: str = ""
+class _AttachedFields(_SystemFields):
+    """The keys of a system whose servers others run."""
+
+    other_keys_refused = "has no effect on an attached cluster, whose servers others run: remove it"
+    attach: object
+
+
+class _StartedOrAttached(
+    RootModel[
+        Annotated[
+            Annotated[_StartedFields, Tag("started")] | Annotated[_AttachedFields, Tag("attached")],
+            Discriminator(lambda item: "attached" if ATTACH in item else "started"),
+        ]
+    ]
+):
+    """A system, by whether it has the key `attach`."""
 
 
 def parse_campaign(
-    path: Path, overrides: Mapping[str, Any], system_names: Sequence[str], text: str | None = None
+    path: Path,
+    overrides: Mapping[str, object],
+    system_names: Sequence[str],
+    text: str | None = None,
+    *,
+    options: Mapping[KeyPath, str] = MappingProxyType({}),
 ) -> Campaign:
     """Read and check a campaign, at every point of its sweep if it has one.
 
@@ -177,19 +279,24 @@ def parse_campaign(
             {"level": 4, "form": "bypass"}, "systems": ["kafka@4.3.1"], "repeat": 3, "data-directory": "/mnt/disk".
         system_names: the systems that Tidegauge knows.
         text: taken for the file's content, if given; what it names is sought beside `path` all the same.
+        options: which words of the command line the file's values come from, where it was made of these.
 
     Raises:
         UserError: with every problem, each on a line of its own.
     """
     source = read_source(path, "campaign", text)
+    for at, option in options.items():
+        source.placed[at] = Origin(path, 0, "", None, option)
     listed = systems_with_campaign_level(source, system_names)
     apply_scale(source, overrides)
     others, notes = apply_overrides(source, overrides, system_names)
-    reading = _Reading(overrides, system_names, [source, *others], notes, listed)
-    assignments = read_matrix(source)
+    variants = read_variants(source)
+    described = describe_variants(variants, source)
+    reading = _Reading(overrides, system_names, [source, *others], notes, listed, described)
+    assignments = read_matrix(source, variants)
     refuse_swept_servers(source, assignments)
     rates_at = read_rates_at(source, assignments)
-    where = f"{path}:{source.line_of(('sweep',))}"
+    where = f"{path}:{source.line_of(('sweep' if 'sweep' in source.data else 'variants',))}"
     points = []
     for assignment in assignments or (Assignment({}, {}),):
         variant = with_values(source, assignment)
@@ -197,13 +304,14 @@ def parse_campaign(
         source.problems += variant.problems
         if campaign is not None:
             points.append(Point(assignment.values, campaign, where))
-    thresholds = read_thresholds(source, points)
-    raise_problems(reading.sources, to_correct(reading.sources, overrides))
+    thresholds, abort_on = read_thresholds(source, points), read_abort_rules(source, points)
+    raise_problems(reading.sources, "command" if options else to_correct(reading.sources, overrides))
     if not points:
         raise UserError(f"{path}: the campaign could not be read.", "Compare it with campaigns/quick.yaml.")
     # At each point, since any of them may come to be the first that can be measured.
     points = [
-        replace(point, campaign=replace(point.campaign, thresholds=thresholds, rates_at=rates_at)) for point in points
+        replace(point, campaign=replace(point.campaign, thresholds=thresholds, abort_on=abort_on, rates_at=rates_at))
+        for point in points
     ]
     return replace(points[0].campaign, points=tuple(points)) if assignments else points[0].campaign
 
@@ -219,12 +327,14 @@ def check_other_scales(campaign: Campaign, system_names: Sequence[str]) -> None:
 class _Reading:
     """Reads a campaign, once or once for each point. `sources` are all whose problems count."""
 
-    overrides: Mapping[str, Any]
+    overrides: Mapping[str, object]
     system_names: Sequence[str]
     sources: list[Source]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     listed: tuple[tuple[str, str], ...]
+    variants: tuple[Variant, ...] = ()
     workloads: dict[Path, Source] = field(default_factory=dict)
+    fleets: dict[str, FleetFile] = field(default_factory=dict)
 
     def new(self, source: Source) -> Source:
         """The source, whose problems count from now on."""
@@ -236,13 +346,16 @@ class _Reading:
         top = validate(_CampaignFields, source.data, source, ())
         listed = enumerate(_items_of_key(source, "systems"))
         systems = [_parse_system(item, source, ("systems", i), self.system_names, top) for i, item in listed]
-        durability = _parse_level(source.data.get("durability", 3), source, ("durability",))
+        durability = _campaign_level(systems, top) if top else None
         chosen = _parse_experiments(source)
         workload = self._read_workload(source)
-        fleet = read_fleet_file(Path(top.fleet)) if top and top.fleet else FleetFile()
-        worker = _parse_worker(source, fleet)
+        fleet = self._read_fleet(top.fleet) if top and top.fleet else FleetFile()
+        worker = _parse_worker(top.worker, source, fleet) if top else None
         published = parse_published(source, str(self.overrides.get("scale", "")))
         _check_duplicates(systems, source)
+        if durability is not None and top is not None:
+            _check_levels(systems, durability, source)
+            _check_topics(systems, durability, top.nodes, source)
         sound = _with_memory_of_machine(
             [system for system in systems if system is not None], source, top.nodes if top else 1
         )
@@ -272,9 +385,17 @@ class _Reading:
             price=top.price_per_host_hour,
             notes=self.notes,
             listed=self.listed,
-            nodes_per_host=fleet.nodes_per_host,
-            keeper_apart=fleet.has_keeper,
+            fleet_file=fleet,
+            variants=self.variants,
+            same_within=top.same_within,
+            repeat=REPEAT if self.variants and "repeat" not in top.model_fields_set else top.repeat,
         )
+
+    def _read_fleet(self, path: str) -> FleetFile:
+        """What a fleet file says, which is read once for all points."""
+        if path not in self.fleets:
+            self.fleets[path] = read_fleet_file(Path(path))
+        return self.fleets[path]
 
     def _read_workload(self, source: Source) -> Workload | None:
         """The workload of inline keys or of a file, beside the campaign, in its project or in the current directory."""
@@ -304,7 +425,7 @@ class _Reading:
         return parse_workload_file(variant)
 
 
-def _items_of_key(source: Source, key: str) -> list[Any]:
+def _items_of_key(source: Source, key: str) -> list[object]:
     """The items of a campaign's list; none of a list that is refused for its length."""
     value = source.data.get(key)
     return value if isinstance(value, list) and len(value) <= LISTED_MAX else []
@@ -327,44 +448,45 @@ def _with_memory_of_machine(systems: Sequence[SystemChoice], source: Source, nod
 
 
 def _parse_system(
-    item: Any, source: Source, at: KeyPath, names: Sequence[str], common: _CampaignFields | None
+    item: object, source: Source, at: KeyPath, names: Sequence[str], common: _CampaignFields | None
 ) -> SystemChoice | None:
     """The system that `kafka`, `kafka@4.3.1`, `kafka@/opt/kafka` or a mapping states; the rest is as in `common`."""
     if isinstance(item, str) and item.partition("@")[1:] == ("@", ""):
         source.complain(at, f"'{item}': a version must follow the '@', such as {item}4.3.1")
         return None
-    item = as_mapping("systems", item)
-    if not isinstance(item, dict):
-        source.complain(
-            at, f"must be a system such as {' or '.join(listed_names(names))}, with a version if you like: kafka@4.3.1"
-        )
-        return None
-    if isinstance(item.get("version"), int | float) and not isinstance(item.get("version"), bool):
-        source.complain(
-            (*at, "version"), f"'{item['version']}': put the version in quotes, else YAML takes it for a number"
-        )
-        return None
-    fields = validate(_SystemFields, item, source, at)
-    if fields is None:
-        return None
+    otherwise = f"must be a system such as {' or '.join(listed_names(names))}, with a version if you like: kafka@4.3.1"
+    fields = validate(_StartedOrAttached, as_mapping("systems", item), source, at, otherwise)
+    return None if fields is None else _choose_system(fields.root, source, at, names, common)
+
+
+def _choose_system(
+    fields: _StartedFields | _AttachedFields,
+    source: Source,
+    at: KeyPath,
+    names: Sequence[str],
+    common: _CampaignFields | None,
+) -> SystemChoice | None:
     if fields.name not in names:
-        source.complain((*at, "name"), unknown_name("system", fields.name, listed_names(names)))
+        source.complain((*at, "name"), unknown_system(fields.name, names))
         return None
-    durability = None if fields.durability is None else _parse_level(fields.durability, source, (*at, "durability"))
-    secret_settings(item, source, at)
-    attached = parse_attached_system(item, source, at, find_system(fields.name)) if "attach" in item else None
-    if "attach" not in item:
-        system = find_system(fields.name)
-        for name, why in setting_problems(system, fields.version or system.default_version, fields.settings):
-            source.complain((*at, "settings", name), why)
-    return SystemChoice(
+    system = find_system(fields.name)
+    check_secrets(fields.producer, source, (*at, "producer"))
+    check_secrets(fields.consumer, source, (*at, "consumer"))
+    memory = (None, None) if isinstance(fields, _AttachedFields) else (fields.heap, fields.direct_memory)
+    choice = SystemChoice(
         **fields.model_dump(include={"name", "version", "settings", "producer", "consumer", "shape", "optional"}),
-        heap_mb=_first_mb(fields.heap, common.heap if common else None),
-        direct_memory_mb=_first_mb(fields.direct_memory, common.direct_memory if common else None),
-        durability=durability,
-        attach=attached,
+        heap_mb=_first_mb(memory[0], common.heap if common else None),
+        direct_memory_mb=_first_mb(memory[1], common.direct_memory if common else None),
+        durability=fields.durability.choice if fields.durability else None,
         partitions=fields.partitions or 0,
+        copies=fields.replication_factor or 0,
+        topic=fields.topic_settings,
     )
+    if isinstance(fields, _AttachedFields):
+        return replace(choice, attach=parse_attached_system(fields.attach, source, (*at, ATTACH), system))
+    for name, why in setting_problems(system, fields.version or system.default_version, fields.settings):
+        source.complain((*at, "settings", name), why)
+    return choice
 
 
 def _first_mb(*sizes_bytes: int | None) -> int:
@@ -380,30 +502,80 @@ def _check_duplicates(systems: Sequence[SystemChoice | None], source: Source) ->
             continue
         label = _system_label(system)
         if label in seen:
-            instead = "give one of them a 'label' of its own" if system.attach else "use 'repeat' for repeated trials"
+            instead = (
+                "give one of them a 'label' of its own"
+                if system.attach
+                else "use 'repeat' for repeated trials; to compare settings of one system, list it once and give "
+                "'variants', such as [{name: a, producer: {linger.ms: 0}}, {name: b, producer: {linger.ms: 20}}]"
+            )
             source.complain(("systems", index), f"'{label}' is listed twice; {instead}")
         seen.add(label)
 
 
-def _parse_level(value: Any, source: Source, at: KeyPath) -> LevelChoice | None:
-    """The level that `3`, or a mapping of level and form, states; None after a complaint."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        if not 1 <= value <= 4:
-            source.complain(at, f"'{value}': must be a durability level from 1 to 4")
-            return None
-        return LevelChoice(value)
-    otherwise = f"'{value}': must be a level from 1 to 4, or a mapping of 'level' and 'form'"
-    fields = validate(_DurabilityFields, value, source, at, otherwise)
-    return LevelChoice(fields.level, fields.form) if fields else None
+def _campaign_level(systems: Sequence[SystemChoice | None], top: _CampaignFields) -> LevelChoice:
+    """The campaign's level; without one as it is found where others run all systems."""
+    of_others = bool(systems) and all(system is not None and system.attach for system in systems)
+    by_default = AS_FOUND if of_others else LevelChoice(LEVEL_BY_DEFAULT)
+    return by_default if top.durability is None else top.durability.choice
 
 
-def _parse_worker(source: Source, fleet: FleetFile) -> WorkerChoice | None:
+def _check_levels(systems: Sequence[SystemChoice | None], common: LevelChoice, source: Source) -> None:
+    """Complains about levels that others are to decide of systems that are started here."""
+    for index, system in enumerate(systems):
+        if system is not None and (system.durability or common).is_open and system.attach is None:
+            at: KeyPath = ("systems", index, "durability") if system.durability else ("durability",)
+            source.complain(
+                at,
+                f"'{AS_FOUND_WORD}' is the level of a cluster that others run, and {_system_label(system)} is started "
+                "here: give a level from 1 to 4",
+            )
+
+
+def _check_topics(systems: Sequence[SystemChoice | None], common: LevelChoice, nodes: int, source: Source) -> None:
+    """Complains about copies and settings of topics that can't be, or that give another level than is asked for."""
+    for index, system in enumerate(systems):
+        if system is None or not (system.topic or system.copies or system.attach):
+            continue
+        at: KeyPath = ("systems", index)
+        implementation, choice = find_system(system.name), system.durability or common
+        before = len(source.problems)
+        for name, why in implementation.topic_problems(system.topic, system.copies).items():
+            source.complain((*at, TOPIC_SETTINGS, name), why)
+        if system.copies and (why := implementation.copies_problem(choice)):
+            source.complain((*at, REPLICATION_FACTOR), f"{why}: leave it out")
+        if len(source.problems) == before:
+            _check_level_of_topics(system, choice, nodes, source, at)
+
+
+def _check_level_of_topics(system: SystemChoice, choice: LevelChoice, nodes: int, source: Source, at: KeyPath) -> None:
+    """Complains about what a campaign says of topics and producers if these can't be at the level asked for."""
+    deciding = {TOPIC_SETTINGS: system.topic, REPLICATION_FACTOR: system.copies, "producer": system.producer}
+    blame = next((key for key, value in deciding.items() if value), "")
+    if choice.is_open or not blame:
+        return
+    implementation = find_system(system.name)
+    case = Case(
+        version=system.version or implementation.default_version,
+        nodes=max(nodes, NODES_FOR_REPLICATION) if system.attach else nodes,
+        choice=choice,
+        producer=system.producer,
+        topic=system.topic,
+        copies=system.copies,
+    )
+    finding = expected_level(implementation, case)
+    if finding is not None and finding.problems:
+        given = f"level {finding.level} instead of" if finding.level else "another level than"
+        as_found = f", or '{AS_FOUND_WORD}'" if system.attach else ""
+        why = "; ".join(reason for reason in finding.reasoning if reason not in finding.undecided)
+        source.complain(
+            (*at, blame),
+            f"gives {given} level {choice.level}, which `durability` asks for ({why}): ask for the level that is "
+            f"meant{as_found}",
+        )
+
+
+def _parse_worker(fields: _WorkerFields, source: Source, fleet: FleetFile) -> WorkerChoice:
     """How load generators are set up, and how many; on hosts of a fleet as many as its file says."""
-    value = source.data.get("worker", {})
-    otherwise = f"'{value}': must be a mapping such as {{heap: 256MiB, precision: 5%}}"
-    fields = validate(_WorkerFields, value, source, ("worker",), otherwise)
-    if fields is None:
-        return None
     count, hosts = fields.count, 0
     if fleet.load_hosts:
         hosts = fleet.load_hosts
@@ -429,7 +601,7 @@ def _parse_experiments(source: Source) -> list[ExperimentChoice]:
     return chosen
 
 
-def _parse_one_experiment(item: Any, source: Source, at: KeyPath, earlier: Sequence[str]) -> ExperimentChoice | None:
+def _parse_one_experiment(item: object, source: Source, at: KeyPath, earlier: Sequence[str]) -> ExperimentChoice | None:
     """The experiment that `peak`, or a mapping of its name and options, states; None after a complaint."""
     experiments_by_name = experiments()
     item = as_mapping("experiments", item)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -48,8 +48,8 @@ class PublishedFields(Fields):
     report: str
     claims: Annotated[list[str], Field(min_length=1)]
     differs: list[str] = Field(default_factory=list)
-    original: dict[str, Any] = Field(default_factory=dict)
-    brief: dict[str, Any] = Field(default_factory=dict)
+    original: dict[str, object] = Field(default_factory=dict)
+    brief: dict[str, object] = Field(default_factory=dict)
 
 
 def parse_published(source: Source, scale: str = "") -> Choice | None:
@@ -83,7 +83,7 @@ def parse_published(source: Source, scale: str = "") -> Choice | None:
     return Choice(fields.report, tuple(fields.claims), differs, scale or PublishedScale.SHARES.value)
 
 
-def apply_scale(source: Source, overrides: Mapping[str, Any]) -> None:
+def apply_scale(source: Source, overrides: Mapping[str, object]) -> None:
     """Put the values of another scale in place, if the command line asks for it.
 
     Raises `UserError` for a campaign that has none.
@@ -129,8 +129,22 @@ def with_differences(campaign: Campaign, trials: Sequence[TrialSpec]) -> Campaig
     claims = [claim for claim in whole.claims if claim.id in choice.claims]
     tests = dict.fromkeys(claim.test for claim in claims if claim.test)
     figures = tuple(dict.fromkeys(claim.figure for claim in claims))
+    # Hosts of a fleet that servers are started on; 0 = none are.
+    server_hosts = -(-machines_of(campaign) // campaign.fleet_file.nodes_per_host) if campaign.fleet else 0
     planned = Planned(
-        [_as_sent(trial) for trial in trials], _servers_by_system(campaign), _placement_of_campaign(campaign), figures
+        [_as_sent(trial) for trial in trials],
+        grouped(
+            (system.name, _servers_of_system(point.campaign, system, server_hosts))
+            for point, system in campaign.choices
+            if system.attach is None
+        ),
+        Placement(
+            one_machine=campaign.starts_servers,
+            load_hosts=max(1, campaign.worker.hosts),
+            nodes_on_a_host=-(-machines_of(campaign) // max(1, server_hosts)),
+            keeper_apart=campaign.fleet_file.has_keeper,
+        ),
+        figures,
     )
     different = differences_from_report(whole, tuple(tests), planned)
     return replace(campaign, published=replace(choice, differs=(*different, *choice.differs)))
@@ -154,30 +168,6 @@ def _as_sent(trial: TrialSpec) -> TrialSpec:
     if isinstance(delay_ms, int | float):
         client = replace(client, batch_delay_ms_max=float(delay_ms))
     return replace(trial, workload=replace(trial.workload, client=client))
-
-
-def _server_hosts(campaign: Campaign) -> int:
-    """Hosts of a fleet that servers are started on; 0 = none are."""
-    return -(-machines_of(campaign) // campaign.nodes_per_host) if campaign.fleet else 0
-
-
-def _placement_of_campaign(campaign: Campaign) -> Placement:
-    return Placement(
-        one_machine=campaign.starts_servers,
-        load_hosts=max(1, campaign.worker.hosts),
-        nodes_on_a_host=-(-machines_of(campaign) // max(1, _server_hosts(campaign))),
-        keeper_apart=campaign.keeper_apart,
-    )
-
-
-def _servers_by_system(campaign: Campaign) -> dict[str, list[ServerSetup]]:
-    """The servers of those systems that are started by the run, at each point, by the system's name."""
-    hosts = _server_hosts(campaign)
-    return grouped(
-        (system.name, _servers_of_system(point.campaign, system, hosts))
-        for point, system in campaign.choices
-        if system.attach is None
-    )
 
 
 def _servers_of_system(campaign: Campaign, system: SystemChoice, hosts: int) -> ServerSetup:
@@ -218,13 +208,13 @@ def measured_of(run: StoredRun) -> ExaminedRun:
     """A stored run as claims see it."""
     specs = {spec.trial_id: spec for spec in run.planned}
     specs.update({trial.spec.trial_id: trial.spec for trial in run.trials if trial.spec is not None})
-    failures = {trial.trial_id: trial.problem or trial.reason for trial in run.trials if trial.result is None}
+    failures = {trial.trial_id: trial.problem or trial.cause for trial in run.trials if trial.result is None}
     return ExaminedRun(
         tuple(specs.values()),
         run.measured,
         run.findings,
         failures,
-        run.notes,
+        run.left_out,
         contenders={
             spec.trial_id: contender
             for spec in specs.values()

@@ -2,29 +2,32 @@
 
 An axis is a field of the campaign (`partitions`, `latency.rate`), or a name of the user's own over several fields that
 change together. Each point is the campaign with its values put in place, and is checked like any other campaign: what
-is wrong with a value is reported at the line on which the sweep has it.
+is wrong with a value is reported at the line on which the sweep has it. With `design` some points stand for all.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tidegauge.config.source import KeyPath, Origin, Source, keys_of, show_path, unknown_key
 from tidegauge.config.workload import WorkloadFields
 from tidegauge.errors import did_you_mean
 from tidegauge.experiments.procedure import experiments
+from tidegauge.model.variant import VARIANT
+from tidegauge.statistics.designs import Design, design_points, points_at_least
 
 KEY = "sweep"
+VARIANTS = "variants"
 RATES_AT = "rates-at"
+DESIGN = "design"
 POINTS_MAX = 500
+AXES_MAX = 30
+"""Axes of a pairwise design: finding one for more takes too long."""
 LABEL_CHARS_MAX = 40
 CAMPAIGN_KEYS = ("durability", "nodes")
-SYSTEM_KEYS = ("version", "heap", "direct-memory", "durability")
-SYSTEM_MAPPINGS = ("settings", "producer", "consumer", "shape")
+SYSTEM_KEYS = ("version", "heap", "direct-memory", "durability", "replication-factor")
+SYSTEM_MAPPINGS = ("settings", "producer", "consumer", "shape", "topic-settings")
 """Mappings of a system's own settings, whose names may hold dots: all that follows is the name."""
 
 _ALLOWED = (
@@ -42,31 +45,76 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class _Value:
+class AxisValue:
     """One value of an axis: what it is called, and what it puts where."""
 
     label: str
     placed: Mapping[KeyPath, Origin]
 
 
-def read_matrix(source: Source) -> tuple[Assignment, ...]:
-    """The points of a campaign's sweep, the last axis changing fastest; () if it has none.
+def read_matrix(source: Source, variants: Sequence[AxisValue] = ()) -> tuple[Assignment, ...]:
+    """The points of a campaign's sweep, by its design, and variants; () if it has neither.
+
+    In a full design the last axis changes fastest.
 
     Problems are noted in `source`. What is sound gives points in spite of them, so that the rest can be checked too.
+
+    Args:
+        variants: of the campaign, which are one more axis.
     """
-    if KEY not in source.data:
-        return ()
-    axes = source.data[KEY]
-    if not isinstance(axes, dict) or not axes:
+    axes = source.data.get(KEY, {})
+    if KEY in source.data and (not isinstance(axes, dict) or not axes):
         source.complain((KEY,), "must be a mapping of fields to lists of values, such as {partitions: [1, 100]}")
+        axes = {}
+    design = _read_design(axes, source)
+    if variants and design not in (None, Design.FULL):
+        source.complain((KEY, DESIGN), "can't be given beside 'variants', which are compared at every point")
         return ()
-    values_by_axis = {axis: values for axis, items in axes.items() if (values := _read_axis(axis, items, source))}
+    # An axis of the user's own may be called so, too: it is a list.
+    listed = {axis: items for axis, items in axes.items() if axis != DESIGN or isinstance(items, list)}
+    if axes and not listed:
+        source.complain((KEY,), f"has a '{DESIGN}' and no axis: add fields with lists of values")
+        return ()
+    values_by_axis = {axis: values for axis, items in listed.items() if (values := _read_axis(axis, items, source))}
+    if variants and VARIANT in values_by_axis:
+        source.complain((KEY, VARIANT), "is the name of the axis that 'variants' make: call this one otherwise")
+    elif variants:
+        values_by_axis[VARIANT] = list(variants)
     _check_overlap(values_by_axis, source)
-    count = math.prod(map(len, values_by_axis.values()))
-    if count > POINTS_MAX:
-        source.complain((KEY,), f"has {count:,} points, at most {POINTS_MAX} are allowed: sweep fewer values at once")
+    if not values_by_axis:
+        return ()
+    problem = _too_many_words(design, list(map(len, values_by_axis.values()))) if design is not None else ""
+    if problem:
+        source.complain((KEY,), problem)
+    if problem or design is None:
         values_by_axis = {axis: values[:1] for axis, values in values_by_axis.items()}
-    return tuple(_multiply_axes(values_by_axis)) if values_by_axis else ()
+    return tuple(_assignments(design or Design.FULL, values_by_axis))
+
+
+def _read_design(axes: Mapping[str, object], source: Source) -> Design | None:
+    """How points are chosen; a full design where the sweep does not say. None after a complaint."""
+    value = axes.get(DESIGN, Design.FULL.value)
+    names = [design.value for design in Design]
+    if value in names:
+        return Design(value)
+    if isinstance(value, list):
+        return Design.FULL
+    nearest = did_you_mean(str(value), names)
+    source.complain((KEY, DESIGN), f"'{label_of(value)}' is no design{nearest}; there are {', '.join(names)}")
+    return None
+
+
+def _too_many_words(design: Design, sizes: Sequence[int]) -> str:
+    """Why a sweep of axes with so many values can't be planned; "" if it can."""
+    if design is Design.PAIRWISE and len(sizes) > AXES_MAX:
+        return f"has {len(sizes)} axes, a pairwise design can have {AXES_MAX} at most: sweep fewer fields at once"
+    count = points_at_least(design, sizes)
+    if count <= POINTS_MAX and design is Design.PAIRWISE:
+        count = len(design_points(design, sizes))
+    if count <= POINTS_MAX:
+        return ""
+    few = "" if design is not Design.FULL or len(sizes) < 3 else f", or let '{DESIGN}: pairwise' choose some of them"
+    return f"has {count:,} points, at most {POINTS_MAX} are allowed: sweep fewer values at once{few}"
 
 
 def read_rates_at(source: Source, assignments: Sequence[Assignment]) -> Mapping[str, str]:
@@ -90,6 +138,12 @@ def read_rates_at(source: Source, assignments: Sequence[Assignment]) -> Mapping[
             source.complain((RATES_AT, axis), f"'{label}' is none of its values: {', '.join(axes[axis])}")
         else:
             rates_at[axis] = label
+    if rates_at and any({**point, **rates_at} not in points for point in points):
+        at = ", ".join(f"{axis}={value}" for axis, value in rates_at.items())
+        source.complain(
+            (RATES_AT,),
+            f"the design of the sweep does not have every point with {at}: give rates as numbers, or '{DESIGN}: full'",
+        )
     return rates_at
 
 
@@ -105,13 +159,14 @@ def with_values(source: Source, assignment: Assignment) -> Source:
     return variant
 
 
-def _multiply_axes(axes: Mapping[str, Sequence[_Value]]) -> Iterator[Assignment]:
-    for values in itertools.product(*axes.values()):
+def _assignments(design: Design, axes: Mapping[str, Sequence[AxisValue]]) -> Iterator[Assignment]:
+    for point in design_points(design, list(map(len, axes.values()))):
+        values = [listed[place] for listed, place in zip(axes.values(), point, strict=True)]
         placed = {at: origin for value in values for at, origin in value.placed.items()}
         yield Assignment({axis: value.label for axis, value in zip(axes, values, strict=True)}, placed)
 
 
-def _read_axis(axis: str, items: Any, source: Source) -> list[_Value]:
+def _read_axis(axis: str, items: object, source: Source) -> list[AxisValue]:
     """The values of an axis; empty after a complaint."""
     at: KeyPath = (KEY, axis)
     if not isinstance(items, list) or not items:
@@ -131,12 +186,12 @@ def _read_axis(axis: str, items: Any, source: Source) -> list[_Value]:
     return values if len(values) == len(items) else []
 
 
-def _read_plain_value(axis: str, item: Any, source: Source, at: KeyPath, axis_at: KeyPath) -> _Value | None:
-    placed = _place_value(axis, item, source, at, axis_at)
-    return None if placed is None else _Value(label_of(item), placed)
+def _read_plain_value(axis: str, item: object, source: Source, at: KeyPath, axis_at: KeyPath) -> AxisValue | None:
+    placed = place_value(axis, item, source, at, axis_at)
+    return None if placed is None else AxisValue(label_of(item), placed)
 
 
-def _read_named_value(item: Mapping[str, Any], source: Source, at: KeyPath) -> _Value | None:
+def _read_named_value(item: Mapping[str, object], source: Source, at: KeyPath) -> AxisValue | None:
     """A value that sets several fields under one name; None after a complaint."""
     name = item.get("name")
     if isinstance(name, bool) or not isinstance(name, str | int | float) or not str(name).strip():
@@ -148,17 +203,22 @@ def _read_named_value(item: Mapping[str, Any], source: Source, at: KeyPath) -> _
         return None
     placed: dict[KeyPath, Origin] = {}
     for key, value in fields.items():
-        placed_by_key = _place_value(key, value, source, (*at, key), (*at, key))
+        placed_by_key = place_value(key, value, source, (*at, key), (*at, key))
         if placed_by_key is None:
             return None
         placed.update(placed_by_key)
-    return _Value(label_of(name), placed)
+    return AxisValue(label_of(name), placed)
 
 
-def _place_value(
-    key: str, value: Any, source: Source, at: KeyPath, complain_at: KeyPath
+def place_value(
+    key: str, value: object, source: Source, at: KeyPath, complain_at: KeyPath
 ) -> dict[KeyPath, Origin] | None:
-    """The keys that a value is put at, each with its origin; None after a complaint."""
+    """The keys that a value is put at, each with its origin; None after a complaint.
+
+    Args:
+        key: the field, as a sweep names it: "partitions", "systems.kafka.version".
+        at: where the value stands in the file; `complain_at`: where a problem is reported.
+    """
     try:
         places = _places_of_key(key, source.data)
     except ValueError as error:
@@ -167,7 +227,7 @@ def _place_value(
     if option := source.option_of(places[0]):
         source.complain(complain_at, f"is swept, so {option} can't be given beside")
         return None
-    origin = Origin(source.path, source.line_of(at), show_path(at), value)
+    origin = Origin(source.path, source.line_of(at), show_path(at), value, source.option_of(at))
     return dict.fromkeys(places, origin)
 
 
@@ -178,7 +238,7 @@ def _is_key(key: str) -> bool:
     )
 
 
-def _places_of_key(key: str, data: Mapping[str, Any]) -> list[KeyPath]:
+def _places_of_key(key: str, data: Mapping[str, object]) -> list[KeyPath]:
     """The keys of the campaign that a field of a sweep means. Raises `ValueError`, in words for the user."""
     head, _, rest = key.partition(".")
     if key in CAMPAIGN_KEYS:
@@ -203,7 +263,7 @@ def _places_of_key(key: str, data: Mapping[str, Any]) -> list[KeyPath]:
     raise ValueError(f"unknown field '{key}'{did_you_mean(key, known_fields)}; {_ALLOWED}")
 
 
-def _system_places(rest: str, data: Mapping[str, Any]) -> list[KeyPath]:
+def _system_places(rest: str, data: Mapping[str, object]) -> list[KeyPath]:
     """The keys that `kafka.version` or `kafka.settings.num.io.threads` means, at each entry of that system."""
     name, _, field = rest.partition(".")
     indexes = _indexes_of_items("systems", name, data)
@@ -216,7 +276,7 @@ def _system_places(rest: str, data: Mapping[str, Any]) -> list[KeyPath]:
     return [("systems", index, field) for index in indexes]
 
 
-def _indexes_of_items(list_name: str, wanted: str, data: Mapping[str, Any]) -> list[int]:
+def _indexes_of_items(list_name: str, wanted: str, data: Mapping[str, object]) -> list[int]:
     items = items_of(list_name, data)
     names = [str(item.get("name", "")) if isinstance(item, dict) else "" for item in items]
     indexes = [index for index, name in enumerate(names) if name == wanted]
@@ -229,7 +289,7 @@ def _indexes_of_items(list_name: str, wanted: str, data: Mapping[str, Any]) -> l
     return indexes
 
 
-def as_mapping(list_name: str, item: Any) -> Any:
+def as_mapping(list_name: str, item: object) -> object:
     """An item of a list with what it is short for: "kafka@4.3.1" is {name: kafka, version: 4.3.1}."""
     if not isinstance(item, str):
         return item
@@ -237,23 +297,24 @@ def as_mapping(list_name: str, item: Any) -> Any:
     return {"name": name, "version": version} if version else {"name": name}
 
 
-def items_of(list_name: str, data: Mapping[str, Any]) -> list[Any]:
+def items_of(list_name: str, data: Mapping[str, object]) -> list[object]:
     """The items of a campaign's list, each with what it is short for; none where it is no list."""
     items = data.get(list_name)
     return [as_mapping(list_name, item) for item in items] if isinstance(items, list) else []
 
 
-def _check_overlap(axes: Mapping[str, Sequence[_Value]], source: Source) -> None:
+def _check_overlap(axes: Mapping[str, Sequence[AxisValue]], source: Source) -> None:
     """Two axes that set one field would make points that are not what they are called."""
     owner: dict[KeyPath, str] = {}
     for axis, values in axes.items():
         for at in dict.fromkeys(at for value in values for at in value.placed):
             if at in owner:
-                source.complain((KEY, axis), f"sets '{show_path(at)}', which '{owner[at]}' sets too")
+                shown: KeyPath = (VARIANTS,) if axis == VARIANT else (KEY, axis)
+                source.complain(shown, f"sets '{show_path(at)}', which '{owner[at]}' sets too")
             owner.setdefault(at, axis)
 
 
-def label_of(value: Any) -> str:
+def label_of(value: object) -> str:
     """A value as tables show it: as it was written, a mapping by its values."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -9,21 +9,22 @@ from ipaddress import IPv4Address, IPv4Network
 from itertools import permutations
 from pathlib import Path
 
+from tidegauge.agent.api import AGENT_PORTS
+from tidegauge.agent.authority import Authority, make_request
+from tidegauge.agent.client import AgentHost
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import machines_of
 from tidegauge.campaign.run.on_hosts import OnHost, installed_on, on_each, provision_on, send_to_each
 from tidegauge.distribution.sending import file_parcel, path_on_hosts
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher
-from tidegauge.fleet.authority import Authority, make_request
 from tidegauge.fleet.check import left_out, link_ceilings
-from tidegauge.fleet.client import AgentHost
 from tidegauge.fleet.clocks import HERE, ClockError, FleetClocks
 from tidegauge.fleet.file import FleetFile
-from tidegauge.fleet.ray_node import AGENT_PORTS, FLEET_PORTS, WORKER_PORTS
+from tidegauge.fleet.ray_node import FLEET_PORTS, WORKER_PORTS
 from tidegauge.fleet.remote import ManyHosts, RemoteHost, agents_on
-from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.memory import Machine
+from tidegauge.model.ceilings import RunCeilings
 from tidegauge.model.events import Note, Observer
 from tidegauge.model.host import KEEPER_ROLE, LOAD_ROLE, SERVER_ROLE, FleetHost, HostLink
 from tidegauge.model.server import Distribution
@@ -42,23 +43,39 @@ class Apart:
     Attributes:
         host: all hosts as one.
         seats: of each node, by number, and of what belongs to none.
-        provision: gets a system's version on every host. Raises `RunFailedError` if the files there are others.
+        launcher: what the hosts were found by.
+        servers, keepers: the hosts of nodes, in the order of these, and of what belongs to none.
         load: None where load generators are on this host.
         links: what the other hosts can send and receive at most, by address.
         machine: the hosts of load generators together, each taken for as large as the smallest; None without any.
-        provisioned: what remains is up to agents: leaves the launcher, so that its end concerns no trial.
-        ceilings: what the disks of the hosts of servers can do at most, by address in the order of their nodes;
-            of the directories that nodes keep data in by turns, and journals. Raises `TidegaugeError`.
     """
 
     host: ManyHosts
     seats: Mapping[int, Seat]
-    provision: Callable[[Distribution], None]
-    provisioned: Callable[[], None]
-    ceilings: Callable[[Sequence[Path], Sequence[Path]], Mapping[str, RunCeilings]]
+    launcher: Launcher
+    servers: Sequence[FleetHost]
+    keepers: Sequence[FleetHost]
+    observer: Observer
     load: LoadHosts | None = None
     links: Mapping[str, HostLink] = field(default_factory=dict)
     machine: Machine | None = None
+
+    def provision(self, distribution: Distribution) -> None:
+        """Get a system's version on every host. Raises `RunFailedError` if the files there are others."""
+        provision_on(
+            self.launcher, [*self.servers, *self.keepers], distribution, lambda text: self.observer(Note(text))
+        )
+
+    def leave_launcher(self) -> None:
+        """Leave what remains to agents, so that the launcher's end concerns no trial."""
+        self.launcher.close()
+
+    def ceilings(self, data: Sequence[Path], journals: Sequence[Path]) -> Mapping[str, RunCeilings]:
+        """What the disks of the hosts of servers can do at most, by address in the order of their nodes.
+
+        `data`, `journals`: the directories that nodes keep them in by turns. Raises `TidegaugeError`.
+        """
+        return on_each(self.launcher, self.servers, OnHost, "ceilings", data, journals)
 
 
 @dataclass
@@ -163,7 +180,7 @@ def hosts_of_role(
 
 
 def _choose_hosts(
-    nodes: int, fleet: FleetFile, launcher: Launcher, own_address: str, say: Callable[[str], None]
+    nodes: int, fleet: FleetFile, launcher: Launcher, own_address: str, observer: Observer
 ) -> tuple[list[FleetHost], ...]:
     """Hosts for so many nodes, for what belongs to none, and for load generators. Raises `UserError`."""
     fleet_hosts = launcher.hosts()
@@ -174,7 +191,7 @@ def _choose_hosts(
     )
     for role in sorted({host.role for hosts in chosen_hosts for host in hosts}):
         if others := left_out(fleet_hosts, role):
-            say(f"The fleet has other hosts of role {role}{others}.")
+            observer(Note(f"The fleet has other hosts of role {role}{others}.", left_out=role))
     return chosen_hosts
 
 
@@ -206,7 +223,7 @@ def servers_apart(
     def say(text: str) -> None:
         observer(Note(text))
 
-    hosts, keepers, load_hosts = _choose_hosts(nodes, fleet, launcher, own_address, say)
+    hosts, keepers, load_hosts = _choose_hosts(nodes, fleet, launcher, own_address, observer)
     _check_places(campaign, launcher, hosts)
     # First of all: what a firewall drops would be waited for.
     links = _measure_links(launcher, [*hosts, *keepers, *load_hosts], own_address, say)
@@ -238,9 +255,10 @@ def servers_apart(
                 load_clocks_off_ns=load.off_ns if load else lambda: 0.0,
             ),
             seated.seats,
-            lambda distribution: provision_on(launcher, [*hosts, *keepers], distribution, say),
-            launcher.close,
-            lambda *places: on_each(launcher, hosts, OnHost, "ceilings", *places),
+            launcher,
+            hosts,
+            keepers,
+            observer,
             load,
             links,
             _machine_of_all(on_each(launcher, load_hosts, OnHost, "machine").values()),

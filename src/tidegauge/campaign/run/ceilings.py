@@ -12,14 +12,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tidegauge.agent.api import Host
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.generators import sizes_to_know, sizing_warnings
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.attest import NAME as ATTEST
-from tidegauge.fleet.api import Host
-from tidegauge.hosts.ceilings import Calibration, Ceilings, DiskCeiling, RunCeilings, size_class
 from tidegauge.hosts.ceilings_measure import BRIEF, machine_id, measure, place_for
 from tidegauge.hosts.kept import fresh_ceilings, keep_ceilings, kept_ceilings, seconds_since
+from tidegauge.model.ceilings import Calibration, Ceilings, RunCeilings, size_class
 from tidegauge.model.events import Note, Observer, PhaseStarted
 from tidegauge.model.trial import TrialSpec
 from tidegauge.model.use import of_host
@@ -109,7 +109,7 @@ def fleet_ceilings(
         ceilings=replace(
             first.ceilings,
             disks=tuple(
-                _disk_of_host(address, disk)
+                replace(disk, device=of_host(address, disk.device), name=f"{disk.name} of {address}")
                 for address, host_ceilings in ceilings_by_address.items()
                 for disk in host_ceilings.ceilings.disks
             ),
@@ -130,11 +130,6 @@ def fleet_ceilings(
             for device in host_ceilings.journal_devices
         ),
     )
-
-
-def _disk_of_host(address: str, disk: DiskCeiling) -> DiskCeiling:
-    """The disk, named as what was used of it is (`fleet.remote.ManyHosts.samples`)."""
-    return replace(disk, device=of_host(address, disk.device), name=f"{disk.name} of {address}")
 
 
 def _has_use_for_ceilings(campaign: Campaign) -> bool:

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, Follower, SecondsSource
-from tidegauge.campaign.run.result import Measuring, Observed, make_result
-from tidegauge.campaign.run.session import RunResources
+from tidegauge.campaign.run.resources import RunResources
+from tidegauge.campaign.run.trial.result import Measuring, Observed, make_result
 from tidegauge.errors import RunFailedError
 from tidegauge.model.events import Note, PhaseStarted
 from tidegauge.model.load import SecondFigures, TotalFigures, WorkerFacts, worker_name
+from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Workload
 from tidegauge.numbers import plural
@@ -31,11 +32,6 @@ from tidegauge.store.trial import TrialStore
 from tidegauge.worker.api import LeftResults
 from tidegauge.worker.group import GroupMember, Put, WorkerGroup, pump_in_thread
 from tidegauge.worker.sequences import Part
-
-COLLECTED = (
-    "its controller ended before the trial did, and its figures are what its load generators had written by then"
-)
-"""What a reason of every collected trial begins with."""
 
 
 def collectable(spec: LoadSpec) -> bool:
@@ -79,7 +75,7 @@ def _collect_result(
 ) -> LoadResult | None:
     logs = store.path / "trials" / spec.trial_id / "logs"
     # On the hosts that carried it out, each by itself: nobody else sees their disks.
-    worker = resources.start_worker(resources.host, driver, logs, spec)
+    worker = resources.start_worker(driver, logs, spec)
     try:
         left_results = worker.left_results(measuring.trial_id)
         _check_left_results(left_results, measuring)
@@ -136,16 +132,21 @@ def _count_gaps(totals: TotalFigures) -> tuple[int, int]:
 
 def _judge_collected(result: LoadResult, totals: TotalFigures, reason: str) -> LoadResult:
     """The result with what is to be said of a trial that nobody saw end."""
+    collected = (
+        "its controller ended before the trial did, and its figures are what its load generators had written by then "
+        f"({reason})"
+    )
     missing, without = _count_gaps(totals)
     if missing or without:
-        words = (
-            f"{COLLECTED} ({reason}): {plural(missing, 'acknowledged message')} had not been received and "
+        text = (
+            f"{collected}: {plural(missing, 'acknowledged message')} had not been received and "
             f"{plural(without, 'message')} had no outcome when the servers ended, too"
         )
-        return replace(result, validity=Validity.INVALID, reasons=(words, *result.reasons))
-    words = f"{COLLECTED} ({reason}); what servers and machine used is not known until its end"
+        reasons = (Reason(ReasonKind.COLLECTED, text), *result.reasons)
+        return replace(result, validity=Validity.INVALID, reasons=reasons)
+    text = f"{collected}; what servers and machine used is not known until its end"
     validity = Validity.DOUBTFUL if result.validity is Validity.VALID else result.validity
-    return replace(result, validity=validity, reasons=(*result.reasons, words))
+    return replace(result, validity=validity, reasons=(*result.reasons, Reason(ReasonKind.COLLECTED, text)))
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from tidegauge.agent.api import Host
 from tidegauge.errors import UserError, did_you_mean
-from tidegauge.fleet.api import Host
 from tidegauge.limiting.decide import MET
 from tidegauge.limiting.disturbance import CPU_NOTED, MeasuredTrial, as_noted, cpu_accounts, disturbances, others_share
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.disturbance import Disturbance, Harm
 from tidegauge.model.events import Note, Observer
+from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import MeasuredResult, Validity
 from tidegauge.model.use import Sample
 from tidegauge.numbers import join_with_and
@@ -46,14 +47,20 @@ def with_disturbances(result: Result, measured: MeasuredTrial, use: WindowUse | 
         return result
     disturbances_seen = disturbances(measured, use)
     disturbances_seen = disturbances_seen if decides else as_noted(disturbances_seen)
-    noted = [disturbance.words for disturbance in disturbances_seen if disturbance.harm is Harm.NOTED]
+    noted = [
+        Reason(ReasonKind.DISTURBED, disturbance.words)
+        for disturbance in disturbances_seen
+        if disturbance.harm is Harm.NOTED
+    ]
     reasons = tuple(reason_of(disturbance) for disturbance in disturbances_seen if disturbance.harm is not Harm.NOTED)
     worst = disturbances_seen[0].harm if reasons else Harm.NOTED
     # What makes figures INVALID is the first that is said of them: it is why the load generator was late, too.
     first = worst is Harm.INVALID or result.validity is Validity.VALID
+    order = list(Validity)
+    as_validity = {Harm.NOTED: Validity.VALID, Harm.DOUBTFUL: Validity.DOUBTFUL, Harm.INVALID: Validity.INVALID}
     return replace(
         result,
-        validity=_worse_validity(result.validity, worst),
+        validity=max(result.validity, as_validity[worst], key=order.index),
         reasons=(*reasons, *result.reasons) if first else (*result.reasons, *reasons),
         warnings=(*result.warnings, *noted),
         disturbances=disturbances_seen,
@@ -61,15 +68,9 @@ def with_disturbances(result: Result, measured: MeasuredTrial, use: WindowUse | 
     )
 
 
-def reason_of(disturbance: Disturbance) -> str:
-    """Why a trial is not VALID, which ends with what to do about it."""
-    return f"{disturbance.words} ({disturbance.remedy})"
-
-
-def _worse_validity(validity: Validity, harm: Harm) -> Validity:
-    order = list(Validity)
-    as_validity = {Harm.NOTED: Validity.VALID, Harm.DOUBTFUL: Validity.DOUBTFUL, Harm.INVALID: Validity.INVALID}
-    return max(validity, as_validity[harm], key=order.index)
+def reason_of(disturbance: Disturbance) -> Reason:
+    """Why a trial is not VALID, and what to do about it."""
+    return Reason(ReasonKind.DISTURBED, disturbance.words, disturbance.remedy)
 
 
 def rate_counts(result: MeasuredResult) -> bool:
@@ -100,7 +101,9 @@ def await_calm_cpus(
         if samples:
             last = samples[-1]
             seen = last.number
-            if _is_calm(last):
+            shares = [others_share(last.host, last.length_s)]
+            shares += [others_share(other.use, other.seconds) for other in last.others]
+            if all(share < CPU_NOTED for share in shares):
                 if busy is not None:
                     observer(
                         Note(f"{trial_id}: waited {waited_s:.0f} s for other programs to end ({_busy_programs(busy)}).")
@@ -112,12 +115,6 @@ def await_calm_cpus(
                 waited_words = f"waited {waited_s:.0f} s in vain for other programs to end ({_busy_programs(busy)})"
                 observer(Note(f"{trial_id}: {waited_words}, and began beside them."))
             return
-
-
-def _is_calm(sample: Sample) -> bool:
-    shares = [others_share(sample.host, sample.length_s)]
-    shares += [others_share(other.use, other.seconds) for other in sample.others]
-    return all(share < CPU_NOTED for share in shares)
 
 
 def _busy_programs(sample: Sample) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,27 +9,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidegauge.agent.api import Host
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.campaign.plan.contenders import label_of_system
 from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
-from tidegauge.campaign.plan.generators import sharing_of
-from tidegauge.campaign.plan.memory import Workers
-from tidegauge.campaign.plan.plan import FINDERS, Plan, Step, left_out_note, plan_warnings
-from tidegauge.campaign.run.attesting import run_attestation
+from tidegauge.campaign.plan.plan import FINDERS, Plan, Step, plan_warnings
 from tidegauge.campaign.run.collecting import collect
-from tidegauge.campaign.run.disturbed import disturbance_decides
 from tidegauge.campaign.run.recorded import NOTHING, Recorded
-from tidegauge.campaign.run.session import RunResources, SharedServers, Subject
+from tidegauge.campaign.run.resources import RunResources, resources_of
+from tidegauge.campaign.run.session import SharedServers, Subject
 from tidegauge.campaign.run.topics import attachment_of_run
-from tidegauge.campaign.run.trial import failure_text, run_trial
+from tidegauge.campaign.run.trial.run import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
 from tidegauge.distribution.cache import Progress, cache_directory
-from tidegauge.errors import GeneratorFailedError, RunFailedError, TidegaugeError, UserError
+from tidegauge.errors import GeneratorFailedError, RunFailedError, TidegaugeError, UserError, with_log
 from tidegauge.experiments.procedure import seconds_expected
-from tidegauge.fleet.api import Host
-from tidegauge.hosts.ceilings import Calibration, RunCeilings
-from tidegauge.hosts.memory import drop_page_cache, this_machine
 from tidegauge.hosts.space import DiskFullError
+from tidegauge.model.ceilings import Calibration, RunCeilings
 from tidegauge.model.events import (
     Decided,
     Event,
@@ -42,19 +37,17 @@ from tidegauge.model.events import (
     RunStarted,
     TrialEnded,
     TrialKept,
+    left_out_note,
 )
 from tidegauge.model.finding import Finding
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.tilt import new_among
-from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, LoadSpec, ServerReuse, TrialResult, TrialSpec
-from tidegauge.store import known_attestations
+from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, LoadSpec, ServerReuse, TrialResult
+from tidegauge.model.variant import VARIANT
 from tidegauge.store.run import RunStore
 from tidegauge.systems import registry
 from tidegauge.systems.api import System
 from tidegauge.systems.server_settings import setting_problems
-from tidegauge.worker.api import LoadWorker
-from tidegauge.worker.archive import Archives
-from tidegauge.worker.launch import WorkerOptions, start_workers
 
 if TYPE_CHECKING:
     from tidegauge.campaign.run.apart import Apart
@@ -65,7 +58,8 @@ class StepLab:
     """Implements `experiments.procedure.Lab` for the step at `place` in the run's list of steps.
 
     A step at a point of a sweep knows of that point only: a share of a peak is one of the peak found there. Where the
-    campaign finds its rates at another point, it knows these as well.
+    campaign finds its rates at another point, it knows these as well. It also knows of the other variants at its point:
+    a share of the lowest peak is the same rate for all of them.
     """
 
     run: _Run
@@ -94,6 +88,8 @@ class StepLab:
         return tuple(finding for finding in self.run.findings if self._is_visible(finding.experiment, finding.point))
 
     def _is_visible(self, experiment: str, point: Mapping[str, str]) -> bool:
+        if self.step.is_of_variant:
+            point = {**point, VARIANT: self.point[VARIANT]}
         return point == self.point or (experiment in FINDERS and point == self.step.rates_point)
 
     def measure(self, spec: AnySpec) -> TrialResult:
@@ -143,6 +139,7 @@ class _Run:
     store: RunStore
     resources: RunResources
     subjects: Mapping[str, Subject]
+    fairness: FairnessWatch
     recorded: Recorded
     retry: int
     planned: Sequence[AnySpec]
@@ -193,7 +190,7 @@ class _Run:
                 raise
             self.first_error = self.first_error or error
             self._shared.close()
-            self._skip_trials(place, step, lab.begun, failure_text(error))
+            self._skip_trials(place, step, lab.begun, *_cause_and_log(error))
 
     def _make_trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
         """Make one trial, and again where its load generators failed, as often as the campaign says."""
@@ -216,7 +213,7 @@ class _Run:
                     text = f"{spec.trial_id} is made again: {error.message} What it had measured is in {place_aside}."
                     self.resources.observer(Note(text))
                     continue
-                text = _end_text(error)
+                text = with_log(*_cause_and_log(error))
                 self.failures.append(f"{spec.trial_id}: {text}")
                 self.resources.observer(TrialEnded(spec, None, text))
                 raise
@@ -226,12 +223,11 @@ class _Run:
     def _attempt_trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
         store = self.store.trial(spec)
         try:
-            if isinstance(spec, AttestSpec):
-                self._shared.close()
-                return run_attestation(spec, subject, self.resources, store, self.recorded.cycles_of(spec))
-            return run_trial(spec, subject, self.resources, store, self._shared)
+            before = self.recorded.cycles_of(spec) if isinstance(spec, AttestSpec) else None
+            return run_trial(spec, subject, self.resources, store, self._shared, before=before, fairness=self.fairness)
         except BaseException as error:
-            store.fail(_end_text(error), not isinstance(error, Exception))
+            cause, log_path = _cause_and_log(error)
+            store.fail(cause, not isinstance(error, Exception), log_path)
             raise
 
     def _replan_as_made(self, place: int, begun: Sequence[AnySpec]) -> None:
@@ -243,8 +239,11 @@ class _Run:
             self.planned = planned
             self.store.plan(planned)
 
-    def _skip_trials(self, place: int, step: Step, begun: Sequence[AnySpec], reason: str) -> None:
+    def _skip_trials(
+        self, place: int, step: Step, begun: Sequence[AnySpec], cause: str, log_path: Path | None = None
+    ) -> None:
         """Record the trials of a step that never began; of those that were only expected, the first stands for all."""
+        reason = with_log(cause, log_path)
         names = {spec.trial_id for spec in begun}
         skipped = [
             spec
@@ -253,14 +252,19 @@ class _Run:
         ]
         for spec in skipped:
             store = self.store.trial(spec)
-            store.fail(reason, False)
+            store.fail(cause, False, log_path)
             self.failures.append(f"{spec.trial_id}: {reason}")
             self.resources.observer(TrialEnded(spec, None, reason))
         self._replan_as_made(place, [*begun, *skipped])
 
 
-def _end_text(error: BaseException) -> str:
-    return failure_text(error) if isinstance(error, Exception) else "interrupted"
+def _cause_and_log(error: BaseException) -> tuple[str, Path | None]:
+    """Why a trial or a run has ended, and the log to look at, if there is one."""
+    if isinstance(error, TidegaugeError):
+        return error.message, error.log_path
+    if not isinstance(error, Exception):
+        return "interrupted", None
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, None
 
 
 def execute(
@@ -278,63 +282,16 @@ def execute(
 
     `host` is that of load generators and servers, unless these are `apart`.
     """
-    decides = disturbance_decides()
-    archives = Archives({step.contender.known.driver for step in plan.steps}, recorded.archives_used)
-    load_machine = apart.machine if apart and apart.machine else this_machine()
-    workers = Workers(plan.trials, plan.campaign.worker, load_machine, sharing_of(plan))
-
-    def start_worker(all_hosts: Host, driver: str, logs: Path, spec: TrialSpec) -> LoadWorker:
-        memory = workers.of(spec)
-        worker_choice = plan.campaign.worker
-        options = WorkerOptions(
-            memory.heap_mb,
-            memory.direct_memory_mb,
-            spin_share_max=worker_choice.precision,
-            grain_ns=worker_choice.grain_ns,
-            archives=archives,
-        )
-        attests = isinstance(spec, AttestSpec)
-        elsewhere = apart.load if apart and not attests else None
-        count = 1 if attests else plan.campaign.worker.count
-        return start_workers(all_hosts if elsewhere else host, driver, logs, options, count, elsewhere=elsewhere)
-
-    resources = RunResources(
-        apart.host if apart else host,
-        start_worker,
-        _page_cache_dropper(observer, apart.host.drop_page_cache if apart else drop_page_cache),
+    resources = resources_of(
+        plan,
+        host,
         observer,
-        # Of this process and of the agent.
-        lambda: time.process_time() + host.agent_cpu_s(),
         ceilings=ceilings,
         calibrations=calibrations,
-        attestations=known_attestations,
-        disturbance_decides=decides,
+        apart=apart,
+        uses_archives=recorded.archives_used,
     )
-    if apart is not None:
-        resources = replace(
-            resources,
-            seats=apart.seats,
-            provision_apart=apart.provision,
-            provisioned=apart.provisioned,
-            links=apart.links,
-        )
     return run_plan(plan, store, resources, registry.system_named, recorded=recorded)
-
-
-def _page_cache_dropper(
-    observer: Observer, drop_of_hosts: Callable[[Sequence[Path]], str]
-) -> Callable[[Sequence[Path]], str]:
-    """A function that drops the page cache as `drop_of_hosts` does, and says once why that can't be done."""
-    reasons: set[str] = set()
-
-    def drop(written: Sequence[Path]) -> str:
-        reason = drop_of_hosts(written)
-        if reason and reason not in reasons:
-            reasons.add(reason)
-            observer(Note(f"The page cache is not always dropped between trials ({reason}); reads may be faster."))
-        return reason
-
-    return drop
 
 
 def run_plan(
@@ -362,7 +319,7 @@ def run_plan(
     store.plan(plan.trials)
     try:
         subjects = _provision_systems(plan.campaign, resources, find_system, store.path)
-        resources.provisioned()
+        resources.end_provisioning()
         plan = plan.only(subjects)
         recorded.check_files({name: subject.distribution for name, subject in subjects.items()})
         store.plan(plan.trials)
@@ -373,14 +330,14 @@ def run_plan(
         watch = FairnessWatch(
             plan, (*tilts_wanted, *new_among(recorded.tilts, tilts_wanted)), store, resources.observer
         )
-        resources, expected = replace(resources, in_force=watch.seen), [step.trials for step in plan.steps]
-        run = _Run(store, resources, subjects, recorded, plan.campaign.retry, plan.trials, expected)
+        expected = [step.trials for step in plan.steps]
+        run = _Run(store, resources, subjects, watch, recorded, plan.campaign.retry, plan.trials, expected)
         run.steps(plan)
         if not run.results and run.first_error is not None:
             raise _nothing_found(run.first_error)
     except BaseException as error:
         if isinstance(error, Exception):
-            store.finish("failed", failure_text(error))
+            store.finish("failed", with_log(*_cause_and_log(error)))
         else:
             store.finish("interrupted", interruption(error))
         raise
@@ -429,7 +386,7 @@ def _provision_systems(
                 _check_spaces(system, campaign, run)
             distribution = system.provision(version, lambda text: observer(_event_of_message(text)))
             _check_settings(campaign, system, version, choice)
-            resources.provision_apart(distribution)
+            resources.provision(distribution)
         except UserError as error:
             if not choice.optional:
                 raise
@@ -471,4 +428,4 @@ def _check_spaces(system: System, campaign: Campaign, run: Path) -> None:
 
 def _event_of_message(text: str) -> Event:
     """The event for what a provisioning system says, by whether it is worth keeping."""
-    return FetchProgress(text) if isinstance(text, Progress) else Note(text)
+    return FetchProgress(text, text.what) if isinstance(text, Progress) else Note(text)

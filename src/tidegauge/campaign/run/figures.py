@@ -25,6 +25,7 @@ from tidegauge.statistics.histograms import live_ms
 from tidegauge.statistics.silence import Silences
 from tidegauge.statistics.steady import SECONDS_MAX, ReceivingTally, SecondPoint
 from tidegauge.store.trial import TrialStore
+from tidegauge.thresholds import ABORT_FIGURES, AbortWatch
 
 WARM_UP, MEASURE, DRAIN, READ = "warm-up", "measure", "drain", "read"
 
@@ -147,6 +148,7 @@ class Follower:
         check: raises what must end the trial: a server gone, a disk full.
         use: says what is being used, for whoever shows it.
         begin_mono_ns: when the load begins.
+        abort: is given the figures of each second of the phase *measure*.
     """
 
     spec: LoadSpec | ReadSpec
@@ -159,6 +161,7 @@ class Follower:
     points: SecondHistory = field(default_factory=SecondHistory)
     load: list[LoadSecond] = field(default_factory=list)
     receiving: ReceivingTally = field(default_factory=ReceivingTally)
+    abort: AbortWatch = field(default_factory=AbortWatch)
 
     def __post_init__(self) -> None:
         """Begin to watch."""
@@ -193,6 +196,10 @@ class Follower:
     def begin(self, phase: str, at_mono_ns: int) -> None:
         """`phase` begins at an instant (monotonic ns) later than all given so far, which may be still to come."""
         self._phases.append((at_mono_ns, phase))
+
+    def cut_short(self, phase: str, at_mono_ns: int) -> None:
+        """`phase` begins at an instant, whatever was to begin from then on."""
+        self._phases = [(begin, name) for begin, name in self._phases if begin < at_mono_ns] + [(at_mono_ns, phase)]
 
     def until(self, mono_ns: int) -> None:
         """Follow until an instant of the monotonic clock. Raises `RunFailedError` when something has failed."""
@@ -278,7 +285,8 @@ class Follower:
         hint = "The machine may be starved of CPU or memory; see the worker's log."
         return GeneratorFailedError(message, hint, self.store.log_directory)
 
-    def _keep_second(self, figures: SecondFigures) -> None:
+    def _keep_second(self, figures: SecondFigures) -> str:
+        """Store a second; returns the phase in which it lies."""
         middle_ns = (figures.from_mono_ns + figures.until_mono_ns) // 2
         phase = [phase for at_mono_ns, phase in self._phases if at_mono_ns <= middle_ns][-1]
         self.store.second(figures, phase)
@@ -290,10 +298,11 @@ class Follower:
             self.tally.take(phase, figures)
         if self.spec.faults:
             self.load.append(load_second(figures))
+        return phase
 
     def _take_second(self, figures: SecondFigures) -> None:
         self._seen_s = time.monotonic()
-        self._keep_second(figures)
+        phase = self._keep_second(figures)
         length_s = max(1e-3, (figures.until_mono_ns - figures.from_mono_ns) / 1e9)
         backlogs = {sub.name: sub.backlog for sub in figures.subscriptions if sub.name not in self.tally.late}
         backlog = max(backlogs.values(), default=0)
@@ -310,13 +319,18 @@ class Follower:
         jit_cpus = figures.jit_ns / 1e9 / length_s
         point = SecondPoint(rate, p99_ms, backlog, backlogs, jit_cpus, delay_ms, p50_ms)
         self.points.append(TimedPoint(figures.until_mono_ns, point, figures.until_mono_ns - figures.from_mono_ns))
+        mb_per_s, slowest_ms = moved_bytes / length_s / 1e6, [p99 for p99 in end_to_end_ms if p99 is not None]
+        end_to_end_p99_ms = max(slowest_ms, default=None)
+        if phase == MEASURE:
+            values = (rate, mb_per_s, p50_ms, p99_ms, end_to_end_p99_ms, float(backlog))
+            self.abort.take(dict(zip(ABORT_FIGURES, values, strict=True)))
         self.observer(
             SecondSeen(
                 trial_id=self.spec.trial_id,
                 msgs_per_s=rate,
-                mb_per_s=moved_bytes / length_s / 1e6,
+                mb_per_s=mb_per_s,
                 response_p99_ms=p99_ms,
-                end_to_end_p99_ms=max((p99 for p99 in end_to_end_ms if p99 is not None), default=None),
+                end_to_end_p99_ms=end_to_end_p99_ms,
                 backlog=None if reads else max((sub.backlog for sub in figures.subscriptions), default=0),
                 use=self.use(),
                 workers=self._workers_seen(figures, length_s),

@@ -14,23 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tidegauge.campaign.run.trial_nodes import TrialNodes
 from tidegauge.errors import RunFailedError, TidegaugeError
-from tidegauge.fleet.api import CLIENTS as CLIENTS_LINK
-from tidegauge.fleet.api import Rig
-from tidegauge.model.faults import (
-    ALL,
-    BOTH,
-    CLIENTS,
-    EVERYBODY,
-    INTO,
-    LEADER,
-    RANDOM,
-    SERVERS,
-    Fault,
-    FaultKind,
-    FaultResult,
-)
+from tidegauge.model.faults import ALL, LEADER, RANDOM, Fault, FaultResult
 from tidegauge.model.load import SecondFigures
+from tidegauge.model.rig import Rig
 from tidegauge.model.trial import TrialSpec
 from tidegauge.statistics.disruption import FaultSpan, LoadSecond, disruption, normal_before
 from tidegauge.statistics.histograms import live_ms
@@ -40,8 +28,6 @@ LOOK_AHEAD_S = 1.5
 """A leader is asked for so long before it is hit: the answer takes its time, and the fault is to begin in time."""
 LEADER_S_MAX = 60.0
 """After the fault before, a system may take its time to have leaders again, or to be asked."""
-BACK_S_MAX = 180.0
-"""How long a node may take to take part again before a rolling restart gives up."""
 _POLL_S = 0.5
 
 
@@ -51,7 +37,7 @@ class Injected:
 
     fault: Fault
     nodes: tuple[int, ...]
-    begin_ns: int = 0
+    begin_ns: int
     lifted_ns: int = 0
 
 
@@ -76,7 +62,7 @@ class Injector:
     leaders: Callable[[], Mapping[str, int]]
     missing: Callable[[], str]
     injected: list[Injected] = field(default_factory=list)
-    _stop: threading.Event = field(default_factory=threading.Event)
+    _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
     _error: TidegaugeError | None = None
 
@@ -106,7 +92,7 @@ class Injector:
 
     def close(self) -> None:
         """Make no more, and lift what is in force. Never raises."""
-        self._stop.set()
+        self._over.set()
         if self._thread is not None:
             self._thread.join()
         if self.spec.faults:
@@ -120,10 +106,10 @@ class Injector:
                 at_ns = from_ns + round(fault.at_s * 1e9)
                 if not self._wait_until(at_ns - round(LOOK_AHEAD_S * 1e9)):
                     return
-                nodes = self._choose_targets(fault, number)
+                nodes = self._choose_nodes(fault, number)
                 if not self._wait_until(at_ns):
                     return
-                self._make_fault(Injected(fault, nodes))
+                self._make_fault(fault, nodes)
         except TidegaugeError as error:
             self._error = error
         except BaseException as error:
@@ -131,7 +117,19 @@ class Injector:
 
     def _wait_until(self, until_ns: int) -> bool:
         """Wait until an instant (monotonic ns); False if there is nothing to wait for any more."""
-        return not self._stop.wait(max(0.0, (until_ns - time.monotonic_ns()) / 1e9))
+        return not self._over.wait(max(0.0, (until_ns - time.monotonic_ns()) / 1e9))
+
+    def _choose_nodes(self, fault: Fault, number: int) -> TrialNodes:
+        """The nodes to hit. Raises `RunFailedError`, also if the fault is one of disks and none of them keeps data."""
+        targets = self._choose_targets(fault, number)
+        disks = tuple(self.disks[target] for target in targets if target in self.disks)
+        if fault.kind.procedure.needs_disk and not disks:
+            # As brokers of Pulsar alone.
+            raise RunFailedError(
+                f"A fault of disks can't be made on node {', '.join(map(str, targets))}, which keeps no data.",
+                "Choose a node by its number: those that keep data come first.",
+            )
+        return TrialNodes(targets, self.deployment, self.rig, disks, self.links, self.missing, self._over)
 
     def _choose_targets(self, fault: Fault, number: int) -> tuple[int, ...]:
         """The numbers of the nodes to hit. Raises `RunFailedError`."""
@@ -153,133 +151,23 @@ class Injector:
                     return next(iter(leaders.values()))
             except RunFailedError as error:
                 problem = error.message
-            if time.monotonic() > deadline_s or self._stop.wait(_POLL_S):
+            if time.monotonic() > deadline_s or self._over.wait(_POLL_S):
                 raise RunFailedError(f"No fault could be made on the leader: {problem}.")
 
-    def _make_fault(self, injected: Injected) -> None:
-        injected.begin_ns = time.monotonic_ns()
+    def _make_fault(self, fault: Fault, nodes: TrialNodes) -> None:
+        injected = Injected(fault, nodes.numbers, time.monotonic_ns())
         self.injected.append(injected)
+        procedure = fault.kind.procedure
         try:
-            if injected.fault.kind.lasts:
-                began_ns = self._impose_fault(injected)
-                # Asking the agent may have taken its time.
-                injected.begin_ns = began_ns or injected.begin_ns
-                self._wait_until(injected.begin_ns + round(injected.fault.duration_s * 1e9))
-            else:
-                self._restart_nodes(injected)
+            report = procedure.impose_on(nodes, fault.extent)
+            if report is not None:
+                # Asking the agent took its time. From the first thread that stands still, the load feels it.
+                injected.begin_ns = report.asked_ns
+            if procedure.lasts:
+                self._wait_until(injected.begin_ns + round(fault.duration_s * 1e9))
         finally:
-            self._lift_fault(injected)
+            procedure.lift_from(nodes)
             injected.lifted_ns = time.monotonic_ns()
-
-    def _impose_fault(self, injected: Injected) -> int:
-        """Put a fault in force. Returns the instant (monotonic ns) at which that began; 0 if no agent reports it."""
-        fault, rig, kind, nodes = injected.fault, self.rig, injected.fault.kind, injected.nodes
-        if kind is FaultKind.KILL:
-            self._mark_down(nodes)
-            rig.kill(self._processes_of(nodes))
-        elif kind is FaultKind.PAUSE:
-            rig.pause(self._processes_of(nodes))
-        elif kind is FaultKind.POWER_CUT:
-            places = self._disks_of(nodes)
-            self._mark_down(nodes)
-            # From the first thread that stands still, the load feels it.
-            return rig.cut_power(self._processes_of(nodes), places).asked_ns
-        elif kind is FaultKind.SLOW_DISK:
-            for place in self._disks_of(nodes):
-                rig.throttle_disk(place, fault.bytes_per_s, fault.ops_per_s)
-        elif kind is FaultKind.HUNG_DISK:
-            for place in self._disks_of(nodes):
-                rig.hang_disk(place)
-        for number in nodes:
-            if kind is FaultKind.PACKET_LOSS:
-                rig.lose_packets(self.links[number], fault.share or 0.0)
-            elif kind is FaultKind.RATE_LIMIT:
-                rig.limit_rate(self.links[number], fault.bytes_per_s)
-            elif kind is FaultKind.PARTITION:
-                self._cut_off(number, fault)
-        return 0
-
-    def _cut_off(self, number: int, fault: Fault) -> None:
-        peers = [name for other, name in self.links.items() if other != number and fault.peers in (SERVERS, EVERYBODY)]
-        peers += [CLIENTS_LINK] if fault.peers in (CLIENTS, EVERYBODY) else []
-        node_links = [self.links[number]]
-        sources, targets = (peers, node_links) if fault.ways == INTO else (node_links, peers)
-        self.rig.partition(sources, targets, both_ways=fault.ways == BOTH)
-
-    def _lift_fault(self, injected: Injected) -> None:
-        """Undo a fault. Raises `TidegaugeError`."""
-        rig, kind = self.rig, injected.fault.kind
-        places = [self.disks[number] for number in injected.nodes if number in self.disks]
-        if kind in (FaultKind.KILL, FaultKind.POWER_CUT):
-            # At the end of the trial a node would be started only to be ended.
-            for number in () if self._stop.is_set() else injected.nodes:
-                self.deployment.start_node(number)
-        elif kind is FaultKind.PAUSE:
-            rig.resume(self._processes_of(injected.nodes))
-        elif kind is FaultKind.SLOW_DISK:
-            for place in places:
-                rig.throttle_disk(place)
-        elif kind is FaultKind.HUNG_DISK:
-            for place in places:
-                rig.unhang_disk(place)
-        elif kind is FaultKind.PARTITION:
-            rig.heal()
-        elif kind is FaultKind.PACKET_LOSS:
-            for number in injected.nodes:
-                rig.lose_packets(self.links[number], 0.0)
-        elif kind is FaultKind.RATE_LIMIT:
-            for number in injected.nodes:
-                rig.limit_rate(self.links[number], None)
-
-    def _restart_nodes(self, injected: Injected) -> None:
-        """Stop and start nodes: those of a restart together, those of a rolling one each when the last is back."""
-        if injected.fault.kind is FaultKind.RESTART:
-            for number in injected.nodes:
-                self.deployment.stop_node(number)
-            for number in injected.nodes:
-                self.deployment.start_node(number)
-            return
-        for number in injected.nodes:
-            self.deployment.stop_node(number)
-            self.deployment.start_node(number)
-            if not self._await_node(number):
-                return
-
-    def _await_node(self, number: int) -> bool:
-        """Wait until a node takes part again; False if nobody waits any more. Raises `RunFailedError`."""
-        deadline_s = time.monotonic() + BACK_S_MAX
-        while True:
-            try:
-                missing = self.missing()
-            except RunFailedError as error:
-                missing = error.message
-            if not missing:
-                return True
-            if self._stop.wait(_POLL_S):
-                return False
-            self.deployment.check_alive()
-            if time.monotonic() > deadline_s:
-                raise RunFailedError(
-                    f"Node {number} did not take part again within {BACK_S_MAX:.0f} s of its restart: {missing}."
-                )
-
-    def _mark_down(self, nodes: Sequence[int]) -> None:
-        for number in nodes:
-            self.deployment.set_down(number)
-
-    def _processes_of(self, nodes: Sequence[int]) -> list[str]:
-        return [name for node in self.deployment.nodes if node.number in nodes for name in node.processes]
-
-    def _disks_of(self, nodes: Sequence[int]) -> list[Path]:
-        """The disks of those nodes that keep data. Raises `RunFailedError` if none does, as brokers of Pulsar alone."""
-        disks = [self.disks[number] for number in nodes if number in self.disks]
-        if not disks:
-            numbers = ", ".join(map(str, nodes))
-            raise RunFailedError(
-                f"A fault of disks can't be made on node {numbers}, which keeps no data.",
-                "Choose a node by its number: those that keep data come first.",
-            )
-        return disks
 
 
 def load_second(figures: SecondFigures) -> LoadSecond:

@@ -9,15 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from tidegauge.agent.local import LocalHost
 from tidegauge.campaign.run.ceilings import ceilings_here
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.sending import Inbox, Parcel, entry_parcel, send_parcel, tool_parcel
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher, Remote
-from tidegauge.fleet.local import LocalHost
-from tidegauge.hosts.ceilings import RunCeilings
 from tidegauge.hosts.memory import Machine, this_machine
 from tidegauge.hosts.space import chosen_disk
+from tidegauge.model.ceilings import RunCeilings
 from tidegauge.model.host import FleetHost
 from tidegauge.model.server import Distribution
 from tidegauge.systems import registry

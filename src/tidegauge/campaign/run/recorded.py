@@ -94,7 +94,7 @@ class Recorded:
         if recorded_trial is None or not isinstance(recorded_trial.spec, LoadSpec) or not isinstance(spec, LoadSpec):
             return ""
         changed = _names_of_changes(plain(recorded_trial.spec), plain(spec))
-        if "%" not in spec.rate_rule or not changed or not set(changed) <= {"msgs_per_s", "schedule"}:
+        if not spec.rate_rule.is_share or not changed or not set(changed) <= {"msgs_per_s", "schedule"}:
             return ""
         if "msgs_per_s" in changed:
             was, now = (count(planned.msgs_per_s or 0.0) for planned in (recorded_trial.spec, spec))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,27 +12,24 @@ from typing import Generic
 
 from typing_extensions import TypeVar
 
+from tidegauge.agent.api import Host
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.plan.limits import NO_RIG, Limited, NodeRig, limit_servers, rig_nodes
+from tidegauge.campaign.plan.fairness import FairnessWatch
+from tidegauge.campaign.plan.limits import Limited, NodeRig, limit_servers, rig_nodes
 from tidegauge.campaign.run.disturbed import await_calm_cpus
 from tidegauge.campaign.run.injection import Injector
+from tidegauge.campaign.run.resources import RunResources
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.campaign.run.topics import Attachment, Topics, topics_for
 from tidegauge.errors import AccessRefusedError, RunFailedError, StartFailedError
-from tidegauge.fairness import ComparedSystem
-from tidegauge.fleet.api import Host
 from tidegauge.hosts import space
-from tidegauge.hosts.ceilings import Calibration, RunCeilings
 from tidegauge.hosts.fsync import Calm, slowest_disk
-from tidegauge.model.attest import Attestation
-from tidegauge.model.events import Note, Observer, PhaseStarted, UseNow
-from tidegauge.model.host import HostLink
-from tidegauge.model.level import LevelChoice
+from tidegauge.model.events import Note, PhaseStarted, UseNow
 from tidegauge.model.sending import Sending
 from tidegauge.model.server import Distribution, Setting, has_own_hosts
 from tidegauge.model.trial import AttestSpec, LoadSpec, Spec, TrialSpec
 from tidegauge.store.trial import TrialStore
-from tidegauge.systems.api import KEEPER, Deployment, DeployRequest, Seat, System
+from tidegauge.systems.api import Deployment, DeployRequest, System
 from tidegauge.systems.attached import AttachedCluster
 from tidegauge.worker.api import LoadOrder, LoadWorker
 
@@ -71,43 +68,6 @@ _PROBE_S = 5.0
 _PROBE_S_MAX = 30.0
 _PROBE_GROWTH = 1.5
 """Each try makes a topic: on a busy machine, tries that are all given up too early would go on for ever."""
-_NOT_CREATED = "could not create"
-"""What every driver says when a system refuses a topic."""
-
-
-@dataclass(frozen=True)
-class RunResources:
-    """What every trial of a run is made with. `start_worker` takes host, driver, log directory and the first trial.
-    `drop_page_cache` takes directories whose file systems are written back before (see `hosts.memory`).
-
-    `control_cpu_s` returns the CPU seconds that Tidegauge's own control has used so far. `in_force` receives what each
-    trial found in force. `ceilings` is what the machine can do at most; None if that is not known. `calibrations` are
-    what load generators make, by message size, as far as that is known. `attestations` returns what is known of a
-    system's version at a level with settings of a digest.
-    `seats`: by number of a node, where it is on a fleet's hosts; empty = on this one. `provision_apart` sees that
-    those have the files that are here, and `provisioned` is told once all have; `links` is what they can send and
-    receive. `disturbance_decides`: whether trials wait for other programs to end, and are as valid as those leave them.
-    """
-
-    host: Host
-    start_worker: Callable[[Host, str, Path, TrialSpec], LoadWorker]
-    drop_page_cache: Callable[[Sequence[Path]], str]
-    observer: Observer
-    control_cpu_s: Callable[[], float] = time.process_time
-    in_force: Callable[[TrialSpec, ComparedSystem], None] = lambda _spec, _found: None
-    ceilings: RunCeilings | None = None
-    attestations: Callable[[str, LevelChoice, str], Sequence[Attestation]] = lambda _system, _choice, _digest: ()
-    calibrations: Sequence[Calibration] = ()
-    seats: Mapping[int, Seat] = field(default_factory=dict)
-    provision_apart: Callable[[Distribution], None] = lambda _here: None
-    provisioned: Callable[[], None] = lambda: None
-    links: Mapping[str, HostLink] = field(default_factory=dict)
-    disturbance_decides: bool = False
-
-    @property
-    def hosts_of_nodes(self) -> Mapping[int, str]:
-        """The address of each node's host on a fleet; empty = this one."""
-        return {number: seat.address for number, seat in self.seats.items() if number != KEEPER}
 
 
 @dataclass(frozen=True)
@@ -152,6 +112,8 @@ class TrialSession(Generic[Spec_co]):
     limits: tuple[str, ...] = ()
     """Which of the limits that the spec asks for could not be set, and why."""
     node_rig: NodeRig = field(default_factory=NodeRig)
+    fairness: FairnessWatch | None = None
+    """Compares what is in force with other systems' trials."""
     faults: Injector | None = None
     """Makes the spec's faults; None without any, and until topics are known."""
     use: UseRecorder | None = None
@@ -212,35 +174,67 @@ class TrialSession(Generic[Spec_co]):
         return sum(known_read_bytes) if len(known_read_bytes) == len(all_read_bytes) else None
 
 
-def open_session(
-    spec: Spec,
-    subject: Subject,
-    resources: RunResources,
-    store: TrialStore,
-    *,
-    running: TrialSession | None,
-    cleanup: ExitStack,
-) -> TrialSession[Spec]:
-    """Get servers and worker ready: those of a session that are running already, new ones, or the cluster of others.
+@dataclass(frozen=True)
+class TrialSetup(Generic[Spec_co]):
+    """What a trial is to be made of.
 
-    What was started, and the topics made on others' cluster, are registered in `cleanup` for their end. Raises
-    `StartFailedError`.
+    Attributes:
+        running: the session whose servers it goes on with; None = it starts its own.
+        fairness: compares what it finds in force with other systems' trials; None = there is nothing to compare.
     """
-    why_kept = _drop_page_cache(spec, resources, store, running)
+
+    spec: Spec_co
+    subject: Subject
+    resources: RunResources
+    store: TrialStore
+    running: TrialSession | None = None
+    fairness: FairnessWatch | None = None
+
+
+@dataclass(frozen=True)
+class Settled:
+    """How calm the servers' machine is before they start.
+
+    Attributes:
+        disk: the slowest of those that messages are written to; None if that is not known.
+        cache_dropped: whether the page cache is empty; None where no servers are started after it.
+    """
+
+    disk: Calm | None = None
+    cache_dropped: bool | None = None
+
+
+def settle_machine(setup: TrialSetup) -> Settled:
+    """Drop the page cache, and wait until CPUs and disks are as calm as they get. Raises `RunFailedError`."""
+    spec, resources, store = setup.spec, setup.resources, setup.store
+    why_kept = _drop_page_cache(spec, resources, store, setup.running)
     store.page_cache(not why_kept, why_kept)
     resources.observer(PhaseStarted(spec.trial_id, "settle", "", None))
     if resources.disturbance_decides:
         await_calm_cpus(resources.host, resources.observer, spec.trial_id)
     disk = None if spec.attached else _await_calm_disks(resources, _message_directories(store))
+    return Settled(disk, None if spec.attached or setup.running else not why_kept)
+
+
+def start_session(setup: TrialSetup[Spec], settled: Settled, cleanup: ExitStack) -> TrialSession[Spec]:
+    """Start servers and load generator, or take those that are running already, or the cluster of others.
+
+    What was started, and the topics made on others' cluster, are registered in `cleanup` for their end. Raises
+    `StartFailedError`.
+    """
+    spec, subject, resources, store = setup.spec, setup.subject, setup.resources, setup.store
     store.distribution(subject.distribution)
     topics = topics_for(spec, subject.system, subject.attachment)
     cleanup.callback(topics.close)
-    if running is not None:
+    if setup.running is not None:
+        deployment, worker = setup.running.deployment, setup.running.worker
         # One may have ended since the trial before was over, of what that trial did to it.
-        running.deployment.check_alive()
-        session = TrialSession(spec, resources, store, subject, running.deployment, running.worker, topics, disk)
+        deployment.check_alive()
+        session = TrialSession(
+            spec, resources, store, subject, deployment, worker, topics, settled.disk, fairness=setup.fairness
+        )
         _register_topics(session, cleanup)
-        return _with_nodes_reported(session)
+        return session
     resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     limited, node_rig = Limited(resources.host), NodeRig(seats=resources.seats)
     if isinstance(spec, LoadSpec):
@@ -248,20 +242,38 @@ def open_session(
         limited = limit_servers(spec, resources.host, data, cleanup, resources.seats)
         machines = subject.system.machines(spec.nodes, subject.choice.shape) if spec.faults else 0
         node_rig = rig_nodes(spec, machines, resources.host, store, cleanup, seats=resources.seats)
-    deployment = start_servers(
-        spec, subject, limited.host, store, node_rig, own_disks=has_own_hosts(resources.hosts_of_nodes, spec.nodes)
-    )
+    deployment = start_servers(setup, limited.host, node_rig)
     cleanup.callback(deployment.stop)
-    worker = resources.start_worker(resources.host, subject.system.driver, store.log_directory, spec)
+    worker = resources.start_worker(subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
-    cache_dropped = None if spec.attached else not why_kept
     session = TrialSession(
-        spec, resources, store, subject, deployment, worker, topics, disk, cache_dropped, limited.problems, node_rig
+        spec=spec,
+        resources=resources,
+        store=store,
+        subject=subject,
+        deployment=deployment,
+        worker=worker,
+        topics=topics,
+        disk=settled.disk,
+        cache_dropped=settled.cache_dropped,
+        limits=limited.problems,
+        node_rig=node_rig,
+        fairness=setup.fairness,
     )
     _register_topics(session, cleanup)
-    session.phase("ready", f"until {spec.system} accepts and delivers a message", session.ready_s_max)
-    await_ready(session)
-    return _with_nodes_reported(session)
+    return session
+
+
+def make_ready(setup: TrialSetup[Spec], session: TrialSession[Spec]) -> TrialSession[Spec]:
+    """Wait until what was started serves; the session as the servers report it. Raises `StartFailedError`."""
+    if setup.running is None:
+        session.phase("ready", f"until {session.spec.system} accepts and delivers a message", session.ready_s_max)
+        await_ready(session)
+    if not session.spec.attached:
+        return session
+    # A cluster of others may report how many nodes it has.
+    nodes = _nodes_reported(session, _settings_in_force(session, ()))
+    return replace(session, spec=replace(session.spec, nodes=nodes)) if nodes else session
 
 
 def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: TrialSession | None) -> str:
@@ -284,27 +296,20 @@ def with_faults(session: TrialSession[Spec], topics: Sequence[str], cleanup: Exi
         disks=session.node_rig.disks,
         links={number: seat.link for number, seat in session.node_rig.seats.items()},
         leaders=lambda: session.deployment.leaders(_describe_topics(session, topics[:1])),
-        missing=lambda: _read_back(session, evenly_spread(topics))[1],
+        missing=lambda: missing_parts(session, topics),
     )
     cleanup.callback(injector.close)
     return replace(session, faults=injector)
 
 
-def start_servers(
-    spec: TrialSpec,
-    subject: Subject,
-    host: Host,
-    store: TrialStore,
-    node_rig: NodeRig = NO_RIG,
-    *,
-    own_disks: bool = False,
-) -> Deployment:
-    """Start servers of our own, or take the cluster of others.
-
-    `own_disks`: whether each node has all disks that were chosen for data, on a host of its own.
-    """
+def start_servers(setup: TrialSetup, host: Host, node_rig: NodeRig) -> Deployment:
+    """Start servers of our own on `host`, or take the cluster of others. Raises `StartFailedError`."""
+    spec, subject, store = setup.spec, setup.subject, setup.store
     if subject.attachment is not None:
         return subject.attachment.cluster(subject.system, spec.choice)
+    attests = isinstance(spec, AttestSpec)
+    # An attestation has made each node a disk of its own, and so has what makes faults of disks.
+    own_disks = not attests and not node_rig.disks and has_own_hosts(setup.resources.hosts_of_nodes, spec.nodes)
     request = DeployRequest(
         distribution=subject.distribution,
         nodes=spec.nodes,
@@ -318,8 +323,8 @@ def start_servers(
         disks=tuple(node_rig.disks.values()) or store.disks,
         journal_disks=() if node_rig.disks else store.journal_disks,
         seats=node_rig.seats,
-        own_disks=own_disks and not node_rig.disks,
-        starts_often=isinstance(spec, AttestSpec),
+        own_disks=own_disks,
+        starts_often=attests,
     )
     return subject.system.deploy(request, host)
 
@@ -396,7 +401,7 @@ def await_ready(session: TrialSession) -> None:
         if time.monotonic() > deadline_s:
             cause = missing or session.deployment.last_words() or str(error)
             problem = f"was not ready within {session.ready_s_max:.0f} s: {cause}"
-            raise _not_ready(session, problem, topic_refused=_is_topic_refused(error)) from error
+            raise _not_ready(session, problem, topic_refused=error is not None and error.topic_refused) from error
         time.sleep(_READY_POLL_S)
 
 
@@ -407,24 +412,17 @@ def _probe_once(session: TrialSession, seconds_max: float) -> None:
         _settings_in_force(session, ())
     topic = session.topics.probe()
     try:
-        session.worker.probe(session.subject.system.driver, session.deployment.connection, seconds_max, topic)
+        session.worker.probe(
+            session.subject.system.driver,
+            session.deployment.connection,
+            seconds_max,
+            topic,
+            copies_of_cluster=session.spec.attached,
+        )
     except RunFailedError as error:
-        if _is_topic_refused(error):
+        if error.topic_refused:
             session.topics.drop(topic)
         raise
-
-
-def _is_topic_refused(error: RunFailedError | None) -> bool:
-    """Whether a system answered, and would not make a topic."""
-    return error is not None and _NOT_CREATED in error.message
-
-
-def _with_nodes_reported(session: TrialSession[Spec]) -> TrialSession[Spec]:
-    """The session with the number of nodes that a cluster of others has, if it reports it."""
-    if not session.spec.attached:
-        return session
-    nodes = _nodes_reported(session, _settings_in_force(session, ()))
-    return replace(session, spec=replace(session.spec, nodes=nodes)) if nodes else session
 
 
 def _nodes_reported(session: TrialSession, settings: Sequence[Setting]) -> int | None:
@@ -451,6 +449,11 @@ def _read_back(session: TrialSession, topics: Sequence[str]) -> tuple[list[Setti
     # How many nodes others' cluster should have, only they know.
     nodes = _nodes_reported(session, settings) or 1
     return settings, session.subject.system.incomplete(settings, nodes)
+
+
+def missing_parts(session: TrialSession, topics: Sequence[str]) -> str:
+    """What nodes and replicas do not take part yet; "" if all do. Raises `RunFailedError`."""
+    return _read_back(session, evenly_spread(topics))[1]
 
 
 def read_again(session: TrialSession, topics: Sequence[str]) -> list[Setting]:

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from tidegauge.agent.api import Host, ServersSeen
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.api import Host, ServersSeen
 from tidegauge.limiting.window_use import Tally, WindowUse
 from tidegauge.model.events import Note, Observer, UseNow
 from tidegauge.model.use import Sample

@@ -20,16 +20,16 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tidegauge.agent.api import Host
 from tidegauge.campaign.read.attach import read_secrets
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
-from tidegauge.fleet.api import Host
 from tidegauge.hosts import procfs
 from tidegauge.hosts.locks import LockedRecord, try_lock
 from tidegauge.hosts.procfs import Identity
 from tidegauge.hosts.storage import state_directory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Setting
-from tidegauge.model.trial import ServerReuse, TrialSpec
+from tidegauge.model.trial import TrialSpec
 from tidegauge.numbers import plural
 from tidegauge.plain import plain, typed
 from tidegauge.systems.api import System
@@ -136,7 +136,12 @@ class TopicLedger(Topics):
         if lock is None:
             return None
         try:
-            return TopicLedger(files, _read_record(files.path), lock)
+            content = json.loads(files.path.read_text(encoding="utf-8"))
+            if content.get("worker"):  # Of a version that knew one load generator only.
+                content["workers"] = [content["worker"]]
+            return TopicLedger(
+                files, typed(TopicRecord, {key: value for key, value in content.items() if key != "schema"}), lock
+            )
         except BaseException:
             os.close(lock)
             raise
@@ -211,13 +216,6 @@ def worker_lives(record: TopicRecord) -> bool:
     return is_same_boot and any(procfs.is_running(worker) for worker in record.workers)
 
 
-def _read_record(path: Path) -> TopicRecord:
-    content = json.loads(path.read_text(encoding="utf-8"))
-    if content.get("worker"):  # Of a version that knew one load generator only.
-        content["workers"] = [content["worker"]]
-    return typed(TopicRecord, {key: value for key, value in content.items() if key != "schema"})
-
-
 def _records_directory() -> Path:
     directory = state_directory() / "attached"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -288,7 +286,7 @@ def topics_for(spec: TrialSpec, system: System, attachment: Attachment | None) -
     """The topics of a trial. Raises `StartFailedError` if they can't be recorded."""
     if attachment is None:
         # On shared servers they carry the trial's name: no trial meets what another left.
-        return Topics(f"{OWN_PREFIX}{spec.trial_id}-" if spec.servers is ServerReuse.SHARED else OWN_PREFIX)
+        return Topics(f"{OWN_PREFIX}{spec.trial_id}-" if spec.leaves_servers else OWN_PREFIX)
     prefix = f"{attachment.prefix}{secrets.token_hex(4)}-"
     return TopicLedger.open(system.name, spec.system, attachment.choice, spec.choice, attachment.run, prefix=prefix)
 
@@ -362,7 +360,13 @@ def delete_leftover_topics(tools: Tools, run: Path | None = None, forget: bool =
             if failure:
                 remain.append(topics_remaining(ledger, failure, FORGOTTEN if forget else TRIED_AGAIN))
             else:
-                deleted.append(_deleted_in_words(ledger.record))
+                parts = [plural(len(ledger.record.topics), "topic")] if ledger.record.topics else []
+                if ledger.record.kept:
+                    parts.append(f"what it had made on {', '.join(ledger.record.kept)}")
+                deleted.append(
+                    f"Deleted {' and '.join(parts)} of the run {Path(ledger.record.run).name} on {ledger.record.label} "
+                    f"({first_addresses(ledger.record.choice)})."
+                )
             if forget or not failure:
                 ledger.forget()
     return Cleaned(tuple(deleted), tuple(remain))
@@ -389,13 +393,3 @@ def _delete_topics_left(record: TopicRecord, tools: Tools) -> str:
     except RunFailedError as error:
         return error.message
     return ""
-
-
-def _deleted_in_words(record: TopicRecord) -> str:
-    parts = [plural(len(record.topics), "topic")] if record.topics else []
-    if record.kept:
-        parts.append(f"what it had made on {', '.join(record.kept)}")
-    return (
-        f"Deleted {' and '.join(parts)} of the run {Path(record.run).name} on {record.label} "
-        f"({first_addresses(record.choice)})."
-    )

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 from tidegauge.campaign.run.session import TrialSession
 from tidegauge.errors import GeneratorFailedError, RunFailedError
@@ -45,7 +47,9 @@ def trace_missing(session: TrialSession, totals: TotalFigures) -> tuple[TotalFig
     except GeneratorFailedError:
         raise
     except RunFailedError as error:
-        return totals, {sub.name: _untraced_result(sub, error) for sub in totals.subscriptions if sub.lost}
+        return totals, {
+            sub.name: Traced(untraced=sub.lost, why=error.message) for sub in totals.subscriptions if sub.lost
+        }
     return totals, {
         sub.name: _trace_subscription(worker, order, sub, missing[sub.name], deadline_s) for sub in still_missing
     }
@@ -56,7 +60,6 @@ def _trace_subscription(
 ) -> Traced:
     assert order is not None
     present: Missing = {}
-    result = Traced()
     began_s = deadline_s - TRACE_S_MAX
     for whole, at_s in ((False, began_s), (True, began_s), (False, began_s + SETTLE_S)):
         time.sleep(max(0.0, at_s - time.monotonic()))
@@ -67,13 +70,14 @@ def _trace_subscription(
         except RunFailedError as error:
             return account_for_missing(missing, present, unattributed=sub.corrupt_unattributed, why=error.message)
         present = union_of_missing(present, trace.present)
-        result = account_for_missing(
-            missing, present, unattributed=sub.corrupt_unattributed, why=trace.why_incomplete, gone=trace.gone
-        )
-        if not result.lost:
+        account = partial(
+            account_for_missing, missing, present, unattributed=sub.corrupt_unattributed, why=trace.why_incomplete,
+            gone=trace.gone,
+        )  # fmt: skip
+        if not account().lost:
             break
+    result = account(discarded_max=sub.discarded_max)
+    if result.untraced and not result.why:
+        held = plural(sub.discarded_max, "message")
+        return replace(result, why=f"consumers' clients discarded deliveries that may have held up to {held}")
     return result
-
-
-def _untraced_result(sub: SubscriptionTotals, error: RunFailedError) -> Traced:
-    return Traced(untraced=sub.lost, why=error.message)

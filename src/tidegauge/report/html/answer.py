@@ -9,6 +9,8 @@ from tidegauge.comparison.blocks import sort_into_blocks
 from tidegauge.durability import levels_found
 from tidegauge.limiting.decide import FULL
 from tidegauge.model.attest import Attestation, Means
+from tidegauge.model.level import CutsStanding
+from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import (
     AnyResult,
     LoadResult,
@@ -21,33 +23,22 @@ from tidegauge.model.trial import (
     point_words,
 )
 from tidegauge.model.use import Resource
-from tidegauge.numbers import count, duration, join_with_and, of_all, plural, rounded
+from tidegauge.numbers import capitalized, count, duration, join_with_and, of_all, plural, rounded
 from tidegauge.plain import grouped
-from tidegauge.published.verdict import ClaimOutcome, ClaimVerdict, PublishedOutcome
-from tidegauge.report import compare, fairness, levels, thresholds
-from tidegauge.report.names import names_of
+from tidegauge.published.verdict import ClaimVerdict, PublishedOutcome
+from tidegauge.report import compare, contests, fairness, levels, thresholds
+from tidegauge.report.facts import RunFacts
+from tidegauge.report.loads import block_words
 from tidegauge.report.published import counts
-from tidegauge.report.terminal import block_words
 from tidegauge.report.verdicts import ExperimentVerdict, level_phrase, verdicts
-from tidegauge.statistics.classify import (
-    BUSY_CONSUMER,
-    COLD,
-    COMPILING,
-    CPU_WAIT,
-    GENERATOR_FIRST,
-    JIT_CPUS,
-    NEAR_GENERATOR,
-    OWN_LAG,
-)
+from tidegauge.statistics.classify import JIT_CPUS
 from tidegauge.statistics.figures import FIGURES
 from tidegauge.store.read import StoredRun
-from tidegauge.thresholds import ThresholdOutcome
+from tidegauge.thresholds import Ruling, ThresholdOutcome
 
 GOOD, DOUBT, BAD = "good", "doubt", "bad"
 LOADS_MAX = 2
 """Workloads on the first screen; each stands with its experiment, too."""
-_SHORT_OF = (COMPILING, COLD, CPU_WAIT, NEAR_GENERATOR)
-"""Beginnings of warnings by which a load generator may have lacked CPU though nothing says that it was the limit."""
 CLAIMS_MAX = 2
 """Verdicts on published claims in one sentence; more of them are a list."""
 
@@ -95,11 +86,10 @@ class Answer:
 
 def answer(run: StoredRun) -> Answer:
     """The first screen of a run, whatever state it is in."""
-    experiment_verdicts = tuple(verdicts(run)) if run.results else ()
-    warning = fairness.headline(run.terms).removesuffix(":")
-    mark = fairness.mark(run.terms.unequal)
+    facts = RunFacts(run)
+    experiment_verdicts = tuple(verdicts(facts)) if run.results else ()
     first = (
-        f"{mark}{_published_headline(run.published)}"
+        f"{facts.mark}{_published_headline(run.published)}"
         if run.published is not None
         else experiment_verdicts[0].sentence
         if experiment_verdicts
@@ -107,10 +97,10 @@ def answer(run: StoredRun) -> Answer:
     )
     return Answer(
         headline=first or _no_answer(run),
-        title=_comparison_title(run),
-        warning=warning,
+        title=_comparison_title(facts),
+        warning=fairness.headline(run.terms).removesuffix(":"),
         verdicts=experiment_verdicts,
-        badges=tuple(_all_badges(run)),
+        badges=tuple(_all_badges(facts)),
         unsaid=_unsaid_sentences(run),
         loads=_loads_shown(run),
         claims=_claim_sentences(run.published),
@@ -129,22 +119,28 @@ def _loads_shown(run: StoredRun) -> tuple[str, ...]:
     measured = sort_into_blocks(run.measured)
     loads = list(dict.fromkeys(block_words(block) for block in measured))
     if len(loads) < 2:
-        return tuple(loads)
+        return (*_level_of_variants(run), *loads)
     named: dict[str, str] = {}
     for block in measured:
         named.setdefault(block_words(block), compare.experiment_at_point(block.experiment, block.point))
     shown = [f"{name}: {words}" for words, name in named.items()]
     more = [f"{len(shown) - LOADS_MAX} more below."] if len(shown) > LOADS_MAX else []
-    return (*shown[:LOADS_MAX], *more)
+    return (*_level_of_variants(run), *shown[:LOADS_MAX], *more)
 
 
-def _comparison_title(run: StoredRun) -> str:
-    names = names_of(run)
-    systems = sorted({result.spec.system for result in run.results} or set(names.systems))
-    if not systems:
-        return run.name
-    systems_named = names.listed(systems)
+def _level_of_variants(run: StoredRun) -> list[str]:
+    """At which level variants were measured, which the title of other runs says."""
     at = level_phrase(run)
+    return [f"{at}."] if run.variants and at else []
+
+
+def _comparison_title(facts: RunFacts) -> str:
+    if not facts.systems:
+        return facts.run.name
+    systems_named = facts.names.listed(facts.systems)
+    if facts.run.variants:
+        return f"{systems_named}: {contests.variants_line(facts.run)}"
+    at = level_phrase(facts.run)
     return f"{systems_named} {at[:1].lower()}{at[1:]}" if at else systems_named
 
 
@@ -152,39 +148,36 @@ def _published_headline(outcome: PublishedOutcome) -> str:
     """How many claims have a verdict, and of a few which verdicts they are."""
     decided = _decided_claims(outcome)
     words = "; ".join(decided) if len(decided) <= CLAIMS_MAX else ""
-    return f"{outcome.title}: {counts(outcome)}{f'. {words[:1].upper()}{words[1:]}' if words else ''}."
+    return f"{outcome.title}: {counts(outcome)}{f'. {capitalized(words)}' if words else ''}."
 
 
 def _claim_sentences(outcome: PublishedOutcome | None) -> tuple[str, ...]:
     """A sentence for each claim that has a verdict, where there are too many for the headline; () otherwise."""
     decided = _decided_claims(outcome) if outcome is not None else []
-    return tuple(f"{words[:1].upper()}{words[1:]}." for words in decided) if len(decided) > CLAIMS_MAX else ()
+    return tuple(f"{capitalized(words)}." for words in decided) if len(decided) > CLAIMS_MAX else ()
 
 
 def _decided_claims(outcome: PublishedOutcome) -> list[str]:
     """ "confirmed: Pulsar's p99 is below Kafka's" for each claim that has a verdict."""
     claims = [claim for claim in outcome.claims if claim.verdict is not ClaimVerdict.NOT_DECIDED]
-    return [f"{claim.verdict.value}: {claim.text.rstrip('.')}{_unsized_remark(claim)}" for claim in claims]
+    unsized = {ClaimVerdict.DIRECTION: " (which is higher, not by how much)"}
+    return [f"{claim.verdict.value}: {claim.text.rstrip('.')}{unsized.get(claim.verdict, '')}" for claim in claims]
 
 
-def _unsized_remark(claim: ClaimOutcome) -> str:
-    return " (which is higher, not by how much)" if claim.verdict is ClaimVerdict.DIRECTION else ""
-
-
-def _all_badges(run: StoredRun) -> list[Badge]:
-    badges = [*_threshold_badges(run), *_claim_badges(run)]
-    trials = f"{len(run.results)} of {plural(run.trials_expected, 'trial')} finished"
+def _all_badges(facts: RunFacts) -> list[Badge]:
+    run = facts.run
+    badges = [*_threshold_badges(facts.rulings), *_claim_badges(run)]
     if run.status != "finished":
-        sentence = f"Run {run.status}, {trials}.{f' {run.reason}' if run.reason else ''}"
-        badges.append(Badge(DOUBT if run.status == "running" else BAD, f"Run {run.status}: {trials}", sentence))
+        sentence = f"Run {run.status}, {facts.finished_words}.{f' {run.reason}' if run.reason else ''}"
+        state = DOUBT if run.status == "running" else BAD
+        badges.append(Badge(state, f"Run {run.status}: {facts.finished_words}", sentence))
     if run.damage:
         badges.append(Badge(BAD, f"Damaged: {plural(len(run.damage), 'file')}", f"{'; '.join(run.damage)}."))
     if not run.results:
         return badges
     badges.append(_level_badge(run))
-    cuts = [attestation for finding in run.findings for attestation in finding.attestations]
-    if cuts:
-        badges.append(_cuts_badge(run, cuts))
+    if run.attestations:
+        badges.append(_cuts_badge(run, run.attestations))
     if run.measured:
         badges += [_message_badge(run), _generator_badge(run.measured), *_clock_badges(run.measured)]
     return [*badges, _validity_badge(run), *_terms_badges(run)]
@@ -207,9 +200,8 @@ def _terms_badges(run: StoredRun) -> list[Badge]:
     return [Badge(DOUBT if advice_words else GOOD, f"Equal terms{advice_words}", sentence, "fairness")]
 
 
-def _threshold_badges(run: StoredRun) -> list[Badge]:
-    states = {ThresholdOutcome.MET: GOOD, ThresholdOutcome.MISSED: BAD, ThresholdOutcome.INCONCLUSIVE: DOUBT}
-    rulings = thresholds.rulings(run)
+def _threshold_badges(rulings: Sequence[Ruling]) -> list[Badge]:
+    states = {ThresholdOutcome.MET: GOOD, ThresholdOutcome.MISSED: BAD, ThresholdOutcome.NOT_DECIDED: DOUBT}
     if not rulings:
         return []
     sentences = " ".join(f"{thresholds.sentence(ruling)}." for ruling in rulings)
@@ -239,14 +231,17 @@ def _level_badge(run: StoredRun) -> Badge:
     # Where a cluster decides, what was found is not what was expected.
     numbers = sorted({result.level.level or 0 for result in run.results})
     listed_numbers = ", ".join(str(number) if number else "unknown" for number in numbers)
-    level = f"Level{'s' if len(numbers) > 1 else ''} {listed_numbers}: {levels.witness_words(run.results)}"
-    if any(finding.attested.startswith("REFUTED") for _, finding in findings):
+    as_found = f" {levels.AS_FOUND_WORDS}" if any(result.spec.choice.is_open for result in run.results) else ""
+    level = f"Level{'s' if len(numbers) > 1 else ''} {listed_numbers}{as_found}: {levels.witness_words(run.results)}"
+    if any(finding.attested.standing is CutsStanding.REFUTED for _, finding in findings):
         return Badge(BAD, f"{level}, REFUTED by power cuts", sentence, "durability")
     if levels.caveats(run.results):
         return Badge(DOUBT, f"{level}, with a caveat", sentence, "durability")
-    if any(finding.attestations for finding in run.findings):  # The cuts of this run have a badge of their own.
+    if run.attestations:  # The cuts of this run have a badge of their own.
         return Badge(GOOD, level, sentence, "durability")
-    systems_unattested = [system for system, finding in findings if not finding.attested.startswith("attested")]
+    systems_unattested = [
+        system for system, finding in findings if finding.attested.standing is not CutsStanding.ATTESTED
+    ]
     if not systems_unattested:
         return Badge(GOOD, f"{level}, attested", sentence, "durability")
     attested = "not attested" if len(systems_unattested) == len(findings) else "not attested of all"
@@ -270,8 +265,7 @@ def _trials_asked_for(run: StoredRun) -> list[AnyResult]:
 
     Those that confirmed what was found are no steps: their figures are published.
     """
-    confirmed = {goal.confirmation_trial_id for finding in run.findings for goal in finding.goals}
-    confirmed |= {finding.published_trial_id for finding in run.findings}
+    confirmed = run.confirmed | {finding.published_trial_id for finding in run.findings}
     trials = [result for result in run.results if not result.spec.exploratory or result.spec.trial_id in confirmed]
     return trials or list(run.results)
 
@@ -343,15 +337,17 @@ def _millions_text(number: int) -> str:
 
 def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
     """Whether figures are those of the load generator instead of the system's."""
-    late = [result for result in results if any(reason.startswith(OWN_LAG) for reason in result.reasons)]
+    late = [result for result in results if result.is_doubted_for(ReasonKind.OWN_LAG)]
     if late:
         # Where it made up less than half of the response, the system made up the rest.
         decided = [result for result in late if result.validity is Validity.INVALID]
-        shown, so = (decided, ", not the system") if decided else (late, ", which is a part of its times")
-        sentence = f"In {of_all(len(shown), len(results), 'trial')} the load generator itself was late{so}."
-        head = f"Generator was late in {of_all(len(shown), len(results), 'trial')}"
+        so = ", which is a part of its times"
+        if decided:
+            so = ", not the system" if len(decided) == len(late) else f", and spoilt {len(decided)} of them"
+        sentence = f"In {of_all(len(late), len(results), 'trial')} the load generator itself was late{so}."
+        head = f"Generator was late in {of_all(len(late), len(results), 'trial')}"
         return Badge(BAD if decided else DOUBT, head, sentence)
-    slow = [result for result in results if any(reason.startswith(BUSY_CONSUMER) for reason in result.reasons)]
+    slow = [result for result in results if result.is_doubted_for(ReasonKind.BUSY_CONSUMER)]
     if slow:
         sentence = (
             f"In {of_all(len(slow), len(results), 'trial')} the load generator's own consumers were too slow: "
@@ -362,7 +358,7 @@ def _generator_badge(results: Sequence[MeasuredResult]) -> Badge:
         result
         for result in results
         if (result.limiting is not None and result.limiting.resource is Resource.CLIENT_CPU)
-        or any(warning.startswith(GENERATOR_FIRST) for warning in result.warnings)
+        or result.is_warned_of(ReasonKind.GENERATOR_FIRST)
     ]
     if limited:
         limit_sentence = (
@@ -406,13 +402,12 @@ def _generator_shortages(result: MeasuredResult) -> tuple[str, ...]:
     """Why figures may be a load generator's own though nothing says that it was the limit; () where nothing does."""
     load_hosts = [account for account in result.accounts if account.generators > 0]
     compiled = isinstance(result, LoadResult) and (result.jit_cpus or 0.0) > JIT_CPUS
-    warned = {kind for kind in _SHORT_OF for warning in result.warnings if warning.startswith(kind)}
     causes = (
         ("nearly all CPUs were busy", any(account.busy >= FULL * account.cpus for account in load_hosts)),
-        ("load threads waited for a CPU", CPU_WAIT in warned),
-        ("the load generator was still being compiled", compiled or COMPILING in warned),
-        ("the load generator never became warm", COLD in warned),
-        ("the rate was near the load generator's own limit", NEAR_GENERATOR in warned),
+        ("load threads waited for a CPU", result.is_warned_of(ReasonKind.CPU_WAIT)),
+        ("the load generator was still being compiled", compiled or result.is_warned_of(ReasonKind.COMPILING)),
+        ("the load generator never became warm", result.is_warned_of(ReasonKind.COLD)),
+        ("the rate was near the load generator's own limit", result.is_warned_of(ReasonKind.NEAR_GENERATOR)),
     )
     return tuple(cause for cause, holds in causes if holds)
 
@@ -463,12 +458,12 @@ def _unsaid_sentences(run: StoredRun) -> tuple[str, ...]:
     measured = _trials_asked_for(run)
     if not measured:
         return ()
-    cuts = [attestation for finding in run.findings for attestation in finding.attestations]
+    cuts = run.attestations
     trials = [result for result in measured if isinstance(result, MeasuredResult)]
     order = [_cuts_unsaid(run)] if cuts else []
     order += [_order_unsaid(trials or measured)] if trials or not cuts else []
     setting = _setting_unsaid([result.spec for result in measured], cut=any(cut.means is Means.POWER for cut in cuts))
-    return *order, f"{setting[:1].upper()}{setting[1:]}"
+    return *order, capitalized(setting)
 
 
 def _cuts_unsaid(run: StoredRun) -> str:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegauge.fairness import normal_settings
-from tidegauge.model.trial import LoadResult, MeasuredResult, ReadResult, TrialResult
-from tidegauge.numbers import count, duration, in_unit, plural
+from tidegauge.model.trial import LoadResult, MeasuredResult, TrialResult
+from tidegauge.numbers import duration, in_unit, plural
 from tidegauge.plain import Parts, flatten, grouped, json_parts
 from tidegauge.report.ending import command_words
+from tidegauge.report.loads import brief_load
 from tidegauge.report.plots.model import DataTable, Details
 from tidegauge.statistics.figures import FIGURES, Figure, Shown, figures_shown
 from tidegauge.store.details import TrialDetails
@@ -66,7 +67,7 @@ def _trial_row(trial: StoredTrial) -> tuple[str, ...]:
     return (
         trial.trial_id,
         system,
-        _load_words(result),
+        brief_load(result),
         *(_figure_cell(figure, result) for figure in shown),
         _warm_up_words(result) if isinstance(result, LoadResult) else "",
         ", ".join(_figure_cell(figure, result) for figure in used),
@@ -89,14 +90,7 @@ def _warm_up_words(result: LoadResult) -> str:
 def _reasons_cell(result: TrialResult) -> str:
     """What makes it not valid; remarks stand with the experiment."""
     remarks = [plural(len(result.warnings), "remark")] if result.warnings else []
-    return "; ".join((*result.reasons, *remarks))
-
-
-def _load_words(result: TrialResult) -> str:
-    if isinstance(result, ReadResult):
-        return "reading alone"
-    offered = result.offered_msgs_per_s if isinstance(result, MeasuredResult) else result.spec.most_msgs_per_s
-    return "closed loop" if offered is None else f"{count(offered)} msg/s"
+    return "; ".join((*map(str, result.reasons), *remarks))
 
 
 def settings(run: StoredRun, details: Details) -> list[SystemSettings]:

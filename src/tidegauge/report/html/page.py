@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -17,14 +17,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from tidegauge import __version__
-from tidegauge.numbers import local_time
-from tidegauge.report import distributions, fairness, levels, published
+from tidegauge.comparison.history import RunHistory
+from tidegauge.numbers import local_time, plural
+from tidegauge.report import fairness, levels, published
+from tidegauge.report.facts import RunFacts
+from tidegauge.report.history import NOT_TESTED, history_notes
 from tidegauge.report.html import disclosure
 from tidegauge.report.html.answer import answer
-from tidegauge.report.html.sections import experiment_names, sections
+from tidegauge.report.html.first_table import first_table
+from tidegauge.report.html.index_rows import index_heads
+from tidegauge.report.html.sections import sections
 from tidegauge.report.plots.model import LOOKS, Details, Plot, data_table, look
 from tidegauge.report.plots.overview import overview
-from tidegauge.report.terminal import WORDS, host_words, session_words
+from tidegauge.report.terminal import WORDS
 from tidegauge.store.omb import kept_omb_files
 from tidegauge.store.read import StoredRun
 
@@ -44,14 +49,16 @@ def report_page(run: StoredRun, details: Details) -> str:
 
     all_sections = sections(run, details)
     places = system_places(run)
-    picture = overview(run, distributions.intervals_within_trials(run))
-    return _render_page(
+    first_screen = answer(run)
+    facts = RunFacts(run)
+    return render_page(
         "report.html.j2",
         "report.js",
         run=run,
-        answer=answer(run),
+        answer=first_screen,
+        first_table=first_table(run, first_screen.verdicts),
         anchors={section.title: section.anchor for section in all_sections},
-        picture=picture,
+        picture=overview(run, facts.within),
         percentiles=PERCENTILE_WORDS,
         sections=all_sections,
         drawing=lambda plot: page_drawing(plot, places),
@@ -60,29 +67,57 @@ def report_page(run: StoredRun, details: Details) -> str:
         places=places,
         looks=LOOKS,
         words=WORDS,
-        host=host_words(run),
+        host=facts.host,
         levels=levels,
         witnesses=_sync_witnesses(run),
         mark=fairness.MARK,
         published=published,
-        sessions=session_words(run),
+        sessions=facts.sessions,
         trials=disclosure.trial_rows(run),
         settings=disclosure.settings(run, details),
         environment=disclosure.environment_rows(run.environment),
         again=disclosure.how_to_run_again(run, kept_omb_files(run.path)),
         version=disclosure.version_words(run),
         started=local_time(run.started_at),
+        labels=run.labels.words,
     )
 
 
 def index_page(rows: Sequence[Mapping[str, Any]]) -> str:
     """A table of many runs, the newest first, that a reader can sort."""
-    return _render_page("index.html.j2", "index.js", rows=rows, looks=LOOKS)
+    labelled = any(row["labels"] for row in rows)
+    return render_page("index.html.j2", "index.js", rows=rows, looks=LOOKS, labelled=labelled, heads=index_heads())
+
+
+def history_page(history: RunHistory, link: Callable[[StoredRun], str], chosen: str = "") -> str:
+    """Figures over many runs with what changed.
+
+    Args:
+        link: the way to a run's report; "" if it has none.
+        chosen: by what runs were chosen, in words; "" = these are all.
+    """
+    from tidegauge.report.html.history_parts import history_places, page_changes, page_parts
+    from tidegauge.report.plots.draw import page_drawing
+
+    places = history_places(history)
+    changes = list(page_changes(history))
+    count_of_changes = sum(len(figure.changes) for part in history.parts for figure in part.figures)
+    headline = f"{plural(count_of_changes, 'change')} in" if changes else "No change found in"
+    return render_page(
+        "history.html.j2",
+        "report.js",
+        title=f"{headline} {history.figures_tested} series" if history.figures_tested else NOT_TESTED,
+        chosen=chosen,
+        changes=changes,
+        notes=history_notes(history),
+        parts=list(page_parts(history, lambda plot: page_drawing(plot, places), link)),
+        looks=LOOKS,
+    )
 
 
 def live_page(name: str, address: str) -> str:
     """A page that follows a run, by asking for its state once a second. `address`: the run's name as part of a URL."""
-    return _render_page("live.html.j2", "live.js", name=name, address=address, looks=LOOKS)
+    return render_page("live.html.j2", "live.js", name=name, address=address, looks=LOOKS)
 
 
 def system_places(run: StoredRun) -> dict[str, int]:
@@ -94,24 +129,8 @@ def system_places(run: StoredRun) -> dict[str, int]:
 
 def plots_of(run: StoredRun, details: Details) -> list[Plot]:
     """Every plot of a run's report, for files of their own; the one that stands first comes first."""
-    picture = overview(run, distributions.intervals_within_trials(run))
+    picture = overview(run, RunFacts(run).within)
     return [*([picture] if picture else []), *(plot for section in sections(run, details) for plot in section.plots)]
-
-
-def index_row(run: StoredRun, href: str) -> dict[str, Any]:
-    """A run as a line of an index. `href`: its report, relative to the page; "" if it has none."""
-    systems = sorted({result.spec.system for result in run.results} or {spec.system for spec in run.planned})
-    return {
-        "name": run.path.name,
-        "href": href,
-        "started_at": run.started_at.replace("T", " ").replace("+00:00", " UTC"),
-        "status": run.status_words,
-        "systems": ", ".join(systems),
-        "experiments": ", ".join(experiment_names(run)),
-        "trials": f"{len(run.results)}/{run.trials_expected}",
-        "answer": answer(run).headline,
-        "unequal": bool(run.terms.unequal),
-    }
 
 
 def _sync_witnesses(run: StoredRun) -> list[tuple[str, str, str]]:
@@ -123,7 +142,8 @@ def _sync_witnesses(run: StoredRun) -> list[tuple[str, str, str]]:
     ]
 
 
-def _render_page(template: str, script: str, **content: Any) -> str:
+def render_page(template: str, script: str, **content: Any) -> str:
+    """A page of a template, with its styles and its script in it."""
     text = _asset_text(script)
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return (

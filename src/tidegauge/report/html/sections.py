@@ -6,16 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.blocks import Block
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import MeasuredResult, ReadSpec, point_words
 from tidegauge.numbers import plural
-from tidegauge.report import usage
-from tidegauge.report.findings import by_experiment, finding_remarks, finding_table
+from tidegauge.report import contests, usage
+from tidegauge.report.effects import effects_of_blocks, effects_of_findings, effects_parts
+from tidegauge.report.facts import RunFacts, further_tables, table_notes
+from tidegauge.report.findings import finding_remarks, finding_table
 from tidegauge.report.layout import FigureTable
-from tidegauge.report.names import names_of
-from tidegauge.report.plots.context import context_of_unfinished
+from tidegauge.report.loads import block_words, load_words
+from tidegauge.report.plots.contests import contest_plots
+from tidegauge.report.plots.context import context_of_findings, context_of_trials, context_of_unfinished
 from tidegauge.report.plots.curves import load_plots, percentile_plots, search_plots
+from tidegauge.report.plots.effects import effects_plot
+from tidegauge.report.plots.heat import heat_maps, heat_maps_of_findings
 from tidegauge.report.plots.model import Details, Plot, on_one_scale
 from tidegauge.report.plots.overview import share_bars, sustainable_bars, throughput_bars
 from tidegauge.report.plots.sweep import at_each_point, points_left_out, sweep_plots
@@ -29,8 +34,7 @@ from tidegauge.report.plots.timeline import (
     timelines,
     trial_timelines,
 )
-from tidegauge.report.tables import Remark, Swept, figure_table, remarks, short_point, swept_tables
-from tidegauge.report.terminal import block_words, further_tables, load_words, table_notes
+from tidegauge.report.tables import Remark, Swept, figure_table, remarks, short_point
 from tidegauge.store.read import StoredRun
 
 POINTS_MAX = 8
@@ -74,18 +78,37 @@ def experiment_names(run: StoredRun) -> list[str]:
 def sections(run: StoredRun, details: Details) -> list[Section]:
     """A section for each experiment that has anything to show."""
     experiment_sections = []
-    tables, findings = swept_tables(sort_into_blocks(run.results)), by_experiment(run.findings)
+    facts = RunFacts(run)
     for number, name in enumerate(experiment_names(run), 1):
         prefix = f"{number:02d}-{name}"
         parts: list[SectionPart] = []
-        if name in findings:
-            parts.append(_finding_part(findings[name], run, details, prefix))
-        for place, sweep in enumerate((table for table in tables if table.experiment == name), 1):
-            parts += _sweep_parts(sweep, details, f"{prefix}-{place}")
-        parts += _unfinished_parts(run, name, details, prefix)
+        if name in facts.findings:
+            parts.append(_finding_part(facts.findings[name], facts, details, prefix))
+        for place, sweep in enumerate((table for table in facts.tables if table.experiment == name), 1):
+            parts += _sweep_parts(sweep, facts, details, f"{prefix}-{place}")
+        parts += _unfinished_parts(facts, name, details, prefix)
         if parts:
             experiment_sections.append(Section(f"experiment-{number}", name, tuple(parts)))
-    return [*experiment_sections, *_machine_sections(run)]
+    return [*_variant_sections(facts), *experiment_sections, *_machine_sections(run)]
+
+
+def _variant_sections(facts: RunFacts) -> list[Section]:
+    """How a run's variants compare, a part for each leading figure; no section of a run without variants."""
+    run, compared = facts.run, facts.variant_contests
+    parts = []
+    for number, contest in enumerate((one for one in compared if one.lead), 1):
+        asked = (contest.experiment, contest.at)
+        beside = [one for one in compared if not one.lead and (one.experiment, one.at) == asked]
+        parts.append(
+            SectionPart(
+                title=contests.contest_title(contest),
+                words=f"{contests.variants_line(run)}." if number == 1 else "",
+                plots=tuple(contest_plots(contest, run, f"00-variants-{number}")),
+                tables=(contests.contest_table(contest),),
+                notes=(*contests.contest_notes(contest), *map(contests.contest_line, beside)),
+            )
+        )
+    return [Section("variants", "variants", tuple(parts))] if parts else []
 
 
 def _machine_sections(run: StoredRun) -> list[Section]:
@@ -100,17 +123,22 @@ def _machine_sections(run: StoredRun) -> list[Section]:
     return [Section("machine", "limits, ceilings, cost", (part,))]
 
 
-def _sweep_parts(sweep: Swept, details: Details, prefix: str) -> list[SectionPart]:
-    """One part for a table; of a sweep first the figures by its values, then each point."""
+def _sweep_parts(sweep: Swept, facts: RunFacts, details: Details, prefix: str) -> list[SectionPart]:
+    """One part for a table; of a sweep first the figures by its values, as a whole and in slices, then each point."""
     if len(sweep.blocks) == 1:
         return [_block_part(sweep.blocks[0], details, prefix)]
-    left_out = points_left_out([block.point for block in sweep.blocks])
+    effects = effects_of_blocks(sweep.blocks)
+    effect_tables, effect_notes = effects_parts(effects)
+    # Slices through a design have hardly a point each, and comparing these would mislead.
+    left_out = "" if effects else points_left_out([block.point for block in sweep.blocks])
+    picture = effects_plot(effects, f"{prefix}-effects", context_of_trials(sweep.results))
+    slices = sweep_plots(sweep, prefix)
     overview = SectionPart(
         title=f"{len(sweep.blocks)} points of a sweep",
         words=_sweep_words(sweep.blocks),
-        plots=on_one_scale(sweep_plots(sweep, prefix)),
-        tables=_split_table(sweep.table()),
-        notes=tuple(filter(None, (left_out, *table_notes(sweep.blocks)))),
+        plots=on_one_scale([*heat_maps(sweep, facts, prefix), *slices]) if picture is None else (picture,),
+        tables=(*effect_tables, *_split_table(sweep.table())),
+        notes=tuple(filter(None, (*effect_notes, left_out, *table_notes(sweep.blocks)))),
     )
     shown, others = sweep.blocks[:POINTS_MAX], sweep.blocks[POINTS_MAX:]
     points = [_point_part(block, details, f"{prefix}-{place}") for place, block in enumerate(shown, 1)]
@@ -164,9 +192,9 @@ def _split_table(table: FigureTable) -> tuple[FigureTable, ...]:
     return tuple(replace(table, groups=tuple(groups)) for groups in table.packed(inf))
 
 
-def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details, prefix: str) -> SectionPart:
+def _finding_part(findings: Sequence[Finding], facts: RunFacts, details: Details, prefix: str) -> SectionPart:
     """What an experiment found; beside it the trials that confirmed it."""
-    names = names_of(run)
+    run, names = facts.run, facts.names
     plots = [
         *sustainable_bars(findings, run.results, prefix, names),
         *search_plots(findings, run.results, prefix),
@@ -174,14 +202,18 @@ def _finding_part(findings: Sequence[Finding], run: StoredRun, details: Details,
     ]
     confirmed = _confirmed_blocks(findings, run.measured)
     left_out = points_left_out([finding.point for finding in findings])
+    effects = effects_of_findings(findings)
+    effect_tables, effect_notes = effects_parts(effects)
+    picture = effects_plot(effects, f"{prefix}-effects", context_of_findings(findings, run.results))
+    plots = [*([picture] if picture else heat_maps_of_findings(findings, facts, prefix)), *plots]
     confirmed_only = f"Confirmations of the first {POINTS_MAX} of {len(confirmed)} points have plots."
     return SectionPart(
         title="what was found",
         words="",
         plots=on_one_scale(plots),
         more=on_one_scale(_confirmation_plots(findings, confirmed, details, prefix)),
-        tables=(finding_table(findings, names),) if any(finding.rows for finding in findings) else (),
-        notes=tuple(filter(None, (left_out, confirmed_only if len(confirmed) > POINTS_MAX else ""))),
+        tables=(*effect_tables, *((finding_table(findings, names),) if any(f.rows for f in findings) else ())),
+        notes=tuple(filter(None, (*effect_notes, left_out, confirmed_only if len(confirmed) > POINTS_MAX else ""))),
         remarks=tuple(finding_remarks(findings, names)),
     )
 
@@ -223,10 +255,10 @@ def _confirmation_plots(
     return plots
 
 
-def _unfinished_parts(run: StoredRun, experiment: str, details: Details, prefix: str) -> list[SectionPart]:
+def _unfinished_parts(facts: RunFacts, experiment: str, details: Details, prefix: str) -> list[SectionPart]:
     """Trials without a result that left seconds behind: what they had measured is shown, and that it is no result."""
     parts = []
-    for number, trial in enumerate(run.trials, 1):
+    for number, trial in enumerate(facts.run.trials, 1):
         if trial.result is not None or trial.spec is None or trial.spec.experiment != experiment:
             continue
         charts = READING if isinstance(trial.spec, ReadSpec) else MAIN

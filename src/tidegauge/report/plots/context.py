@@ -34,11 +34,7 @@ def _rate_words(results: Sequence[TrialResult]) -> str:
 def context_of_findings(findings: Sequence[Finding], results: Sequence[TrialResult]) -> str:
     """The context of findings: of the trials of their experiments, systems and points."""
     asked = {(finding.experiment, finding.system, point_words(finding.point)) for finding in findings}
-    trials = [
-        result
-        for result in results
-        if (result.spec.experiment, result.spec.system, point_words(result.spec.point)) in asked
-    ]
+    trials = [result for result in results if result.spec.question in asked]
     return (
         context_of_trials(trials, with_rate=False)
         or f"{join_with_and(list(dict.fromkeys(f.experiment for f in findings)))}; level not known"
@@ -49,7 +45,8 @@ def context_of_unfinished(spec: TrialSpec, status: str) -> str:
     """The context of a trial without a result, whose level nobody read back."""
     where = f", {short_point(spec.point)}" if spec.point else ""
     how = "expected" if spec.choice.as_found else "asked for"
-    return f"{spec.experiment}{where}, {status}; level {spec.choice.level} {how}"
+    level = "as found" if spec.choice.is_open else f"{spec.choice.level} {how}"
+    return f"{spec.experiment}{where}, {status}; level {level}"
 
 
 def levels_given(results: Sequence[TrialResult]) -> str:

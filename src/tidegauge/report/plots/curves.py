@@ -30,18 +30,18 @@ _POINTS_PER_DECADE = 12
 def percentile_plots(block: Block, details: Details, prefix: str) -> list[Plot]:
     """Response time, and end-to-end latency of the slowest subscription, each where there is any."""
     kinds = [
-        ("response", "Response time by percentile", "from the intended send to the acknowledgement"),
-        (END_TO_END, "End-to-end latency by percentile", "from the intended send to the receipt"),
+        ("response", "Response time by percentile", "response time", "from the intended send to the acknowledgement"),
+        (END_TO_END, "End-to-end latency by percentile", "end-to-end latency", "from the intended send to the receipt"),
     ]
     plots = []
-    for kind, title, meaning in kinds:
+    for kind, title, what, meaning in kinds:
         series = [
             line for system in block.systems if (line := _system_series(block, system, details, kind)) is not None
         ]
         if series:
             plot_id = f"{prefix}-{kind}-percentiles"
             x = Axis("share of messages that took at most so long", Scale.PERCENTILE, Form.PERCENT)
-            y = Axis(f"{title.partition(' by')[0].lower()}, ms", Scale.LOG, Form.MS)
+            y = Axis(f"{what}, ms", Scale.LOG, Form.MS)
             of_receipts = (_prompt_words(block), _slowest_words(block)) if kind == END_TO_END else ()
             reading = " ".join(filter(None, (_merged_words(block), *of_receipts)))
             about = _percentile_description(meaning, series)
@@ -159,8 +159,8 @@ def load_plots(findings: Sequence[Finding], results: Sequence[TrialResult], pref
                 x = Axis("offered, msg/s", form=Form.COUNT, from_zero=True)
                 y = Axis(label, Scale.LOG, Form.MS, meaning=P99_MEANING if "p99" in name else "")
                 shown, plot_id = context_of_findings(findings_at_point, results), f"{prefix}-load{number}-{name}"
-                at = f"{title}{where}"
-                plots.append(Plot(plot_id, at, description, x, y, series, context=shown, reading=reading))
+                at, p99 = f"{title}{where}", name == "response-p99"
+                plots.append(Plot(plot_id, at, description, x, y, series, context=shown, reading=reading, of_p99=p99))
     return plots
 
 
@@ -226,7 +226,7 @@ def _search_plot(
     series, parts = [], []
     for finding in findings:
         loads = [result for result in results if isinstance(result, LoadResult)]
-        steps = [load for load in loads if load.spec.trial_id.startswith(f"{finding.finding_id}-s")]
+        steps = [load for load in loads if load.spec.is_of_step(finding.finding_id)]
         rated = [step for step in steps if step.offered_msgs_per_s is not None]
         if not rated:
             continue
@@ -255,7 +255,7 @@ def step_state(result: LoadResult) -> str:
 
 
 def _step_note(result: LoadResult, state_words: str) -> str:
-    confirmation = "confirmation" if result.spec.trial_id.endswith("-confirm") else ""
+    confirmation = "confirmation" if result.spec.is_confirmation else ""
     return ", ".join(part for part in (confirmation, state_words) if part)
 
 

@@ -9,9 +9,9 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
@@ -25,21 +25,26 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, Locator, MaxNLocator, NullLocator
 
 from tidegauge.numbers import trimmed
-from tidegauge.report.plots.model import LOOKS, Axis, Form, Mark, Plot, Scale, Series, look
+from tidegauge.report.plots.draw_cells import draw_cells
+from tidegauge.report.plots.model import LOOKS, Axis, Form, Mark, Plot, Scale, Series, cell_words, look
+from tidegauge.report.plots.paper import (
+    FAINT,
+    FONT_PT,
+    GRID,
+    HEIGHT_PT,
+    INK,
+    LABEL_CHAR_PT,
+    PAGE,
+    SPAN,
+    WIDTH_PT,
+)
 
-INK, FAINT, GRID, PAGE, SPAN = "#1a1a1b", "#5f6368", "#dfe1e5", "#fefefe", "#eef1f6"
-"""Colours of what is no system's, as drawn on paper; pages replace these by variables of their own."""
-
-
-WIDTH_PT, HEIGHT_PT = 400.0, 250.0
-"""A plot's size in points, which a page may scale: readable at 330 and at 600 pixels."""
-FONT_PT = 12.5
-_LABEL_CHAR_PT = 0.5 * (FONT_PT - 1.5)
-"""About what a character of a span's label is wide."""
 _ROW_PT = FONT_PT + 2.0
 """How high a row is, of names of limits one below the other."""
 _CHARS_WIDE = 70
 """Characters of a file's smaller texts that stand on one line, and about 2 of 3 as many of its title."""
+_SOURCE_PT, _SOURCE_CHARS_WIDE = 8.5, 78
+"""The size of the letters that say which run a file's picture is from, and how many of them stand on one line."""
 _STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -84,21 +89,22 @@ def page_drawing(plot: Plot, places: Mapping[str, int]) -> Drawing:
     """A plot to stand in a page, which has title and legend itself. `places`: of each system among those of the run."""
     with _drawing_settings({"svg.hashsalt": plot.plot_id}):
         figure, axes = draw_figure(plot, places)
-        text = _svg_text(figure)
-        return Drawing(_for_page(text), tuple(_points_of_plot(plot, axes, places)))
+        height_pt = drawing_height_pt(plot)
+        points = tuple(_points_of_plot(plot, axes, places))
+        return Drawing(_for_page(_svg_text(figure), height_pt), points)
 
 
-def svg_file(plot: Plot, places: Mapping[str, int]) -> bytes:
-    """A plot with title and legend as an SVG file."""
+def svg_file(plot: Plot, places: Mapping[str, int], source: str = "") -> bytes:
+    """A plot with title and legend as an SVG file. `source`: the run that it is from, in words, for its last lines."""
     with drawn_like_files(plot.plot_id):
-        return _svg_text(file_figure(plot, places)).encode()
+        return _svg_text(file_figure(plot, places, source)).encode()
 
 
-def png_file(plot: Plot, places: Mapping[str, int]) -> bytes:
-    """A plot with title and legend as a PNG file, of twice the size in pixels."""
+def png_file(plot: Plot, places: Mapping[str, int], source: str = "") -> bytes:
+    """The same as `svg_file` as a PNG file, of twice the size in pixels."""
     with drawn_like_files():
         buffer = io.BytesIO()
-        file_figure(plot, places).savefig(buffer, format="png", dpi=160, metadata={"Software": None})
+        file_figure(plot, places, source).savefig(buffer, format="png", dpi=160, metadata={"Software": None})
         return buffer.getvalue()
 
 
@@ -119,18 +125,94 @@ def draw_figure(
 
     The margins are fixed: finding them out by drawing twice takes most of the time.
     """
-    height = HEIGHT_PT + head_pt + foot_pt
+    shown = turned(plot) if plot.lying else plot
+    height = drawing_height_pt(plot) + head_pt + foot_pt
     figure = Figure(figsize=(WIDTH_PT / 72, height / 72), dpi=72)
-    below_pt = 40 + _names_pt(plot)
+    left_pt, below_pt = _left_pt(shown), 40 + _names_pt(shown)
     left, right, bottom, top = (
-        48 / WIDTH_PT,
+        left_pt / WIDTH_PT,
         1 - 14 / WIDTH_PT,
         (below_pt + foot_pt) / height,
         1 - (22 + head_pt) / height,
     )
     axes = figure.add_axes((left, bottom, right - left, top - bottom))
-    _set_scales(axes, plot)
-    axes.set_xlim(*_x_ends(plot))
+    _set_scales(axes, shown)
+    axes.set_xlim(*_x_ends(shown))
+    _draw_spans(axes, shown)
+    for series in shown.series:
+        if shown.heat is not None:
+            axes.set_ylim(len(shown.y.names) - 0.5, -0.5)
+            draw_cells(axes, series, shown.heat, f"system-{places.get(series.system, 0)}")
+        else:
+            _draw_series(axes, series, places.get(series.system, 0), lying=shown.lying)
+    _draw_lines(axes, shown)
+    _set_y_limits(axes, shown)
+    _set_ticks(axes, shown)
+    if not row_names(shown):
+        _make_room_for_numbers(axes)
+    for row, (series, number) in enumerate(_limits_of(shown)):
+        _draw_limit(axes, series, number, places.get(series.system, 0), row)
+    _label_spans(axes, shown)
+    # A y spares laying out all ticks. Names of rows stand left of the axes, and so does what they are.
+    x = -(left_pt - 6) / axes.bbox.width if row_names(shown) else 0.0
+    axes.set_title(shown.y.label, loc="left", y=1.0, x=x, fontsize=FONT_PT, color=FAINT)
+    axes.set_xlabel(shown.x.label, color=FAINT)
+    return figure, axes
+
+
+def turned(plot: Plot) -> Plot:
+    """A lying plot as it is drawn: its axes change places, and so do the coordinates of its points."""
+    series = tuple(
+        replace(line, x=tuple(math.nan if y is None else y for y in line.y), y=line.x) for line in plot.series
+    )
+    return replace(plot, x=plot.y, y=plot.x, series=series)
+
+
+def row_names(plot: Plot) -> tuple[str, ...]:
+    """What stands at the rows of a plot as it is drawn; () of one whose y axis has numbers."""
+    return plot.y.names if plot.y.form is Form.WORDS else ()
+
+
+def drawing_height_pt(plot: Plot) -> float:
+    """How high a plot is without title and legend: one of rows grows with them."""
+    names = row_names(turned(plot) if plot.lying else plot)
+    if not names:
+        return HEIGHT_PT
+    verdicts = (cell.verdict for series in plot.series for cell in series.cells)
+    two_lines = any(verdicts) or any("\n" in name for name in names)
+    return (
+        22 + 40 + len(names) * (_TWO_LINES_PT if two_lines else _ONE_LINE_PT) + (0 if plot.lying else _names_pt(plot))
+    )
+
+
+_ONE_LINE_PT, _TWO_LINES_PT = 26.0, 36.0
+"""How high the row of a heat map or of a lying plot is."""
+_ROW_CHARS_MAX = 24
+
+
+def _left_pt(plot: Plot) -> float:
+    """Where the axes begin: right of the names of rows, or of numbers, see `_make_room_for_numbers`."""
+    longest = max((len(line) for name in _row_names_that_fit(plot) for line in name.split("\n")), default=0)
+    return max(48.0, longest * 0.58 * (FONT_PT - 1) + 12)
+
+
+def _wide_pt(plot: Plot) -> float:
+    """How wide the axes are."""
+    return WIDTH_PT - 14 - _left_pt(plot)
+
+
+def _row_names_that_fit(plot: Plot) -> list[str]:
+    for end in (False, True):
+        shown = [
+            "\n".join(_cut_line(line, _ROW_CHARS_MAX, end=end) for line in name.split("\n")) for name in row_names(plot)
+        ]
+        if len(set(shown)) == len(shown):
+            break
+    return shown
+
+
+def _draw_spans(axes: Axes, plot: Plot) -> None:
+    """Shade the spans of the x axis, and the bands of the axis of values."""
     for span in plot.spans:
         # Those within another end below its label.
         up_to = 1 - (FONT_PT + 2) / (axes.bbox.height + 1) if span.inner else 1.0
@@ -139,21 +221,24 @@ def draw_figure(
             axes.axvspan(span.begin, span.end, 0, up_to, color=colour, alpha=alpha, lw=0, zorder=0)
         if span.end <= span.begin or span.inner:
             axes.axvline(span.begin, 0, up_to, color=FAINT, lw=1, zorder=1)
-    for series in plot.series:
-        _draw_series(axes, series, places.get(series.system, 0))
+    for band in plot.bands:
+        (axes.axvspan if plot.lying else axes.axhspan)(band.low, band.high, color=SPAN, lw=0, zorder=0)
+
+
+def _draw_lines(axes: Axes, plot: Plot) -> None:
+    """Draw the levels across the plot, each with its name: at the left end, or of a lying plot at the top."""
     for line in plot.lines:
-        axes.axhline(line.value, color=INK, lw=1, ls=(0, (4, 2)))
-        axes.annotate(line.label, (0, line.value), (4, 3), textcoords="offset points", fontsize=FONT_PT - 1.5,
-                      xycoords=axes.get_yaxis_transform())  # fmt: skip
-    _set_y_limits(axes, plot)
-    _set_ticks(axes, plot)
-    _make_room_for_numbers(axes)
-    for row, (series, number) in enumerate(_limits_of(plot)):
-        _draw_limit(axes, series, number, places.get(series.system, 0), row)
-    _label_spans(axes, plot)
-    axes.set_title(plot.y.label, loc="left", y=1.0, fontsize=FONT_PT, color=FAINT)  # A y spares laying out all ticks.
-    axes.set_xlabel(plot.x.label, color=FAINT)
-    return figure, axes
+        dashed: dict[str, Any] = {"color": INK, "lw": 1, "ls": (0, (4, 2))}
+        if plot.lying:
+            axes.axvline(line.value, **dashed, zorder=1)
+            place, offset, transform = (line.value, 1.0), (0, 3), axes.get_xaxis_transform()
+        else:
+            axes.axhline(line.value, **dashed)
+            place, offset, transform = (0.0, line.value), (4, 3), axes.get_yaxis_transform()
+        axes.annotate(
+            line.label, place, offset, textcoords="offset points", fontsize=FONT_PT - 1.5, xycoords=transform,
+            ha="center" if plot.lying else "left", annotation_clip=False,
+        )  # fmt: skip
 
 
 def _make_room_for_numbers(axes: Axes) -> None:
@@ -176,7 +261,7 @@ def _label_places(axes: Axes, plot: Plot) -> list[tuple[int, float]]:
     places = []
     for span in plot.spans:
         # A figure has 72 dots an inch, so a dot is a point.
-        wide_pt = len(span.label) * _LABEL_CHAR_PT + 3
+        wide_pt = len(span.label) * LABEL_CHAR_PT + 3
         at_pt = min(float(axes.transData.transform((span.begin, 1.0))[0]), WIDTH_PT - 4 - 1.1 * wide_pt)
         first = 1 if span.inner else 0
         ends_pt += [-math.inf] * (first + 1 - len(ends_pt))
@@ -214,7 +299,7 @@ def _from_nines(nines: Any) -> Any:
     return 100 * (1 - 10.0 ** -np.asarray(nines))
 
 
-def _draw_series(axes: Axes, series: Series, place: int) -> None:
+def _draw_series(axes: Axes, series: Series, place: int, *, lying: bool) -> None:
     system_look = look(place)
     y = [math.nan if value is None else value for value in series.y]
     gid = f"system-{place}"
@@ -238,12 +323,14 @@ def _draw_series(axes: Axes, series: Series, place: int) -> None:
     if series.mark in (Mark.POINTS, Mark.LINE_POINTS):
         _draw_markers(axes, series, y, place)
     if series.low and series.high and series.mark is not Mark.LIMITS:
-        below = [max(0.0, value - low) for value, low in zip(y, series.low, strict=True)]
-        above = [max(0.0, high - value) for value, high in zip(y, series.high, strict=True)]
+        values = series.x if lying else y
+        below = [max(0.0, value - low) for value, low in zip(values, series.low, strict=True)]
+        above = [max(0.0, high - value) for value, high in zip(values, series.high, strict=True)]
+        ends: dict[str, Any] = {"xerr" if lying else "yerr": (below, above)}
         # Points of several systems may stand at one place: then their whiskers have colours and caps of their own.
         colour, cap_pt = (INK, 4) if series.mark is Mark.BARS else (system_look.light, 4 + 2 * (place % len(LOOKS)))
         whiskers = axes.errorbar(
-            series.x, y, (below, above), fmt="none", ecolor=colour, elinewidth=1.3, capsize=cap_pt, zorder=4
+            series.x, y, **ends, fmt="none", ecolor=colour, elinewidth=1.3, capsize=cap_pt, zorder=4
         )
         for part in (*whiskers.lines[1], *whiskers.lines[2]):
             part.set_gid(gid)
@@ -293,6 +380,9 @@ def _mark_pt(place: int) -> float:
 
 
 def _set_y_limits(axes: Axes, plot: Plot) -> None:
+    if rows := row_names(plot):
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        return
     values = [value for series in plot.series if series.mark is not Mark.LIMITS for value in series.reach]
     values += [line.value for line in plot.lines]
     # Above all points there is room for the names of limits and spans.
@@ -312,7 +402,10 @@ def _set_y_limits(axes: Axes, plot: Plot) -> None:
 def _x_ends(plot: Plot) -> tuple[float, float]:
     """Where the x axis begins and ends: never left to matplotlib, which counts only some of what it draws."""
     if plot.x.form is Form.WORDS:
-        return -0.6, max(1, len(plot.x.names)) - 0.4
+        margin = 0.6 if plot.heat is None else 0.5
+        return -margin, max(1, len(plot.x.names)) - 1 + margin
+    if plot.lying:
+        return _ends_of_values(plot)
     places = [x for series in plot.series for x in series.x] or [1.0]
     if plot.x.scale is Scale.PERCENTILE:
         return 0.0, max(places)
@@ -329,11 +422,33 @@ def _x_ends(plot: Plot) -> tuple[float, float]:
     return min(places) - margin, max(places) + margin
 
 
+def _ends_of_values(plot: Plot) -> tuple[float, float]:
+    """Where the axis of values of a lying plot begins and ends: around all points, intervals, lines and bands."""
+    places = [end for series in plot.series for ends in (series.x, series.low, series.high) for end in ends]
+    places += [line.value for line in plot.lines] + [end for band in plot.bands for end in (band.low, band.high)]
+    at = [place for place in places if math.isfinite(place) and (plot.x.scale is not Scale.LOG or place > 0)]
+    low, high = min(at, default=1.0), max(at, default=1.0)
+    if plot.x.scale is Scale.LOG:
+        room = max((high / low) ** 0.06, 1.01)
+        return low / room, high * room
+    room = 0.06 * (high - low) or 0.5
+    return low - room, high + room
+
+
 def _set_ticks(axes: Axes, plot: Plot) -> None:
-    axes.grid(axis="y", color=GRID, lw=0.8)
+    if plot.heat is None:
+        axes.grid(axis="x" if plot.lying else "y", color=GRID, lw=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(length=3)
-    _set_numbers(axes.yaxis, plot.y, axes.get_ylim(), MaxNLocator(5))
+    if row_names(plot):
+        axes.yaxis.set_major_locator(FixedLocator(list(range(len(row_names(plot))))))
+        axes.set_yticklabels(_row_names_that_fit(plot), fontsize=FONT_PT - 1)
+        axes.tick_params(axis="y", length=0)
+    else:
+        _set_numbers(axes.yaxis, plot.y, axes.get_ylim(), MaxNLocator(5))
+    if plot.heat is not None:
+        for spine in axes.spines.values():
+            spine.set_visible(False)
     if plot.x.form is Form.WORDS:
         axes.xaxis.set_major_locator(FixedLocator(list(range(len(plot.x.names)))))
         axes.set_xticklabels(_names_that_fit(plot), rotation=90 if _has_upright_names(plot) else 0)
@@ -357,7 +472,7 @@ def _mark_values(axes: Axes, axis: Axis) -> None:
     at = [value for value, _ in axis.ticks]
     words, end_pt = [], -math.inf
     for value, text in axis.ticks:
-        middle_pt, half_pt = float(axes.transData.transform((value, 1.0))[0]), len(text) * _LABEL_CHAR_PT / 2
+        middle_pt, half_pt = float(axes.transData.transform((value, 1.0))[0]), len(text) * LABEL_CHAR_PT / 2
         fits = middle_pt - half_pt > end_pt
         words.append(text if fits else "")
         end_pt = middle_pt + half_pt + 2 if fits else end_pt
@@ -416,7 +531,7 @@ def _names_that_fit(plot: Plot) -> list[str]:
 def _wrapped_name(plot: Plot, name: str, *, end: bool) -> str:
     if _has_upright_names(plot):
         return _cut_line(name, _UPRIGHT_CHARS, end=end)
-    room = max(6, int((WIDTH_PT - 62) / max(1, len(plot.x.names)) / _LABEL_CHAR_PT))
+    room = max(6, int(_wide_pt(plot) / max(1, len(plot.x.names)) / LABEL_CHAR_PT))
     head, at, version = name.partition("@")
     parts = [head, f"@{version}"] if at and len(name) > min(room, 12) else [name]
     lines = [
@@ -448,7 +563,7 @@ _NAME_LINES_MAX, _NAMES_LEVEL_MAX, _UPRIGHT_CHARS, _NAME_PT_MIN = 4, 10, 14, 9.0
 def _name_size_pt(plot: Plot) -> float:
     """The size of letters in which names on the x axis stand beside each other."""
     longest = max((len(line) for name in _names_that_fit(plot) for line in name.split("\n")), default=1)
-    room_pt = (WIDTH_PT - 62) / (len(plot.x.names) + 0.2)
+    room_pt = _wide_pt(plot) / (len(plot.x.names) + 0.2)
     fits_pt = FONT_PT if _has_upright_names(plot) else 0.95 * room_pt / (0.6 * max(1, longest))
     return max(_NAME_PT_MIN, min(FONT_PT, fits_pt))
 
@@ -459,29 +574,44 @@ def _names_pt(plot: Plot) -> float:
         return 0.0
     shown = _names_that_fit(plot)
     if _has_upright_names(plot):
-        return max(map(len, shown)) * _LABEL_CHAR_PT
+        return max(map(len, shown)) * LABEL_CHAR_PT
     return max((text.count("\n") for text in shown), default=0) * FONT_PT * 1.2
 
 
 def _points_of_plot(plot: Plot, axes: Axes, places: Mapping[str, int]) -> list[DrawnPoint]:
+    height_pt = drawing_height_pt(plot)
+    if plot.heat is not None:
+        return list(_points_of_cells(plot, plot.heat, axes, places))
     points = []
     for series in plot.series:
         for number, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
             if y is None or (plot.y.scale is Scale.LOG and y <= 0):
                 continue
-            across, up = axes.transData.transform((x, y))
+            across, up = axes.transData.transform((y, x) if plot.lying else (x, y))
             note = f", {series.notes[number]}" if series.notes and series.notes[number] else ""
             head = ", ".join(dict.fromkeys((series.name, plot.x.with_unit(x))))
             words = f"{head}: {plot.y.with_unit(y)}{_span_words(plot.y, series, number)}{note}"
             words += f": {plot.y.meaning}" if plot.y.meaning else ""
             place = places.get(series.system, 0)
-            points.append(DrawnPoint(round(float(across), 1), round(HEIGHT_PT - float(up), 1), place, words))
+            points.append(DrawnPoint(round(float(across), 1), round(height_pt - float(up), 1), place, words))
     for row, (series, number) in enumerate(_limits_of(plot)):
         across, top = axes.transData.transform((series.x[number], axes.get_ylim()[1]))
         words = f"{series.name}: {plot.x.with_unit(series.x[number])}{_span_words(plot.x, series, number)}"
-        down = HEIGHT_PT - float(top) + (row + 0.6) * _ROW_PT
+        down = height_pt - float(top) + (row + 0.6) * _ROW_PT
         points.append(DrawnPoint(round(float(across), 1), round(down, 1), places.get(series.system, 0), words))
     return points
+
+
+def _points_of_cells(plot: Plot, heat: Axis, axes: Axes, places: Mapping[str, int]) -> Iterator[DrawnPoint]:
+    height_pt = drawing_height_pt(plot)
+    for series in plot.series:
+        for x, y, cell in zip(series.x, series.y, series.cells, strict=True):
+            across, up = axes.transData.transform((x, y or 0.0))
+            where = f"{plot.x.label} {plot.x.text(x)}, {plot.y.label} {plot.y.text(y)}"
+            words = f"{series.system}, {where}: {cell_words(heat, cell)}"
+            yield DrawnPoint(
+                round(float(across), 1), round(height_pt - float(up), 1), places.get(series.system, 0), words
+            )
 
 
 def _span_words(axis: Axis, series: Series, number: int) -> str:
@@ -490,34 +620,40 @@ def _span_words(axis: Axis, series: Series, number: int) -> str:
     return f" ({axis.text(series.low[number])} to {axis.text(series.high[number])})"
 
 
-def file_figure(plot: Plot, places: Mapping[str, int]) -> Figure:
-    """A plot with title, legend and how it is to be read, which a page has outside of the drawing."""
+def file_figure(plot: Plot, places: Mapping[str, int], source: str = "") -> Figure:
+    """A plot with title, legend, how it is to be read and its source, which a page has outside of the drawing."""
     title = textwrap.wrap(plot.title, _CHARS_WIDE * 2 // 3, break_on_hyphens=False)
     small = [textwrap.wrap(text, _CHARS_WIDE, break_on_hyphens=False) for text in (plot.context, plot.reading)]
+    source_lines = textwrap.wrap(source, _SOURCE_CHARS_WIDE, break_on_hyphens=False)
     entries = _legend_entries(plot, places)
     columns = _legend_columns([str(entry.get_label()) for entry in entries])
     rows = math.ceil(len(entries) / columns)
     title_pt, row_pt = (FONT_PT + 2) * 1.25, FONT_PT * 1.25
     head_pt = 6 + len(title) * title_pt + len(small[0]) * row_pt
-    foot_pt = rows * row_pt + (6 if rows else 0) + len(small[1]) * row_pt + 4
+    source_row_pt = _SOURCE_PT * 1.25
+    source_pt = len(source_lines) * source_row_pt + (3 if source_lines else 0)
+    foot_pt = rows * row_pt + (6 if rows else 0) + len(small[1]) * row_pt + source_pt + 4
     figure, _ = draw_figure(plot, places, head_pt, foot_pt)
-    height_pt = HEIGHT_PT + head_pt + foot_pt
+    height_pt = drawing_height_pt(plot) + head_pt + foot_pt
 
     def write(lines: Sequence[str], top_pt: float, **look: Any) -> None:
         figure.text(8 / WIDTH_PT, 1 - top_pt / height_pt, "\n".join(lines), va="top", linespacing=1.15, **look)
 
     write(title, 5, fontsize=FONT_PT + 2, fontweight="bold")
     write(small[0], 5 + len(title) * title_pt, fontsize=FONT_PT - 2, color=FAINT)
-    write(small[1], height_pt - len(small[1]) * row_pt, fontsize=FONT_PT - 2, color=FAINT)
+    write(small[1], height_pt - source_pt - len(small[1]) * row_pt, fontsize=FONT_PT - 2, color=FAINT)
+    write(source_lines, height_pt - len(source_lines) * source_row_pt, fontsize=_SOURCE_PT, color=FAINT)
     if entries:
-        bottom = (4 + len(small[1]) * row_pt) / height_pt
+        bottom = (4 + source_pt + len(small[1]) * row_pt) / height_pt
         figure.legend(handles=entries, loc="lower center", bbox_to_anchor=(0.5, bottom), ncols=columns, frameon=False,
                       fontsize=FONT_PT - 1.5, borderpad=0, borderaxespad=0, labelspacing=0.3)  # fmt: skip
     return figure
 
 
 def _legend_entries(plot: Plot, places: Mapping[str, int]) -> list[Artist]:
-    """An entry for each system, as its series look; none where the x axis itself names them."""
+    """An entry for each system, as its series look; none where the x axis, or a heat map's title, names them."""
+    if plot.heat is not None:
+        return []
     if plot.x.form is Form.WORDS and all(any(s in name for name in plot.x.names) for s in plot.systems):
         return []
     entries: list[Artist] = []
@@ -548,7 +684,7 @@ def _legend_name(system: str, labels: Collection[str]) -> str:
 
 
 def _legend_columns(labels: Sequence[str]) -> int:
-    widest_pt = max(map(len, labels), default=1) * _LABEL_CHAR_PT * 1.1 + 46
+    widest_pt = max(map(len, labels), default=1) * LABEL_CHAR_PT * 1.1 + 46
     return max(1, min(len(labels), 3, int((WIDTH_PT - 10) / widest_pt)))
 
 
@@ -568,11 +704,11 @@ _COLOURS = {
 }
 
 
-def _for_page(text: str) -> str:
+def _for_page(text: str, height_pt: float) -> str:
     """The SVG element alone, scaling with its place; systems as classes, colours as variables, no ids twice."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r"<svg [^>]*>", f'<svg viewBox="0 0 {WIDTH_PT:g} {HEIGHT_PT:g}" aria-hidden="true">', text, count=1)
+    text = re.sub(r"<svg [^>]*>", f'<svg viewBox="0 0 {WIDTH_PT:g} {height_pt:g}" aria-hidden="true">', text, count=1)
     text = re.sub(r' id="system-(\d+)"', r' class="system-\1"', text)
     text = re.sub(r' id="(?![hmp][0-9a-f]{10}")[^"]*"', "", text)
     text = re.sub(r"#[0-9a-f]{6}", lambda match: _COLOURS.get(match[0], match[0]), text)

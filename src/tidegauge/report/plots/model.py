@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from tidegauge.model.trial import Validity
 from tidegauge.numbers import MISSING, count, ms, percent, short, trimmed
 from tidegauge.store.details import TrialDetails
 
@@ -29,6 +30,7 @@ class Form(StrEnum):
     """How a number is written.
 
     PERCENT: of a percentile, with all its nines. SHARE: of a ceiling, in percent too. TRIAL: which of several trials.
+    SIGNED: a difference, with its sign.
     """
 
     MS = "ms"
@@ -38,17 +40,23 @@ class Form(StrEnum):
     PERCENT = "percent"
     SHARE = "share"
     TRIAL = "trial"
+    SIGNED = "signed"
     WORDS = "words"
 
 
 class Mark(StrEnum):
-    """How a series is drawn. LIMITS: lines across, at places of the x axis alone, with their names at the top."""
+    """How a series is drawn.
+
+    LIMITS: lines across, at places of the x axis alone, with their names at the top. CELLS: those of a heat map, whose
+    axes are both of words.
+    """
 
     LINE = "line"
     POINTS = "points"
     LINE_POINTS = "line and points"
     BARS = "bars"
     LIMITS = "limits"
+    CELLS = "cells"
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,25 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """What a cell of a heat map says of its point.
+
+    Attributes:
+        value: of the trials that may be used; None without such, or where these are too short for the figure.
+        validity: that of the worst of these; INVALID where none may be used.
+        verdict: against the first cell of its row, in a word or two; "" where they are not compared.
+        note: further words on it, shown with it.
+        lack: what stands instead of a figure, such as INVALID; "" where there is one, or its trials lack it.
+    """
+
+    value: float | None
+    validity: Validity
+    verdict: str = ""
+    note: str = ""
+    lack: str = ""
+
+
+@dataclass(frozen=True)
 class Series:
     """One line, cloud of points or set of bars.
 
@@ -150,6 +177,7 @@ class Series:
         notes: further words for each point, shown with it; () for none.
         minor: drawn thinner and paler, behind the others.
         width: of its bars, in units of the x axis.
+        cells: at each place of CELLS what is there.
     """
 
     system: str
@@ -163,6 +191,7 @@ class Series:
     notes: tuple[str, ...] = ()
     minor: bool = False
     width: float = 0.6
+    cells: tuple[Cell, ...] = ()
 
     @property
     def name(self) -> str:
@@ -213,6 +242,14 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Band:
+    """A stretch of the y axis that is shaded: the margin within which two figures count as the same."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Plot:
     """A whole plot.
 
@@ -221,7 +258,11 @@ class Plot:
         title: what it shows, in a few words.
         description: the same in a sentence with the figures that matter, for readers who don't see it.
         context: which trials it is of, with every durability level among them: a picture is shown without its page.
+        bands: shaded stretches of the y axis, which `reading` explains.
         reading: how its marks are to be read, where they do not say it themselves: what a bar and its whisker are.
+        of_p99: whether its figure is the response p99.
+        lying: its x axis of words is drawn from top to bottom, where there is room for long ones.
+        heat: the axis of what cells show; its `span` is that of the colours.
     """
 
     plot_id: str
@@ -232,8 +273,12 @@ class Plot:
     series: tuple[Series, ...]
     spans: tuple[Span, ...] = ()
     lines: tuple[Line, ...] = ()
+    bands: tuple[Band, ...] = ()
     context: str = ""
     reading: str = ""
+    of_p99: bool = False
+    lying: bool = False
+    heat: Axis | None = None
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -261,7 +306,12 @@ def on_one_scale(plots: Sequence[Plot]) -> tuple[Plot, ...]:
 
 
 def data_table(plot: Plot) -> DataTable:
-    """A column for the x axis and one for each series; of many rows every n-th. What is at one place shares a cell."""
+    """A column for the x axis and one for each series; of many rows every n-th. What is at one place shares a cell.
+
+    Of a heat map the rows and columns that it has.
+    """
+    if plot.heat is not None:
+        return _table_of_cells(plot, plot.heat)
     by_x: dict[float, dict[int, list[str]]] = {}
     # Bars of one name stand side by side, and seconds of two trials do not begin at quite the same instant.
     rounds = plot.x.form in (Form.WORDS, Form.SECOND)
@@ -278,6 +328,25 @@ def data_table(plot: Plot) -> DataTable:
     )
     heads = (plot.x.label, *(series.name or plot.y.label for series in plot.series))
     return DataTable(heads, rows, len(places) - len(places_shown))
+
+
+def _table_of_cells(plot: Plot, heat: Axis) -> DataTable:
+    words = {
+        (round(x), round(y or 0.0)): cell_words(heat, cell)
+        for series in plot.series
+        for x, y, cell in zip(series.x, series.y, series.cells, strict=True)
+    }
+    rows = tuple(
+        (name, *(words.get((column, row), "") for column in range(len(plot.x.names))))
+        for row, name in enumerate(plot.y.names)
+    )
+    return DataTable((f"{plot.y.label} / {plot.x.label}", *plot.x.names), rows)
+
+
+def cell_words(heat: Axis, cell: Cell) -> str:
+    """A cell in words: "7.80 DOUBTFUL, worse, ...", "INVALID"."""
+    doubt = f" {cell.validity.shown}" if cell.validity is Validity.DOUBTFUL else ""
+    return ", ".join(filter(None, (cell.lack or heat.text(cell.value) + doubt, cell.verdict, cell.note)))
 
 
 def _value_cell(plot: Plot, series: Series, place: int, y: float | None) -> str:
@@ -326,4 +395,5 @@ _FORMS: dict[Form, Callable[[float], str]] = {
     Form.PERCENT: lambda value: f"{trimmed(value)} %",
     Form.SHARE: lambda value: percent(value / 100),
     Form.TRIAL: lambda value: f"trial {value:.0f}",
+    Form.SIGNED: lambda value: f"{'+' if value > 0 else ''}{short(value)}" if value else "0",
 }

@@ -12,11 +12,26 @@ from tidegauge.numbers import count, join_with_and, ms, percent
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate
 from tidegauge.report.distributions import Within
+from tidegauge.report.effects import effects_of_blocks
+from tidegauge.report.facts import RunFacts
 from tidegauge.report.names import SystemNames, names_of
+from tidegauge.report.plots.contests import contest_plots
 from tidegauge.report.plots.context import context_of_findings, context_of_trials
 from tidegauge.report.plots.curves import load_plots
+from tidegauge.report.plots.effects import effects_plot
+from tidegauge.report.plots.heat import heat_maps
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Line, Mark, Plot, Scale, Series
-from tidegauge.report.plots.sweep import ESTIMATES, GROUP_WIDTH, LOG_FROM, Named, Spot, bar_plots, spot_of, sweep_plots
+from tidegauge.report.plots.sweep import (
+    ESTIMATES,
+    GROUP_WIDTH,
+    LOG_FROM,
+    Named,
+    Spot,
+    bar_plots,
+    points_plot,
+    spot_of,
+    sweep_plots,
+)
 from tidegauge.report.tables import swept_tables
 from tidegauge.report.usage import Used
 from tidegauge.statistics.figures import FIGURES, FINDING_FIGURES, SUSTAINABLE
@@ -226,18 +241,34 @@ def overview(run: StoredRun, within: Sequence[Within]) -> Plot | None:
     return replace(plot, reading=_reading_words(plot, run)) if plot is not None else None
 
 
+def _plot_of_points(run: StoredRun, tables: Sequence[Block]) -> Plot | None:
+    """How variants compare, or what a sweep moved; None for a run of one point."""
+    for contest in RunFacts(run).variant_contests:
+        if contest.lead and (plots := contest_plots(contest, run, _ID)):
+            return _first_of(plots[:1])
+    for sweep in swept_tables(tables):
+        # The ids are not that of other pictures, since they are read otherwise.
+        effects = effects_of_blocks(sweep.blocks)
+        moved = effects_plot(effects, f"{_ID}-effects", context_of_trials(sweep.results))
+        if (picture := moved or points_plot(sweep, f"{_ID}-points")) is not None:
+            return picture
+        if maps := heat_maps(sweep, RunFacts(run), _ID):
+            return _first_of([plot for plot in maps if plot.heat == maps[0].heat])
+        if plots := sweep_plots(sweep, _ID):
+            p99 = [plot for plot in plots if plot.of_p99]
+            return _first_of(p99 or [plot for plot in plots if plot.y == plots[0].y])
+    return None
+
+
 def _choose_plot(run: StoredRun, within: Sequence[Within]) -> Plot | None:
     tables = sort_into_blocks(run.results)
-    for sweep in swept_tables(tables):
-        plots = sweep_plots(sweep, _ID)
-        if plots:
-            p99 = [plot for plot in plots if plot.title.startswith("Response p99")]
-            return _first_of(p99 or [plot for plot in plots if plot.y == plots[0].y])
+    if (of_points := _plot_of_points(run, tables)) is not None:
+        return of_points
     sustained = sustainable_bars(run.findings, run.results, _ID, names_of(run))
     if len({point_words(finding.point) for finding in run.findings}) > 1:
         # What was found at one point and at another is no cloud of points of one thing.
         loads = load_plots(run.findings, run.results, _ID)
-        curves = [plot for plot in loads if plot.plot_id.endswith("-response-p99")]
+        curves = [plot for plot in loads if plot.of_p99]
         return _first_of(sustained or curves) if sustained or curves else None
     compared = _comparable_blocks(tables)
     dots = [*_p99_dots(compared, within), *_p99_curves(run)]
@@ -275,7 +306,8 @@ def _is_special(load: LoadResult) -> bool:
 def _reading_words(plot: Plot, run: StoredRun) -> str:
     """How to read the picture, for those who see it."""
     if plot.plot_id != _ID:  # A sweep's or a bar chart's.
-        meaning = f"p99: {plot.y.meaning}. " if plot.y.meaning else ""
+        figure = plot.heat or plot.y
+        meaning = f"p99: {figure.meaning}. " if figure.meaning else ""
         return f"{meaning}{plot.reading}"
     marks = [series for series in plot.series if series.mark is not Mark.LIMITS]
     repeated = {(series.system, x) for series in marks if series.minor for x in series.x}
@@ -366,7 +398,7 @@ def _estimate_of_trials(
 
 def _p99_curves(run: StoredRun) -> list[Series]:
     plots = load_plots(run.findings, run.results, _ID)
-    return [series for plot in plots if plot.plot_id.endswith("-response-p99") for series in plot.series]
+    return [series for plot in plots if plot.of_p99 for series in plot.series]
 
 
 def _rate_limits(run: StoredRun, tables: Sequence[Block], within: Sequence[Within]) -> list[Series]:

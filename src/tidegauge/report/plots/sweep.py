@@ -7,19 +7,22 @@ by side, where a line between two of them would mean nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegauge.comparison.blocks import Block
 from tidegauge.model.trial import MeasuredResult, point_words, with_form
+from tidegauge.numbers import quantity
 from tidegauge.plain import grouped
 from tidegauge.report.compare import Estimate, estimate_of
 from tidegauge.report.plots.context import context_of_trials
 from tidegauge.report.plots.model import P99_MEANING, Axis, Form, Mark, Plot, Scale, Series
-from tidegauge.report.tables import Point, Swept, axis_name, in_order, quantity, short_point
+from tidegauge.report.tables import Point, Swept, axis_name, in_order, short_point
 from tidegauge.statistics.figures import FIGURES, Figure
 
 OTHERS_MAX = 8
 """Points of the other axes that have plots; the table has all."""
+POINTS_SHOWN_MAX = 24
+"""Points that stand side by side in one picture at most."""
 LOG_FROM = 8.0
 """Quantities that are further apart than by this factor stand on a logarithmic axis."""
 GROUP_WIDTH = 0.8
@@ -64,19 +67,21 @@ class Across:
 
 
 @dataclass(frozen=True)
-class _Chart:
+class SweepChart:
+    """A figure as pictures of sweeps show it: how ids name it, its title, and its axis."""
+
     name: str
     title: str
     axis: Axis
     figure: Figure
 
 
-_RATE = _Chart("rate", "Rate", Axis("msg/s", form=Form.COUNT, from_zero=True), FIGURES["msgs_per_s"])
+RATE = SweepChart("rate", "Rate", Axis("msg/s", form=Form.COUNT, from_zero=True), FIGURES["msgs_per_s"])
 _P99 = Axis("response p99, ms", Scale.LOG, Form.MS, meaning=P99_MEANING)
-_TIMES = (
-    _Chart("p50", "Median response time", Axis("response p50, ms", Scale.LOG, Form.MS), FIGURES["response_ms_p50"]),
-    _Chart("p99", "Response p99", _P99, FIGURES["response_ms_p99"]),
-    _Chart(
+TIMES = (
+    SweepChart("p50", "Median response time", Axis("response p50, ms", Scale.LOG, Form.MS), FIGURES["response_ms_p50"]),
+    SweepChart("p99", "Response p99", _P99, FIGURES["response_ms_p99"]),
+    SweepChart(
         "end-to-end-p99", "End-to-end p99", Axis("end-to-end p99, ms", Scale.LOG, Form.MS), FIGURES["end_to_end_ms_p99"]
     ),
 )
@@ -87,7 +92,7 @@ def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
     field = longest_axis([block.point for block in swept.blocks])
     if field is None:
         return []
-    charts = (_RATE,) if swept.blocks[0].closed_loop else (*_TIMES, _RATE)
+    charts = (RATE,) if swept.blocks[0].closed_loop else (*TIMES, RATE)
     by_others = grouped((_other_axes_words(block.point, field), block) for block in swept.blocks)
     return [
         plot
@@ -97,6 +102,36 @@ def sweep_plots(swept: Swept, prefix: str) -> list[Plot]:
     ]
 
 
+def points_plot(swept: Swept, plot_id: str) -> Plot | None:
+    """The main figure at every point, side by side by their values; None of one axis, or of too many points.
+
+    The pictures of `sweep_plots` show one slice each, and none of them all.
+    """
+    points = in_order([block.point for block in swept.blocks])
+    field = longest_axis(points)
+    if field is None or len(_by_others(points, field)) < 2 or len(points) > POINTS_SHOWN_MAX:
+        return None
+    axes = list(dict.fromkeys(axis for point in points for axis in point))
+    names = [" / ".join(point.get(axis, "") for axis in axes) for point in points]
+    label = " / ".join(map(axis_name, axes))
+    # Their own words are the one axis, on which each stands at a place of its own.
+    axis = Axis(label, form=Form.WORDS, names=tuple(names))
+    where = Across(_POINT, label, axis, {name: float(place) for place, name in enumerate(names)})
+    chart = RATE if swept.blocks[0].closed_loop else TIMES[1]
+    name_of = {point_words(point): name for point, name in zip(points, names, strict=True)}
+    spots = [
+        replace(spot, point={_POINT: name_of[point_words(spot.point)]}) for spot in _spots_of_chart(swept.blocks, chart)
+    ]
+    if not spots:
+        return None
+    title = f"{chart.title} at each of {len(points)} points"
+    return _plot_of_spots(swept.blocks, (spots, where), chart, (title, plot_id))
+
+
+_POINT = "point"
+"""The field that stands for all swept ones together."""
+
+
 def longest_axis(points: Sequence[Point]) -> str | None:
     """The axis with most values; of equals the first. None where no axis has two."""
     axes = {axis: len({point.get(axis) for point in points}) for point in points for axis in point}
@@ -104,9 +139,22 @@ def longest_axis(points: Sequence[Point]) -> str | None:
     return longest if longest is not None and axes[longest] > 1 else None
 
 
-def axis_across(spots: Sequence[Spot], points: Sequence[Point], field: str, *, as_words: bool = False) -> Across:
-    """The x axis over a swept field at these points. `as_words`: values side by side whatever they are, as for bars."""
-    values = [point[field] for point in in_order([{field: point.get(field, "")} for point in points])]
+def axis_across(
+    spots: Sequence[Spot],
+    points: Sequence[Point],
+    field: str,
+    *,
+    as_words: bool = False,
+    values: Sequence[str] | None = None,
+) -> Across:
+    """The x axis over a swept field at these points.
+
+    Args:
+        as_words: values side by side whatever they are, as for bars.
+        values: in the order in which they stand; None = those of the points, quantities by size, words by the alphabet.
+    """
+    if values is None:
+        values = [point[field] for point in in_order([{field: point.get(field, "")} for point in points])]
     name, is_level = axis_name(field), axis_name(field) == LEVEL
     label = _level_label(spots) if is_level else _with_unit(name, values)
     places = {} if as_words or is_level else _places_of_quantities(values)
@@ -227,27 +275,44 @@ def _other_axes_words(point: Point, field: str) -> str:
     return short_point({name: value for name, value in point.items() if name != field})
 
 
-def _chart_plot(blocks: Sequence[Block], field: str, chart: _Chart, point_and_id: tuple[str, str]) -> Plot | None:
+def _chart_plot(blocks: Sequence[Block], field: str, chart: SweepChart, point_and_id: tuple[str, str]) -> Plot | None:
     """A chart's plot; None without figures. `point_and_id`: the point of the other axes in words, and its id."""
     others, plot_id = point_and_id
-    spots = [
+    spots = _spots_of_chart(blocks, chart)
+    if not spots:
+        return None
+    where = axis_across(spots, [block.point for block in blocks], field)
+    title = f"{chart.title} by {where.name}{f', {others}' if others else ''}"
+    return _plot_of_spots(blocks, (spots, where), chart, (title, plot_id))
+
+
+def _spots_of_chart(blocks: Sequence[Block], chart: SweepChart) -> list[Spot]:
+    """The chart's figure of each system at each point, as far as trials that may be used have it."""
+    return [
         spot_of(block.point, system, block.of(system)[0].spec.form, estimate)
         for block in blocks
         for system in block.systems
         if (estimate := estimate_of(chart.figure.of, block.usable(system))) is not None
     ]
-    if not spots:
-        return None
-    where = axis_across(spots, [block.point for block in blocks], field)
+
+
+def _plot_of_spots(
+    blocks: Sequence[Block],
+    spots_across: tuple[Sequence[Spot], Across],
+    chart: SweepChart,
+    title_and_id: tuple[str, str],
+) -> Plot:
+    """The plot of a chart's spots over their axis."""
+    (spots, where), (title, plot_id) = spots_across, title_and_id
     series = series_of(spots, where, Mark.LINE_POINTS if where.is_quantity else Mark.POINTS)
-    title = f"{chart.title} by {where.name}{f', {others}' if others else ''}"
     repeated = any(len(block.of(system)) > 1 for block in blocks for system in block.systems)
     missing = any(value is None for line in series for value in line.y)
     none = " No point: no trial that may be used has the figure." if missing else ""
     reading = f"{f'Point: {ESTIMATES}' if repeated else 'Point: one trial'}.{none}"
     words = f"{title}. {reading} {'; '.join(_end_words(line, where, chart.axis) for line in series)}."
     context_words = context_of_trials([result for block in blocks for result in block.results])
-    return Plot(plot_id, title, words, where.axis, chart.axis, series, context=context_words, reading=reading)
+    y, is_p99 = chart.axis, chart.name == "p99"
+    return Plot(plot_id, title, words, where.axis, y, series, context=context_words, reading=reading, of_p99=is_p99)
 
 
 def _end_words(series: Series, where: Across, y: Axis) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from tidegauge.agent.api import Host
 from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
 from tidegauge.distribution.resolve import fetched_jars, jars_in, provision, provision_directory
 from tidegauge.durability import levels_for_nodes
-from tidegauge.fleet.api import Host
 from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, number_of
@@ -20,7 +20,6 @@ from tidegauge.systems.attach import AddressKey, AttachRules
 from tidegauge.systems.attached import AttachedCluster, AttachRequest, connection_settings
 from tidegauge.systems.kafka import deployment, fairness, level, settings
 from tidegauge.systems.kafka.deployment import ZOOKEEPER_HEAP_MB, ZOOKEEPER_OUTSIDE_HEAP_MB, needs_zookeeper
-from tidegauge.systems.kafka.level import REPLICAS_FOR_MAJORITY
 from tidegauge.systems.kafka.metrics import METRICS, fetch_agent, find_agent
 from tidegauge.systems.server_settings import ServerSettings
 
@@ -59,7 +58,7 @@ def recipe(version: str) -> Recipe:
 
 
 RULES = AttachRules(
-    keys=(AddressKey("bootstrap-servers", "host1:9092,host2:9092", "bootstrap.servers"),),
+    keys=(AddressKey("bootstrap-servers", "host1:9092,host2:9092", "bootstrap.servers", ports={"": 9092}),),
     methods=("plain", "scram-sha-256", "scram-sha-512", "tls"),
 )
 
@@ -68,16 +67,11 @@ def attach(request: AttachRequest) -> AttachedCluster:
     """The cluster as a deployment. Nothing is asked of it yet."""
     return AttachedCluster(
         connection=connection_settings(request.choice, RULES, request.secrets),
-        topic_settings=topic_settings(request.level),
+        topic_settings=level.in_sync_settings(request.level),
         nodes_in=partial(number_of, scope="cluster", name="brokers"),
         # A topic's configuration contains what its brokers set for all topics.
         decides=lambda setting: setting.scope.startswith("topic "),
     )
-
-
-def topic_settings(level: LevelChoice) -> Mapping[str, str]:
-    """What brokers of our own would set for all topics. Others' have a default of 1, at which "all" may mean one."""
-    return {"min.insync.replicas": str(REPLICAS_FOR_MAJORITY)} if level.level in (1, 2) else {}
 
 
 OUTSIDE_HEAP_MB = 380
@@ -89,6 +83,8 @@ class KafkaSystem(System):
 
     name = "kafka"
     title = "Apache Kafka"
+    short_title = "Kafka"
+    spoken_by = ("redpanda", "warpstream", "automq", "msk", "confluent", "bufstream")
     driver = "kafka"
     default_version = DEFAULT_VERSION
     attach_rules = RULES
@@ -99,6 +95,9 @@ class KafkaSystem(System):
     # What the folder's other modules know, as `System` asks it.
     attach = staticmethod(attach)
     topic_settings = staticmethod(level.topic_settings)
+    topic_problems = staticmethod(settings.topic_problems)
+    partitions_by_default = staticmethod(level.partitions_by_default)
+    expected_settings = staticmethod(level.expected_settings)
     client_acks = staticmethod(level.client_acks)
     incomplete = staticmethod(deployment.incomplete)
     derive_level = staticmethod(level.derive_level)
@@ -126,6 +125,10 @@ class KafkaSystem(System):
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
         """See `System.possible_levels`."""
         return [LevelChoice(number) for number in levels_for_nodes(nodes)]
+
+    def copies_problem(self, choice: LevelChoice) -> str:
+        """See `System.copies_problem`."""
+        return ""
 
     def network_problem(self, version: str) -> str:
         """See `System.network_problem`."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID, uuid4
 
+from tidegauge.agent.api import Host, ProcessSpec
 from tidegauge.distribution.coordinates import is_before
 from tidegauge.errors import StartFailedError, TidegaugeError
-from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.model.server import Setting, listed_entries, value_of
 from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.api import Node as Machine
@@ -206,7 +206,9 @@ def deploy(request: DeployRequest, host: Host) -> KafkaDeployment:
     java_version = request.distribution.java_version
     flags = jvm_flags(request.heap_mb, request.direct_memory_mb, java_version, request.data_directory)
     host.make_directories(request.data_directory / "tmp", request.log_directory)
-    logging = _write_logging(host, request.log_directory)
+    log4j1 = host.write(request.log_directory / "kafka-log4j.properties", LOG4J1_TEXT)
+    log4j2 = host.write(request.log_directory / "kafka-log4j2.xml", log4j2_text({}))
+    logging = logging_flags(log4j1, log4j2)
     files = {node.number: _write_properties(host, node, nodes, request, keeper) for node in nodes}
     if not keeper:
         _format_all(request, host, nodes, files)
@@ -263,12 +265,6 @@ def _write_properties(
     if keeper:
         settings = broker_properties(settings, keeper, request.settings)
     return host.write(request.log_directory / f"{node.name}.properties", properties_text(settings))
-
-
-def _write_logging(host: Host, directory: Path) -> tuple[str, ...]:
-    log4j1 = host.write(directory / "kafka-log4j.properties", LOG4J1_TEXT)
-    log4j2 = host.write(directory / "kafka-log4j2.xml", log4j2_text({}))
-    return logging_flags(log4j1, log4j2)
 
 
 def _zookeeper_process(request: DeployRequest, host: Host, port: int, logging: tuple[str, ...]) -> ProcessSpec:

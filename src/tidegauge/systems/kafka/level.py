@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegauge.durability import Part, find_level, grouped_clauses, is_majority, no_level
+from tidegauge.fairness import Case
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting, by_scope
 
@@ -30,6 +31,11 @@ MIN_IN_SYNC, COPIES = "min.insync.replicas", "replication.factor"
 UNCLEAN = "unclean.leader.election.enable"
 FLUSH_SCHEDULER = "log.flush.scheduler.interval.ms"
 """How often brokers look whether a log is to be flushed by time; the first time 30 s after their start."""
+CLUSTERS_DEFAULTS = {"flush.messages": "log.flush.interval.messages", MIN_IN_SYNC: MIN_IN_SYNC}
+"""Topic settings that decide, and the brokers' settings of all topics that say nothing else."""
+DEFAULT_COPIES, DEFAULT_PARTITIONS = "default.replication.factor", "num.partitions"
+PLANNED = "topic of the campaign"
+"""What a topic is called that is not there yet."""
 _OTHERWISE = {
     "diskless.enable": "what is acknowledged is in object storage, of which no level is derived",
     "write.caching": "it is no setting of Apache Kafka, and what an acknowledgement means there is not known",
@@ -42,9 +48,44 @@ def topic_settings(choice: LevelChoice) -> Mapping[str, str]:
     return SYNC_TOPIC_SETTINGS if choice.level in (1, 3) else {}
 
 
+def in_sync_settings(choice: LevelChoice) -> Mapping[str, str]:
+    """What brokers of our own would set for all topics. Others' have a default of 1, at which "all" may mean one."""
+    return {MIN_IN_SYNC: str(REPLICAS_FOR_MAJORITY)} if choice.level in (1, 2) else {}
+
+
+def expected_settings(case: Case, cluster: Sequence[Setting] = ()) -> list[Setting]:
+    """What would be read back of a topic made for this, as far as its making decides it, or the brokers say it."""
+    brokers = by_scope(cluster, "broker ")
+    of_brokers = {name: agreed_value(brokers, of_broker) for name, of_broker in CLUSTERS_DEFAULTS.items()}
+    values = {name: value for name, value in of_brokers.items() if value}
+    values |= {**topic_settings(case.choice), **in_sync_settings(case.choice), **case.topic}
+    copies = str(case.copies or min(3, case.nodes))
+    if case.choice.is_open and not case.copies:
+        copies = agreed_value(brokers, DEFAULT_COPIES)
+    if copies:
+        values[COPIES] = copies
+    acks = case.producer.get("acks") or ("1" if client_acks(case.choice, case.nodes) == "one" else "all")
+    return [*(Setting(PLANNED, name, value) for name, value in values.items()), Setting("producer", "acks", acks)]
+
+
+def partitions_by_default(cluster: Sequence[Setting]) -> int:
+    """How many partitions a topic gets of which nobody says it; 0 = the brokers don't say, or differ."""
+    number = agreed_value(by_scope(cluster, "broker "), DEFAULT_PARTITIONS)
+    return int(number) if number.isdecimal() else 0
+
+
+def agreed_value(scopes: Mapping[str, Mapping[str, str]], name: str) -> str:
+    """The value that a setting has in all scopes; "" where they differ, or one does not report it."""
+    values = {settings.get(name, "") for settings in scopes.values()}
+    return values.pop() if len(values) == 1 else ""
+
+
 def client_acks(choice: LevelChoice, nodes: int) -> str:
-    """ "all" for replication sync. On one node "all" waits for nothing more than "one", and keeps idempotence."""
-    return "all" if choice.level in (1, 2) or nodes == 1 else "one"
+    """ "all" for replication sync. On one node "all" waits for nothing more than "one", and keeps idempotence.
+
+    Where a cluster is measured as it is found, what the client does by default.
+    """
+    return "all" if choice.is_open or choice.level in (1, 2) or nodes == 1 else "one"
 
 
 def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -> LevelFinding:

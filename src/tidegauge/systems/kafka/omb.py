@@ -68,6 +68,12 @@ _TLS_KEYS = (
 """Paths and switches of encryption that are no secrets, and so may stand in a file that is copied into the run."""
 _ZONE = "{zone.id}"
 _SEPARATOR = re.compile(r"\s*[=:]\s*|\s+")
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,19}")
+"""As Kafka's own settings have them, at most a long."""
+
+
+def _is_whole_number(text: str) -> bool:
+    return _WHOLE_NUMBER.fullmatch(text) is not None
 
 
 class _KafkaDriverFile(DriverFields):
@@ -109,8 +115,8 @@ class _Reader:
 
     def number(self, block: str, settings: dict[str, str], key: str, default: int) -> int:
         text = settings.pop(key, str(default))
-        if not text.isdecimal():
-            self.refuse(block, key, f"'{text}': must be a whole number")
+        if not _is_whole_number(text):
+            self.refuse(block, key, f"'{text[:40]}': must be a whole number")
             return default
         return int(text)
 
@@ -127,12 +133,12 @@ class _Reader:
                 )
             elif self.managed and key in _OF_OTHER_CLUSTERS:
                 self.refuse(TOPIC, key, f"{_OF_OTHER_CLUSTERS[key]}: attach to a cluster that has, without --managed")
-            elif _NUMBERS.search(key) and not value.removeprefix("-").isdecimal():
+            elif _NUMBERS.search(key) and not _is_whole_number(value.removeprefix("-")):
                 self.refuse(TOPIC, key, f"'{value}': must be a whole number")
             elif not _NUMBERS.search(key) and value not in ("true", "false"):
                 self.refuse(TOPIC, key, f"'{value}': must be true or false")
         in_sync = settings.get(MIN_IN_SYNC, "1")
-        if in_sync.isdecimal() and not 1 <= int(in_sync) <= replication:
+        if _is_whole_number(in_sync) and not 1 <= int(in_sync) <= replication:
             bound = f"is above replicationFactor ({replication})" if int(in_sync) else "must be at least 1"
             self.refuse(TOPIC, MIN_IN_SYNC, f"'{in_sync}' {bound}")
         return settings

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import subprocess
+from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.class_files import classes_in
 from tidegauge.distribution.java import find_java
 from tidegauge.errors import UserError
+from tidegauge.systems.kafka.level import MIN_IN_SYNC
 from tidegauge.systems.server_settings import DATA, MEMBERS, PORTS, ServerSettings
 
 RESERVED = {
@@ -26,12 +29,64 @@ PATTERNS = (
     r"(rsm|rlmm)\.config\..+",
     r"(sasl|ssl|principal|client\.quota|authorizer|metric|telemetry)\..+",
 )
+OF_TOPICS = (
+    "cleanup.policy",
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.type",
+    "compression.zstd.level",
+    "delete.retention.ms",
+    "file.delete.delay.ms",
+    "flush.messages",
+    "flush.ms",
+    "index.interval.bytes",
+    "local.retention.bytes",
+    "local.retention.ms",
+    "max.compaction.lag.ms",
+    "max.message.bytes",
+    "message.downconversion.enable",
+    "message.format.version",
+    "message.timestamp.after.max.ms",
+    "message.timestamp.before.max.ms",
+    "message.timestamp.difference.max.ms",
+    "message.timestamp.type",
+    "min.cleanable.dirty.ratio",
+    "min.compaction.lag.ms",
+    "min.insync.replicas",
+    "preallocate",
+    "remote.log.copy.disable",
+    "remote.log.delete.on.disable",
+    "remote.storage.enable",
+    "retention.bytes",
+    "retention.ms",
+    "segment.bytes",
+    "segment.index.bytes",
+    "segment.jitter.ms",
+    "segment.ms",
+    "unclean.leader.election.enable",
+)
+"""Settings of topics that versions of Apache Kafka have; products that speak its protocol have others."""
+_LIKENESS_MIN = 0.8
+"""Of a name to one of these, from which on it is a mistake and no other product's."""
 _LISTED = re.compile(r'id="(?:brokerconfigs_)?([a-z0-9.]+)"')
 _NAME = re.compile(r"[a-z][a-z0-9]*(\.[a-z0-9]+)+")
 _JARS_OF_SERVERS = re.compile(
     r"kafka-(server|server-common|storage|raft|metadata|(group|share|transaction)-coordinator|coordinator-common)-\d.*"
 )
 LIST_S_MAX = 60
+
+
+def topic_problems(settings: Mapping[str, str], copies: int) -> dict[str, str]:
+    """Which settings no topic of so many copies can have, by name, and why. Names like none of Kafka's are brokers'."""
+    problems = {}
+    for name in settings:
+        near = get_close_matches(name, OF_TOPICS, 1, _LIKENESS_MIN) if name not in OF_TOPICS else ()
+        if near:
+            problems[name] = f"is no setting of Kafka's topics (did you mean '{near[0]}'?)"
+    in_sync = settings.get(MIN_IN_SYNC, "")
+    if copies and in_sync.isdecimal() and int(in_sync) > copies:
+        problems[MIN_IN_SYNC] = f"'{in_sync}': is above replication-factor ({copies}), so nothing could be written"
+    return problems
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tidegauge.fleet.api import Host
+from tidegauge.agent.api import Host
 from tidegauge.model.host import ProcessMemory
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Distribution, Setting
@@ -22,6 +22,7 @@ class NullSystem(System):
     name = "null"
     is_listed = False
     title = "Null (no system)"
+    short_title = "Null"
     driver = "null"
     default_version = VERSION
     spaces_in_paths = True

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from tidegauge.agent.api import Host
 from tidegauge.distribution.coordinates import Coordinate, Recipe, is_before
 from tidegauge.distribution.resolve import fetched_jars, jars_in, provision, provision_directory
 from tidegauge.durability import levels_for_nodes
 from tidegauge.errors import RunFailedError
-from tidegauge.fleet.api import Host
 from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Distribution, Handles, Setting
@@ -92,6 +92,7 @@ RULES = AttachRules(
             schemes=("pulsar", "pulsar+ssl"),
             secure_schemes=("pulsar+ssl",),
             one_scheme=True,
+            ports={"pulsar": 6650, "pulsar+ssl": 6651},
         ),
         AddressKey(
             "admin-url",
@@ -100,6 +101,7 @@ RULES = AttachRules(
             schemes=("http", "https"),
             secure_schemes=("https",),
             alone=True,
+            ports={"http": 8080, "https": 8443},
         ),
         BOOKIES,
     ),
@@ -145,6 +147,8 @@ class PulsarSystem(System):
 
     name = "pulsar"
     title = "Apache Pulsar"
+    short_title = "Pulsar"
+    spoken_by = ("streamnative",)
     driver = "pulsar"
     default_version = DEFAULT_VERSION
     attach_rules = RULES
@@ -182,6 +186,10 @@ class PulsarSystem(System):
     def machines(self, nodes: int, shape: Mapping[str, str]) -> int:
         """See `System.machines`: tiered brokers are nodes of their own."""
         return shape_of(shape, nodes).machines
+
+    def copies_problem(self, choice: LevelChoice) -> str:
+        """See `System.copies_problem`."""
+        return "copies follow from the quorums of broker and namespace, not from the topic"
 
     def network_problem(self, version: str) -> str:
         """See `System.network_problem`."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from tidegauge.agent.api import Host, ProcessSpec
 from tidegauge.errors import StartFailedError
-from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems.api import KEEPER, LOOPBACK, DeployRequest, Node, Seat
 from tidegauge.systems.jvm import java_server, log4j2_text, properties_text, zookeeper_settings
 from tidegauge.systems.logs import find_cause

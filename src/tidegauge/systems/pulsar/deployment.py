@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
+from tidegauge.agent.api import Host
 from tidegauge.errors import UserError
-from tidegauge.fleet.api import Host
 from tidegauge.model.server import Setting
 from tidegauge.systems.api import DeployRequest, Describe, Node
 from tidegauge.systems.jvm import java_server, jvm_flags, log4j2_text, properties_text, quick_start_flags

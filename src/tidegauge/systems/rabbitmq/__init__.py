@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from tidegauge.agent.api import Host
 from tidegauge.distribution.coordinates import version_numbers
 from tidegauge.fairness import Case, Hazard
-from tidegauge.fleet.api import Host
 from tidegauge.model.host import UNBOUNDED, ClientKind, ClientKinds, ProcessMemory
 from tidegauge.model.level import LevelChoice
 from tidegauge.model.server import Handles, Setting, number_of
@@ -24,7 +24,14 @@ from tidegauge.systems.rabbitmq.provision import DEBIAN_PACKAGES, DEFAULT_VERSIO
 
 RULES = AttachRules(
     keys=(
-        AddressKey("uris", "amqps://host:5671", "uri", schemes=("amqp", "amqps"), secure_schemes=("amqps",)),
+        AddressKey(
+            "uris",
+            "amqps://host:5671",
+            "uri",
+            schemes=("amqp", "amqps"),
+            secure_schemes=("amqps",),
+            ports={"amqp": 5672, "amqps": 5671},
+        ),
         # Without it there is no way to know what a queue really is, nor which queues of a crashed run are left.
         AddressKey(
             "management-url",
@@ -32,6 +39,7 @@ RULES = AttachRules(
             "managementUrl",
             schemes=("http", "https"),
             secure_schemes=("https",),
+            ports={"http": 15672, "https": 15671},
         ),
         AddressKey(
             "stream-uris",
@@ -40,6 +48,7 @@ RULES = AttachRules(
             required=False,
             schemes=("rabbitmq-stream", "rabbitmq-stream+tls"),
             secure_schemes=("rabbitmq-stream+tls",),
+            ports={"rabbitmq-stream": 5552, "rabbitmq-stream+tls": 5551},
         ),
     ),
     methods=("password",),
@@ -76,12 +85,15 @@ class RabbitmqSystem(System):
     metrics = METRICS
     reserved_settings = settings.RESERVED
     host_needs = (DEBIAN_PACKAGES,)
+    found_forms = level.FOUND_FORMS
 
     # What the folder's other modules know, as `System` asks it.
     provision = staticmethod(provision.provision)
     server_settings = staticmethod(settings.of_version)
     attach = staticmethod(attach)
     topic_settings = staticmethod(level.topic_settings)
+    topic_problems = staticmethod(level.topic_problems)
+    expected_settings = staticmethod(level.expected_settings)
     serves_replicas = staticmethod(level.serves_replicas)
     incomplete = staticmethod(level.incomplete)
     derive_level = staticmethod(level.derive_level)
@@ -91,6 +103,11 @@ class RabbitmqSystem(System):
     def possible_levels(self, version: str, nodes: int) -> list[LevelChoice]:
         """See `System.possible_levels`. Most levels have several forms, by queue type."""
         return level.possible_levels(_numbers_of(version), nodes)
+
+    def copies_problem(self, choice: LevelChoice) -> str:
+        """See `System.copies_problem`."""
+        form = form_of(choice)
+        return "a classic queue has one copy" if form.queue_type == "classic" else ""
 
     def network_problem(self, version: str) -> str:
         """See `System.network_problem`."""

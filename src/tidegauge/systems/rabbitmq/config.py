@@ -61,7 +61,9 @@ def find_layout(directory: Path) -> Layout:
             "Install Erlang (Debian: erlang-base with the modules that rabbitmq-server needs), or give no directory: "
             "then both are fetched.",
         )
-    epmd = _find_epmd(erlang)
+    real = (erlang / "erl").resolve().parent
+    candidates = [erlang / "epmd", real / "epmd", *sorted(real.parent.glob("erts-*/bin/epmd"))]
+    epmd = next((path for path in candidates if path.is_file()), None)
     if epmd is None:
         raise UserError(f"Erlang in {erlang} has no epmd.", "Install all of Erlang.")
     return Layout(version, server, erlang, epmd)
@@ -69,7 +71,11 @@ def find_layout(directory: Path) -> Layout:
 
 def find_server(directory: Path) -> Path | None:
     """The newest server folder in a directory, None if there is none."""
-    folders = [path for pattern in SERVER_FOLDERS for path in _matching_folders(directory, pattern)]
+    folders = [
+        path
+        for pattern in SERVER_FOLDERS
+        for path in ([directory] if pattern == "." else sorted(directory.glob(pattern)))
+    ]
     servers = [path for path in folders if (path / "sbin" / "rabbitmq-server").is_file()]
     return max(servers, key=lambda path: version_numbers(version_of(path)), default=None)
 
@@ -84,10 +90,6 @@ def version_of(server: Path) -> str:
     return ""
 
 
-def _matching_folders(directory: Path, pattern: str) -> list[Path]:
-    return [directory] if pattern == "." else sorted(directory.glob(pattern))
-
-
 def _find_erlang(directory: Path) -> Path | None:
     candidates = (directory / folder for folder in ERLANG_FOLDERS)
     erlang_folder = next((path for path in candidates if (path / "erl").is_file()), None)
@@ -95,12 +97,6 @@ def _find_erlang(directory: Path) -> Path | None:
         return erlang_folder
     on_path = shutil.which("erl")
     return Path(on_path).parent if on_path else None
-
-
-def _find_epmd(erlang: Path) -> Path | None:
-    real = (erlang / "erl").resolve().parent
-    candidates = [erlang / "epmd", real / "epmd", *sorted(real.parent.glob("erts-*/bin/epmd"))]
-    return next((path for path in candidates if path.is_file()), None)
 
 
 PLUGINS = ("rabbitmq_management", "rabbitmq_prometheus")

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegauge.agent.api import Host, ProcessSpec
 from tidegauge.distribution.coordinates import version_numbers
 from tidegauge.errors import StartFailedError
-from tidegauge.fleet.api import Host, ProcessSpec
 from tidegauge.systems import logs
 from tidegauge.systems.api import LOOPBACK, DeployRequest, Seat
 from tidegauge.systems.api import Node as Machine
@@ -195,7 +195,11 @@ def deploy(request: DeployRequest, host: Host) -> RabbitmqDeployment:
     host.write(home / ".erlang.cookie", secrets.token_hex(16), 0o400)
     for node in nodes:
         settings = rabbitmq_conf(node, nodes, memory_mb, streams, request.settings)
-        _write_node(host, node, settings, enabled_plugins(streams), request.log_directory)
+        host.make_directories(node.directory / "data", node.directory / "log")
+        host.write(node.directory / "rabbitmq.conf", settings)
+        host.write(node.directory / "enabled_plugins", enabled_plugins(streams))
+        # The data directory goes with the trial; the node's settings are kept with its log.
+        host.write(request.log_directory / f"{node.process}.conf", settings)
     mappers = _port_mappers(nodes, epmd_port)
     deployment = RabbitmqDeployment(
         title=f"RabbitMQ {layout.version}",
@@ -237,14 +241,6 @@ def _port_mappers(nodes: Sequence[RabbitNode], port: int) -> list[Mapper]:
     first_at = {node.seat.address: node for node in reversed(nodes) if node.seat.link}
     mappers_apart = [Mapper(f"{EPMD}-{node.number}", node.seat, port) for node in reversed(first_at.values())]
     return mappers_apart or [Mapper(EPMD, LOOPBACK, port)]
-
-
-def _write_node(host: Host, node: RabbitNode, settings: str, plugins: str, log_directory: Path) -> None:
-    host.make_directories(node.directory / "data", node.directory / "log")
-    host.write(node.directory / "rabbitmq.conf", settings)
-    host.write(node.directory / "enabled_plugins", plugins)
-    # The data directory goes with the trial; the node's settings are kept with its log.
-    host.write(log_directory / f"{node.process}.conf", settings)
 
 
 def _epmd_process(layout: Layout, home: Path, mapper: Mapper, log_path: Path) -> ProcessSpec:

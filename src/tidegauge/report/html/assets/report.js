@@ -89,6 +89,12 @@
     });
   }
 
+  // A table that is wider than its place says so, also where that becomes narrower, or is unfolded later.
+  const widths = new ResizeObserver((entries) => {
+    for (const { target } of entries) target.classList.toggle("wide", target.scrollWidth > target.clientWidth + 1);
+  });
+  for (const place of document.querySelectorAll(".scroll")) widths.observe(place);
+
   // A link leads to a part that may be folded: it is opened, with all that it stands in.
   const openTo = (anchor) => {
     let one = anchor ? document.getElementById(anchor) : null;
@@ -103,7 +109,7 @@
   }
   here();
   const unfold = document.getElementById("unfold");
-  unfold.addEventListener("click", () => {
+  unfold?.addEventListener("click", () => {
     const opened = unfold.getAttribute("aria-pressed") !== "true";
     unfold.setAttribute("aria-pressed", String(opened));
     unfold.textContent = opened ? "close all" : "open all";

@@ -103,7 +103,7 @@ public interface Driver extends AutoCloseable {
   }
 
   /**
-   * Which partitions of a topic that was created the servers have no more, by their own word, with
+   * Which partitions of a topic that was there the servers have no more, by their own word, with
    * all that was in them: somebody deleted them. That one can't be reached, or read, is none.
    *
    * @return how they say so, by partition

@@ -21,6 +21,16 @@ public interface MessageSink {
    */
   default void damaged(int topic, int partition, Throwable cause) {}
 
+  /**
+   * The client threw away what servers had delivered, and has done with it: whose messages were in
+   * it is not known. From any thread.
+   *
+   * @param messagesMax how many of the trial's messages can have been in it
+   */
+  default void discarded(long messagesMax, Throwable cause) {
+    error(cause);
+  }
+
   /** The consumer met an error; it goes on if it can. */
   void error(Throwable cause);
 }

@@ -5,7 +5,7 @@ import java.lang.management.ManagementFactory;
 
 /** What the worker says of itself. */
 final class Introduction {
-  static final int PROTOCOL_VERSION = 2;
+  static final int PROTOCOL_VERSION = 3;
   static final String WORKER_VERSION = "0.1.0";
 
   private Introduction() {}

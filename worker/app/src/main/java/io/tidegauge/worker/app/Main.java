@@ -21,6 +21,8 @@ import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 /**
  * The worker process. Reads a secret from the first line of standard input, serves on a free port
@@ -40,6 +42,7 @@ public final class Main {
   private Main() {}
 
   public static void main(String[] args) {
+    logToStandardError();
     try {
       Path portFile = Path.of(argument(args, 0, "--port-file"));
       Path results = Path.of(argument(args, 2, "--results"));
@@ -50,6 +53,18 @@ public final class Main {
     } catch (InterruptedException e) {
       Runtime.getRuntime().halt(130);
     }
+  }
+
+  /**
+   * Standard error is the worker's log. Clients talk a lot: only what may matter to the user. By
+   * the JDK's own logging, whose lines a driver may follow.
+   */
+  private static void logToStandardError() {
+    System.setProperty("slf4j.internal.verbosity", "WARN");
+    System.setProperty("slf4j.provider", "org.slf4j.jul.JULServiceProvider");
+    System.setProperty(
+        "java.util.logging.SimpleFormatter.format", "%1$tF %1$tT.%1$tL %4$s %3$s - %5$s%6$s%n");
+    Logger.getLogger("").setLevel(Level.WARNING);
   }
 
   /** What follows an option; they are needed in this order, the last is not. */

@@ -1,7 +1,9 @@
 package io.tidegauge.worker.app;
 
+import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.RefusedException;
 import io.tidegauge.worker.api.TopicSpec;
 import java.util.List;
 
@@ -12,7 +14,11 @@ import java.util.List;
  */
 interface PassingTopics extends AutoCloseable {
   static PassingTopics create(Driver driver, List<TopicSpec> topics) throws DriverException {
-    driver.createTopics(topics);
+    try {
+      driver.createTopics(topics);
+    } catch (RefusedException | AccessException e) {
+      throw new NoTopicException(e);
+    }
     return () -> driver.deleteTopics(topics.stream().map(TopicSpec::name).toList());
   }
 

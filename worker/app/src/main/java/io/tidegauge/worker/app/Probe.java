@@ -33,11 +33,11 @@ final class Probe implements MessageSink {
   }
 
   /** Returns the time taken, in ns. */
-  static long run(Driver driver, String topic, long timeoutMs)
+  static long run(Driver driver, String topic, int copies, long timeoutMs)
       throws DriverException, InterruptedException {
     long began = System.nanoTime();
     Probe probe = new Probe();
-    List<TopicSpec> topics = List.of(new TopicSpec(topic, 1, 1, Map.of()));
+    List<TopicSpec> topics = List.of(new TopicSpec(topic, 1, copies, Map.of()));
     try (PassingTopics unused = PassingTopics.create(driver, topics)) {
       probe.sendAndReceive(driver, topic, timeoutMs);
     }

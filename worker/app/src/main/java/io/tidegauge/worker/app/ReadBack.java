@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
@@ -41,7 +42,8 @@ final class ReadBack {
     try (ReadLog log = new ReadLog(Path.of(request.getFile()), plan.trialId())) {
       for (int t = 0; t < plan.topics().size(); t++) {
         TopicSpec topic = plan.topics().get(t);
-        ReadBackSpec spec = specOf(plan, topic, t, number, last(request, t), Map.of(), deadline);
+        ReadBackSpec spec =
+            specOf(plan, topic, t, number, last(request, t), Map.of(), Set.of(), deadline);
         List<io.tidegauge.worker.api.PartitionRead> reads =
             request.getNode() == 0
                 ? driver.readBack(spec, log)
@@ -62,6 +64,7 @@ final class ReadBack {
       int subscription,
       Map<Integer, Long> last,
       Map<Integer, Long> from,
+      Set<Integer> gone,
       long deadlineNs) {
     return new ReadBackSpec(
         topic.name(),
@@ -70,8 +73,10 @@ final class ReadBack {
         topic.settings(),
         plan.subscriptionName(subscription),
         subscription == 0,
+        plan.variant().existingTopics(),
         last,
         from,
+        gone,
         deadlineNs);
   }
 
@@ -115,7 +120,9 @@ final class ReadBack {
   }
 
   private static List<String> subscriptions(TrialPlan plan) {
-    return IntStream.range(0, plan.subscriptionsPerTopic()).mapToObj(s -> "sub-" + s).toList();
+    return IntStream.range(0, plan.users().subscriptionsPerTopic())
+        .mapToObj(s -> "sub-" + s)
+        .toList();
   }
 
   static PartitionRead toProto(io.tidegauge.worker.api.PartitionRead read) {

@@ -1,5 +1,6 @@
 package io.tidegauge.worker.app;
 
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -29,6 +30,10 @@ final class Replies {
   interface PartWork<A> {
     void run(Parts<A> parts) throws DriverException, InterruptedException;
   }
+
+  /** A trailer that says what a system would not make: "topic". */
+  static final Metadata.Key<String> REFUSED =
+      Metadata.Key.of("tidegauge-refused", Metadata.ASCII_STRING_MARSHALLER);
 
   private static final long ROOM_WAIT_MS = 1;
 
@@ -92,11 +97,12 @@ final class Replies {
   private static <R> R succeeds(StreamObserver<?> to, Status onDriverError, Work<R> work) {
     try {
       return work.run();
-    } catch (AccessException e) {
-      // Its own status: whoever waits for a system to become ready need not wait for this one.
-      fail(to, Status.PERMISSION_DENIED, e.getMessage());
+    } catch (NoTopicException e) {
+      Metadata trailers = new Metadata();
+      trailers.put(REFUSED, "topic");
+      fail(to, onDriverError, e.refusal(), trailers);
     } catch (DriverException e) {
-      fail(to, onDriverError, withCause(e));
+      fail(to, onDriverError, e, new Metadata());
     } catch (IllegalArgumentException e) {
       fail(to, Status.INVALID_ARGUMENT, e.getMessage());
     } catch (IllegalStateException e) {
@@ -111,17 +117,41 @@ final class Replies {
     return null;
   }
 
+  private static void fail(
+      StreamObserver<?> to, Status onDriverError, DriverException e, Metadata trailers) {
+    if (e instanceof AccessException) {
+      // Its own status: whoever waits for a system to become ready need not wait for this one.
+      fail(to, Status.PERMISSION_DENIED, e.getMessage(), trailers);
+    } else {
+      fail(to, onDriverError, withCause(e), trailers);
+    }
+  }
+
   static void fail(StreamObserver<?> to, Status status, String message) {
+    fail(to, status, message, new Metadata());
+  }
+
+  private static void fail(StreamObserver<?> to, Status status, String message, Metadata trailers) {
     String text = message == null ? "no reason known" : Secrets.hide(message);
-    to.onError(status.withDescription(text.replaceAll("\\s*\\R\\s*", " ")).asRuntimeException());
+    String line = text.replaceAll("\\s*\\R\\s*", " ");
+    to.onError(status.withDescription(line).asRuntimeException(trailers));
   }
 
   private static String withCause(DriverException e) {
     Throwable cause = e.getCause();
-    String reason = cause == null ? null : ErrorLog.describe(cause);
     String message = String.valueOf(e.getMessage());
-    boolean named =
-        cause == null || (cause.getMessage() != null && message.contains(cause.getMessage()));
-    return named ? message : message + " (" + reason + ")";
+    return cause == null || isNamed(cause, message)
+        ? message
+        : message + " (" + ErrorLog.describe(cause) + ")";
+  }
+
+  /** Whether a message has the words of a cause already, or of what that wraps. */
+  private static boolean isNamed(Throwable cause, String message) {
+    for (Throwable one = cause; one != null; one = one.getCause()) {
+      if (one.getMessage() != null && message.contains(one.getMessage().strip())) {
+        return true;
+      }
+    }
+    return false;
   }
 }

@@ -144,11 +144,11 @@ final class Results {
     long now = System.nanoTime();
     long deadline = now + DRAIN_MS_MAX * 1_000_000;
     long since = now;
-    TotalFigures seen = ToProto.totals(trial.totals());
+    TotalFigures seen = trial.totals();
     while (now - deadline < 0 && now - since < QUIET_MS * 1_000_000) {
       Thread.sleep(POLL_MS);
       now = System.nanoTime();
-      TotalFigures totals = ToProto.totals(trial.totals());
+      TotalFigures totals = trial.totals();
       if (!alike(seen, totals)) {
         seen = totals;
         since = now;
@@ -183,14 +183,16 @@ final class Results {
   }
 
   private boolean writeTo(Path next, String reason) throws IOException, InterruptedException {
-    TotalFigures before = ToProto.totals(trial.totals());
+    TotalFigures before = trial.totals();
     try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(next))) {
       ResultsHeader header =
           ResultsHeader.newBuilder().setStartedMonoNs(trial.startedNs()).setReason(reason).build();
       ResultsPart.newBuilder().setHeader(header).build().writeDelimitedTo(out);
       var log = trial.seconds();
-      for (var second = log.next(0, 0); second != null; second = log.next(second.second() + 1, 0)) {
-        ResultsPart.newBuilder().setSecond(ToProto.second(second)).build().writeDelimitedTo(out);
+      for (var second = log.next(0, 0);
+          second != null;
+          second = log.next(second.getSecond() + 1, 0)) {
+        ResultsPart.newBuilder().setSecond(second).build().writeDelimitedTo(out);
       }
       trial.sequences(
           ToProto.parts(
@@ -201,7 +203,7 @@ final class Results {
                   throw new UncheckedIOException(e);
                 }
               }));
-      TotalFigures after = ToProto.totals(trial.totals());
+      TotalFigures after = trial.totals();
       ResultsPart.newBuilder().setTotals(after).build().writeDelimitedTo(out);
       return alike(before, after);
     }

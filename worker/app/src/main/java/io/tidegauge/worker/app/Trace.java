@@ -16,8 +16,8 @@ import io.tidegauge.worker.proto.TraceRequest;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 
 /** Looks for a trial's messages in its topics, for whoever knows which of them are missing. */
 final class Trace {
@@ -26,32 +26,43 @@ final class Trace {
   /**
    * Reads the plan's topics and reports which of its messages are there.
    *
-   * @throws DriverException if a topic can't be read at all
+   * @param partitions of each topic, as the trial began
+   * @throws DriverException if servers don't say which topics they have
    */
   static void run(
-      Driver driver, TrialPlan plan, TraceRequest request, Replies.Parts<TracePart> parts)
+      Driver driver,
+      TrialPlan plan,
+      List<Integer> partitions,
+      TraceRequest request,
+      Replies.Parts<TracePart> parts)
       throws DriverException, InterruptedException {
     int number = ReadBack.numberOf(plan, request.getSubscription());
     long began = System.nanoTime();
     long deadline = began + TimeUnit.MILLISECONDS.toNanos(request.getTimeoutMs());
     ReadBackReply.Builder reply = ReadBackReply.newBuilder().setBeganMonoNs(began);
     Present present = new Present(plan.trialId());
-    List<TopicSpec> topics = topics(driver, plan);
-    for (int t = 0; t < topics.size(); t++) {
-      TopicSpec topic = topics.get(t);
-      ReadBackSpec all = ReadBack.specOf(plan, topic, t, number, Map.of(), Map.of(), deadline);
-      String forgets = driver.forgets(topic, plan.client());
-      // A topic of others that is not there any more can't be told from one that never was.
-      Map<Integer, String> gone = plan.variant().existingTopics() ? Map.of() : driver.gone(all);
+    for (int t = 0; t < plan.topics().size(); t++) {
+      TopicSpec topic = withPartitions(plan.topics().get(t), partitions.get(t));
+      ReadBackSpec all =
+          ReadBack.specOf(plan, topic, t, number, Map.of(), Map.of(), Set.of(), deadline);
+      Map<Integer, String> gone = driver.gone(all);
       List<PartitionRead> reads;
       if (gone.size() == topic.partitions()) {
         // Nothing is read, and waited for, of a topic that is gone as a whole.
         reads = all.unread("");
       } else {
-        Map<Integer, Long> from = request.getWhole() ? Map.of() : from(driver, plan, topic, number);
-        ReadBackSpec spec = ReadBack.specOf(plan, topic, t, number, Map.of(), from, deadline);
-        reads = driver.readBack(spec, present);
+        if (plan.variant().existingTopics() && gone.isEmpty()) {
+          // As it is now: whoever keeps it may have deleted it and made it anew.
+          topic = withPartitions(topic, driver.openTopics(List.of(topic.name())).get(0));
+        }
+        // Positions are not asked for where one may be waited for in vain.
+        boolean whole = request.getWhole() || !gone.isEmpty();
+        Map<Integer, Long> from = whole ? Map.of() : from(driver, plan, topic, number);
+        ReadBackSpec spec =
+            ReadBack.specOf(plan, topic, t, number, Map.of(), from, gone.keySet(), deadline);
+        reads = read(driver, spec, present);
       }
+      String forgets = driver.forgets(topic, plan.client());
       for (PartitionRead one : reads) {
         PartitionRead read =
             gone.containsKey(one.partition()) ? one.gone(gone.get(one.partition())) : one;
@@ -63,25 +74,19 @@ final class Trace {
     parts.add(TracePart.newBuilder().setRead(reply.setEndedMonoNs(System.nanoTime())).build());
   }
 
-  /** Those that others made have the partitions that others gave them. */
-  private static List<TopicSpec> topics(Driver driver, TrialPlan plan) throws DriverException {
-    if (!plan.variant().existingTopics()) {
-      return plan.topics();
+  /** One topic that can't be read says nothing of the others. */
+  private static List<PartitionRead> read(Driver driver, ReadBackSpec spec, Present present)
+      throws InterruptedException {
+    try {
+      return driver.readBack(spec, present);
+    } catch (DriverException e) {
+      return spec.unread(e.getMessage());
     }
-    List<Integer> partitions =
-        driver.openTopics(plan.topics().stream().map(TopicSpec::name).toList());
-    return IntStream.range(0, partitions.size())
-        .mapToObj(
-            t -> {
-              TopicSpec topic = plan.topics().get(t);
-              return new TopicSpec(
-                  topic.name(),
-                  partitions.get(t),
-                  topic.replicationFactor(),
-                  topic.settings(),
-                  topic.type());
-            })
-        .toList();
+  }
+
+  private static TopicSpec withPartitions(TopicSpec topic, int partitions) {
+    return new TopicSpec(
+        topic.name(), partitions, topic.replicationFactor(), topic.settings(), topic.type());
   }
 
   /** What the servers can't say is read from the beginning. */

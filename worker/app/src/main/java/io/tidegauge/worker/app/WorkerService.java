@@ -5,10 +5,12 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.Trial;
 import io.tidegauge.worker.engine.TrialPlan;
 import io.tidegauge.worker.engine.figures.SecondsLog;
 import io.tidegauge.worker.proto.*;
+import java.util.List;
 import java.util.function.Consumer;
 
 /**
@@ -97,7 +99,8 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
         to,
         request.getConnection(),
         driver -> {
-          long ns = Probe.run(driver, request.getTopic(), request.getTimeoutMs());
+          int copies = request.getCopiesOfCluster() ? 0 : 1;
+          long ns = Probe.run(driver, request.getTopic(), copies, request.getTimeoutMs());
           return ProbeReply.newBuilder().setTookNs(ns).build();
         });
   }
@@ -213,8 +216,8 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
         }
         var second = log.next(next, WATCH_WAIT_MS);
         if (second != null) {
-          observer.onNext(ToProto.second(second));
-          next = second.second() + 1;
+          observer.onNext(second);
+          next = second.getSecond() + 1;
         } else if (log.isClosed() && log.count() <= next) {
           observer.onCompleted();
           return;
@@ -242,7 +245,7 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
 
   @Override
   public void totals(TotalsRequest request, StreamObserver<TotalFigures> to) {
-    Replies.answer(to, () -> ToProto.totals(session.trial().totals()));
+    Replies.answer(to, () -> session.trial().totals());
   }
 
   @Override
@@ -303,7 +306,13 @@ final class WorkerService extends WorkerGrpc.WorkerImplBase {
         to,
         parts -> {
           try (Driver driver = drivers.open(request.getOrder().getConnection())) {
-            Trace.run(driver, FromProto.plan(request.getOrder()), request, parts);
+            TrialPlan plan = FromProto.plan(request.getOrder());
+            // How many partitions others gave a topic, nobody can say once they deleted it.
+            List<Integer> partitions =
+                plan.variant().existingTopics()
+                    ? session.trial().partitions()
+                    : plan.topics().stream().map(TopicSpec::partitions).toList();
+            Trace.run(driver, plan, partitions, request, parts);
           }
         });
   }

@@ -1,9 +1,11 @@
 package io.tidegauge.worker.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tidegauge.worker.proto.Arrival;
 import io.tidegauge.worker.proto.EffectiveSetting;
+import io.tidegauge.worker.proto.FinishRequest;
 import io.tidegauge.worker.proto.PrepareReply;
 import io.tidegauge.worker.proto.PrepareRequest;
 import io.tidegauge.worker.proto.SecondFigures;
@@ -90,23 +92,23 @@ class ExactnessTest {
         .isGreaterThan(10_000_000);
   }
 
-  /**
-   * The same bound for every system, whoever holds the bytes: a quarter of the heap over all
-   * producers, at least 32 MiB.
-   */
+  /** With fewer than asked for, systems would be compared by unequal windows. */
   @Test
-  void largeMessagesInFlightAreBoundedInBytes() throws Exception {
+  void boundsAreTakenAsAskedForOrRefused() throws Exception {
     PrepareRequest.Builder order = TestWorker.order(Map.of(), 10).setProducersPerTopic(2);
     order.getPayloadBuilder().setMessageBytes(1 << 20);
-    order.getClientBuilder().setInFlightMessagesMax(5_000).setReceiveQueueMessages(5_000);
+    order.getClientBuilder().setInFlightMessagesMax(20).setReceiveQueueMessages(32);
     PrepareReply reply = worker.stub.prepare(order.build());
-    long bytes = Math.max(32L << 20, Runtime.getRuntime().maxMemory() / 4);
     Map<String, String> engine =
         reply.getClientSettingsList().stream()
             .filter(s -> s.getScope().equals("engine"))
             .collect(Collectors.toMap(EffectiveSetting::getName, EffectiveSetting::getValue));
     assertThat(engine)
-        .containsEntry("in_flight_messages_max", String.valueOf(bytes / (2L << 20)))
+        .containsEntry("in_flight_messages_max", "20")
         .containsEntry("receive_queue_messages", "32");
+    worker.stub.finish(FinishRequest.getDefaultInstance());
+    order.getClientBuilder().setInFlightMessagesMax(50_000);
+    assertThatThrownBy(() -> worker.stub.prepare(order.build()))
+        .hasMessageContaining("INVALID_ARGUMENT: in_flight_messages_max: 100000 MiB of messages");
   }
 }

@@ -52,8 +52,7 @@ class FaultsTest {
                 + s.getReordered()
                 + s.getCorrupt()
                 + s.getForeign()
-                + s.getNegativeLatency()
-                + s.getBacklog())
+                + s.getNegativeLatency())
         .isZero();
   }
 

@@ -50,7 +50,7 @@ class OneByOneTest {
   @Test
   void aProbeWhoseMessageIsRefusedFails() {
     driver.failure = new IOException("read only");
-    assertThatThrownBy(() -> Probe.run(driver, "probe", 60_000))
+    assertThatThrownBy(() -> Probe.run(driver, "probe", 1, 60_000))
         .isInstanceOf(DriverException.class)
         .hasMessageContaining("read only");
   }
@@ -64,7 +64,7 @@ class OneByOneTest {
     assertThatThrownBy(() -> Witness.run(driver, plan(), request))
         .hasMessageContaining("was not acknowledged: IOException: read only")
         .hasSuppressedException(driver.undeletable);
-    assertThatThrownBy(() -> Probe.run(driver, "probe", 60_000))
+    assertThatThrownBy(() -> Probe.run(driver, "probe", 1, 60_000))
         .hasMessageContaining("read only")
         .hasSuppressedException(driver.undeletable);
     driver.failure = null;

@@ -2,11 +2,18 @@ package io.tidegauge.worker.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import io.tidegauge.worker.proto.*;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -97,6 +104,46 @@ class ServiceTest {
                     .setTopic("probe-1")
                     .setTimeoutMs(200)
                     .build()));
+  }
+
+  @Test
+  void aSystemThatRefusesTopicsIsToldFromOneThatLosesMessages() throws Exception {
+    try (ServerSocket refusing = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      Thread server = new Thread(() -> refuseOnce(refusing));
+      server.setDaemon(true);
+      server.start();
+      String address = "127.0.0.1:" + refusing.getLocalPort();
+      assertThat(refusedByProbe(Map.of("address", address))).isEqualTo("topic");
+    }
+    assertThat(refusedByProbe(Map.of("lose", "at:0"))).isNull();
+  }
+
+  @Test
+  void whoIsNotReachedRefusesNoTopic() {
+    assertThat(refusedByProbe(Map.of("address", "127.0.0.1:1"))).isNull();
+  }
+
+  private static void refuseOnce(ServerSocket refusing) {
+    try (Socket socket = refusing.accept()) {
+      socket.getInputStream().read();
+      new DataOutputStream(socket.getOutputStream()).writeUTF("no more topics");
+      socket.getInputStream().readAllBytes();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private String refusedByProbe(Map<String, String> settings) {
+    ProbeRequest request =
+        ProbeRequest.newBuilder()
+            .setConnection(TestWorker.connection(settings))
+            .setTopic("probe-1")
+            .setTimeoutMs(200)
+            .build();
+    StatusRuntimeException failure =
+        catchThrowableOfType(StatusRuntimeException.class, () -> worker.stub.probe(request));
+    assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    return failure.getTrailers().get(Replies.REFUSED);
   }
 
   @Test

@@ -163,7 +163,7 @@ final class TestWorker implements AutoCloseable {
   }
 
   private static boolean isBehind(SubscriptionTotals subscription) {
-    return subscription.getBacklog() > 0;
+    return subscription.getLost() > 0;
   }
 
   @Override

@@ -5,11 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tidegauge.worker.engine.Share;
 import io.tidegauge.worker.engine.TrialPlan;
-import io.tidegauge.worker.engine.figures.RecordFigures;
-import io.tidegauge.worker.engine.figures.SecondFigures;
-import io.tidegauge.worker.engine.figures.SubscriptionSecond;
-import io.tidegauge.worker.engine.figures.TotalFigures;
-import io.tidegauge.worker.engine.figures.WindowFigures;
 import io.tidegauge.worker.proto.Arrival;
 import io.tidegauge.worker.proto.ClientOptions;
 import io.tidegauge.worker.proto.LastPosition;
@@ -17,16 +12,11 @@ import io.tidegauge.worker.proto.Payload;
 import io.tidegauge.worker.proto.PrepareRequest;
 import io.tidegauge.worker.proto.ReadBackRequest;
 import io.tidegauge.worker.proto.TopicSpec;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Orders and figures on their way through the protocol: every part has a value of its own. */
+/** Orders on their way through the protocol: every part has a value of its own. */
 class TranslationTest {
-  private static byte[] bytes(int value) {
-    return new byte[] {(byte) value};
-  }
-
   @Test
   void clientOptionsKeepTheirPlaces() {
     ClientOptions given =
@@ -91,138 +81,6 @@ class TranslationTest {
     order.getShareBuilder().setWorker(3);
     assertThatThrownBy(() -> FromProto.plan(order.build()))
         .hasMessage("there is no worker 3 among 3, counted from 0");
-  }
-
-  @Test
-  void theFiguresOfASecondKeepTheirPlaces() {
-    SubscriptionSecond sub = new SubscriptionSecond("sub-0", 21, 28, 22, 23, 24, 25, 26, bytes(27));
-    var second =
-        ToProto.second(
-            new SecondFigures(
-                1,
-                2,
-                3,
-                4,
-                5,
-                6,
-                7,
-                8,
-                9,
-                10,
-                11,
-                bytes(12),
-                bytes(13),
-                bytes(14),
-                List.of(sub),
-                15,
-                16,
-                17,
-                "sub-0 consumer 0",
-                18,
-                19));
-    assertThat(
-            List.of(
-                second.getSecond(),
-                second.getFromMonoNs(),
-                second.getUntilMonoNs(),
-                (long) second.getScheduledMsgsPerS(),
-                second.getSent(),
-                second.getAcked(),
-                second.getFailed(),
-                second.getAckedBytes(),
-                second.getInFlight(),
-                second.getBlockedNs(),
-                second.getOwnLagNsMax(),
-                (long) second.getResponse().byteAt(0),
-                (long) second.getService().byteAt(0),
-                (long) second.getDelay().byteAt(0),
-                second.getWorkerCpuNs(),
-                second.getGcPauseNs(),
-                second.getHeapUsedBytes(),
-                second.getBusiestConsumerBusyNs(),
-                second.getJitNs()))
-        .containsExactly(
-            1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L, 11L, 12L, 13L, 14L, 15L, 16L, 17L, 18L, 19L);
-    assertThat(second.getBusiestConsumer()).isEqualTo("sub-0 consumer 0");
-    var received = second.getSubscriptions(0);
-    assertThat(
-            List.of(
-                received.getReceived(),
-                received.getUnique(),
-                received.getReceivedBytes(),
-                received.getBacklog(),
-                received.getDuplicated(),
-                received.getReordered(),
-                received.getCorrupt(),
-                (long) received.getEndToEnd().byteAt(0)))
-        .containsExactly(21L, 28L, 22L, 23L, 24L, 25L, 26L, 27L);
-  }
-
-  @Test
-  void theFiguresOfTheWindowAndItsRecordsKeepTheirPlaces() {
-    RecordFigures given = new RecordFigures(31, 32, 33, 34, bytes(35), bytes(36), bytes(37));
-    var window =
-        ToProto.totals(
-                new TotalFigures(
-                    0,
-                    0,
-                    0,
-                    0,
-                    new WindowFigures(
-                        1,
-                        2,
-                        3,
-                        4,
-                        5,
-                        6,
-                        bytes(7),
-                        bytes(8),
-                        bytes(9),
-                        bytes(10),
-                        11,
-                        12,
-                        13,
-                        14,
-                        15,
-                        16,
-                        List.of(given)),
-                    List.of(),
-                    List.of(),
-                    0,
-                    0,
-                    0,
-                    0))
-            .getWindow();
-    assertThat(
-            List.of(
-                window.getFromMonoNs(),
-                window.getUntilMonoNs(),
-                window.getIntended(),
-                window.getAcked(),
-                window.getFailed(),
-                window.getAckedBytes(),
-                (long) window.getResponse().byteAt(0),
-                (long) window.getService().byteAt(0),
-                (long) window.getDelay().byteAt(0),
-                (long) window.getOwnLag().byteAt(0),
-                window.getOwnLagOverTolerance(),
-                window.getBlockedNs(),
-                window.getAckedWithin(),
-                window.getWorkerCpuNs(),
-                window.getGcPauseNs(),
-                window.getCpuWaitNs()))
-        .containsExactly(1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L, 11L, 12L, 13L, 14L, 15L, 16L);
-    var record = window.getRecords(0);
-    assertThat(
-            List.of(
-                record.getIntended(),
-                record.getAcked(),
-                record.getFailed(),
-                record.getAckedWithin(),
-                (long) record.getResponse().byteAt(0),
-                (long) record.getService().byteAt(0),
-                (long) record.getDelay().byteAt(0)))
-        .containsExactly(31L, 32L, 33L, 34L, 35L, 36L, 37L);
   }
 
   @Test

@@ -114,12 +114,12 @@ class TrialTest {
     worker.stub.resumeConsumers(PauseRequest.newBuilder().addSubscriptions("sub-1").build());
     Thread.sleep(500);
     worker.stub.stopProducers(StopProducersRequest.newBuilder().setGraceMs(10_000).build());
-    TotalFigures before = worker.await(t -> t.getSubscriptions(1).getBacklog() == 0);
-    assertThat(before.getSubscriptions(0).getBacklog()).isEqualTo(before.getAcked());
-    assertThat(before.getSubscriptions(1).getBacklog()).isZero();
+    TotalFigures before = worker.await(t -> t.getSubscriptions(1).getLost() == 0);
+    assertThat(before.getSubscriptions(0).getLost()).isEqualTo(before.getAcked());
+    assertThat(before.getSubscriptions(1).getLost()).isZero();
     worker.stub.resumeConsumers(PauseRequest.getDefaultInstance());
     TotalFigures after = worker.stop();
-    assertThat(after.getSubscriptions(0).getBacklog()).isZero();
+    assertThat(after.getSubscriptions(0).getLost()).isZero();
     assertThat(after.getSubscriptions(0).getUnique()).isEqualTo(after.getAcked());
   }
 
@@ -133,9 +133,9 @@ class TrialTest {
     worker.stub.start(StartRequest.getDefaultInstance());
     Thread.sleep(500);
     worker.stub.stopProducers(StopProducersRequest.newBuilder().setGraceMs(10_000).build());
-    TotalFigures before = worker.await(t -> t.getSubscriptions(0).getBacklog() == 0);
-    assertThat(before.getSubscriptions(0).getBacklog()).isZero();
-    assertThat(before.getSubscriptions(1).getBacklog()).isEqualTo(before.getAcked());
+    TotalFigures before = worker.await(t -> t.getSubscriptions(0).getLost() == 0);
+    assertThat(before.getSubscriptions(0).getLost()).isZero();
+    assertThat(before.getSubscriptions(1).getLost()).isEqualTo(before.getAcked());
     worker.stub.resumeConsumers(PauseRequest.newBuilder().addSubscriptions("sub-1").build());
     assertThat(worker.stop().getSubscriptions(1).getUnique()).isEqualTo(before.getAcked());
   }

@@ -1,5 +1,6 @@
 package io.tidegauge.worker.bench;
 
+import com.google.protobuf.ByteString;
 import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverFactory;
 import io.tidegauge.worker.api.SubscriptionType;
@@ -7,11 +8,11 @@ import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.engine.Arrival;
 import io.tidegauge.worker.engine.Trial;
 import io.tidegauge.worker.engine.TrialPlan;
-import io.tidegauge.worker.engine.figures.SubscriptionTotals;
-import io.tidegauge.worker.engine.figures.TotalFigures;
-import io.tidegauge.worker.engine.figures.WindowFigures;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.os.ProcessUse;
+import io.tidegauge.worker.proto.SubscriptionTotals;
+import io.tidegauge.worker.proto.TotalFigures;
+import io.tidegauge.worker.proto.WindowFigures;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
@@ -54,7 +55,7 @@ public final class EngineBench {
 
   private static void awaitDrain(Trial trial) throws InterruptedException {
     for (int i = 0; i < 300; i++) {
-      if (trial.totals().subscriptions().stream().allMatch(s -> s.backlog() == 0)) {
+      if (trial.totals().getSubscriptionsList().stream().allMatch(s -> s.getLost() == 0)) {
         return;
       }
       Thread.sleep(100);
@@ -67,21 +68,15 @@ public final class EngineBench {
         System.nanoTime(),
         42,
         topics(options),
-        options.number("producers", 1),
-        1,
-        options.number("consumers", 1),
+        new TrialPlan.Users(options.number("producers", 1), 1, options.number("consumers", 1), 0),
         new TrialPlan.Payload(options.number("bytes", 1_024), 1, "", 256),
-        Keys.Choice.NONE,
-        0,
-        rate == 0 ? Arrival.CLOSED_LOOP : Arrival.UNIFORM,
-        rate,
+        new TrialPlan.KeyRange(Keys.Choice.NONE, 0),
+        new TrialPlan.Load(
+            rate == 0 ? Arrival.CLOSED_LOOP : Arrival.UNIFORM, rate, null, 5_000_000),
         options.client(),
-        5_000_000,
-        0,
         new TrialPlan.Variant(
             SubscriptionType.BY_PARTITION,
             false,
-            null,
             "",
             options.number("precision", (int) (100 * TrialPlan.Variant.SPIN_SHARE_MAX)) / 100.0,
             options.number("grain", -1) * 1_000L,
@@ -108,9 +103,9 @@ public final class EngineBench {
   }
 
   private static void print(Options options, TotalFigures t, double seconds) {
-    WindowFigures w = t.window();
-    double rate = w.ackedWithin() / seconds;
-    double cpuPerMillion = w.workerCpuNs() / 1e9 / (w.ackedWithin() / 1e6);
+    WindowFigures w = t.getWindow();
+    double rate = w.getAckedWithin() / seconds;
+    double cpuPerMillion = w.getWorkerCpuNs() / 1e9 / (w.getAckedWithin() / 1e6);
     System.out.printf(
         "bytes %s topics %s producers %s: %,.0f msg/s, %.3f CPU-s per million, %.2f CPUs, RSS %.0f MB%n",
         options.text("bytes", "1024"),
@@ -118,25 +113,37 @@ public final class EngineBench {
         options.text("producers", "1"),
         rate,
         cpuPerMillion,
-        w.workerCpuNs() / 1e9 / seconds,
+        w.getWorkerCpuNs() / 1e9 / seconds,
         ProcessUse.residentBytes() / 1e6);
-    System.out.println("  response us: " + summary(w.response()));
-    System.out.println("  delay us:    " + summary(w.delay()));
-    System.out.println("  own lag us:  " + summary(w.ownLag()));
-    for (SubscriptionTotals s : t.subscriptions()) {
-      System.out.println("  e2e us:      " + summary(s.endToEnd()));
+    System.out.println("  response us: " + summary(w.getResponse()));
+    System.out.println("  delay us:    " + summary(w.getDelay()));
+    System.out.println("  own lag us:  " + summary(w.getOwnLag()));
+    for (SubscriptionTotals s : t.getSubscriptionsList()) {
+      System.out.println("  e2e us:      " + summary(s.getEndToEnd()));
       System.out.printf(
           "  received %,d of %,d, lost %d duplicated %d reordered %d corrupt %d%n",
-          s.unique(), t.acked(), s.lost(), s.duplicated(), s.reordered(), s.corrupt());
+          s.getUnique(),
+          t.getAcked(),
+          s.getLost(),
+          s.getDuplicated(),
+          s.getReordered(),
+          s.getCorrupt());
     }
     System.out.printf(
         "  intended %,d, gc pause %.1f ms, cpu wait %.1f ms, errors %s%n",
-        w.intended(), w.gcPauseNs() / 1e6, w.cpuWaitNs() / 1e6, t.errors());
+        w.getIntended(), w.getGcPauseNs() / 1e6, w.getCpuWaitNs() / 1e6, errors(t));
   }
 
-  private static String summary(byte[] encoded) {
+  private static List<String> errors(TotalFigures t) {
+    return t.getErrorsList().stream()
+        .map(e -> e.getWhere() + ": " + e.getMessage() + " (" + e.getCount() + ")")
+        .toList();
+  }
+
+  private static String summary(ByteString encoded) {
     try {
-      Histogram h = Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(encoded), 1);
+      Histogram h =
+          Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(encoded.toByteArray()), 1);
       return String.format(
           "p50 %.1f p90 %.1f p99 %.1f p99.9 %.1f max %.1f",
           h.getValueAtPercentile(50) / 1e3,

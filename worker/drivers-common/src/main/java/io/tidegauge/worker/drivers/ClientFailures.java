@@ -2,6 +2,7 @@ package io.tidegauge.worker.drivers;
 
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.RefusedException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -28,6 +29,11 @@ public abstract class ClientFailures {
   /** What keeps us out, TLS aside; null if it is something else. */
   protected abstract Refusal refusal(Throwable failure);
 
+  /**
+   * Whether the system answered that it won't do what was asked, and was not merely out of reach.
+   */
+  protected abstract boolean isAnswer(Throwable failure);
+
   /** What happened, in one line, where nothing keeps us out. */
   protected abstract String reason(Throwable failure);
 
@@ -44,7 +50,9 @@ public abstract class ClientFailures {
     }
     Refusal refusal = refusal(failure);
     if (refusal == null) {
-      return new DriverException(begin + reason(failure), failure);
+      return isAnswer(failure)
+          ? new RefusedException(begin + reason(failure), failure)
+          : new DriverException(begin + reason(failure), failure);
     }
     return refusal.missingRight()
         ? AccessException.noRight(begin + refusal.words(), failure)

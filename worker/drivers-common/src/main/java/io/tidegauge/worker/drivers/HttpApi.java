@@ -28,6 +28,11 @@ public final class HttpApi {
       return status / 100 == 2;
     }
 
+    /** Whether what was asked is refused, and would be again: not an overload, and no failure. */
+    public boolean isRefusal() {
+      return status / 100 == 4 && status != TOO_LATE && status != TOO_MANY;
+    }
+
     /** What a JSON object with a field "reason" says there; empty if it is something else. */
     public String reason() {
       try {
@@ -44,6 +49,8 @@ public final class HttpApi {
 
   public static final int FORBIDDEN = 403;
   public static final int NOT_FOUND = 404;
+  private static final int TOO_LATE = 408;
+  private static final int TOO_MANY = 429;
 
   private static final int PORT_DEFAULT = 80;
 

@@ -73,11 +73,14 @@ public record Security(
     Boolean ifUnsaid = ca.isEmpty() && certificate.isEmpty() ? null : Boolean.TRUE;
     Security found =
         new Security(
-            tls.isEmpty() ? ifUnsaid : Boolean.valueOf(Keys.truth(system, "tls.enabled", tls)),
+            tls.isEmpty()
+                ? ifUnsaid
+                : Boolean.valueOf(SettingChecks.parseTruth(system, "tls.enabled", tls)),
             ca,
             certificate,
             settings.getOrDefault("tls.key.path", "").trim(),
-            Keys.truth(system, "tls.verify.host", settings.getOrDefault("tls.verify.host", "true")),
+            SettingChecks.parseTruth(
+                system, "tls.verify.host", settings.getOrDefault("tls.verify.host", "true")),
             settings.getOrDefault("auth.method", "").trim(),
             settings.getOrDefault("auth.user", ""),
             settings.getOrDefault("auth.password", ""),

@@ -16,6 +16,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -222,6 +223,16 @@ class HttpApiTest {
     } catch (Exception e) {
       throw new AssertionError(e);
     }
+  }
+
+  @Test
+  void whoIsOverloadedOrFailsRefusesNothing() {
+    assertThat(List.of(400, 403, 404, 409, 412)).allMatch(HttpApiTest::isRefusal);
+    assertThat(List.of(200, 204, 307, 408, 429, 500, 503)).noneMatch(HttpApiTest::isRefusal);
+  }
+
+  private static boolean isRefusal(int status) {
+    return new HttpApi.Answer(status, "").isRefusal();
   }
 
   @Test

@@ -4,7 +4,9 @@ import io.tidegauge.worker.api.Threads;
 import io.tidegauge.worker.engine.check.Subscription;
 import io.tidegauge.worker.engine.figures.SecondsLog;
 import io.tidegauge.worker.engine.load.LoadThreads;
+import io.tidegauge.worker.engine.load.Producer;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Supplier;
 
 /**
  * Writes the log of seconds, reads the process's use at the window's edges, frees the memory of
@@ -17,15 +19,28 @@ final class Sampler implements Runnable {
   /** A last second shorter than this means nothing. */
   private static final long LAST_NS_MIN = 1_000_000L;
 
-  private final Setup setup;
+  private final Producer.Context context;
+  private final Clients clients;
+  private final Supplier<SecondReader> reading;
   private final LoadThreads threads;
   private final SecondsLog log;
   private final WindowUse use;
   private final Thread thread = Threads.daemon("tg-sampler", this);
   private volatile boolean stopping;
 
-  Sampler(Setup setup, LoadThreads threads, SecondsLog log, WindowUse use) {
-    this.setup = setup;
+  /**
+   * @param reading makes a reader, whose first second begins then
+   */
+  Sampler(
+      Producer.Context context,
+      Clients clients,
+      Supplier<SecondReader> reading,
+      LoadThreads threads,
+      SecondsLog log,
+      WindowUse use) {
+    this.context = context;
+    this.clients = clients;
+    this.reading = reading;
     this.threads = threads;
     this.log = log;
     this.use = use;
@@ -49,8 +64,8 @@ final class Sampler implements Runnable {
   @Override
   public void run() {
     try {
-      long from = setup.live.profile.startNs();
-      SecondReader reader = new SecondReader(setup, threads);
+      long from = context.live().profile.startNs();
+      SecondReader reader = reading.get();
       long second = 0;
       long end = from + SECOND_NS;
       while (!stopping) {
@@ -61,7 +76,7 @@ final class Sampler implements Runnable {
           log.append(reader.read(second++, from, now));
           from = now;
           end = nextEndNs(end, now);
-          setup.subscriptions.forEach(Subscription::collapse);
+          clients.subscriptions().forEach(Subscription::collapse);
         }
       }
       long now = System.nanoTime();
@@ -69,7 +84,7 @@ final class Sampler implements Runnable {
         log.append(reader.read(second, from, now));
       }
     } catch (RuntimeException | Error e) {
-      setup.errors.add("engine", e);
+      context.errors().add("engine", e);
     } finally {
       log.close();
     }

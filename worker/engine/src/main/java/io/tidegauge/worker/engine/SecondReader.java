@@ -1,9 +1,9 @@
 package io.tidegauge.worker.engine;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnsafeByteOperations;
 import io.tidegauge.worker.engine.check.ReceiveRecorder;
 import io.tidegauge.worker.engine.check.Subscription;
-import io.tidegauge.worker.engine.figures.SecondFigures;
-import io.tidegauge.worker.engine.figures.SubscriptionSecond;
 import io.tidegauge.worker.engine.histogram.HistogramEncoder;
 import io.tidegauge.worker.engine.histogram.LatencyHistogram;
 import io.tidegauge.worker.engine.load.AckRecorder;
@@ -12,6 +12,8 @@ import io.tidegauge.worker.engine.load.LoadThreads;
 import io.tidegauge.worker.engine.load.Producer;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import io.tidegauge.worker.engine.schedule.RateProfile;
+import io.tidegauge.worker.proto.SecondFigures;
+import io.tidegauge.worker.proto.SubscriptionSecond;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -24,7 +26,9 @@ import java.util.function.BiConsumer;
  * sampler's thread only.
  */
 final class SecondReader {
-  private final Setup setup;
+  private final TrialPlan plan;
+  private final Producer.Context context;
+  private final Clients clients;
   private final LoadThreads threads;
   private final HistogramEncoder encoder = new HistogramEncoder();
   private final Map<String, Long> past = new HashMap<>();
@@ -32,14 +36,16 @@ final class SecondReader {
 
   private final BusiestConsumer busiestConsumer;
 
-  SecondReader(Setup setup, LoadThreads threads) {
-    this.setup = setup;
+  SecondReader(TrialPlan plan, Producer.Context context, Clients clients, LoadThreads threads) {
+    this.plan = plan;
+    this.context = context;
+    this.clients = clients;
     this.busiestConsumer =
         new BusiestConsumer(
-            setup.subscriptions,
-            setup.consumerNumbers,
-            setup.plan.topics().size(),
-            setup.plan.consumersPerSubscription());
+            clients.subscriptions(),
+            clients.consumerNumbers(),
+            plan.topics().size(),
+            plan.users().consumersPerSubscription());
     this.threads = threads;
     sinceLast("cpu", ProcessUse.cpuNs());
     sinceLast("gc", ProcessUse.gcPauseNs());
@@ -50,36 +56,39 @@ final class SecondReader {
     List<SubscriptionSecond> subscriptions = subscriptions();
     BusiestConsumer.Found busiest =
         busiestConsumer.busiest(
-            untilNs - fromNs, subscriptions.stream().map(SubscriptionSecond::backlog).toList());
-    long failed = setup.acks.sum(AckRecorder.FAILED);
-    long acked = setup.acks.sum(AckRecorder.ACKED);
+            untilNs - fromNs, subscriptions.stream().map(SubscriptionSecond::getBacklog).toList());
+    long failed = context.acks().sum(AckRecorder.FAILED);
+    long acked = context.acks().sum(AckRecorder.ACKED);
     long sent = threads.sum(LoadRecorder.SENT);
     long ownLagNsMax = 0;
     for (LoadRecorder r : threads.recorders()) {
       ownLagNsMax = Math.max(ownLagNsMax, r.ownLagNsMax(fromNs, untilNs));
     }
-    return new SecondFigures(
-        second,
-        fromNs,
-        untilNs,
-        scheduledMsgsPerS(fromNs, untilNs),
-        sinceLast("sent", sent),
-        sinceLast("acked", acked),
-        sinceLast("failed", failed),
-        sinceLast("bytes", acked * setup.pool.messageBytes()),
-        inFlight(sent, acked + failed),
-        sinceLast("blocked", threads.sum(LoadRecorder.BLOCKED_NS)),
-        ownLagNsMax,
-        encodeSinceLast("response", setup.acks.all(), (r, to) -> r.response().addAll(to)),
-        encodeSinceLast("service", setup.acks.all(), (r, to) -> r.service().addAll(to)),
-        encodeSinceLast("delay", threads.recorders(), (r, to) -> r.delay().addAll(to)),
-        subscriptions,
-        sinceLast("cpu", ProcessUse.cpuNs()),
-        sinceLast("gc", ProcessUse.gcPauseNs()),
-        ProcessUse.heapUsedBytes(),
-        busiest.consumer(),
-        busiest.busyNs(),
-        sinceLast("jit", ProcessUse.jitNs()));
+    return SecondFigures.newBuilder()
+        .setSecond(second)
+        .setFromMonoNs(fromNs)
+        .setUntilMonoNs(untilNs)
+        .setScheduledMsgsPerS(scheduledMsgsPerS(fromNs, untilNs))
+        .setSent(sinceLast("sent", sent))
+        .setAcked(sinceLast("acked", acked))
+        .setFailed(sinceLast("failed", failed))
+        .setAckedBytes(sinceLast("bytes", acked * context.pool().messageBytes()))
+        .setInFlight(inFlight(sent, acked + failed))
+        .setBlockedNs(sinceLast("blocked", threads.sum(LoadRecorder.BLOCKED_NS)))
+        .setOwnLagNsMax(ownLagNsMax)
+        .setResponse(
+            encodeSinceLast("response", context.acks().all(), (r, to) -> r.response().addAll(to)))
+        .setService(
+            encodeSinceLast("service", context.acks().all(), (r, to) -> r.service().addAll(to)))
+        .setDelay(encodeSinceLast("delay", threads.recorders(), (r, to) -> r.delay().addAll(to)))
+        .addAllSubscriptions(subscriptions)
+        .setWorkerCpuNs(sinceLast("cpu", ProcessUse.cpuNs()))
+        .setGcPauseNs(sinceLast("gc", ProcessUse.gcPauseNs()))
+        .setHeapUsedBytes(ProcessUse.heapUsedBytes())
+        .setBusiestConsumer(busiest.consumer())
+        .setBusiestConsumerBusyNs(busiest.busyNs())
+        .setJitNs(sinceLast("jit", ProcessUse.jitNs()))
+        .build();
   }
 
   /**
@@ -87,42 +96,43 @@ final class SecondReader {
    * can be in flight at most.
    */
   private long inFlight(long sent, long resolved) {
-    long window = (long) setup.slotsPerProducer * setup.producers.size();
+    long window = (long) plan.client().inFlightMessagesMax() * clients.producers().size();
     return Math.min(window, Math.max(0, sent - resolved));
   }
 
   private double scheduledMsgsPerS(long fromNs, long untilNs) {
-    RateProfile profile = setup.live.profile;
-    if (setup.plan.arrival() == Arrival.CLOSED_LOOP || untilNs <= fromNs) {
+    RateProfile profile = context.live().profile;
+    if (plan.load().arrival() == Arrival.CLOSED_LOOP || untilNs <= fromNs) {
       return 0;
     }
-    long end = Math.min(untilNs, Math.max(fromNs, setup.live.stopAtNs));
+    long end = Math.min(untilNs, Math.max(fromNs, context.live().stopAtNs));
     double units = profile.unitsAt(end) - profile.unitsAt(fromNs);
     return units * 1e9 / (untilNs - fromNs) * shareOfLoad();
   }
 
   private double shareOfLoad() {
-    return setup.plan.share().isWhole()
+    return plan.share().isWhole()
         ? 1
-        : (double) setup.producers.size() / Math.max(1, setup.plan.producers());
+        : (double) clients.producers().size() / Math.max(1, plan.producers());
   }
 
   private List<SubscriptionSecond> subscriptions() {
     List<SubscriptionSecond> all = new ArrayList<>();
-    for (Subscription s : setup.subscriptions) {
+    for (Subscription s : clients.subscriptions()) {
       String n = s.name();
       long unique = s.sum(ReceiveRecorder.UNIQUE);
       all.add(
-          new SubscriptionSecond(
-              n,
-              sinceLast(n + " received", s.sum(ReceiveRecorder.RECEIVED)),
-              sinceLast(n + " unique", unique),
-              sinceLast(n + " bytes", s.sum(ReceiveRecorder.RECEIVED_BYTES)),
-              backlog(s, unique),
-              sinceLast(n + " duplicated", s.sum(ReceiveRecorder.DUPLICATED)),
-              sinceLast(n + " reordered", s.sum(ReceiveRecorder.REORDERED)),
-              sinceLast(n + " corrupt", s.sum(ReceiveRecorder.CORRUPT)),
-              encodeSinceLast(n, s.recorders(), (r, to) -> r.addEndToEnd(to))));
+          SubscriptionSecond.newBuilder()
+              .setName(n)
+              .setReceived(sinceLast(n + " received", s.sum(ReceiveRecorder.RECEIVED)))
+              .setUnique(sinceLast(n + " unique", unique))
+              .setReceivedBytes(sinceLast(n + " bytes", s.sum(ReceiveRecorder.RECEIVED_BYTES)))
+              .setBacklog(backlog(s, unique))
+              .setDuplicated(sinceLast(n + " duplicated", s.sum(ReceiveRecorder.DUPLICATED)))
+              .setReordered(sinceLast(n + " reordered", s.sum(ReceiveRecorder.REORDERED)))
+              .setCorrupt(sinceLast(n + " corrupt", s.sum(ReceiveRecorder.CORRUPT)))
+              .setEndToEnd(encodeSinceLast(n, s.recorders(), (r, to) -> r.addEndToEnd(to)))
+              .build());
     }
     return all;
   }
@@ -132,17 +142,17 @@ final class SecondReader {
    * without an acknowledgement must not hide what is still to come.
    */
   private long backlog(Subscription s, long unique) {
-    if (!setup.plan.share().isWhole()) {
+    if (!plan.share().isWhole()) {
       return 0;
     }
     long receivedAlthoughFailed = 0;
-    for (Producer p : setup.producers) {
+    for (Producer p : clients.producers()) {
       if (p.hasFailed()) {
         receivedAlthoughFailed += p.failed().countCommon(s.received(p.index()));
       }
     }
     long unattributed = s.sum(ReceiveRecorder.CORRUPT_UNATTRIBUTED);
-    long acked = setup.acks.sum(AckRecorder.ACKED);
+    long acked = context.acks().sum(AckRecorder.ACKED);
     return Math.max(0, acked - (unique - receivedAlthoughFailed) - unattributed);
   }
 
@@ -152,11 +162,12 @@ final class SecondReader {
   }
 
   /** What the histograms that each recorder adds to a list have counted since the last call. */
-  private <R> byte[] encodeSinceLast(
+  private <R> ByteString encodeSinceLast(
       String name, Collection<R> recorders, BiConsumer<R, List<LatencyHistogram>> adding) {
     List<LatencyHistogram> parts = new ArrayList<>();
     recorders.forEach(recorder -> adding.accept(recorder, parts));
-    return encoder.encodeSince(
-        parts, pastCounts.computeIfAbsent(name, n -> new HistogramEncoder.PastCounts()));
+    return UnsafeByteOperations.unsafeWrap(
+        encoder.encodeSince(
+            parts, pastCounts.computeIfAbsent(name, n -> new HistogramEncoder.PastCounts())));
   }
 }

@@ -15,16 +15,16 @@ final class SequencesReader {
   /** What a producer sent, and a copy of what of it has no good outcome. */
   record Sent(int producer, long count, SequenceSet unknown) {}
 
-  private final Setup setup;
+  private final Clients clients;
 
-  SequencesReader(Setup setup) {
-    this.setup = setup;
+  SequencesReader(Clients clients) {
+    this.clients = clients;
   }
 
   /** Of this worker's producers. */
   List<Sent> sent() {
     List<Sent> all = new ArrayList<>();
-    for (Producer p : setup.producers) {
+    for (Producer p : clients.producers()) {
       // First how many, then which of them have no outcome: one sent in between must not look
       // acknowledged.
       long count = p.sentCount();
@@ -33,15 +33,18 @@ final class SequencesReader {
     return all;
   }
 
-  void read(List<Sent> sent, SequencesSink sink) throws InterruptedException {
+  /**
+   * @param producersInTrial of all workers
+   */
+  void read(List<Sent> sent, int producersInTrial, SequencesSink sink) throws InterruptedException {
     for (Sent of : sent) {
       RoaringForm unknown = new RoaringForm(of.unknown(), of.count());
       do {
         sink.sent(of.producer(), of.count(), unknown.next());
       } while (unknown.hasNext());
     }
-    for (Subscription s : setup.subscriptions) {
-      for (int p = 0; p < setup.plan.producers(); p++) {
+    for (Subscription s : clients.subscriptions()) {
+      for (int p = 0; p < producersInTrial; p++) {
         RoaringForm received = new RoaringForm(s.received(p), Long.MAX_VALUE);
         while (received.hasNext()) {
           sink.received(s.name(), p, received.next());

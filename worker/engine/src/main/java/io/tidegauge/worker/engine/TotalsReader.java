@@ -1,23 +1,28 @@
 package io.tidegauge.worker.engine;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnsafeByteOperations;
 import io.tidegauge.worker.engine.check.ApartRecorder;
 import io.tidegauge.worker.engine.check.Examples;
 import io.tidegauge.worker.engine.check.Losses;
 import io.tidegauge.worker.engine.check.ReceiveRecorder;
 import io.tidegauge.worker.engine.check.Subscription;
-import io.tidegauge.worker.engine.figures.ApartLatency;
-import io.tidegauge.worker.engine.figures.Foreign;
-import io.tidegauge.worker.engine.figures.RecordFigures;
-import io.tidegauge.worker.engine.figures.SubscriptionTotals;
-import io.tidegauge.worker.engine.figures.TotalFigures;
+import io.tidegauge.worker.engine.figures.ErrorLog;
+import io.tidegauge.worker.engine.figures.Recorder;
 import io.tidegauge.worker.engine.figures.Window;
-import io.tidegauge.worker.engine.figures.WindowFigures;
 import io.tidegauge.worker.engine.histogram.HistogramEncoder;
 import io.tidegauge.worker.engine.histogram.LatencyHistogram;
 import io.tidegauge.worker.engine.load.AckRecorder;
 import io.tidegauge.worker.engine.load.LoadRecorder;
 import io.tidegauge.worker.engine.load.LoadThreads;
+import io.tidegauge.worker.engine.load.Producer;
 import io.tidegauge.worker.engine.os.ProcessUse;
+import io.tidegauge.worker.proto.ApartLatency;
+import io.tidegauge.worker.proto.ErrorCount;
+import io.tidegauge.worker.proto.RecordFigures;
+import io.tidegauge.worker.proto.SubscriptionTotals;
+import io.tidegauge.worker.proto.TotalFigures;
+import io.tidegauge.worker.proto.WindowFigures;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -29,60 +34,79 @@ import java.util.function.BiConsumer;
  * Adds up everything known about a trial. Only reads: any number of them may be used at any time.
  */
 final class TotalsReader {
-  private final Setup setup;
+  private final TrialPlan plan;
+  private final Producer.Context context;
+  private final Clients clients;
   private final LoadThreads threads;
   private final WindowUse use;
   private final HistogramEncoder encoder = new HistogramEncoder();
 
-  TotalsReader(Setup setup, LoadThreads threads, WindowUse use) {
-    this.setup = setup;
+  TotalsReader(
+      TrialPlan plan,
+      Producer.Context context,
+      Clients clients,
+      LoadThreads threads,
+      WindowUse use) {
+    this.plan = plan;
+    this.context = context;
+    this.clients = clients;
     this.threads = threads;
     this.use = use;
   }
 
   TotalFigures read(long seconds, long cpuNsBefore, long gcPauseNsBefore) {
-    Window window = setup.live.window;
-    long failed = setup.acks.sum(AckRecorder.FAILED);
-    long acked = setup.acks.sum(AckRecorder.ACKED);
+    Window window = context.live().window;
+    long failed = context.acks().sum(AckRecorder.FAILED);
+    long acked = context.acks().sum(AckRecorder.ACKED);
     long sent = threads.sum(LoadRecorder.SENT);
-    return new TotalFigures(
-        sent,
-        acked,
-        failed,
-        Math.max(0, sent - acked - failed),
-        window(window),
-        subscriptions(window),
-        setup.errors.all(),
-        ProcessUse.cpuNs() - cpuNsBefore,
-        ProcessUse.gcPauseNs() - gcPauseNsBefore,
-        ProcessUse.residentBytes(),
-        seconds);
+    return TotalFigures.newBuilder()
+        .setSent(sent)
+        .setAcked(acked)
+        .setFailed(failed)
+        .setUnresolved(Math.max(0, sent - acked - failed))
+        .setWindow(window(window))
+        .addAllSubscriptions(subscriptions(window))
+        .addAllErrors(context.errors().all().stream().map(TotalsReader::count).toList())
+        .setWorkerCpuNs(ProcessUse.cpuNs() - cpuNsBefore)
+        .setGcPauseNs(ProcessUse.gcPauseNs() - gcPauseNsBefore)
+        .setResidentBytes(ProcessUse.residentBytes())
+        .setSeconds(seconds)
+        .build();
+  }
+
+  private static ErrorCount count(ErrorLog.ErrorCount error) {
+    return ErrorCount.newBuilder()
+        .setWhere(error.where())
+        .setMessage(error.message())
+        .setCount(error.count())
+        .build();
   }
 
   private WindowFigures window(Window window) {
     int epoch = window.epoch();
-    Collection<AckRecorder> acks = setup.acks.all();
+    Collection<AckRecorder> acks = context.acks().all();
     Collection<LoadRecorder> loads = threads.recorders();
     WindowUse.Reading used = use.used();
-    long acked = setup.acks.sum(AckRecorder.WINDOW_ACKED, epoch);
-    return new WindowFigures(
-        window.isSet() ? window.fromNs() : 0,
-        window.isSet() && window.untilNs() != Long.MAX_VALUE ? window.untilNs() : 0,
-        threads.sum(LoadRecorder.WINDOW_INTENDED, epoch),
-        acked,
-        setup.acks.sum(AckRecorder.WINDOW_FAILED, epoch),
-        acked * setup.pool.messageBytes(),
-        encoded(acks, (r, to) -> r.response().addInside(epoch, to)),
-        encoded(acks, (r, to) -> r.service().addInside(epoch, to)),
-        encoded(loads, (r, to) -> r.delay().addInside(epoch, to)),
-        encoded(loads, (r, to) -> r.ownLag().addInside(epoch, to)),
-        threads.sum(LoadRecorder.WINDOW_OWN_LAG_OVER, epoch),
-        threads.sum(LoadRecorder.WINDOW_BLOCKED_NS, epoch),
-        setup.acks.sum(AckRecorder.WINDOW_ACKED_WITHIN, epoch),
-        used.cpuNs(),
-        used.gcPauseNs(),
-        used.cpuWaitNs(),
-        records(window));
+    long acked = context.acks().sum(AckRecorder.WINDOW_ACKED, epoch);
+    return WindowFigures.newBuilder()
+        .setFromMonoNs(window.isSet() ? window.fromNs() : 0)
+        .setUntilMonoNs(window.isSet() && window.untilNs() != Long.MAX_VALUE ? window.untilNs() : 0)
+        .setIntended(threads.sum(LoadRecorder.WINDOW_INTENDED, epoch))
+        .setAcked(acked)
+        .setFailed(context.acks().sum(AckRecorder.WINDOW_FAILED, epoch))
+        .setAckedBytes(acked * context.pool().messageBytes())
+        .setResponse(encoded(acks, (r, to) -> r.response().addInside(epoch, to)))
+        .setService(encoded(acks, (r, to) -> r.service().addInside(epoch, to)))
+        .setDelay(encoded(loads, (r, to) -> r.delay().addInside(epoch, to)))
+        .setOwnLag(encoded(loads, (r, to) -> r.ownLag().addInside(epoch, to)))
+        .setOwnLagOverTolerance(threads.sum(LoadRecorder.WINDOW_OWN_LAG_OVER, epoch))
+        .setBlockedNs(threads.sum(LoadRecorder.WINDOW_BLOCKED_NS, epoch))
+        .setAckedWithin(context.acks().sum(AckRecorder.WINDOW_ACKED_WITHIN, epoch))
+        .setWorkerCpuNs(used.cpuNs())
+        .setGcPauseNs(used.gcPauseNs())
+        .setCpuWaitNs(used.cpuWaitNs())
+        .addAllRecords(records(window))
+        .build();
   }
 
   private List<RecordFigures> records(Window window) {
@@ -94,26 +118,32 @@ final class TotalsReader {
   }
 
   private RecordFigures record(int record, int epoch) {
-    List<AckRecorder> acks = setup.acks.all().stream().filter(r -> r.hasEpoch(epoch)).toList();
+    List<AckRecorder> acks = context.acks().all().stream().filter(r -> r.hasEpoch(epoch)).toList();
     List<LoadRecorder> loads = threads.recorders().stream().filter(r -> r.hasEpoch(epoch)).toList();
-    return new RecordFigures(
-        loads.stream().mapToLong(r -> r.records().get(record, LoadRecorder.RECORD_INTENDED)).sum(),
-        acks.stream().mapToLong(r -> r.records().get(record, AckRecorder.RECORD_ACKED)).sum(),
-        acks.stream().mapToLong(r -> r.records().get(record, AckRecorder.RECORD_FAILED)).sum(),
-        acks.stream()
-            .mapToLong(r -> r.records().get(record, AckRecorder.RECORD_ACKED_WITHIN))
-            .sum(),
-        encoded(acks, (r, to) -> r.records().addTo(record, AckRecorder.RECORD_RESPONSE, to)),
-        encoded(acks, (r, to) -> r.records().addTo(record, AckRecorder.RECORD_SERVICE, to)),
-        encoded(loads, (r, to) -> r.records().addTo(record, LoadRecorder.RECORD_DELAY, to)));
+    return RecordFigures.newBuilder()
+        .setIntended(sumOfRecord(loads, record, LoadRecorder.RECORD_INTENDED))
+        .setAcked(sumOfRecord(acks, record, AckRecorder.RECORD_ACKED))
+        .setFailed(sumOfRecord(acks, record, AckRecorder.RECORD_FAILED))
+        .setAckedWithin(sumOfRecord(acks, record, AckRecorder.RECORD_ACKED_WITHIN))
+        .setResponse(
+            encoded(acks, (r, to) -> r.records().addTo(record, AckRecorder.RECORD_RESPONSE, to)))
+        .setService(
+            encoded(acks, (r, to) -> r.records().addTo(record, AckRecorder.RECORD_SERVICE, to)))
+        .setDelay(
+            encoded(loads, (r, to) -> r.records().addTo(record, LoadRecorder.RECORD_DELAY, to)))
+        .build();
+  }
+
+  private static long sumOfRecord(Collection<? extends Recorder> all, int record, int counter) {
+    return all.stream().mapToLong(r -> r.records().get(record, counter)).sum();
   }
 
   private List<SubscriptionTotals> subscriptions(Window window) {
     // What other workers sent and received is not known here: nothing can be said to be missing.
     List<SequencesReader.Sent> sent =
-        setup.plan.share().isWhole() ? new SequencesReader(setup).sent() : List.of();
+        plan.share().isWhole() ? new SequencesReader(clients).sent() : List.of();
     List<SubscriptionTotals> all = new ArrayList<>();
-    for (Subscription s : setup.subscriptions) {
+    for (Subscription s : clients.subscriptions()) {
       all.add(subscription(s, window, sent));
     }
     return all;
@@ -135,29 +165,30 @@ final class TotalsReader {
     long unattributed = s.sum(ReceiveRecorder.CORRUPT_UNATTRIBUTED);
     // A message with a damaged header arrived, we only can't say which one it was.
     long lost = Math.max(0, missing - unattributed);
-    // First: what comes meanwhile must not be in a part and missing in the whole.
-    List<ApartLatency> apart = apart(s, window.epoch());
-    return new SubscriptionTotals(
-        s.name(),
-        s.sum(ReceiveRecorder.RECEIVED),
-        s.sum(ReceiveRecorder.UNIQUE),
-        lost,
-        lost,
-        s.sum(ReceiveRecorder.DUPLICATED),
-        s.sum(ReceiveRecorder.REORDERED),
-        s.sum(ReceiveRecorder.CORRUPT),
-        unattributed,
-        s.sum(ReceiveRecorder.FOREIGN),
-        s.sum(ReceiveRecorder.NEGATIVE_LATENCY),
-        encoded(s.recorders(), (r, to) -> r.addEndToEnd(window.epoch(), to)),
-        s.windowReceived(window.epoch()),
-        List.copyOf(examples.subList(0, (int) Math.min(lost, examples.size()))),
-        s.duplicated().all(),
-        s.reordered().all(),
-        s.corrupt().all(),
-        recordEndToEnd(s, window),
-        apart,
-        foreign(s));
+    // Those apart first: what comes meanwhile must not be in a part and missing in the whole.
+    SubscriptionTotals.Builder totals =
+        SubscriptionTotals.newBuilder().addAllApart(apart(s, window.epoch()));
+    totals
+        .setName(s.name())
+        .setReceived(s.sum(ReceiveRecorder.RECEIVED))
+        .setUnique(s.sum(ReceiveRecorder.UNIQUE))
+        .setLost(lost)
+        .setDuplicated(s.sum(ReceiveRecorder.DUPLICATED))
+        .setReordered(s.sum(ReceiveRecorder.REORDERED))
+        .setCorrupt(s.sum(ReceiveRecorder.CORRUPT))
+        .setCorruptUnattributed(unattributed)
+        .setDiscardedMax(s.discardedMax())
+        .setForeign(s.sum(ReceiveRecorder.FOREIGN))
+        .setNegativeLatency(s.sum(ReceiveRecorder.NEGATIVE_LATENCY))
+        .setEndToEnd(encoded(s.recorders(), (r, to) -> r.addEndToEnd(window.epoch(), to)))
+        .setWindowReceived(s.windowReceived(window.epoch()))
+        .addAllLostExamples(examples.subList(0, (int) Math.min(lost, examples.size())))
+        .addAllDuplicatedExamples(s.duplicated().all())
+        .addAllReorderedExamples(s.reordered().all())
+        .addAllCorruptExamples(s.corrupt().all())
+        .addAllRecordEndToEnd(recordEndToEnd(s, window));
+    addReceipts(s, totals);
+    return totals.build();
   }
 
   /** By the workers on other hosts that messages came from. */
@@ -171,17 +202,20 @@ final class TotalsReader {
     List<ApartLatency> all = new ArrayList<>();
     byWorker.forEach(
         (worker, recorders) -> {
-          byte[] after = encoded(recorders, (r, to) -> r.after().addInside(epoch, to));
-          byte[] before = encoded(recorders, (r, to) -> r.before().addInside(epoch, to));
-          all.add(new ApartLatency(worker, after, before));
+          all.add(
+              ApartLatency.newBuilder()
+                  .setWorker(worker)
+                  .setEndToEnd(encoded(recorders, (r, to) -> r.after().addInside(epoch, to)))
+                  .setBefore(encoded(recorders, (r, to) -> r.before().addInside(epoch, to)))
+                  .build());
         });
     return all;
   }
 
-  private List<byte[]> recordEndToEnd(Subscription s, Window window) {
+  private List<ByteString> recordEndToEnd(Subscription s, Window window) {
     List<ReceiveRecorder> recorders =
         s.recorders().stream().filter(r -> r.hasEpoch(window.epoch())).toList();
-    List<byte[]> all = new ArrayList<>();
+    List<ByteString> all = new ArrayList<>();
     for (int i = 0; i < window.records(); i++) {
       int record = i;
       all.add(encoded(recorders, (r, to) -> r.records().addTo(record, 0, to)));
@@ -190,14 +224,15 @@ final class TotalsReader {
   }
 
   /** The sum of the histograms that each recorder adds to a list. */
-  private <R> byte[] encoded(
+  private <R> ByteString encoded(
       Collection<R> recorders, BiConsumer<R, List<LatencyHistogram>> adding) {
     List<LatencyHistogram> parts = new ArrayList<>();
     recorders.forEach(recorder -> adding.accept(recorder, parts));
-    return encoder.encode(parts);
+    return UnsafeByteOperations.unsafeWrap(encoder.encode(parts));
   }
 
-  static Foreign foreign(Subscription s) {
+  /** Adds what matters where others made the messages: when the first and the last came. */
+  static void addReceipts(Subscription s, SubscriptionTotals.Builder to) {
     long first = Long.MAX_VALUE;
     long last = 0;
     for (ReceiveRecorder r : s.recorders()) {
@@ -205,10 +240,9 @@ final class TotalsReader {
       first = began == 0 ? first : Math.min(first, began);
       last = Math.max(last, r.get(ReceiveRecorder.LAST_RECEIVED_NS));
     }
-    return new Foreign(
-        last == 0 ? 0 : first,
-        last,
-        s.sum(ReceiveRecorder.VERIFIED),
-        s.sum(ReceiveRecorder.RECEIVED_BYTES));
+    to.setFirstReceivedMonoNs(last == 0 ? 0 : first)
+        .setLastReceivedMonoNs(last)
+        .setVerified(s.sum(ReceiveRecorder.VERIFIED))
+        .setReceivedBytes(s.sum(ReceiveRecorder.RECEIVED_BYTES));
   }
 }

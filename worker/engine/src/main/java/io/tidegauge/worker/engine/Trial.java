@@ -4,15 +4,18 @@ import io.tidegauge.worker.api.Driver;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.api.MessageConsumer;
-import io.tidegauge.worker.api.MessageProducer;
 import io.tidegauge.worker.api.Progress;
+import io.tidegauge.worker.api.TopicSpec;
+import io.tidegauge.worker.engine.figures.ErrorLog;
 import io.tidegauge.worker.engine.figures.SecondsLog;
-import io.tidegauge.worker.engine.figures.TotalFigures;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.load.AckRecorder;
+import io.tidegauge.worker.engine.load.AckRecorders;
+import io.tidegauge.worker.engine.load.Live;
 import io.tidegauge.worker.engine.load.LoadRecorder;
 import io.tidegauge.worker.engine.load.LoadThreads;
 import io.tidegauge.worker.engine.load.Producer;
+import io.tidegauge.worker.engine.message.PayloadPool;
 import io.tidegauge.worker.engine.os.ProcessUse;
 import io.tidegauge.worker.engine.schedule.Arrivals;
 import io.tidegauge.worker.engine.schedule.PoissonArrivals;
@@ -20,6 +23,9 @@ import io.tidegauge.worker.engine.schedule.RateProfile;
 import io.tidegauge.worker.engine.schedule.RateSchedule;
 import io.tidegauge.worker.engine.schedule.Schedule;
 import io.tidegauge.worker.engine.schedule.UniformArrivals;
+import io.tidegauge.worker.proto.TotalFigures;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -31,7 +37,12 @@ import java.util.List;
 public final class Trial {
   private static final long END_MS_MAX = 2_000;
 
-  private final Setup setup;
+  private final TrialPlan plan;
+  private final Producer.Context context;
+  private final Live live;
+  private final TopicsOfTrial topics;
+  private final Clients clients;
+  private final EffectiveOptions options;
   private final LoadThreads threads;
   private final SecondsLog log = new SecondsLog(SecondsLog.BYTES_MAX);
   private final WindowUse use;
@@ -49,24 +60,38 @@ public final class Trial {
   private TotalFigures finalTotals;
   private List<SequencesReader.Sent> finalSent;
 
-  private Trial(Setup setup) {
-    this.setup = setup;
-    this.msgsPerS = setup.plan.arrival() == Arrival.CLOSED_LOOP ? 0 : setup.plan.firstMsgsPerS();
-    Producer.Context context =
-        new Producer.Context(
-            setup.plan.trialId(), setup.pool, setup.live, setup.acks, setup.errors);
+  private Trial(
+      TrialPlan plan,
+      Producer.Context context,
+      TopicsOfTrial topics,
+      Clients clients,
+      EffectiveOptions options) {
+    this.plan = plan;
+    this.context = context;
+    this.live = context.live();
+    this.topics = topics;
+    this.clients = clients;
+    this.options = options;
+    this.msgsPerS = isClosedLoop() ? 0 : plan.load().firstMsgsPerS();
     this.threads =
         new LoadThreads(
-            setup.producers,
+            clients.producers(),
             context,
-            setup.ownValues(),
-            setup.plan.ownLagToleranceNs(),
-            setup.sendsMayBlock() ? Double.POSITIVE_INFINITY : setup.plan.msgsPerSMax(),
-            setup.plan.producers(),
-            setup.plan.variant().spinShareMax(),
-            setup.grainNs());
+            options.ownValues(),
+            plan.load().ownLagToleranceNs(),
+            options.sendsMayBlock() ? Double.POSITIVE_INFINITY : plan.load().msgsPerSMax(),
+            plan.producers(),
+            plan.variant().spinShareMax(),
+            options.grainNs());
     this.use = new WindowUse(threads::cpuWaitNs);
-    this.sampler = new Sampler(setup, threads, log, use);
+    this.sampler =
+        new Sampler(
+            context,
+            clients,
+            () -> new SecondReader(plan, context, clients, threads),
+            threads,
+            log,
+            use);
   }
 
   /**
@@ -81,39 +106,62 @@ public final class Trial {
   /** The same, reporting how far it has come. */
   public static Trial prepare(TrialPlan plan, Driver driver, Progress progress)
       throws DriverException {
-    return new Trial(Setup.create(plan, driver, progress));
+    plan.requireRoom(Runtime.getRuntime().maxMemory());
+    Producer.Context context = contextOf(plan);
+    driver.report(progress);
+    TopicsOfTrial topics = TopicsOfTrial.open(plan, driver);
+    Clients clients = new ClientMaker(plan, driver, topics.all(), context, progress).makeAll();
+    return new Trial(plan, context, topics, clients, new EffectiveOptions(plan, driver));
+  }
+
+  /** What all parts of a trial share. */
+  static Producer.Context contextOf(TrialPlan plan) throws DriverException {
+    return new Producer.Context(
+        plan.trialId(), poolOf(plan), new Live(), new AckRecorders(), new ErrorLog());
+  }
+
+  private static PayloadPool poolOf(TrialPlan plan) throws DriverException {
+    TrialPlan.Payload p = plan.payload();
+    if (p.file().isEmpty()) {
+      return PayloadPool.seeded(plan.seed(), p.messageBytes(), p.randomShare(), p.poolBodies());
+    }
+    try {
+      return PayloadPool.fromFile(Path.of(p.file()), p.messageBytes(), p.poolBodies());
+    } catch (IOException e) {
+      throw new DriverException("the payload file can't be used: " + ErrorLog.describe(e), e);
+    }
   }
 
   /** Creates this worker's share of the topics; {@link #prepare} follows once all workers have. */
   public static void createTopics(TrialPlan plan, Driver driver, Progress progress)
       throws DriverException {
-    Setup.createTopics(plan, driver, progress);
+    TopicsOfTrial.createShare(plan, driver, progress);
   }
 
   public TrialPlan plan() {
-    return setup.plan;
+    return plan;
   }
 
   /** When the schedule began; 0 before that. */
   public long startedNs() {
-    RateProfile profile = setup.live.profile;
+    RateProfile profile = live.profile;
     return profile == null ? 0 : profile.startNs();
   }
 
   /** Whether the measured window is over. */
   public boolean isMeasured() {
-    Window window = setup.live.window;
+    Window window = live.window;
     return startedNs() != 0 && window.isSet() && System.nanoTime() - window.untilNs() >= 0;
   }
 
   /** Partitions of each topic, in the plan's order. */
   public List<Integer> partitions() {
-    return setup.partitions();
+    return topics.all().stream().map(TopicSpec::partitions).toList();
   }
 
   /** What the clients were really given. */
   public List<EffectiveSetting> clientSettings() {
-    return setup.settings(loadThreads());
+    return options.settings(loadThreads(), context.pool().size());
   }
 
   public int loadThreads() {
@@ -123,39 +171,43 @@ public final class Trial {
   /** Schedules begin at the given instant, or now if it has passed. Returns the first instant. */
   public synchronized long start(long atMonoNs) {
     require(!finished, "the trial is finished");
-    require(setup.live.profile == null, "the trial has been started before");
+    require(live.profile == null, "the trial has been started before");
     long at = Math.max(atMonoNs, System.nanoTime());
     RateProfile profile = RateProfile.startingAt(at, msgsPerS);
-    int count = setup.plan.producers();
-    for (Producer p : setup.producers) {
-      if (setup.plan.arrival() != Arrival.CLOSED_LOOP) {
+    int count = plan.producers();
+    for (Producer p : clients.producers()) {
+      if (!isClosedLoop()) {
         p.follow(new Schedule(arrivals(p.index(), count), profile));
       }
     }
     steady = profile;
-    setup.live.profile = profile;
+    live.profile = profile;
     threads.start();
     sampler.start();
     return at;
   }
 
+  private boolean isClosedLoop() {
+    return plan.load().arrival() == Arrival.CLOSED_LOOP;
+  }
+
   private Arrivals arrivals(int producer, int count) {
-    return setup.plan.arrival() == Arrival.POISSON
-        ? new PoissonArrivals(setup.plan.seed(), producer, count)
+    return plan.load().arrival() == Arrival.POISSON
+        ? new PoissonArrivals(plan.seed(), producer, count)
         : new UniformArrivals(producer, count);
   }
 
   /** A new total rate from an instant on, or from now if it has passed. */
   public synchronized void setRate(double newMsgsPerS, long atMonoNs) {
     require(!finished, "the trial is finished");
-    require(setup.plan.arrival() != Arrival.CLOSED_LOOP, "a closed loop has no rate");
-    require(setup.plan.variant().schedule() == null, "the rate follows a schedule");
-    RateProfile profile = setup.live.profile;
+    require(!isClosedLoop(), "a closed loop has no rate");
+    require(plan.load().schedule() == null, "the rate follows a schedule");
+    RateProfile profile = live.profile;
     if (profile == null) {
       msgsPerS = newMsgsPerS;
       return;
     }
-    setup.live.profile = profile.withRate(Math.max(atMonoNs, System.nanoTime()), newMsgsPerS);
+    live.profile = profile.withRate(Math.max(atMonoNs, System.nanoTime()), newMsgsPerS);
     threads.wake();
   }
 
@@ -165,46 +217,33 @@ public final class Trial {
    * before what has happened already. A schedule of rates begins with the window.
    */
   public synchronized void setWindow(long fromMonoNs, long untilMonoNs) {
-    RateSchedule schedule = setup.plan.variant().schedule();
-    Window window = setup.live.window.next(fromMonoNs, untilMonoNs).following(schedule);
-    if (schedule != null && window.epoch() != setup.live.window.epoch()) {
+    RateSchedule schedule = plan.load().schedule();
+    Window window = live.window.next(fromMonoNs, untilMonoNs).following(schedule);
+    if (schedule != null && window.epoch() != live.window.epoch()) {
       require(steady != null, "the trial has not been started");
-      setup.live.profile = steady.withSchedule(fromMonoNs, schedule);
+      live.profile = steady.withSchedule(fromMonoNs, schedule);
       threads.wake();
     }
     use.set(window, System.nanoTime());
-    setup.live.window = window;
+    live.window = window;
     sampler.wake();
   }
 
   /** Stops delivery to the named subscriptions; none named = all. */
   public synchronized void pauseConsumers(List<String> subscriptions) {
-    consumersOf(subscriptions).forEach(MessageConsumer::pause);
+    require(!finished, "the trial is finished");
+    clients.consumersOf(subscriptions).forEach(MessageConsumer::pause);
   }
 
   public synchronized void resumeConsumers(List<String> subscriptions) {
-    consumersOf(subscriptions).forEach(MessageConsumer::resume);
+    require(!finished, "the trial is finished");
+    clients.consumersOf(subscriptions).forEach(MessageConsumer::resume);
   }
 
   /** Closes the consumers of the named subscriptions for good; none named = all. */
   public synchronized void closeConsumers(List<String> subscriptions) {
-    groupsOf(subscriptions).forEach(setup::closeConsumers);
-  }
-
-  private List<MessageConsumer> consumersOf(List<String> names) {
-    return groupsOf(names).stream().flatMap(List::stream).toList();
-  }
-
-  private List<List<MessageConsumer>> groupsOf(List<String> names) {
     require(!finished, "the trial is finished");
-    List<String> known = setup.subscriptions.stream().map(s -> s.name()).toList();
-    for (String name : names) {
-      require(known.contains(name), "no such subscription: " + name + " (there is " + known + ")");
-    }
-    return java.util.stream.IntStream.range(0, known.size())
-        .filter(i -> names.isEmpty() || names.contains(known.get(i)))
-        .mapToObj(setup.consumers::get)
-        .toList();
+    clients.closeConsumers(subscriptions);
   }
 
   /** The figures of each second, the same for every observer. */
@@ -217,17 +256,17 @@ public final class Trial {
    * still be answered, until the grace period ends. Returns how many messages then have no outcome.
    */
   public synchronized long stopProducers(long graceMs) throws InterruptedException {
-    if (!stopped && setup.live.profile != null) {
+    if (!stopped && live.profile != null) {
       stopped = true;
       long now = System.nanoTime();
-      setup.live.stopAtNs = now;
+      live.stopAtNs = now;
       long deadline = now + graceMs * 1_000_000;
       threads.wake();
       while (!threads.haveEnded() && System.nanoTime() < deadline) {
         Thread.sleep(1);
       }
       abortLoad();
-      setup.clients.forEach(MessageProducer::flush);
+      clients.producers().forEach(producer -> producer.client().flush());
       while (unresolved() > 0 && System.nanoTime() < deadline) {
         Thread.sleep(1);
       }
@@ -237,18 +276,18 @@ public final class Trial {
 
   /** After which instant no message was intended; 0 while producers have not been stopped. */
   public long stoppedAtNs() {
-    long at = setup.live.stopAtNs;
+    long at = live.stopAtNs;
     return at == Long.MAX_VALUE ? 0 : at;
   }
 
   private void abortLoad() throws InterruptedException {
-    setup.live.aborted = true;
+    live.aborted = true;
     threads.wake();
     threads.join(END_MS_MAX);
   }
 
   private long unresolved() {
-    long done = setup.acks.sum(AckRecorder.FAILED) + setup.acks.sum(AckRecorder.ACKED);
+    long done = context.acks().sum(AckRecorder.FAILED) + context.acks().sum(AckRecorder.ACKED);
     return Math.max(0, threads.sum(LoadRecorder.SENT) - done);
   }
 
@@ -271,12 +310,13 @@ public final class Trial {
     synchronized (log) {
       sent = finalSent;
     }
-    SequencesReader reader = new SequencesReader(setup);
-    reader.read(sent == null ? reader.sent() : sent, sink);
+    SequencesReader reader = new SequencesReader(clients);
+    reader.read(sent == null ? reader.sent() : sent, plan.producers(), sink);
   }
 
   private TotalFigures readTotals() {
-    return new TotalsReader(setup, threads, use).read(log.count(), cpuNsBefore, gcPauseNsBefore);
+    return new TotalsReader(plan, context, clients, threads, use)
+        .read(log.count(), cpuNsBefore, gcPauseNsBefore);
   }
 
   /** Ends the load and the seconds; consumers go on. */
@@ -285,8 +325,8 @@ public final class Trial {
       return;
     }
     ended = true;
-    if (setup.live.profile != null) {
-      setup.live.stopAtNs = Math.min(setup.live.stopAtNs, System.nanoTime());
+    if (live.profile != null) {
+      live.stopAtNs = Math.min(live.stopAtNs, System.nanoTime());
       abortLoad();
       sampler.stop();
       threads.stop();
@@ -306,13 +346,13 @@ public final class Trial {
     finished = true;
     TotalFigures totals = readTotals();
     // Closing the clients tells outcomes of what is in flight still, which the totals don't know.
-    List<SequencesReader.Sent> sent = new SequencesReader(setup).sent();
+    List<SequencesReader.Sent> sent = new SequencesReader(clients).sent();
     synchronized (log) {
       finalTotals = totals;
       finalSent = sent;
     }
-    setup.close();
-    setup.removeTopics(deleteTopics);
+    clients.close();
+    topics.remove(deleteTopics);
   }
 
   private static void require(boolean good, String message) {

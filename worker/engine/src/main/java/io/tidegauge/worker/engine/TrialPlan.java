@@ -9,33 +9,90 @@ import io.tidegauge.worker.engine.schedule.RateSchedule;
 import java.util.List;
 import java.util.stream.IntStream;
 
-/**
- * What a trial is to do. Producers and consumers are counted per topic and per subscription of a
- * topic.
- *
- * @param msgsPerS total over all producers; ignored by a closed loop
- * @param ownLagToleranceNs own lag above this is counted
- * @param pausedSubscriptions the last so many of each topic do not read until they are resumed
- */
+/** What a trial is to do. */
 public record TrialPlan(
     long trialId,
     long seed,
     List<TopicSpec> topics,
-    int producersPerTopic,
-    int subscriptionsPerTopic,
-    int consumersPerSubscription,
+    Users users,
     Payload payload,
-    Keys.Choice keys,
-    int distinctKeys,
-    Arrival arrival,
-    double msgsPerS,
+    KeyRange keys,
+    Load load,
     ClientOptions client,
-    long ownLagToleranceNs,
-    int pausedSubscriptions,
     Variant variant) {
 
   /** Largest message, header included. */
   public static final int MESSAGE_BYTES_MAX = 1 << 20;
+
+  /**
+   * Who sends and receives, counted per topic and per subscription of a topic.
+   *
+   * @param pausedSubscriptions the last so many of each topic do not read until they are resumed
+   */
+  public record Users(
+      int producersPerTopic,
+      int subscriptionsPerTopic,
+      int consumersPerSubscription,
+      int pausedSubscriptions) {
+    /** Throws {@link IllegalArgumentException} with the reason if that makes no sense. */
+    public Users {
+      require(producersPerTopic >= 0, "producers_per_topic must be 0 or more");
+      require(subscriptionsPerTopic >= 0, "subscriptions_per_topic must be 0 or more");
+      require(
+          producersPerTopic + subscriptionsPerTopic > 0,
+          "without producers and subscriptions there is nothing to do");
+      require(
+          consumersPerSubscription >= (subscriptionsPerTopic > 0 ? 1 : 0),
+          "a subscription needs at least one consumer");
+      require(
+          pausedSubscriptions >= 0 && pausedSubscriptions <= subscriptionsPerTopic,
+          "there are fewer subscriptions than are to start paused");
+    }
+
+    /** Whether a subscription, by its number from 0, starts paused. */
+    public boolean startsPaused(int subscription) {
+      return subscription >= subscriptionsPerTopic - pausedSubscriptions;
+    }
+  }
+
+  /**
+   * Which keys messages have.
+   *
+   * @param distinct how many there are to choose from
+   */
+  public record KeyRange(Keys.Choice choice, int distinct) {}
+
+  /**
+   * When messages are due.
+   *
+   * @param msgsPerS total over all producers; ignored by a closed loop
+   * @param schedule what the rate does from the window's beginning on; null if it stays
+   * @param ownLagToleranceNs own lag above this is counted
+   */
+  public record Load(
+      Arrival arrival, double msgsPerS, RateSchedule schedule, long ownLagToleranceNs) {
+    /** Throws {@link IllegalArgumentException} with the reason if that makes no sense. */
+    public Load {
+      require(
+          schedule == null || arrival != Arrival.CLOSED_LOOP, "a closed loop follows no schedule");
+      require(
+          arrival == Arrival.CLOSED_LOOP || (msgsPerS >= 0 && !Double.isInfinite(msgsPerS)),
+          "msgs_per_s must be 0 or more");
+    }
+
+    /** The rate before anything changes it. */
+    public double firstMsgsPerS() {
+      return schedule == null ? msgsPerS : schedule.firstMsgsPerS();
+    }
+
+    /** The highest rate that is planned; infinite in a closed loop. */
+    public double msgsPerSMax() {
+      if (arrival == Arrival.CLOSED_LOOP) {
+        return Double.POSITIVE_INFINITY;
+      }
+      return schedule == null ? msgsPerS : schedule.msgsPerSMax();
+    }
+  }
 
   /**
    * Message values.
@@ -52,7 +109,6 @@ public record TrialPlan(
    *
    * @param subscriptionType how the consumers of a subscription share its messages
    * @param existingTopics whether the topics are others', never created nor deleted
-   * @param schedule what the rate does from the window's beginning on; null if it stays
    * @param historyDirectory where producers write what they sent and what became of it; empty if
    *     nowhere
    * @param spinShareMax of a CPU, 0 to 1, that each load thread may spin away to be punctual
@@ -64,7 +120,6 @@ public record TrialPlan(
   public record Variant(
       SubscriptionType subscriptionType,
       boolean existingTopics,
-      RateSchedule schedule,
       String historyDirectory,
       double spinShareMax,
       long grainNs,
@@ -75,10 +130,9 @@ public record TrialPlan(
     /** No grain was asked for. */
     public static final long GRAIN_BY_CPUS = -1;
 
-    /** Topics of our own, a steady rate, the usual subscriptions, no history. */
+    /** Topics of our own, the usual subscriptions, no history. */
     public static final Variant NONE =
-        new Variant(
-            SubscriptionType.BY_PARTITION, false, null, "", SPIN_SHARE_MAX, GRAIN_BY_CPUS, null);
+        new Variant(SubscriptionType.BY_PARTITION, false, "", SPIN_SHARE_MAX, GRAIN_BY_CPUS, null);
 
     /** Throws {@link IllegalArgumentException} if there is no such share. */
     public Variant {
@@ -94,69 +148,53 @@ public record TrialPlan(
     require(
         variant.existingTopics() || topics.stream().allMatch(t -> t.partitions() > 0),
         "a topic needs at least one partition");
-    require(producersPerTopic >= 0, "producers_per_topic must be 0 or more");
-    require(subscriptionsPerTopic >= 0, "subscriptions_per_topic must be 0 or more");
-    require(
-        producersPerTopic + subscriptionsPerTopic > 0,
-        "without producers and subscriptions there is nothing to do");
-    require(
-        variant.schedule() == null || arrival != Arrival.CLOSED_LOOP,
-        "a closed loop follows no schedule");
     require(
         variant.subscriptionType() != SubscriptionType.KEY_SHARED
-            || keys != Keys.Choice.NONE
-            || producersPerTopic == 0,
+            || keys.choice() != Keys.Choice.NONE
+            || users.producersPerTopic() == 0,
         "key-shared subscriptions need messages with keys");
     require(
-        variant.subscriptionType() != SubscriptionType.EXCLUSIVE || consumersPerSubscription <= 1,
+        variant.subscriptionType() != SubscriptionType.EXCLUSIVE
+            || users.consumersPerSubscription() <= 1,
         "an exclusive subscription has one consumer");
-    require(
-        consumersPerSubscription >= (subscriptionsPerTopic > 0 ? 1 : 0),
-        "a subscription needs at least one consumer");
-    require(
-        pausedSubscriptions >= 0 && pausedSubscriptions <= subscriptionsPerTopic,
-        "there are fewer subscriptions than are to start paused");
     int bytes = payload.messageBytes();
     require(
         bytes >= MessageHeader.BYTES && bytes <= MESSAGE_BYTES_MAX,
         "message_bytes must be " + MessageHeader.BYTES + " to " + MESSAGE_BYTES_MAX + ": " + bytes);
     require(client.inFlightMessagesMax() > 0, "in_flight_messages_max must be at least 1");
+  }
+
+  /**
+   * Throws {@link IllegalArgumentException} if a worker with such a heap has no room for the values
+   * of the messages that its producers may have in flight. They are taken as asked for, never
+   * fewer: systems with unequal windows could not be compared.
+   */
+  void requireRoom(long heapBytes) {
+    // The most that one worker has, so that all come to the same.
+    long mine = (producers() + share().workers() - 1L) / share().workers();
+    double bytes = (double) mine * client.inFlightMessagesMax() * payload.messageBytes();
     require(
-        arrival == Arrival.CLOSED_LOOP || (msgsPerS >= 0 && !Double.isInfinite(msgsPerS)),
-        "msgs_per_s must be 0 or more");
-  }
-
-  /** Whether a subscription, by its number from 0, starts paused. */
-  public boolean startsPaused(int subscription) {
-    return subscription >= subscriptionsPerTopic - pausedSubscriptions;
-  }
-
-  /** The rate before anything changes it. */
-  public double firstMsgsPerS() {
-    return variant.schedule() == null ? msgsPerS : variant.schedule().firstMsgsPerS();
-  }
-
-  /** The highest rate that is planned; infinite in a closed loop. */
-  public double msgsPerSMax() {
-    if (arrival == Arrival.CLOSED_LOOP) {
-      return Double.POSITIVE_INFINITY;
-    }
-    return variant.schedule() == null ? msgsPerS : variant.schedule().msgsPerSMax();
+        bytes <= heapBytes,
+        "in_flight_messages_max: "
+            + Math.round(bytes / (1 << 20))
+            + " MiB of messages may be in flight, and the heap has "
+            + (heapBytes >> 20)
+            + " MiB");
   }
 
   /** Producers of all workers. */
   public int producers() {
-    return topics.size() * producersPerTopic;
+    return topics.size() * users.producersPerTopic();
   }
 
   /** Consumers of all workers. */
   public int consumers() {
-    return topics.size() * subscriptionsPerTopic * consumersPerSubscription;
+    return topics.size() * users.subscriptionsPerTopic() * users.consumersPerSubscription();
   }
 
   /** A consumer's number in the order in which they are dealt out. */
   public int consumer(int subscription, int topic, int ofTopic) {
-    return (subscription * topics.size() + topic) * consumersPerSubscription + ofTopic;
+    return (subscription * topics.size() + topic) * users.consumersPerSubscription() + ofTopic;
   }
 
   /** What the names begin with that a trial gives to its subscriptions. */
@@ -170,7 +208,9 @@ public record TrialPlan(
   }
 
   public List<String> subscriptionNames() {
-    return IntStream.range(0, subscriptionsPerTopic).mapToObj(this::subscriptionName).toList();
+    return IntStream.range(0, users.subscriptionsPerTopic())
+        .mapToObj(this::subscriptionName)
+        .toList();
   }
 
   /** What this worker does of the trial. */

@@ -2,6 +2,7 @@ package io.tidegauge.worker.engine;
 
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.os.ProcessUse;
+import java.util.function.LongSupplier;
 
 /**
  * What the process used between the edges of the measured window, read when the clock passes them.
@@ -17,12 +18,12 @@ final class WindowUse {
 
   private static final Reading ZERO = new Reading(0, 0, 0);
 
-  private final java.util.function.LongSupplier cpuWait;
+  private final LongSupplier cpuWait;
   private Window window = Window.NONE;
   private Reading atFrom;
   private Reading atUntil;
 
-  WindowUse(java.util.function.LongSupplier cpuWait) {
+  WindowUse(LongSupplier cpuWait) {
     this.cpuWait = cpuWait;
   }
 

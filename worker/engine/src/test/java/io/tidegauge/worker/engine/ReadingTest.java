@@ -6,9 +6,9 @@ import io.tidegauge.worker.engine.check.CheckContext;
 import io.tidegauge.worker.engine.check.ForeignChecker;
 import io.tidegauge.worker.engine.check.Subscription;
 import io.tidegauge.worker.engine.figures.ErrorLog;
-import io.tidegauge.worker.engine.figures.Foreign;
 import io.tidegauge.worker.engine.figures.Window;
 import io.tidegauge.worker.engine.message.PayloadPool;
+import io.tidegauge.worker.proto.SubscriptionTotals;
 import org.junit.jupiter.api.Test;
 
 /** When figures are read, and how they are put together. */
@@ -54,6 +54,11 @@ class ReadingTest {
     second.received(0, 0, new byte[10], 0, 10, 300);
     first.received(0, 0, new byte[10], 0, 10, 200);
     assertThat(idle).isNotNull();
-    assertThat(TotalsReader.foreign(subscription)).isEqualTo(new Foreign(100, 300, 0, 30));
+    SubscriptionTotals.Builder totals = SubscriptionTotals.newBuilder();
+    TotalsReader.addReceipts(subscription, totals);
+    assertThat(totals.getFirstReceivedMonoNs()).isEqualTo(100);
+    assertThat(totals.getLastReceivedMonoNs()).isEqualTo(300);
+    assertThat(totals.getVerified()).isZero();
+    assertThat(totals.getReceivedBytes()).isEqualTo(30);
   }
 }

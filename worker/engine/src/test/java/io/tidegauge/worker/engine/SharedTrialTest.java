@@ -5,11 +5,11 @@ import static org.assertj.core.data.Offset.offset;
 
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.TopicSpec;
-import io.tidegauge.worker.engine.figures.SecondFigures;
-import io.tidegauge.worker.engine.figures.SubscriptionTotals;
-import io.tidegauge.worker.engine.figures.TotalFigures;
 import io.tidegauge.worker.engine.load.Keys;
 import io.tidegauge.worker.engine.schedule.RateSchedule;
+import io.tidegauge.worker.proto.SecondFigures;
+import io.tidegauge.worker.proto.SubscriptionTotals;
+import io.tidegauge.worker.proto.TotalFigures;
 import java.io.ByteArrayInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -72,25 +72,14 @@ class SharedTrialTest {
         IntStream.range(0, topics)
             .mapToObj(t -> new TopicSpec("t" + t, PARTITIONS, 1, Map.of()))
             .toList(),
-        producersPerTopic,
-        topics == 1 ? 1 : SUBSCRIPTIONS,
-        topics == 1 ? 1 : CONSUMERS,
+        new TrialPlan.Users(
+            producersPerTopic, topics == 1 ? 1 : SUBSCRIPTIONS, topics == 1 ? 1 : CONSUMERS, 0),
         new TrialPlan.Payload(100, 1, "", BODIES),
-        Keys.Choice.RANDOM,
-        50,
-        arrival,
-        MSGS_PER_S,
+        new TrialPlan.KeyRange(Keys.Choice.RANDOM, 50),
+        new TrialPlan.Load(arrival, MSGS_PER_S, schedule(), 5_000_000_000L),
         client,
-        5_000_000_000L,
-        0,
         new TrialPlan.Variant(
-            none.subscriptionType(),
-            false,
-            schedule(),
-            "",
-            none.spinShareMax(),
-            none.grainNs(),
-            share));
+            none.subscriptionType(), false, "", none.spinShareMax(), none.grainNs(), share));
   }
 
   private RateSchedule schedule() {
@@ -222,26 +211,26 @@ class SharedTrialTest {
     assertThat(merged.lost("sub-0")).isEmpty();
     assertThat(merged.lost("sub-1")).containsExactly("4: 17", "4: 100");
     List<TotalFigures> totals = trials.stream().map(Trial::totals).toList();
-    long sent = totals.stream().mapToLong(TotalFigures::sent).sum();
+    long sent = totals.stream().mapToLong(TotalFigures::getSent).sum();
     assertThat(merged.sent.values().stream().mapToLong(n -> n).sum()).isEqualTo(sent);
     assertThat(totals)
-        .allMatch(t -> t.errors().stream().noneMatch(e -> e.where().equals("engine")));
+        .allMatch(t -> t.getErrorsList().stream().noneMatch(e -> e.getWhere().equals("engine")));
     for (int s = 0; s < SUBSCRIPTIONS; s++) {
       int number = s;
       List<SubscriptionTotals> found =
-          totals.stream().map(t -> t.subscriptions().get(number)).toList();
-      assertThat(found).allMatch(t -> t.name().equals("sub-" + number));
-      long unique = found.stream().mapToLong(SubscriptionTotals::unique).sum();
+          totals.stream().map(t -> t.getSubscriptions(number)).toList();
+      assertThat(found).allMatch(t -> t.getName().equals("sub-" + number));
+      long unique = found.stream().mapToLong(SubscriptionTotals::getUnique).sum();
       assertThat(unique).isEqualTo(sent - (s == 1 ? 2 : 0));
       if (workers > 1) {
-        assertThat(found).allMatch(t -> t.lost() == 0 && t.backlog() == 0);
+        assertThat(found).allMatch(t -> t.getLost() == 0);
       } else {
-        assertThat(found.get(0).lost()).isEqualTo(s == 1 ? 2 : 0);
+        assertThat(found.get(0).getLost()).isEqualTo(s == 1 ? 2 : 0);
       }
       long inSeconds =
           trials.stream()
               .flatMap(trial -> seconds(trial).stream())
-              .mapToLong(second -> second.subscriptions().get(number).unique())
+              .mapToLong(second -> second.getSubscriptions(number).getUnique())
               .sum();
       assertThat(inSeconds).isEqualTo(unique);
     }
@@ -279,18 +268,18 @@ class SharedTrialTest {
     }
     TotalFigures sender = trials.get(0).totals();
     TotalFigures receiver = trials.get(1).totals();
-    assertThat(sender.errors()).isEmpty();
-    assertThat(receiver.errors()).isEmpty();
-    assertThat(sender.subscriptions().get(0).received()).isZero();
-    assertThat(receiver.sent()).isZero();
-    assertThat(receiver.subscriptions().get(0).unique()).isEqualTo(sender.sent()).isPositive();
-    assertThat(receiver.subscriptions().get(0).windowReceived())
-        .isEqualTo(sender.window().intended());
+    assertThat(sender.getErrorsList()).isEmpty();
+    assertThat(receiver.getErrorsList()).isEmpty();
+    assertThat(sender.getSubscriptions(0).getReceived()).isZero();
+    assertThat(receiver.getSent()).isZero();
+    assertThat(receiver.getSubscriptions(0).getUnique()).isEqualTo(sender.getSent()).isPositive();
+    assertThat(receiver.getSubscriptions(0).getWindowReceived())
+        .isEqualTo(sender.getWindow().getIntended());
     assertThat(trials.get(1).loadThreads()).isZero();
-    double scheduled = seconds(trials.get(0)).get(0).scheduledMsgsPerS();
+    double scheduled = seconds(trials.get(0)).get(0).getScheduledMsgsPerS();
     assertThat(scheduled).isPositive();
     assertThat(seconds(trials.get(1))).isNotEmpty();
-    assertThat(seconds(trials.get(1))).allMatch(s -> s.scheduledMsgsPerS() == 0);
+    assertThat(seconds(trials.get(1))).allMatch(s -> s.getScheduledMsgsPerS() == 0);
   }
 
   @Test
@@ -301,9 +290,10 @@ class SharedTrialTest {
       trial.finish(false);
       double due =
           seconds(trial).stream()
-              .mapToDouble(s -> s.scheduledMsgsPerS() * (s.untilMonoNs() - s.fromMonoNs()) / 1e9)
+              .mapToDouble(
+                  s -> s.getScheduledMsgsPerS() * (s.getUntilMonoNs() - s.getFromMonoNs()) / 1e9)
               .sum();
-      assertThat(due).isCloseTo(trial.totals().sent(), offset(10.0));
+      assertThat(due).isCloseTo(trial.totals().getSent(), offset(10.0));
     }
   }
 

@@ -2,6 +2,7 @@ package io.tidegauge.worker.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.protobuf.ByteString;
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.Driver;
@@ -13,14 +14,15 @@ import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.Progress;
 import io.tidegauge.worker.api.TopicSpec;
-import io.tidegauge.worker.engine.figures.SecondFigures;
-import io.tidegauge.worker.engine.figures.WindowFigures;
 import io.tidegauge.worker.engine.load.Keys;
+import io.tidegauge.worker.engine.load.Live;
 import io.tidegauge.worker.engine.load.LoadThreads;
 import io.tidegauge.worker.engine.load.Producer;
 import io.tidegauge.worker.engine.schedule.RateProfile;
 import io.tidegauge.worker.engine.schedule.Schedule;
 import io.tidegauge.worker.engine.schedule.UniformArrivals;
+import io.tidegauge.worker.proto.SecondFigures;
+import io.tidegauge.worker.proto.WindowFigures;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -49,22 +51,16 @@ class TrialFiguresTest {
         9,
         1,
         List.of(new TopicSpec("t", 1, 1, Map.of())),
-        1,
-        1,
-        1,
+        new TrialPlan.Users(1, 1, 1, 0),
         new TrialPlan.Payload(BYTES, 1, "", 1),
-        Keys.Choice.NONE,
-        0,
-        arrival,
-        1_000,
+        new TrialPlan.KeyRange(Keys.Choice.NONE, 0),
+        new TrialPlan.Load(arrival, 1_000, null, 0),
         client,
-        0,
-        0,
         TrialPlan.Variant.NONE);
   }
 
-  private static Histogram decoded(byte[] encoded) throws Exception {
-    return Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(encoded), 1);
+  private static Histogram decoded(ByteString encoded) throws Exception {
+    return Histogram.decodeFromCompressedByteBuffer(ByteBuffer.wrap(encoded.toByteArray()), 1);
   }
 
   /** Each acknowledgement makes room for exactly one message. */
@@ -104,7 +100,7 @@ class TrialFiguresTest {
     }
     assertThat(trial.stopProducers(GRACE_MS)).isZero();
     trial.finish(false);
-    assertThat(trial.totals().acked()).isEqualTo(trial.totals().sent()).isPositive();
+    assertThat(trial.totals().getAcked()).isEqualTo(trial.totals().getSent()).isPositive();
   }
 
   /** What a call of the client holds up is waiting time of the messages behind it. */
@@ -130,9 +126,9 @@ class TrialFiguresTest {
     }
     trial.stopProducers(GRACE_MS);
     trial.finish(false);
-    WindowFigures window = trial.totals().window();
-    Histogram response = decoded(window.response());
-    Histogram service = decoded(window.service());
+    WindowFigures window = trial.totals().getWindow();
+    Histogram response = decoded(window.getResponse());
+    Histogram service = decoded(window.getService());
     assertThat(response.getTotalCount()).isEqualTo(service.getTotalCount());
     assertThat(response.getMean()).isGreaterThan(service.getMean());
   }
@@ -140,7 +136,11 @@ class TrialFiguresTest {
   /** A message that came although its send failed is not one of those acknowledged. */
   @Test
   void whatFailedAndCameHidesNoBacklog() throws Exception {
-    Setup setup = Setup.create(plan(Arrival.UNIFORM), system, Progress.NONE);
+    TrialPlan plan = plan(Arrival.UNIFORM);
+    Producer.Context context = Trial.contextOf(plan);
+    Live live = context.live();
+    Clients clients =
+        new ClientMaker(plan, system, plan.topics(), context, Progress.NONE).makeAll();
     AtomicInteger sends = new AtomicInteger();
     system.onSend =
         message -> {
@@ -149,26 +149,24 @@ class TrialFiguresTest {
             message.failed(new IOException("timed out"));
           } else {
             message.acked();
-            setup.live.aborted = true;
+            live.aborted = true;
           }
         };
     long now = System.nanoTime();
-    setup.live.profile = RateProfile.startingAt(now, 1_000);
-    setup.producers.get(0).follow(new Schedule(new UniformArrivals(0, 1), setup.live.profile));
-    Producer.Context context =
-        new Producer.Context(9, setup.pool, setup.live, setup.acks, setup.errors);
+    live.profile = RateProfile.startingAt(now, 1_000);
+    clients.producers().get(0).follow(new Schedule(new UniformArrivals(0, 1), live.profile));
     LoadThreads threads =
-        new LoadThreads(setup.producers, context, setup.ownValues(), 0, 1_000, 1, 0, 0);
-    SecondReader reader = new SecondReader(setup, threads);
+        new LoadThreads(clients.producers(), context, system.retainsValue(), 0, 1_000, 1, 0, 0);
+    SecondReader reader = new SecondReader(plan, context, clients, threads);
     threads.start();
     threads.join(60_000);
     threads.stop();
     SecondFigures second = reader.read(0, now, System.nanoTime());
-    setup.close();
-    assertThat(second.acked()).isEqualTo(1);
-    assertThat(second.failed()).isEqualTo(1);
-    assertThat(second.subscriptions().get(0).received()).isEqualTo(1);
-    assertThat(second.subscriptions().get(0).backlog()).isEqualTo(1);
+    clients.close();
+    assertThat(second.getAcked()).isEqualTo(1);
+    assertThat(second.getFailed()).isEqualTo(1);
+    assertThat(second.getSubscriptions(0).getReceived()).isEqualTo(1);
+    assertThat(second.getSubscriptions(0).getBacklog()).isEqualTo(1);
   }
 
   /** Does with each message what the test says. */

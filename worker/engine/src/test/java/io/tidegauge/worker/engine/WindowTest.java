@@ -1,6 +1,6 @@
 package io.tidegauge.worker.engine;
 
-import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.SubscriptionType;
@@ -11,40 +11,34 @@ import java.util.Map;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How many messages each producer may have in flight: as many as asked for, if memory has room. */
+/**
+ * How many messages may be in flight: as many as asked for, if memory has room for their values.
+ */
 class WindowTest {
   private static final int KIB = 1 << 10;
 
   @ParameterizedTest
   @CsvSource({
-    "5000, 1, 256, 5000",
-    "1000000, 2, 64, 16384", // 32 MiB in all, however small the heap
-    "100000, 2, 1024, 100000", // 195 MiB, less than a quarter of the heap
-    "100000, 4, 1024, 65536", // a quarter of the heap
-    "1000000, 4, 65536, 262144", // a place for each, at most
+    "5000, 1, 1, 5, true",
+    "100000, 2, 1, 196, true",
+    "100000, 2, 1, 195, false",
+    "100000, 4, 4, 98, true", // one for each
+    "100000, 5, 4, 196, true",
+    "100000, 5, 4, 195, false", // one of them has two: what one has no room for is refused by all
+    "2000000000, 64, 1, 1000000, false",
   })
-  void asMuchAsTheHeapHasRoomFor(int asked, int producers, long heapMib, int expected) {
-    int slots = Setup.slotsPerProducer(plan(asked, producers), KIB, heapMib << 20);
-    assertThat(slots).isEqualTo(expected);
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "100000, 4, 1, 1024, 65536",
-    "100000, 4, 4, 256, 65536", // a quarter of the heap for each
-    "100000, 5, 4, 512, 65536", // one of them has two, and none has another window than the others
-    "1000000, 2, 2, 16, 16384", // 32 MiB in all
-  })
-  void aWindowIsTheSameWhereverTheProducerIs(
-      int asked, int producers, int workers, long heapMib, int expected) {
+  void whatTheHeapHasNoRoomForIsRefused(
+      int asked, int producers, int workers, long heapMib, boolean fits) {
     for (int worker = 0; worker < workers; worker++) {
       TrialPlan plan = plan(asked, producers, new Share(worker, workers));
-      assertThat(Setup.slotsPerProducer(plan, KIB, heapMib << 20)).isEqualTo(expected);
+      if (fits) {
+        plan.requireRoom(heapMib << 20);
+      } else {
+        assertThatThrownBy(() -> plan.requireRoom(heapMib << 20))
+            .isInstanceOf(IllegalArgumentException.class)
+            .hasMessageContaining("MiB of messages may be in flight, and the heap has " + heapMib);
+      }
     }
-  }
-
-  private static TrialPlan plan(int inFlight, int producers) {
-    return plan(inFlight, producers, null);
   }
 
   private static TrialPlan plan(int inFlight, int producers, Share share) {
@@ -54,21 +48,14 @@ class WindowTest {
         9,
         1,
         List.of(new TopicSpec("t", 1, 1, Map.of())),
-        producers,
-        1,
-        1,
+        new TrialPlan.Users(producers, 1, 1, 0),
         new TrialPlan.Payload(KIB, 1, "", 1),
-        Keys.Choice.NONE,
-        0,
-        Arrival.CLOSED_LOOP,
-        1_000,
+        new TrialPlan.KeyRange(Keys.Choice.NONE, 0),
+        new TrialPlan.Load(Arrival.CLOSED_LOOP, 1_000, null, 0),
         client,
-        0,
-        0,
         new TrialPlan.Variant(
             SubscriptionType.BY_PARTITION,
             false,
-            null,
             "",
             TrialPlan.Variant.SPIN_SHARE_MAX,
             TrialPlan.Variant.GRAIN_BY_CPUS,

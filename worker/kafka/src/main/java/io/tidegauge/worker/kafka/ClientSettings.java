@@ -4,7 +4,7 @@ import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.ProducerSpec;
-import io.tidegauge.worker.drivers.Keys;
+import io.tidegauge.worker.drivers.SettingChecks;
 import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
@@ -96,6 +96,23 @@ final class ClientSettings {
     return all;
   }
 
+  /** How many messages of a producer's a batch can hold. What it is compressed to is not known. */
+  static long batchMessagesMax(ClientOptions options) {
+    Map<String, String> overrides = options.producerOverrides();
+    String compression =
+        overrides.getOrDefault(ProducerConfig.COMPRESSION_TYPE_CONFIG, options.compression());
+    String bytes =
+        overrides.getOrDefault(
+            ProducerConfig.BATCH_SIZE_CONFIG, String.valueOf(options.batchBytesMax()));
+    long messages = options.inFlightMessagesMax();
+    // What is no number is refused with the producers, by its name.
+    if ("none".equals(compression) && bytes.strip().matches("\\d{1,10}")) {
+      long held = Long.parseLong(bytes.strip()) / Math.max(1, options.messageBytes());
+      messages = Math.min(messages, held);
+    }
+    return Math.max(1, messages);
+  }
+
   /**
    * A message gets its outcome within that time, from send() on. A request that is not answered is
    * given up early enough for another try; the client refuses a delivery timeout shorter than
@@ -173,7 +190,7 @@ final class ClientSettings {
 
   private static void checkOverrides(String what, Map<String, String> overrides, Set<String> valid)
       throws DriverException {
-    Keys.checkOverrides(Connection.SYSTEM, what, overrides.keySet(), valid, RESERVED);
+    SettingChecks.checkOverrides(Connection.SYSTEM, what, overrides.keySet(), valid, RESERVED);
   }
 
   private static String acks(String acks) throws DriverException {

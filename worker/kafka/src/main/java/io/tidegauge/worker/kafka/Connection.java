@@ -1,9 +1,9 @@
 package io.tidegauge.worker.kafka;
 
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.drivers.Keys;
 import io.tidegauge.worker.drivers.Reach;
 import io.tidegauge.worker.drivers.Security;
+import io.tidegauge.worker.drivers.SettingChecks;
 import io.tidegauge.worker.drivers.TlsContext;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -30,7 +30,7 @@ record Connection(Map<String, String> settings, int timeoutMs, Security security
   static Connection of(Map<String, String> given) throws DriverException {
     Set<String> valid = new HashSet<>(AdminClientConfig.configNames());
     valid.addAll(Security.KEYS);
-    Keys.check(SYSTEM, "connection setting", given.keySet(), valid);
+    SettingChecks.checkNames(SYSTEM, "connection setting", given.keySet(), valid);
     Security security = Security.of(SYSTEM, given, Access.METHODS);
     TlsContext tls = Boolean.TRUE.equals(security.tls()) ? TlsContext.of(security) : null;
     Map<String, String> settings = Access.settings(security, tls);

@@ -10,6 +10,7 @@ import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.IllegalSaslStateException;
+import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.UnsupportedSaslMechanismException;
 
 /** Turns what the client throws into one line for the user. */
@@ -71,6 +72,12 @@ final class Failures extends ClientFailures {
     return cause instanceof AuthenticationException
         ? new Refusal("wrong password or unknown user" + said, false)
         : null;
+  }
+
+  @Override
+  protected boolean isAnswer(Throwable failure) {
+    Throwable cause = root(failure);
+    return cause instanceof ApiException && !(cause instanceof RetriableException);
   }
 
   @Override

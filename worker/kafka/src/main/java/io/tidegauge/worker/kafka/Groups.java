@@ -69,9 +69,8 @@ final class Groups {
     return found;
   }
 
-  /** Adds the groups with such a name, by kind; none that we have no right to see. */
-  void find(Predicate<String> named, Collection<String> ordinary, Collection<String> share)
-      throws DriverException {
+  /** Adds the groups with such a name; none that we have no right to see. */
+  void find(Predicate<String> named, GroupsOfTopics.ByKind to) throws DriverException {
     Collection<GroupListing> groups;
     try {
       groups = Failures.await(admin.listGroups().valid(), "list its groups", timeoutMs);
@@ -80,8 +79,7 @@ final class Groups {
     }
     for (GroupListing group : groups) {
       if (named.test(group.groupId())) {
-        boolean shared = group.type().filter(type -> type == GroupType.SHARE).isPresent();
-        (shared ? share : ordinary).add(group.groupId());
+        to.add(group.groupId(), group.type().filter(type -> type == GroupType.SHARE).isPresent());
       }
     }
   }

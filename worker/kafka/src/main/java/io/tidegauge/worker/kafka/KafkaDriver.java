@@ -21,7 +21,6 @@ import io.tidegauge.worker.drivers.SharedClients;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -48,11 +47,7 @@ final class KafkaDriver implements Driver {
   private final Reach reach;
   private final Set<EffectiveSetting> clientSettings = new LinkedHashSet<>();
 
-  /** Members of each group made so far, and the groups that read each topic. */
-  private final Map<String, Integer> membersByGroup = new HashMap<>();
-
-  private final Map<String, Set<String>> groupsByTopic = new HashMap<>();
-  private final Set<String> shareGroups = new HashSet<>();
+  private final GroupsOfTopics joined = new GroupsOfTopics();
   private final Set<String> sharedTopics = new HashSet<>();
   private final SharedClients<KafkaProducer<InFlight, InFlight>> producers = new SharedClients<>();
   private Progress progress = Progress.NONE;
@@ -117,52 +112,35 @@ final class KafkaDriver implements Driver {
   @Override
   public void removeSubscriptions(List<String> topics, String prefix) throws DriverException {
     Groups groups = new Groups(admin(), connection.timeoutMs());
-    Set<String> share = new HashSet<>();
-    Set<String> ordinary = new HashSet<>();
-    for (String topic : topics) {
-      Set<String> own = groupsByTopic.getOrDefault(topic, Set.of());
-      own.forEach(group -> (shareGroups.contains(group) ? share : ordinary).add(group));
-      groups.find(group -> group.startsWith(topic + "-" + prefix), ordinary, share);
-    }
-    groups.delete(ordinary);
-    new ShareGroups(admin(), connection.timeoutMs()).delete(share);
-    topics.forEach(groupsByTopic::remove);
-    membersByGroup.keySet().removeAll(ordinary);
-    membersByGroup.keySet().removeAll(share);
+    GroupsOfTopics.ByKind all = joined.groupsOf(topics);
+    groups.find(
+        group -> topics.stream().anyMatch(topic -> group.startsWith(topic + "-" + prefix)), all);
+    groups.delete(all.ordinary);
+    new ShareGroups(admin(), connection.timeoutMs()).delete(all.share);
+    joined.forget(topics, all);
   }
 
   @Override
   public void deleteTopics(List<String> names) throws DriverException {
     Groups groups = new Groups(admin(), connection.timeoutMs());
-    Set<String> share = new HashSet<>();
-    Set<String> ordinary = new HashSet<>();
-    List<String> foreign = new ArrayList<>();
-    for (String name : names) {
-      Set<String> own = groupsByTopic.get(name);
-      if (own == null || sharedTopics.contains(name)) {
-        foreign.add(name);
-      }
-      if (own != null) {
-        own.forEach(group -> (shareGroups.contains(group) ? share : ordinary).add(group));
-      }
-    }
+    GroupsOfTopics.ByKind all = joined.groupsOf(names);
+    List<String> foreign =
+        names.stream()
+            .filter(name -> !joined.hasGroupOf(name) || sharedTopics.contains(name))
+            .toList();
     if (!foreign.isEmpty()) {
       groups.find(
-          group -> foreign.stream().anyMatch(topic -> ClientSettings.isGroupOf(topic, group)),
-          ordinary,
-          share);
+          group -> foreign.stream().anyMatch(topic -> ClientSettings.isGroupOf(topic, group)), all);
     }
     try {
       // Before its topics: a coordinator asked to forget what it holds of a topic that is being
       // deleted at the same time may never answer.
-      new ShareGroups(admin(), connection.timeoutMs()).delete(share);
+      new ShareGroups(admin(), connection.timeoutMs()).delete(all.share);
     } finally {
       new Topics(admin(), connection.timeoutMs(), progress).delete(names);
-      groups.delete(ordinary);
+      groups.delete(all.ordinary);
     }
-    names.forEach(groupsByTopic::remove);
-    membersByGroup.keySet().removeAll(ordinary);
-    membersByGroup.keySet().removeAll(share);
+    joined.forget(names, all);
   }
 
   @Override
@@ -258,8 +236,8 @@ final class KafkaDriver implements Driver {
     refuseLacking(spec.type());
     reach.check(connection.servers());
     String group = ClientSettings.groupId(spec);
-    int members = membersByGroup.merge(group, 1, Integer::sum);
     boolean share = spec.type() == SubscriptionType.SHARED;
+    int members = joined.join(group, share, spec.topic());
     if (share && members == 1) {
       ShareGroups groups = new ShareGroups(admin(), connection.timeoutMs());
       groups.require();
@@ -267,7 +245,6 @@ final class KafkaDriver implements Driver {
     } else if (spec.fromEnd() && members == 1 && spec.place() == null) {
       new Groups(admin(), connection.timeoutMs()).beginAtEnd(group, spec);
     }
-    groupsByTopic.computeIfAbsent(spec.topic(), topic -> new HashSet<>()).add(group);
     return share ? shareConsumer(group, members, spec, sink) : member(group, members, spec, sink);
   }
 
@@ -286,7 +263,6 @@ final class KafkaDriver implements Driver {
 
   private MessageConsumer shareConsumer(
       String group, int members, ConsumerSpec spec, MessageSink sink) throws DriverException {
-    shareGroups.add(group);
     Map<String, Object> settings = ClientSettings.shareConsumer(connection, spec);
     ShareConsumer consumer;
     try {

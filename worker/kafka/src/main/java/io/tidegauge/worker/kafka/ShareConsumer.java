@@ -1,6 +1,7 @@
 package io.tidegauge.worker.kafka;
 
 import io.tidegauge.worker.api.ConsumerSpec;
+import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageConsumer;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.Threads;
@@ -26,15 +27,18 @@ final class ShareConsumer implements MessageConsumer {
   private final KafkaShareConsumer<ByteBuffer, ByteBuffer> client;
   private final ConsumerSpec spec;
   private final MessageSink sink;
+  private final long batchMessagesMax;
   private final Thread thread;
   private volatile boolean paused;
   private volatile boolean closing;
 
   ShareConsumer(
-      KafkaShareConsumer<ByteBuffer, ByteBuffer> client, ConsumerSpec spec, MessageSink sink) {
+      KafkaShareConsumer<ByteBuffer, ByteBuffer> client, ConsumerSpec spec, MessageSink sink)
+      throws DriverException {
     this.client = client;
     this.spec = spec;
     this.sink = sink;
+    this.batchMessagesMax = ClientSettings.batchMessagesMax(spec.options());
     this.paused = spec.startPaused();
     this.thread = Threads.daemon("kafka-" + spec.clientId(), this::run);
   }
@@ -91,7 +95,12 @@ final class ShareConsumer implements MessageConsumer {
     if (closing) {
       return;
     }
-    sink.error(failure);
+    if (Refusals.isOfData(failure)) {
+      // The client has rejected the batch by then, and the group is done with it.
+      sink.discarded(batchMessagesMax, failure);
+    } else {
+      sink.error(failure);
+    }
     try {
       // An error that stays must not keep a core busy.
       Thread.sleep(ERROR_PAUSE_MS);

@@ -106,6 +106,10 @@ final class Topics {
 
   private static NewTopic newTopic(TopicSpec spec, Optional<Spread> spread) {
     int first = Math.min(spec.partitions(), PARTITIONS_PER_REQUEST);
+    if (spec.copiesOfCluster()) {
+      return new NewTopic(spec.name(), Optional.of(first), Optional.empty())
+          .configs(spec.settings());
+    }
     Map<String, String> settings = new HashMap<>(spec.settings());
     settings.putIfAbsent(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, MESSAGE_BYTES_MAX);
     int copies = spec.replicationFactor();

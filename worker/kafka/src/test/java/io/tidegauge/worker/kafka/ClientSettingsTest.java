@@ -20,6 +20,25 @@ import org.junit.jupiter.params.provider.CsvSource;
 class ClientSettingsTest {
   private static final Map<String, String> SERVERS = Map.of("bootstrap.servers", "127.0.0.1:9092");
 
+  @ParameterizedTest
+  @CsvSource({
+    "0, none, '', 1",
+    "131072, none, '', 131",
+    "131072, lz4, '', 5000",
+    "131072, none, compression.type=zstd, 5000",
+    "131072, zstd, compression.type=none, 131",
+    "131072, none, batch.size=2000, 2"
+  })
+  void aBatchHoldsAsManyMessagesAsFitOrWhereItIsCompressedAsAreInFlight(
+      int batchBytes, String compression, String override, long messages) {
+    String[] parts = override.split("=");
+    Map<String, String> overrides = parts.length < 2 ? Map.of() : Map.of(parts[0], parts[1]);
+    ClientOptions options =
+        new ClientOptions(
+            batchBytes, 1_000, compression, 5000, 5000, 1, "all", 1000, overrides, Map.of(), 0);
+    assertThat(ClientSettings.batchMessagesMax(options)).isEqualTo(messages);
+  }
+
   @Test
   void neutralOptionsBecomeProducerSettings() throws DriverException {
     assertThat(producer(1, options(131_072, 1_000, "zstd", "all", 1024, Map.of(), Map.of())))

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.consumer.MockConsumer;
 import org.apache.kafka.common.TopicPartition;
@@ -30,7 +31,8 @@ class ReadingTest {
 
   private static boolean isBehind(long end, long last) {
     Map<Integer, Long> known = last < 0 ? Map.of() : Map.of(0, last);
-    ReadBackSpec spec = new ReadBackSpec("topic", 0, 1, Map.of(), "sub", true, known, Map.of(), 0);
+    ReadBackSpec spec =
+        new ReadBackSpec("topic", 0, 1, Map.of(), "sub", true, false, known, Map.of(), Set.of(), 0);
     return WholeTopic.isBehind(Map.of(PARTITION, end), spec);
   }
 
@@ -56,7 +58,17 @@ class ReadingTest {
     long deadlineNs = System.nanoTime() + 400_000_000L;
     ReadBackSpec spec =
         new ReadBackSpec(
-            "topic", 0, 1, Map.of(), "sub", true, Map.of(0, 1_000L), Map.of(), deadlineNs);
+            "topic",
+            0,
+            1,
+            Map.of(),
+            "sub",
+            true,
+            false,
+            Map.of(0, 1_000L),
+            Map.of(),
+            Set.of(),
+            deadlineNs);
     ReadBackSink nothing = (topic, partition, position, within, value) -> {};
     return new WholeTopic(() -> new Late(left), spec, nothing).read(WholeTopic.ANY_LEADER);
   }

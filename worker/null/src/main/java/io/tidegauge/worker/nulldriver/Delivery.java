@@ -1,5 +1,7 @@
 package io.tidegauge.worker.nulldriver;
 
+import java.util.Arrays;
+
 /**
  * Brings one producer's messages to the consumers, with the faults that were asked for. Used by one
  * thread.
@@ -91,7 +93,7 @@ class Delivery {
       return 0;
     }
     if (key != null) {
-      return Math.floorMod(java.util.Arrays.hashCode(key), partitions);
+      return Math.floorMod(Arrays.hashCode(key), partitions);
     }
     int partition = nextPartition;
     nextPartition = partition + 1 == partitions ? 0 : partition + 1;

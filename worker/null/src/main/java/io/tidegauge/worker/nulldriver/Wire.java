@@ -1,6 +1,7 @@
 package io.tidegauge.worker.nulldriver;
 
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.RefusedException;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;
@@ -77,7 +78,7 @@ final class Wire implements AutoCloseable {
         return wire;
       }
       wire.close();
-      throw new DriverException("null driver: " + refusal);
+      throw new RefusedException("null driver: " + refusal, null);
     } catch (IOException e) {
       if (wire != null) {
         wire.close();

@@ -2,6 +2,7 @@ package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.RefusedException;
 import io.tidegauge.worker.drivers.HttpApi;
 import io.tidegauge.worker.drivers.Json;
 import java.io.IOException;
@@ -94,8 +95,11 @@ final class AdminRest {
     if (answer.status() == HttpApi.FORBIDDEN || unauthorised && !said.isEmpty()) {
       return AccessException.noRight(begin + Failures.NO_RIGHT + reason, null);
     }
-    return unauthorised
-        ? new AccessException(begin + Failures.NO_CREDENTIALS + reason, null)
+    if (unauthorised) {
+      return new AccessException(begin + Failures.NO_CREDENTIALS + reason, null);
+    }
+    return answer.isRefusal()
+        ? new RefusedException(begin + reason, null)
         : new DriverException(begin + reason);
   }
 

@@ -5,7 +5,7 @@ import io.tidegauge.worker.api.ConsumerSpec;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.ProducerSpec;
 import io.tidegauge.worker.api.SubscriptionType;
-import io.tidegauge.worker.drivers.Keys;
+import io.tidegauge.worker.drivers.SettingChecks;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -67,7 +67,10 @@ final class ClientSettings {
   }
 
   static Map<String, Object> producer(ProducerSpec spec) throws DriverException {
-    ClientOptions options = spec.options();
+    return producer(spec.options());
+  }
+
+  private static Map<String, Object> producer(ClientOptions options) throws DriverException {
     checkOverrides(
         "producer setting", options.producerOverrides(), new ProducerConfigurationData());
     boolean batching = options.batchBytesMax() > 1;
@@ -94,6 +97,28 @@ final class ClientSettings {
     }
     all.putAll(options.producerOverrides());
     return all;
+  }
+
+  /** How many messages of a producer's an entry can hold: those of a batch. */
+  static long entryMessagesMax(ClientOptions options) throws DriverException {
+    ProducerConfigurationData effective =
+        load(
+            "producer setting",
+            producer(options),
+            new ProducerConfigurationData(),
+            ProducerConfigurationData.class);
+    if (!effective.isBatchingEnabled()) {
+      return 1;
+    }
+    long messages = options.inFlightMessagesMax();
+    if (effective.getBatchingMaxMessages() > 0) {
+      messages = Math.min(messages, effective.getBatchingMaxMessages());
+    }
+    if (effective.getBatchingMaxBytes() > 0) {
+      messages =
+          Math.min(messages, effective.getBatchingMaxBytes() / Math.max(1, options.messageBytes()));
+    }
+    return Math.max(1, messages);
   }
 
   static Map<String, Object> consumer(ConsumerSpec spec) throws DriverException {
@@ -144,7 +169,7 @@ final class ClientSettings {
   private static void checkOverrides(String what, Map<String, String> overrides, Object defaults)
       throws DriverException {
     Set<String> valid = EffectiveSettings.settingsOf(defaults).keySet();
-    Keys.checkOverrides(Connection.SYSTEM, what, overrides.keySet(), valid, RESERVED);
+    SettingChecks.checkOverrides(Connection.SYSTEM, what, overrides.keySet(), valid, RESERVED);
   }
 
   /** The client's own configuration object with these settings, as its builder makes it. */

@@ -1,9 +1,9 @@
 package io.tidegauge.worker.pulsar;
 
 import io.tidegauge.worker.api.DriverException;
-import io.tidegauge.worker.drivers.Keys;
 import io.tidegauge.worker.drivers.Reach;
 import io.tidegauge.worker.drivers.Security;
+import io.tidegauge.worker.drivers.SettingChecks;
 import io.tidegauge.worker.drivers.TlsContext;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -43,7 +43,7 @@ record Connection(
         new HashSet<>(EffectiveSettings.settingsOf(new ClientConfigurationData()).keySet());
     valid.addAll(OWN);
     valid.addAll(Security.KEYS);
-    Keys.check(SYSTEM, "connection setting", settings.keySet(), valid);
+    SettingChecks.checkNames(SYSTEM, "connection setting", settings.keySet(), valid);
     String namespace = settings.getOrDefault("namespace", "public/default");
     if (!namespace.matches("[^/\\s]+/[^/\\s]+")) {
       throw new DriverException(

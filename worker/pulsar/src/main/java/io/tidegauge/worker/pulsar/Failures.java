@@ -41,6 +41,14 @@ final class Failures extends ClientFailures {
         : null;
   }
 
+  @Override
+  protected boolean isAnswer(Throwable failure) {
+    Throwable cause = root(failure);
+    return cause instanceof PulsarClientException.NotAllowedException
+        || cause instanceof PulsarClientException.InvalidTopicNameException
+        || cause instanceof PulsarClientException.TopicDoesNotExistException;
+  }
+
   /** The client's messages carry whole JSON objects and stacks; the first line says what it is. */
   @Override
   protected String reason(Throwable failure) {

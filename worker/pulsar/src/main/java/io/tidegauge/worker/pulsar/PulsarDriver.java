@@ -17,6 +17,7 @@ import io.tidegauge.worker.api.ReadBackSpec;
 import io.tidegauge.worker.api.TopicSpec;
 import io.tidegauge.worker.drivers.Reach;
 import io.tidegauge.worker.drivers.SharedClients;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -51,6 +52,7 @@ final class PulsarDriver implements Driver {
   private final Set<EffectiveSetting> clientSettings = new LinkedHashSet<>();
   private final SharedClients<PulsarClient> producers = new SharedClients<>();
   private final SharedClients<Reading> consumers = new SharedClients<>();
+  private final Discards discards = new Discards();
   private PulsarClientSharedResources threads;
   private Progress progress = Progress.NONE;
 
@@ -115,7 +117,9 @@ final class PulsarDriver implements Driver {
     PulsarClient client = newClient(ADMIN_OPTIONS);
     try {
       for (String name : partitionNames(spec.topic(), spec.partitions())) {
-        all.add(new WholePartition(spec, all.size(), sink).read(client, new Entries(rest), name));
+        all.add(
+            new WholePartition(spec, all.size(), sink, discards)
+                .read(client, new Entries(rest), name));
       }
     } finally {
       Closing.quietly(client.closeAsync(), CLOSE_TIMEOUT_MS);
@@ -129,8 +133,11 @@ final class PulsarDriver implements Driver {
     return exists ? Map.of() : spec.each("Pulsar has no topic " + spec.topic() + " any more");
   }
 
-  private List<String> partitionNames(String topic, int partitions) {
-    return Topics.partitionNames(connection.fullName(topic), partitions == 1 ? 0 : partitions);
+  /** Full names of a topic's partitions; one with a single partition may be partitioned or not. */
+  private List<String> partitionNames(String topic, int partitions) throws DriverException {
+    int made =
+        partitions > 1 ? partitions : new Topics(rest, connection, progress).partitions(topic);
+    return Topics.partitionNames(connection.fullName(topic), made);
   }
 
   @Override
@@ -200,6 +207,7 @@ final class PulsarDriver implements Driver {
             .subscriptionName(spec.subscription())
             .consumerName(spec.clientId())
             .startPaused(spec.startPaused());
+    watchDiscards(spec, sink);
     MessageConsumer consumer =
         spec.partitions() == 1 && !consumers.areShared()
             ? readOne(held, builder, spec, sink)
@@ -207,6 +215,23 @@ final class PulsarDriver implements Driver {
     rememberClient(spec.options());
     EffectiveSettings.of("consumer", effective, standard, clientSettings);
     return consumer;
+  }
+
+  private void watchDiscards(ConsumerSpec spec, MessageSink sink) throws DriverException {
+    long messagesMax = ClientSettings.entryMessagesMax(spec.options());
+    String fullName = connection.fullName(spec.topic());
+    List<String> names = new ArrayList<>(Topics.partitionNames(fullName, spec.partitions()));
+    // A topic with a single partition may be partitioned or not, and consumers need not know.
+    names.add(fullName);
+    for (String name : names) {
+      discards.watch(
+          name,
+          spec.subscription(),
+          entry ->
+              sink.discarded(
+                  messagesMax,
+                  new IOException("Pulsar's client discarded an entry that came damaged")));
+    }
   }
 
   private MessageConsumer readOne(
@@ -317,6 +342,7 @@ final class PulsarDriver implements Driver {
 
   @Override
   public void close() {
+    discards.close();
     if (threads != null) {
       try {
         threads.close();

@@ -120,7 +120,10 @@ final class Topics {
     return found;
   }
 
-  /** False if the metadata store, which all brokers share, has no such topic, nor its namespace. */
+  /**
+   * False if the metadata store, which all brokers share, has no such topic, nor its namespace. One
+   * with a single partition may have been made as partitioned or not.
+   */
   boolean exists(String name, int partitions) throws DriverException {
     String path = connection.path(name);
     String folder =
@@ -132,10 +135,18 @@ final class Topics {
     if (!listed.isGood()) {
       throw AdminRest.refusal("list its topics", listed);
     }
-    return AdminRest.names(listed.body()).contains(connection.fullName(name));
+    List<String> names = AdminRest.names(listed.body());
+    String fullName = connection.fullName(name);
+    return names.contains(fullName)
+        || partitions == 1 && names.contains(partitionNames(fullName, 1).get(0));
   }
 
-  private int partitions(String name) throws DriverException {
+  /**
+   * How many partitions a topic was made with, 0 if it is not partitioned.
+   *
+   * @throws DriverException also if it is not there
+   */
+  int partitions(String name) throws DriverException {
     String answer =
         rest.require("find topic " + name, "GET", connection.path(name) + "/partitions", null);
     return Json.readMap(answer).get("partitions") instanceof Number number ? number.intValue() : 0;

@@ -4,6 +4,7 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.pulsar.client.api.Message;
 import org.apache.pulsar.client.api.MessageId;
@@ -33,6 +34,7 @@ final class WholePartition {
   private final ReadBackSpec spec;
   private final int partition;
   private final ReadBackSink sink;
+  private final Discards discards;
 
   /**
    * The message after which reading goes on, within its batch; null where it goes on with an entry.
@@ -49,12 +51,15 @@ final class WholePartition {
 
   private long messages;
   private String first = "";
-  private String unreadable = "";
 
-  WholePartition(ReadBackSpec spec, int partition, ReadBackSink sink) {
+  /** Written by threads of the client's, too. */
+  private volatile String unreadable = "";
+
+  WholePartition(ReadBackSpec spec, int partition, ReadBackSink sink, Discards discards) {
     this.spec = spec;
     this.partition = partition;
     this.sink = sink;
+    this.discards = discards;
     this.next = spec.fromOf(partition);
   }
 
@@ -98,7 +103,19 @@ final class WholePartition {
 
   private boolean readOn(PulsarClient client, String fullName, int queueMessages)
       throws DriverException {
-    Reader<byte[]> reader = open(client, fullName, queueMessages);
+    String subscription = "tg-read-back-" + UUID.randomUUID();
+    discards.watch(
+        fullName,
+        subscription,
+        entry -> unreadable = "Pulsar's client discarded " + entry + ", which came damaged");
+    try {
+      return readOn(open(client, fullName, subscription, queueMessages), fullName);
+    } finally {
+      discards.forget(fullName, subscription);
+    }
+  }
+
+  private boolean readOn(Reader<byte[]> reader, String fullName) throws DriverException {
     try {
       end = end == null ? end(reader, fullName) : end;
       return readTo(reader);
@@ -109,13 +126,15 @@ final class WholePartition {
     }
   }
 
-  private Reader<byte[]> open(PulsarClient client, String fullName, int queueMessages)
+  private Reader<byte[]> open(
+      PulsarClient client, String fullName, String subscription, int queueMessages)
       throws DriverException {
     ReaderBuilder<byte[]> reader =
         client
             .newReader()
             .topic(fullName)
             .readerName("tg-read-back")
+            .subscriptionName(subscription)
             .receiverQueueSize(queueMessages)
             .startMessageId(last == null ? start(next) : last);
     return Failures.await(

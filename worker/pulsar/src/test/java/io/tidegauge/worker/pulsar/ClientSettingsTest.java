@@ -54,6 +54,26 @@ class ClientSettingsTest {
   }
 
   @ParameterizedTest
+  @CsvSource({
+    "0, 1000, '', 1",
+    "131072, 1000, '', 131",
+    "100, 1000, '', 1",
+    "131072, 10, '', 5000",
+    "131072, 1000, batchingMaxMessages=7, 7",
+    "131072, 1000, batchingMaxBytes=2000, 2",
+    "131072, 1000, batchingEnabled=false, 1"
+  })
+  void anEntryHoldsOneBatch(int batchBytes, int messageBytes, String override, long messages)
+      throws DriverException {
+    String[] parts = override.split("=");
+    Map<String, String> overrides = parts.length < 2 ? Map.of() : Map.of(parts[0], parts[1]);
+    ClientOptions options =
+        new ClientOptions(
+            batchBytes, 1_000, "none", 5000, 5000, 1, "all", messageBytes, overrides, Map.of(), 0);
+    assertThat(ClientSettings.entryMessagesMax(options)).isEqualTo(messages);
+  }
+
+  @ParameterizedTest
   @CsvSource({"0, 1000", "1, 1000", "1000, 1000", "1001, 2000", "5000, 5000"})
   void aDelayIsRoundedUpToWholeMilliseconds(long delayUs, long effectiveUs) throws DriverException {
     assertThat(

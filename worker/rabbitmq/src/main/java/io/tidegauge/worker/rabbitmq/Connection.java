@@ -5,9 +5,9 @@ import com.rabbitmq.client.ConnectionFactory;
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.Secrets;
-import io.tidegauge.worker.drivers.Keys;
 import io.tidegauge.worker.drivers.Reach;
 import io.tidegauge.worker.drivers.Security;
+import io.tidegauge.worker.drivers.SettingChecks;
 import io.tidegauge.worker.drivers.TlsContext;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -56,7 +56,7 @@ record Connection(
   static Connection of(Map<String, String> settings) throws DriverException {
     List<String> valid = new ArrayList<>(KEYS);
     valid.addAll(Security.KEYS);
-    Keys.check(SYSTEM, "connection setting", settings.keySet(), valid);
+    SettingChecks.checkNames(SYSTEM, "connection setting", settings.keySet(), valid);
     Security security = Security.of(SYSTEM, settings, Access.METHODS);
     List<URI> uris = addresses("uri", settings.get("uri"), List.of("amqp", "amqps"));
     if (uris.isEmpty()) {

@@ -4,7 +4,7 @@ import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.drivers.FoundSettings;
-import io.tidegauge.worker.drivers.Keys;
+import io.tidegauge.worker.drivers.SettingChecks;
 import java.util.List;
 import java.util.Map;
 
@@ -35,7 +35,7 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs, boole
 
   static ConsumerOptions of(ClientOptions options) throws DriverException {
     Map<String, String> overrides = options.consumerOverrides();
-    Keys.check(
+    SettingChecks.checkNames(
         "RabbitMQ",
         "consumer setting",
         overrides.keySet(),
@@ -44,7 +44,8 @@ record ConsumerOptions(int queueMessages, int ackEvery, int ackIntervalMs, boole
         Values.wholeNumber(overrides, PREFETCH, Math.max(1, options.receiveQueueMessages()), 1),
         Values.wholeNumber(overrides, ACK_EVERY, 0, 0),
         Values.wholeNumber(overrides, ACK_INTERVAL, 50, 1),
-        Keys.truth(Connection.SYSTEM, AUTO_ACK, overrides.getOrDefault(AUTO_ACK, "false")));
+        SettingChecks.parseTruth(
+            Connection.SYSTEM, AUTO_ACK, overrides.getOrDefault(AUTO_ACK, "false")));
   }
 
   /** The prefetch of each of a consumer's queues. */

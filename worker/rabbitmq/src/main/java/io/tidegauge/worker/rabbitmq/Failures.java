@@ -57,6 +57,12 @@ final class Failures extends ClientFailures {
         : null;
   }
 
+  @Override
+  protected boolean isAnswer(Throwable failure) {
+    ShutdownSignalException shutdown = shutdownOf(failure);
+    return shutdown != null && shutdown.getReason() instanceof AMQP.Channel.Close;
+  }
+
   private static Refusal noRight(String said) {
     return new Refusal("the user has no right to do that (" + said + ")", true);
   }

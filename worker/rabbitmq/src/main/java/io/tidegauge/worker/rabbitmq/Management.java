@@ -2,6 +2,7 @@ package io.tidegauge.worker.rabbitmq;
 
 import io.tidegauge.worker.api.AccessException;
 import io.tidegauge.worker.api.DriverException;
+import io.tidegauge.worker.api.RefusedException;
 import io.tidegauge.worker.drivers.ClientFailures;
 import io.tidegauge.worker.drivers.HttpApi;
 import io.tidegauge.worker.drivers.Json;
@@ -126,8 +127,8 @@ final class Management {
     String said = answer.reason().isEmpty() ? answer.body() : answer.reason();
     String reason = ClientFailures.oneLine(said);
     if (answer.status() != HttpApi.UNAUTHORISED && answer.status() != HttpApi.FORBIDDEN) {
-      throw new DriverException(
-          NAME + " refused " + call + " (" + answer.status() + "): " + reason);
+      String refusal = NAME + " refused " + call + " (" + answer.status() + "): " + reason;
+      throw answer.isRefusal() ? new RefusedException(refusal, null) : new DriverException(refusal);
     }
     // The API answers both by the same status; the words show a failed login.
     throw reason.toLowerCase(Locale.ROOT).contains("login failed")

@@ -4,7 +4,7 @@ import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.drivers.FoundSettings;
-import io.tidegauge.worker.drivers.Keys;
+import io.tidegauge.worker.drivers.SettingChecks;
 import java.util.List;
 import java.util.Map;
 
@@ -23,7 +23,8 @@ record ProducerOptions(boolean mandatory) {
 
   static ProducerOptions of(ClientOptions options) throws DriverException {
     Map<String, String> overrides = options.producerOverrides();
-    Keys.check("RabbitMQ", "producer setting", overrides.keySet(), List.of(MANDATORY));
+    SettingChecks.checkNames(
+        "RabbitMQ", "producer setting", overrides.keySet(), List.of(MANDATORY));
     if (!options.compression().equals("none")) {
       throw new DriverException(
           "RabbitMQ's AMQP client can't compress ("
@@ -32,7 +33,8 @@ record ProducerOptions(boolean mandatory) {
     }
     checkAcks(options.acks());
     return new ProducerOptions(
-        Keys.truth(Connection.SYSTEM, MANDATORY, overrides.getOrDefault(MANDATORY, "false")));
+        SettingChecks.parseTruth(
+            Connection.SYSTEM, MANDATORY, overrides.getOrDefault(MANDATORY, "false")));
   }
 
   static void checkAcks(String acks) throws DriverException {

@@ -14,7 +14,9 @@ import io.tidegauge.worker.drivers.SharedClients;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -41,10 +43,14 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
   /** Guarded by this, like what follows: consumer tags of the partitions being read. */
   private final Map<Integer, String> reading = new TreeMap<>();
 
+  /** Partitions whose queues may not be there, since they could not be read, or not any longer. */
+  private final Set<Integer> doubted = new TreeSet<>();
+
   private Channel channel;
   private List<Integer> assigned = List.of();
   private int prefetch;
   private boolean paused;
+  private boolean retrying;
 
   /**
    * @param queueOf the name of the subscription's queue of a partition
@@ -138,17 +144,48 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
     channel.basicQos(prefetch);
     for (Integer partition : wanted) {
       if (!reading.containsKey(partition)) {
-        reading.put(
-            partition,
-            channel.basicConsume(
-                queueOf.apply(partition),
-                options.autoAck(),
-                /* consumerTag= */ "",
-                /* noLocal= */ false,
-                spec.type() == SubscriptionType.EXCLUSIVE,
-                Map.of(),
-                new Reader(partition)));
+        if (doubted.contains(partition) && !isQueueThere(partition)) {
+          retryLater();
+          continue;
+        }
+        reading.put(partition, consume(partition));
+        doubted.remove(partition);
       }
+    }
+  }
+
+  private String consume(int partition) throws IOException {
+    try {
+      return channel.basicConsume(
+          queueOf.apply(partition),
+          options.autoAck(),
+          /* consumerTag= */ "",
+          /* noLocal= */ false,
+          spec.type() == SubscriptionType.EXCLUSIVE,
+          Map.of(),
+          new Reader(partition));
+    } catch (IOException e) {
+      doubted.add(partition);
+      throw e;
+    }
+  }
+
+  /**
+   * Asked over a channel of its own: to consume a queue that is not there would end the one over
+   * which all others are read, and what is under way there would come again.
+   */
+  private boolean isQueueThere(int partition) throws IOException {
+    Channel asking = channel.getConnection().createChannel();
+    if (asking == null) {
+      return false;
+    }
+    try {
+      asking.queueDeclarePassive(queueOf.apply(partition));
+      return true;
+    } catch (IOException e) {
+      return false;
+    } finally {
+      asking.abort();
     }
   }
 
@@ -171,12 +208,26 @@ final class QueueConsumer implements PartitionedConsumer, AmqpLink.User {
       return;
     }
     reading.remove(partition);
+    doubted.add(partition);
     sink.error(new IOException("RabbitMQ cancelled the consumer of " + queueOf.apply(partition)));
+    retryLater();
+  }
+
+  private synchronized void retryLater() {
+    if (retrying) {
+      return;
+    }
+    retrying = true;
     try {
-      keeper.schedule(this::retryToFollow, RETRY_MS, TimeUnit.MILLISECONDS);
+      keeper.schedule(this::retryNow, RETRY_MS, TimeUnit.MILLISECONDS);
     } catch (RejectedExecutionException e) {
       closing = true;
     }
+  }
+
+  private synchronized void retryNow() {
+    retrying = false;
+    retryToFollow();
   }
 
   private void flushAcks() {

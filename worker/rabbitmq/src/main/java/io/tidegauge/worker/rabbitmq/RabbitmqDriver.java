@@ -170,20 +170,28 @@ final class RabbitmqDriver implements Driver {
   @Override
   public List<PartitionRead> readBack(ReadBackSpec spec, ReadBackSink sink)
       throws DriverException, InterruptedException {
-    TopicSpec topic = new TopicSpec(spec.topic(), spec.partitions(), 1, spec.settings());
+    Topic topic = layoutOf(new TopicSpec(spec.topic(), spec.partitions(), 1, spec.settings()));
     ReadBack reading = new ReadBack(connection, streams);
-    return isStream(topic) ? reading.streams(spec, sink) : reading.queues(spec, sink);
+    return topic.settings.type() == QueueType.STREAM
+        ? reading.streams(spec, topic, sink)
+        : reading.queues(spec, topic, sink);
   }
 
   @Override
   public Map<Integer, String> gone(ReadBackSpec spec) throws DriverException {
+    QueueSearch search = new QueueSearch(admin);
+    if (spec.existing() && !search.isUnknown(spec.topic())) {
+      return Map.of();
+    }
     TopicSpec topic = new TopicSpec(spec.topic(), spec.partitions(), 1, spec.settings());
     boolean all = spec.first() || isStream(topic);
     Map<Integer, String> gone = new HashMap<>();
     for (int partition = 0; partition < spec.partitions(); partition++) {
       String queue = Topology.queue(spec.topic(), partition, all ? "" : spec.subscription());
-      if (new QueueSearch(admin).isUnknown(queue)) {
-        gone.put(partition, "RabbitMQ has no queue " + queue + " any more");
+      if (search.isUnknown(queue)) {
+        // Which of the two layouts a topic of others had can't be seen any more.
+        String names = spec.existing() ? spec.topic() + ", nor a queue " + queue : queue;
+        gone.put(partition, "RabbitMQ has no queue " + names + " any more");
       }
     }
     return gone;
@@ -211,13 +219,22 @@ final class RabbitmqDriver implements Driver {
   @Override
   public List<CommittedPosition> committedPositions(TopicSpec topic, List<String> subscriptions)
       throws DriverException {
-    return isStream(topic)
-        ? new ReadBack(connection, streams).positions(topic, subscriptions)
+    Topic layout = layoutOf(topic);
+    return layout.settings.type() == QueueType.STREAM
+        ? new ReadBack(connection, streams).positions(layout, subscriptions)
         : List.of();
   }
 
   private boolean isStream(TopicSpec topic) throws DriverException {
-    return TopicSettings.of(topic, connection.queueType()).type() == QueueType.STREAM;
+    return layoutOf(topic).settings.type() == QueueType.STREAM;
+  }
+
+  /** How a topic is laid out: one of others as it was when it was opened. */
+  private Topic layoutOf(TopicSpec spec) throws DriverException {
+    Topic opened = topics.get(spec.name());
+    return opened != null && opened.existing
+        ? opened
+        : new Topic(spec.name(), spec.partitions(), TopicSettings.of(spec, connection.queueType()));
   }
 
   @Override

@@ -9,11 +9,11 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.PartitionRead;
 import io.tidegauge.worker.api.ReadBackSink;
 import io.tidegauge.worker.api.ReadBackSpec;
-import io.tidegauge.worker.api.TopicSpec;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.LongAdder;
 
 /** Reads topics back, and the positions that readers of streams have stored. */
 final class ReadBack {
@@ -27,7 +27,7 @@ final class ReadBack {
     this.streams = streams;
   }
 
-  List<PartitionRead> queues(ReadBackSpec spec, ReadBackSink sink)
+  List<PartitionRead> queues(ReadBackSpec spec, Topic topic, ReadBackSink sink)
       throws DriverException, InterruptedException {
     List<PartitionRead> all = new ArrayList<>();
     com.rabbitmq.client.Connection open;
@@ -38,7 +38,14 @@ final class ReadBack {
     }
     try {
       for (int partition = 0; partition < spec.partitions(); partition++) {
-        all.add(new WholeQueue(spec, partition, sink).read(open));
+        String queue =
+            spec.first()
+                ? topic.queue(partition)
+                : Topology.queue(topic.name, partition, spec.subscription());
+        all.add(
+            spec.gone().contains(partition)
+                ? spec.unread(partition, "")
+                : new WholeQueue(spec, partition, queue, sink).read(open));
       }
     } catch (IOException | TimeoutException e) {
       throw Failures.describe("read back " + spec.topic(), e);
@@ -48,13 +55,24 @@ final class ReadBack {
     return all;
   }
 
-  List<PartitionRead> streams(ReadBackSpec spec, ReadBackSink sink)
+  List<PartitionRead> streams(ReadBackSpec spec, Topic topic, ReadBackSink sink)
       throws DriverException, InterruptedException {
     List<PartitionRead> all = new ArrayList<>();
-    Environment environment = streams.environment("tg-read-back");
+    LongAdder discarded = new LongAdder();
+    Environment environment = streams.environment("tg-read-back", discarded::add);
     try {
       for (int partition = 0; partition < spec.partitions(); partition++) {
-        all.add(new WholeStream(spec, partition, sink).read(streams, environment));
+        String stream = topic.queue(partition);
+        all.add(
+            spec.gone().contains(partition)
+                ? spec.unread(partition, "")
+                : new WholeStream(spec, partition, stream, sink).read(streams, environment));
+        long messages = discarded.sumThenReset();
+        if (messages > 0) {
+          String why =
+              "RabbitMQ's stream client discarded " + messages + " messages that came damaged";
+          all.set(partition, all.get(partition).doubted(why));
+        }
       }
     } finally {
       StreamProducer.closeQuietly(environment);
@@ -89,14 +107,14 @@ final class ReadBack {
   }
 
   /** Queues keep no positions: what was acknowledged is gone. */
-  List<CommittedPosition> positions(TopicSpec topic, List<String> subscriptions)
+  List<CommittedPosition> positions(Topic topic, List<String> subscriptions)
       throws DriverException {
     List<CommittedPosition> all = new ArrayList<>();
     Environment environment = streams.environment("tg-positions");
     try {
       for (int s = 0; s < subscriptions.size(); s++) {
-        for (int partition = 0; partition < topic.partitions(); partition++) {
-          String stream = Topology.queue(topic.name(), partition);
+        for (int partition = 0; partition < topic.partitions; partition++) {
+          String stream = topic.queue(partition);
           long stored = stored(environment, stream, subscriptions.get(s));
           if (stored >= 0) {
             all.add(new CommittedPosition(s, partition, stored));

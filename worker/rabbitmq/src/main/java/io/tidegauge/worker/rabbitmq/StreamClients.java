@@ -11,6 +11,7 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.drivers.SharedClients;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 
 /**
@@ -37,7 +38,16 @@ final class StreamClients implements AutoCloseable {
     consumers.expect(consumerCount, subscriptions);
   }
 
-  synchronized Environment environment(String clientId) throws DriverException {
+  Environment environment(String clientId) throws DriverException {
+    return environment(clientId, messages -> {});
+  }
+
+  /**
+   * @param discarded is told of each chunk that the client throws away, since it came damaged, how
+   *     many messages it had
+   */
+  synchronized Environment environment(String clientId, LongConsumer discarded)
+      throws DriverException {
     if (connection.streamUris().isEmpty()) {
       throw new DriverException(
           "RabbitMQ's streams need the connection setting streamUri, for example rabbitmq-stream://127.0.0.1:5552");
@@ -49,6 +59,7 @@ final class StreamClients implements AutoCloseable {
         Environment.builder()
             .uris(connection.streamUris())
             .id(clientId)
+            .chunkChecksum(new ChunkCheck(discarded))
             .rpcTimeout(Duration.ofMillis(Math.min(connection.timeoutMs(), 10_000)))
             .netty()
             .eventLoopGroup(eventLoops)
@@ -65,9 +76,9 @@ final class StreamClients implements AutoCloseable {
     return producers.take("", () -> environment(clientId));
   }
 
-  SharedClients.Hold<Environment> forConsumer(String clientId, String subscription)
-      throws DriverException {
-    return consumers.take(subscription, () -> environment(clientId));
+  SharedClients.Hold<Environment> forConsumer(
+      String clientId, String subscription, LongConsumer discarded) throws DriverException {
+    return consumers.take(subscription, () -> environment(clientId, discarded));
   }
 
   /** Gives up a part; the last one closes the environment. */

@@ -10,6 +10,7 @@ import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.MessageSink;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.drivers.SharedClients;
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -61,7 +62,12 @@ final class StreamConsumer implements PartitionedConsumer {
     this.sink = sink;
     this.existing = existing;
     this.paused = spec.startPaused();
-    this.held = clients.forConsumer(spec.clientId(), spec.subscription());
+    this.held = clients.forConsumer(spec.clientId(), spec.subscription(), this::discarded);
+  }
+
+  private void discarded(long messages) {
+    sink.discarded(
+        messages, new IOException("RabbitMQ's stream client discarded a chunk that came damaged"));
   }
 
   @Override

@@ -7,7 +7,7 @@ import io.tidegauge.worker.api.ClientOptions;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.EffectiveSetting;
 import io.tidegauge.worker.drivers.FoundSettings;
-import io.tidegauge.worker.drivers.Keys;
+import io.tidegauge.worker.drivers.SettingChecks;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -70,8 +70,10 @@ record StreamOptions(
   static StreamOptions of(ClientOptions options) throws DriverException {
     Map<String, String> producer = options.producerOverrides();
     Map<String, String> consumer = options.consumerOverrides();
-    Keys.check("RabbitMQ", "stream producer setting", producer.keySet(), PRODUCER_KEYS);
-    Keys.check("RabbitMQ", "stream consumer setting", consumer.keySet(), CONSUMER_KEYS);
+    SettingChecks.checkNames(
+        "RabbitMQ", "stream producer setting", producer.keySet(), PRODUCER_KEYS);
+    SettingChecks.checkNames(
+        "RabbitMQ", "stream consumer setting", consumer.keySet(), CONSUMER_KEYS);
     ProducerOptions.checkAcks(options.acks());
     Compression compression = compression(options.compression());
     int fit = Math.max(1, options.batchBytesMax() / Math.max(1, options.messageBytes()));
@@ -79,7 +81,7 @@ record StreamOptions(
     int delayMs = (int) Math.max(1, (options.batchDelayUsMax() + 999) / 1000);
     return new StreamOptions(
         batch,
-        Keys.truth(
+        SettingChecks.parseTruth(
             Connection.SYSTEM, "dynamicBatch", producer.getOrDefault("dynamicBatch", "true")),
         Values.wholeNumber(producer, "batchPublishingDelayMs", delayMs, 1),
         // One more than the engine allows, so that it is never the client that blocks.

@@ -99,7 +99,7 @@ final class StreamProducer implements MessageProducer {
   private static String reason(short code) {
     return switch (code) {
       case Constants.CODE_PUBLISH_CONFIRM_TIMEOUT -> "no confirm in time";
-      case Constants.CODE_PRODUCER_NOT_AVAILABLE -> "the connection is lost";
+      case Constants.CODE_PRODUCER_NOT_AVAILABLE -> "its connection, or the stream, is gone";
       case Constants.CODE_PRODUCER_CLOSED -> "the producer is closed";
       default -> "code " + code;
     };

@@ -3,7 +3,7 @@ package io.tidegauge.worker.rabbitmq;
 import io.tidegauge.worker.api.DriverException;
 import io.tidegauge.worker.api.SubscriptionType;
 import io.tidegauge.worker.api.TopicSpec;
-import io.tidegauge.worker.drivers.Keys;
+import io.tidegauge.worker.drivers.SettingChecks;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,7 +11,7 @@ import java.util.Map;
 /**
  * How a topic is laid out.
  *
- * @param members copies of each queue, for types that have them
+ * @param members copies of each queue, for types that have them; 0 = as the servers decide
  * @param persistent whether producers mark messages as persistent (delivery mode 2); streams always
  *     are
  * @param arguments further queue arguments, as they are given: "x-queue-version",
@@ -30,7 +30,7 @@ record TopicSettings(
 
   static TopicSettings of(TopicSpec spec, QueueType typeByDefault) throws DriverException {
     QueueType type = typeByDefault;
-    int members = Math.max(1, spec.replicationFactor());
+    int members = spec.replicationFactor();
     boolean persistent = true;
     Map<String, Object> arguments = new HashMap<>();
     for (Map.Entry<String, String> setting : spec.settings().entrySet()) {
@@ -38,7 +38,8 @@ record TopicSettings(
       switch (setting.getKey()) {
         case TYPE -> type = QueueType.of(value);
         case MEMBERS -> members = Values.wholeNumber(MEMBERS, value, 1);
-        case PERSISTENT -> persistent = Keys.truth(Connection.SYSTEM, PERSISTENT, value);
+        case PERSISTENT ->
+            persistent = SettingChecks.parseTruth(Connection.SYSTEM, PERSISTENT, value);
         default -> arguments.put(argumentName(setting.getKey()), Values.argument(value));
       }
     }
@@ -50,8 +51,15 @@ record TopicSettings(
     if (spec.type() == SubscriptionType.FAILOVER && type != QueueType.STREAM) {
       arguments.put(SINGLE_ACTIVE_CONSUMER, true);
     }
-    return new TopicSettings(
-        type, type == QueueType.CLASSIC ? 1 : members, persistent, Map.copyOf(arguments));
+    return new TopicSettings(type, copies(type, members), persistent, Map.copyOf(arguments));
+  }
+
+  private static int copies(QueueType type, int members) {
+    return switch (type) {
+      case CLASSIC -> 1;
+      case MIRRORED -> Math.max(1, members); // A policy of ours says how many.
+      default -> members;
+    };
   }
 
   /** Refuses what neither queues nor streams have. */
@@ -71,7 +79,7 @@ record TopicSettings(
 
   private static String argumentName(String key) throws DriverException {
     if (!key.startsWith("x-")) {
-      Keys.check("RabbitMQ", "topic setting", List.of(key), KEYS);
+      SettingChecks.checkNames("RabbitMQ", "topic setting", List.of(key), KEYS);
     }
     return key;
   }
@@ -80,13 +88,12 @@ record TopicSettings(
   Map<String, Object> queueArguments() {
     Map<String, Object> all = new HashMap<>();
     all.put("x-queue-type", type.argument());
-    switch (type) {
-      case QUORUM -> all.put("x-quorum-initial-group-size", members);
-      case STREAM -> all.put("x-initial-cluster-size", members);
-      default -> {
-        // A classic queue is on one node; its mirrors come from a policy.
-      }
+    if (members > 0 && type == QueueType.QUORUM) {
+      all.put("x-quorum-initial-group-size", members);
+    } else if (members > 0 && type == QueueType.STREAM) {
+      all.put("x-initial-cluster-size", members);
     }
+    // A classic queue is on one node; its mirrors come from a policy.
     all.putAll(arguments);
     return all;
   }

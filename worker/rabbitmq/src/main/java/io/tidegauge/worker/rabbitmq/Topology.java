@@ -129,7 +129,7 @@ final class Topology {
           });
     }
     nextNode = (nextNode + partitions) % admin.nodes();
-    if (settings.members() > 1 && management.isKnown()) {
+    if (settings.members() != 1 && management.isKnown()) {
       for (int partition = 0; partition < partitions; partition++) {
         awaitCopies(queue(topic, partition, subscription), settings);
       }

@@ -29,11 +29,10 @@ final class WholeQueue {
   private final String queue;
   private final ReadBackSink sink;
 
-  WholeQueue(ReadBackSpec spec, int partition, ReadBackSink sink) {
+  WholeQueue(ReadBackSpec spec, int partition, String queue, ReadBackSink sink) {
     this.spec = spec;
     this.partition = partition;
-    String subscription = spec.first() ? "" : spec.subscription();
-    this.queue = Topology.queue(spec.topic(), partition, subscription);
+    this.queue = queue;
     this.sink = sink;
   }
 

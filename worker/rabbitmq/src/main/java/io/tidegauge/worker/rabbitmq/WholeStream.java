@@ -36,10 +36,10 @@ final class WholeStream {
   private volatile String first = "";
   private volatile RuntimeException failure;
 
-  WholeStream(ReadBackSpec spec, int partition, ReadBackSink sink) {
+  WholeStream(ReadBackSpec spec, int partition, String stream, ReadBackSink sink) {
     this.spec = spec;
     this.partition = partition;
-    this.stream = Topology.queue(spec.topic(), partition);
+    this.stream = stream;
     this.sink = sink;
   }
 

@@ -77,6 +77,15 @@ class MappingTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({"quorum, 0", "stream, 0", "classic, 1", "mirrored, 1"})
+  void copiesMayBeLeftToTheServers(String type, int members) throws DriverException {
+    TopicSpec spec = new TopicSpec("orders", 1, 0, Map.of("queue.type", type));
+    TopicSettings settings = TopicSettings.of(spec, QueueType.CLASSIC);
+    assertThat(settings.members()).isEqualTo(members);
+    assertThat(settings.queueArguments()).containsOnlyKeys("x-queue-type");
+  }
+
   @Test
   void topicSettingsAreChecked() throws DriverException {
     assertThat(topic(Map.of()).type()).isEqualTo(QueueType.CLASSIC);

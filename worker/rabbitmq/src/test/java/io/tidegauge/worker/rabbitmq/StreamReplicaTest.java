@@ -14,6 +14,7 @@ import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -26,8 +27,10 @@ class StreamReplicaTest {
           Map.of(),
           "",
           true,
+          false,
           Map.of(0, 0L),
           Map.of(),
+          Set.of(),
           System.nanoTime() + TimeUnit.SECONDS.toNanos(30));
 
   /** A node that refuses the first {@code refusals} consumers and then has one message. */

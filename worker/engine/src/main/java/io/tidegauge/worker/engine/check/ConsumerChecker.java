@@ -157,6 +157,12 @@ public final class ConsumerChecker implements MessageSink {
   }
 
   @Override
+  public void discarded(long messagesMax, Throwable cause) {
+    subscription.addDiscarded(messagesMax);
+    error(cause);
+  }
+
+  @Override
   public void error(Throwable cause) {
     errors.add("receive", cause);
   }

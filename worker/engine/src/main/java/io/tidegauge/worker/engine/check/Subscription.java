@@ -3,6 +3,7 @@ package io.tidegauge.worker.engine.check;
 import io.tidegauge.worker.engine.figures.Recorder;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.LongAdder;
 
 /** One subscription over all topics: what its consumers received, together. */
 public final class Subscription {
@@ -12,6 +13,7 @@ public final class Subscription {
   private final Examples duplicated = new Examples();
   private final Examples reordered = new Examples();
   private final Examples corrupt = new Examples();
+  private final LongAdder discardedMax = new LongAdder();
 
   /**
    * @param producers producers of all topics
@@ -53,6 +55,15 @@ public final class Subscription {
   /** Of those whose header says which they are. */
   public Examples corrupt() {
     return corrupt;
+  }
+
+  void addDiscarded(long messagesMax) {
+    discardedMax.add(messagesMax);
+  }
+
+  /** How many messages can have been in what clients threw away. */
+  public long discardedMax() {
+    return discardedMax.sum();
   }
 
   /** Sum of a counter over the consumers. */

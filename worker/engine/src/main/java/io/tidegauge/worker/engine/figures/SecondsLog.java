@@ -1,5 +1,7 @@
 package io.tidegauge.worker.engine.figures;
 
+import io.tidegauge.worker.proto.SecondFigures;
+import io.tidegauge.worker.proto.SubscriptionSecond;
 import java.util.ArrayDeque;
 
 /**
@@ -27,12 +29,22 @@ public final class SecondsLog {
   /** Adds the next second. */
   public synchronized void append(SecondFigures second) {
     kept.addLast(second);
-    bytes += second.bytes();
-    count = second.second() + 1;
+    bytes += bytesOf(second);
+    count = second.getSecond() + 1;
     while (bytes > bytesMax && kept.size() > 1) {
-      bytes -= kept.removeFirst().bytes();
+      bytes -= bytesOf(kept.removeFirst());
     }
     notifyAll();
+  }
+
+  /** About how much memory it takes. */
+  static long bytesOf(SecondFigures second) {
+    long n = 300L + second.getResponse().size() + second.getService().size();
+    n += second.getDelay().size();
+    for (SubscriptionSecond s : second.getSubscriptionsList()) {
+      n += 150L + s.getEndToEnd().size();
+    }
+    return n;
   }
 
   /** No second will be added any more. */
@@ -66,7 +78,7 @@ public final class SecondsLog {
     if (count <= wanted) {
       return null;
     }
-    long oldest = kept.getFirst().second();
+    long oldest = kept.getFirst().getSecond();
     if (wanted <= oldest) {
       return kept.getFirst();
     }

@@ -1,6 +1,7 @@
 package io.tidegauge.worker.engine.figures;
 
 import io.tidegauge.worker.engine.histogram.LatencyHistogram;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -22,7 +23,7 @@ public final class WindowedHistogram {
   /** By the owner only: what was inside an earlier window counts as outside from now on. */
   public void begin(int epoch) {
     View old = view;
-    LatencyHistogram[] retired = java.util.Arrays.copyOf(old.outside, old.outside.length + 1);
+    LatencyHistogram[] retired = Arrays.copyOf(old.outside, old.outside.length + 1);
     retired[old.outside.length] = inside;
     inside = new LatencyHistogram();
     view = new View(epoch, inside, retired);

@@ -1,6 +1,7 @@
 package io.tidegauge.worker.engine.histogram;
 
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.zip.Deflater;
 import org.HdrHistogram.Histogram;
@@ -46,7 +47,7 @@ public final class HistogramEncoder {
   }
 
   private boolean sumRow(Collection<LatencyHistogram> sources, int r) {
-    java.util.Arrays.fill(sums, 0);
+    Arrays.fill(sums, 0);
     boolean any = false;
     for (LatencyHistogram source : sources) {
       any |= source.addRowTo(r, sums);

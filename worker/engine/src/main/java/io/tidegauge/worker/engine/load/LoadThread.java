@@ -256,6 +256,7 @@ public final class LoadThread implements Runnable {
     p.sent(sequence, now);
     moveOn(p, profile);
     if (lastSender != p) {
+      // Mostly it is the same, and storing a reference costs more than looking.
       lastSender = p;
     }
     mine.lastSentNs = now;

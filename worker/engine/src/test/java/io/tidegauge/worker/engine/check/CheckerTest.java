@@ -248,6 +248,17 @@ class CheckerTest {
   }
 
   @Test
+  void whatClientsThrowAwayIsAnErrorAndAddedUp() {
+    assertThat(alone.discardedMax()).isZero();
+    consumer.discarded(3, new IllegalStateException("it came damaged"));
+    consumer.discarded(4, new IllegalStateException("it came damaged"));
+    assertThat(alone.discardedMax()).isEqualTo(7);
+    assertThat(errors.all())
+        .containsExactly(
+            new ErrorLog.ErrorCount("receive", "IllegalStateException: it came damaged", 2));
+  }
+
+  @Test
   void consumerErrorsAreKept() {
     consumer.error(new IllegalStateException("broken"));
     assertThat(errors.all())

@@ -2,46 +2,32 @@ package io.tidegauge.worker.engine.figures;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.protobuf.ByteString;
 import io.tidegauge.worker.api.Secrets;
+import io.tidegauge.worker.proto.SecondFigures;
 import java.io.IOException;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class FiguresTest {
   private static SecondFigures second(long n) {
-    return new SecondFigures(
-        n,
-        0,
-        0,
-        0,
-        n,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        new byte[100],
-        new byte[100],
-        new byte[100],
-        List.of(),
-        0,
-        0,
-        0,
-        "",
-        0,
-        0);
+    ByteString histogram = ByteString.copyFrom(new byte[100]);
+    return SecondFigures.newBuilder()
+        .setSecond(n)
+        .setResponse(histogram)
+        .setService(histogram)
+        .setDelay(histogram)
+        .build();
   }
 
   @Test
   void theLogGivesUpItsOldestSecondsRatherThanGrow() throws Exception {
-    SecondsLog log = new SecondsLog(10 * second(0).bytes());
+    SecondsLog log = new SecondsLog(10 * SecondsLog.bytesOf(second(0)));
     for (int i = 0; i < 100; i++) {
       log.append(second(i));
     }
     assertThat(log.count()).isEqualTo(100);
-    assertThat(log.next(0, 0).second()).isEqualTo(90);
-    assertThat(log.next(95, 0).second()).isEqualTo(95);
+    assertThat(log.next(0, 0).getSecond()).isEqualTo(90);
+    assertThat(log.next(95, 0).getSecond()).isEqualTo(95);
     assertThat(log.next(100, 1)).isNull();
     log.close();
     assertThat(log.next(100, 10_000)).isNull();

@@ -1,0 +1,284 @@
+"""A trial that sends: warm-up, measure, drain."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from tidegauge.campaign.run.catch_up import Chased, chase_backlog
+from tidegauge.campaign.run.collecting import collectable, observed_of
+from tidegauge.campaign.run.figures import DRAIN, MEASURE, SECOND_NS, Follower
+from tidegauge.campaign.run.injection import fault_results
+from tidegauge.campaign.run.session import TrialSession
+from tidegauge.campaign.run.tracing import trace_missing
+from tidegauge.campaign.run.trial.order import trial_number
+from tidegauge.campaign.run.trial.result import Measuring, Observed, make_result
+from tidegauge.campaign.run.trial.use import generators_msgs_per_s
+from tidegauge.campaign.run.trial.window import CpuUsed, WindowProcedure, follow_trial, metering_cpu
+from tidegauge.campaign.run.witnessing import level_at_end
+from tidegauge.model.events import Note
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.load import TotalFigures, Traced
+from tidegauge.model.trial import LoadResult, LoadSpec
+from tidegauge.model.workload import Arrival
+from tidegauge.numbers import count
+from tidegauge.statistics.steady import cold_because, too_short_to_judge, unsteady_because
+from tidegauge.thresholds import AbortWatch
+from tidegauge.worker.group import lead_s
+
+_GRACE_S = 10.0
+_IDLE_S = 5.0
+_FAULTED_IDLE_S = 60.0
+"""After a fault a consumer may wait for its session to expire (Kafka: 45 s) before it reads again."""
+_RECOVER_S_MAX = 120.0
+_LATE_NS = SECOND_NS // 2
+
+
+class WarmUp(NamedTuple):
+    """How the warm-up ended: for each "" or why figures were not steady, why the load generator was not warm."""
+
+    unsteady: str
+    cold: str
+
+
+@dataclass(frozen=True)
+class MeasuredLoad:
+    """How the window ended. `chased`: what late readers did in it; None where all read from the start.
+
+    `aborted`: what ended it before its time; None if nothing did.
+    """
+
+    until_ns: int
+    cpu: CpuUsed
+    chased: Chased | None
+    aborted: AbortWatch | None = None
+
+
+@dataclass(frozen=True)
+class Drained:
+    """How the drain ended ("drained", "idle", "limit"), and what became of what subscriptions miss, by name."""
+
+    end: str
+    totals: TotalFigures
+    traces: Mapping[str, Traced]
+
+
+class LoadProcedure(WindowProcedure[LoadSpec, LoadResult]):
+    """A trial that sends, at a rate or as fast as it goes."""
+
+    def measure_window(
+        self, session: TrialSession[LoadSpec], level: LevelFinding, started_at: str
+    ) -> tuple[LoadResult, TotalFigures]:
+        """Carry out the phases under load, a step each: warm-up, measure, drain."""
+        session.phase("warm-up", _offer_in_words(session.spec), session.spec.warmup_s_max)
+        begin_ns = session.worker.start()
+        with follow_trial(session, begin_ns) as follower:
+            warm_up = _warm_up(session, follower, begin_ns)
+            seconds_before = follower.points.recent
+            measuring = _open_window(session, follower, begin_ns, warm_up, level=level, started_at=started_at)
+            measured = _measure_window(session, follower, measuring)
+            drained = _drain_consumers(session, follower)
+            observed = _end_load(session, follower, measuring, measured, drained)
+            observed = replace(observed, warm_up=seconds_before)
+            return make_result(session.spec, drained.totals, observed), drained.totals
+
+
+def _offer_in_words(spec: LoadSpec) -> str:
+    closed_loop = spec.workload.arrival is Arrival.CLOSED_LOOP
+    if spec.schedule is not None:
+        return f"at {count(spec.msgs_per_s)} msg/s, where the schedule begins"
+    return "as fast as it goes" if closed_loop else f"at {count(spec.msgs_per_s)} msg/s"
+
+
+def _warm_up(session: TrialSession[LoadSpec], follower: Follower, begin_ns: int) -> WarmUp:
+    """Wait until figures are steady and the load generator is warm, within the bounds.
+
+    A warm-up of fixed length waits for neither: then what matters is what of the compiling was left for the window.
+    """
+    spec = session.spec
+    earliest_ns = begin_ns + round(spec.warmup_s_min * SECOND_NS)
+    latest_ns = begin_ns + round(spec.warmup_s_max * SECOND_NS)
+    follower.until(earliest_ns)
+    while True:
+        unsteady = unsteady_because(follower.points.recent, spec.msgs_per_s)
+        cold = cold_because(follower.points.recent) if spec.warmup_s_min < spec.warmup_s_max else ""
+        whole = bool(follower.points) and follower.points.last.until_mono_ns >= latest_ns
+        # The figures of the last second come a little after its end, and they count.
+        if not (unsteady or cold) or whole or not follower.until_next_second(latest_ns + _LATE_NS):
+            return WarmUp(unsteady, cold)
+
+
+def _open_window(
+    session: TrialSession[LoadSpec],
+    follower: Follower,
+    begin_ns: int,
+    warm_up: WarmUp,
+    *,
+    level: LevelFinding,
+    started_at: str,
+) -> Measuring:
+    """Tell everybody what is measured once the warm-up is over."""
+    spec, worker = session.spec, session.worker
+    # Ahead, so that no message of it has been sent yet, on the edges of the worker's seconds.
+    from_ns = follower.edge(lead_s(len(worker.processes)))
+    until_ns = from_ns + round(spec.measure_s * SECOND_NS)
+    # With late readers the window ends when they are done, which nobody knows yet.
+    worker.set_window(from_ns, until_ns if spec.late is None else 0)
+    measuring = Measuring(
+        trial_id=trial_number(session.store.directory),
+        processes=worker.processes,
+        started_at=started_at,
+        begin_mono_ns=begin_ns,
+        from_mono_ns=from_ns,
+        until_mono_ns=until_ns,
+        unsteady=warm_up.unsteady,
+        cold=warm_up.cold,
+        level=level,
+        disk=session.disk,
+        sending=session.sending,
+    )
+    if collectable(spec):
+        # For a controller that comes later, if this one ends once the trial is measured.
+        session.store.measuring(measuring)
+    session.use_window(from_ns, until_ns if spec.late is None else 0)
+    return measuring
+
+
+def _measure_window(session: TrialSession[LoadSpec], follower: Follower, measuring: Measuring) -> MeasuredLoad:
+    """Measure until the window ends and its figures are known; meanwhile faults come, or late readers read."""
+    spec, from_ns, until_ns = session.spec, measuring.from_mono_ns, measuring.until_mono_ns
+    chased: Chased | None = None
+    follower.until(from_ns)
+    with metering_cpu(session) as cpu:
+        if spec.late is None:
+            session.phase("measure", _doubt_of_warm_up(spec, measuring.unsteady, measuring.cold), spec.measure_s)
+            follower.begin(MEASURE, from_ns)
+            follower.begin(DRAIN, until_ns)
+            if session.faults is not None:
+                session.faults.begin(from_ns)
+            until_ns = _follow_window(session, follower, from_ns, until_ns)
+        else:
+            chased = chase_backlog(session, follower, spec.late, from_ns, measuring.begin_mono_ns)
+            until_ns = chased.until_ns
+    # The load goes on until the window's last second is known: the window's end is not the end of the load.
+    follower.until_known(until_ns, patience_s=3.0)
+    _await_faults(session, follower)
+    aborted = follower.abort if until_ns < measuring.until_mono_ns and spec.late is None else None
+    return MeasuredLoad(until_ns, cpu, chased, aborted)
+
+
+def _follow_window(session: TrialSession[LoadSpec], follower: Follower, from_ns: int, until_ns: int) -> int:
+    """Follow the window to its end, which comes early if a rule of `abort-on` is broken. Returns where it ended."""
+    while (now_ns := time.monotonic_ns()) < until_ns:
+        follower.until(min(until_ns, now_ns + SECOND_NS // 4))
+        if follower.abort.broken is None:
+            continue
+        end_ns = follower.edge(lead_s(len(session.worker.processes)))
+        if end_ns >= until_ns:
+            break
+        session.resources.observer(
+            Note(f"{session.spec.trial_id}: aborted, since '{follower.abort.broken.text}' holds.")
+        )
+        session.worker.set_window(from_ns, end_ns)
+        session.use_window(from_ns, end_ns)
+        follower.cut_short(DRAIN, end_ns)
+        follower.until(end_ns)
+        return end_ns
+    follower.until(until_ns)
+    return until_ns
+
+
+def _doubt_of_warm_up(spec: LoadSpec, unsteady: str, cold: str) -> str:
+    """What of its warm-up a measurement begins with; "" if nothing."""
+    if unsteady:
+        return too_short_to_judge(spec.warmup_s_max) or f"warm-up not steady: {unsteady}"
+    return cold and f"the load generator is not warm: {cold}"
+
+
+def _await_faults(session: TrialSession, follower: Follower) -> None:
+    """Wait until the last fault is lifted and all nodes take part again, or time is up, while the load goes on.
+
+    Else messages that wait for a node that is still starting would be taken for failed, or for lost.
+    """
+    if session.faults is None:
+        return
+    while session.faults.busy:
+        follower.until(time.monotonic_ns() + SECOND_NS // 4)
+    session.phase("recover", "until all nodes take part again", _RECOVER_S_MAX)
+    deadline_s = time.monotonic() + _RECOVER_S_MAX
+    while not session.faults.recovered():
+        if time.monotonic() > deadline_s:
+            problem = f"not all nodes took part again within {_RECOVER_S_MAX:.0f} s of the window's end"
+            session.resources.observer(
+                Note(f"{session.spec.trial_id}: {problem}; what they owed counts as failed, or is looked for.")
+            )
+            return
+        follower.until(time.monotonic_ns() + SECOND_NS // 2)
+
+
+def _drain_consumers(session: TrialSession[LoadSpec], follower: Follower) -> Drained:
+    """End the load, and wait for consumers; what they did not receive is looked for."""
+    session.phase("drain", "until consumers have everything", session.spec.drain_s_max)
+    session.worker.stop_producers(_GRACE_S)
+    end, totals = _await_drained(session, follower)
+    # Where consumers are still receiving, what they have not is on its way.
+    totals, traces = trace_missing(session, totals) if end == "idle" else (totals, {})
+    return Drained(end, totals, traces)
+
+
+def _await_drained(session: TrialSession[LoadSpec], follower: Follower) -> tuple[str, TotalFigures]:
+    """Wait until no subscription is behind ("drained"), none receives any more ("idle"), or time is up ("limit").
+
+    How long a silence means that nothing more will come depends on those that were followed by more.
+    """
+    deadline_s = time.monotonic() + session.spec.drain_s_max
+    received, progress_s = -1, time.monotonic()
+    least_s = _FAULTED_IDLE_S if session.faults else _IDLE_S
+    judged = -1
+    while True:
+        seen = session.worker.counts()
+        now_s = time.monotonic()
+        total = sum(sub.received for sub in seen.subscriptions)
+        # By counts nobody is further behind than really: what they say is done may not be, which costs more to know.
+        if total != judged and all(sub.backlog == 0 for sub in seen.subscriptions):
+            totals = session.worker.totals()
+            if all(sub.backlog == 0 for sub in totals.subscriptions):
+                return "drained", totals
+            judged = total
+        if total > received:
+            received, progress_s = total, now_s
+        elif now_s - progress_s > follower.silences.idle_s(least_s):
+            return "idle", session.worker.totals()
+        if now_s > deadline_s:
+            return "limit", session.worker.totals()
+        follower.until(time.monotonic_ns() + SECOND_NS // 4)
+
+
+def _end_load(
+    session: TrialSession[LoadSpec], follower: Follower, measuring: Measuring, measured: MeasuredLoad, drained: Drained
+) -> Observed:
+    """Close the clients, and gather what was seen of the trial."""
+    spec, faults, chased = session.spec, session.faults, measured.chased
+    # While topics are still there; nobody is late for it any more.
+    level = level_at_end(session, measuring.level)
+    session.worker.finish(delete_topics=spec.leaves_servers and not spec.attached)
+    follower.finish()
+    measuring = replace(measuring, until_mono_ns=measured.until_ns, level=level)
+    return replace(
+        # What late readers do to the others is reported by phases: whether figures are steady is asked before them.
+        observed_of(spec, measuring, follower, chased.resumed_ns if chased else measured.until_ns, drained.end),
+        server_cpu_s=measured.cpu.servers_s,
+        control_cpu_s=measured.cpu.control_s,
+        catch_up=chased.found if chased else None,
+        traces=drained.traces,
+        faults=fault_results(
+            faults.injected if faults else (),
+            follower.load,
+            (measuring.from_mono_ns, measured.until_ns),
+            sum(trace.lost for trace in drained.traces.values()),
+        ),
+        generators_msgs_per_s=generators_msgs_per_s(session),
+        aborted=measured.aborted,
+    )

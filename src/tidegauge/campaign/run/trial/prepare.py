@@ -1,0 +1,98 @@
+"""Before the load: topics and clients are made, and what is in force is read back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tidegauge.attestation.record import earlier_cuts, settings_digest
+from tidegauge.campaign.plan.contenders import case_of
+from tidegauge.campaign.plan.fairness import contender_of_trial, facts_of_surroundings
+from tidegauge.campaign.run.session import BeganWith, TrialSession, await_complete
+from tidegauge.campaign.run.trial.order import load_order
+from tidegauge.campaign.run.witnessing import checked_level
+from tidegauge.errors import RunFailedError
+from tidegauge.fairness import ComparedSystem, sending_of
+from tidegauge.model.events import Observer, PhaseProgress
+from tidegauge.model.level import LevelFinding
+from tidegauge.model.sending import Sending
+from tidegauge.model.server import Setting
+from tidegauge.model.trial import Spec
+from tidegauge.worker.api import LoadOrder
+
+_TELLING_S = 2.0
+"""Before that long the pace of the first few says nothing."""
+
+
+class TrialProgress:
+    """Turns counts into events. Each kind ("partitions", "consumers") has a pace of its own."""
+
+    def __init__(self, observer: Observer, trial_id: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._observer = observer
+        self._trial_id = trial_id
+        self._clock = clock
+        self._what = ""
+        self._begun = 0
+        self._since_s = 0.0
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """Report that so many of so many are ready."""
+        now_s = self._clock()
+        if what != self._what or done < self._begun:
+            self._what, self._begun, self._since_s = what, done, now_s
+        if what:
+            self._observer(PhaseProgress(self._trial_id, what, done, total, self._left_s(now_s, done, total)))
+
+    def _left_s(self, now_s: float, done: int, total: int) -> float | None:
+        done_meanwhile, took_s = done - self._begun, now_s - self._since_s
+        return (total - done) * took_s / done_meanwhile if done_meanwhile > 0 and took_s >= _TELLING_S else None
+
+
+def prepare_load(session: TrialSession[Spec]) -> tuple[TrialSession[Spec], LoadOrder, LevelFinding]:
+    """Make topics and clients, then read settings and level back. Raises `StartFailedError`, `LevelMismatchError`."""
+    spec, system, worker = session.spec, session.subject.system, session.worker
+    topics = spec.workload.existing_topics or session.topics.names(spec.workload.topics)
+    topic_settings = session.subject.choice.topic
+    order = load_order(spec, system, session.deployment, topics, session.store.directory, topic_settings=topic_settings)
+    if spec.workload.existing_topics:
+        session.topics.keep(order.trial_id, *topics)
+    try:
+        client_settings = worker.prepare(order, TrialProgress(session.resources.observer, spec.trial_id).report)
+    except RunFailedError:
+        session.check()  # A server that has ended is the cause, and says more than the client that could not reach it.
+        raise
+    server_settings = await_complete(session, topics)
+    attachment = session.subject.attachment
+    if attachment is not None:
+        server_settings = attachment.without_secrets(server_settings)
+        client_settings = attachment.without_secrets(client_settings)
+    session.store.settings(server_settings, client_settings, session.deployment.jvm_flags, worker.facts)
+    # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
+    settings = [*server_settings, *client_settings]
+    level = checked_level(session, settings)
+    if session.fairness is not None:
+        session.fairness.seen(spec, _in_force(session, settings, level))
+    began_with = BeganWith(tuple(topics), tuple(server_settings), tuple(client_settings))
+    session = replace(session, sending=_sending_of_producers(session, settings), began_with=began_with)
+    if level.level is None:
+        return session, order, level
+    attestations = session.resources.attestations_of(spec.system, spec.choice, settings_digest(server_settings))
+    return session, order, replace(level, attested=earlier_cuts(attestations))
+
+
+def _sending_of_producers(session: TrialSession, settings: Sequence[Setting]) -> Sending | None:
+    """How producers send, by their own settings as they were read back."""
+    system = session.subject.system
+    case = case_of(session.spec, session.subject.choice, system, tuple(settings))
+    facts = session.worker.facts
+    library = facts.drivers.get(system.driver, "") if facts else ""
+    return sending_of(case, system.client_facts(case).facts, library)
+
+
+def _in_force(session: TrialSession, settings: Sequence[Setting], level: LevelFinding) -> ComparedSystem:
+    subject, host = session.subject, session.resources.host
+    around = facts_of_surroundings(
+        subject.distribution.java_version, session.cache_dropped, host.name, session.worker.facts
+    )
+    return contender_of_trial(session.spec, subject.choice, subject.system, tuple(settings), around, level=level.level)

@@ -1,0 +1,125 @@
+"""One trial from an empty data directory to a result, and back to an empty machine.
+
+Everything that is started is registered for its end at once, so that the order of clean-up is the reverse of the order
+of starting, whatever ends the trial: its result, a failure, or an interruption. A trial that shares its servers leaves
+them, once it has its result, to the next (`SharedServers`), which uses topics of its own and warms up anew.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from datetime import UTC, datetime
+
+from tidegauge.campaign.plan.fairness import FairnessWatch
+from tidegauge.campaign.run.resources import RunResources
+from tidegauge.campaign.run.session import (
+    SharedServers,
+    Subject,
+    TrialSetup,
+    make_ready,
+    server_directories,
+    start_session,
+)
+from tidegauge.campaign.run.trial.attest import AttestProcedure
+from tidegauge.campaign.run.trial.load import LoadProcedure
+from tidegauge.campaign.run.trial.procedure import Result, TrialProcedure
+from tidegauge.campaign.run.trial.read import ReadProcedure
+from tidegauge.hosts import space
+from tidegauge.model.attest import AttestOutcome
+from tidegauge.model.trial import AnyResult, AnySpec, AttestSpec, LoadSpec, ReadSpec, Spec, TrialSpec
+from tidegauge.store.trial import TrialStore
+
+
+def run_trial(
+    spec: AnySpec,
+    subject: Subject,
+    resources: RunResources,
+    store: TrialStore,
+    shared: SharedServers | None = None,
+    *,
+    before: AttestOutcome | None = None,
+    fairness: FairnessWatch | None = None,
+) -> AnyResult:
+    """Carry out one trial and store its result.
+
+    Its phases, in their order:
+
+    1. *fetch*: the system's files. They are there: `execute` has got them before the first trial of the run.
+    2. *settle*: caches are dropped, disks and CPUs are as calm as they get.
+    3. *start*: servers, or others' cluster, and the load generator.
+    4. *ready*: a message went there and back, and all nodes take part.
+    5. *prepare*: topics and clients, the level and the settings in force, whoever makes faults.
+    6. *warm-up*: the load, until its figures are steady.
+    7. *measure*: the window. With late readers it is *before*, *during* and *after* (`catch_up.py`).
+    8. *drain*: no more is sent, and consumers receive what they still miss.
+    9. *stop*: what was started ends, the last first; servers that trials share go on.
+
+    A trial that reads has *read* in the place of 6 to 8, an attestation *attest*: cycles of a load and cuts of power.
+
+    Args:
+        shared: where a trial that shares its servers finds and leaves them; what it keeps is ended before a trial that
+            wants its own, and when a trial fails.
+        before: what the cycles of an attestation found before it was interrupted.
+        fairness: compares what the trial finds in force with the trials of other systems.
+
+    Raises:
+        StartFailedError: server or worker did not start, or a server ended.
+        LevelMismatchError: the system is not at the level asked for.
+        OtherwiseError: the settings in force are not those of an attestation's cycles before.
+        RunFailedError: the worker ended, the disk is full, the agent is gone, a cut could not be carried out.
+    """
+    shared = shared or SharedServers()
+    if shared.wanted != _identity_of_servers(spec, subject) or not spec.leaves_servers:
+        shared.close()
+    if before is not None:
+        # At once, so that a session that comes to nothing costs none of the cycles.
+        store.cycles(before)
+    running = shared.session
+    try:
+        if isinstance(spec, AttestSpec):
+            return _carry_out(AttestProcedure(before), TrialSetup(spec, subject, resources, store), shared)
+        if isinstance(spec, ReadSpec):
+            return _carry_out(ReadProcedure(), TrialSetup(spec, subject, resources, store, running, fairness), shared)
+        return _carry_out(LoadProcedure(), TrialSetup(spec, subject, resources, store, running, fairness), shared)
+    except BaseException:
+        shared.close()
+        raise
+
+
+def _carry_out(procedure: TrialProcedure[Spec, Result], setup: TrialSetup[Spec], shared: SharedServers) -> Result:
+    """Go through the phases from *settle* on."""
+    started_at = datetime.now(UTC).isoformat(timespec="seconds")
+    with ExitStack() as cleanup:
+        _take_directories(setup, cleanup)
+        settled = procedure.settle(setup, cleanup)
+        session = start_session(setup, settled, cleanup)
+        session = make_ready(setup, session)
+        session, level = procedure.prepare(session, cleanup)
+        result, totals = procedure.measure(session, level, started_at)
+        setup.store.finish(result, totals)
+        procedure.clear_up(session)
+        if not setup.spec.leaves_servers:
+            session.phase("stop")
+        elif setup.running is None:
+            shared.keep(session, _identity_of_servers(setup.spec, setup.subject), cleanup)
+    return result
+
+
+def _take_directories(setup: TrialSetup[Spec], cleanup: ExitStack) -> None:
+    """See that there is room for a window's messages, and that what servers write goes with the trial.
+
+    Raises `DiskFullError`, `RunFailedError`.
+    """
+    spec, store, resources = setup.spec, setup.store, setup.resources
+    if not (spec.attached or isinstance(spec, AttestSpec)):
+        disks, look = store.disks or (store.data_directory,), resources.host.free_space
+        needed = space.needed_rooms(spec, disks, store.journal_disks, look, resources.hosts_of_nodes)
+        space.check_before(spec.trial_id, needed)
+    for place in server_directories(store):
+        resources.host.track_directory(place)
+        cleanup.callback(resources.host.remove_directory, place)
+
+
+def _identity_of_servers(spec: TrialSpec, subject: Subject) -> str:
+    """A text that is equal for trials which could use the same servers."""
+    return f"{subject.wanted} {spec.limits if isinstance(spec, LoadSpec) else None}"

@@ -1,0 +1,164 @@
+"""What servers, load generators and machine used during a trial, and what of it limited or disturbed it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from tidegauge.agent.api import ServersSeen
+from tidegauge.campaign.plan.generators import known_rate_max
+from tidegauge.campaign.run.disturbed import rate_counts, with_disturbances
+from tidegauge.campaign.run.session import TrialSession, server_directories
+from tidegauge.campaign.run.telemetry import UseRecorder
+from tidegauge.durability import Level, level_named
+from tidegauge.hosts.loop_disk import device_number
+from tidegauge.limiting.decide import Load, limiting_resource
+from tidegauge.limiting.disturbance import MeasuredTrial
+from tidegauge.limiting.window_use import WindowUse
+from tidegauge.model.load import TotalFigures
+from tidegauge.model.reason import ReasonKind
+from tidegauge.model.trial import LoadResult, MeasuredResult
+from tidegauge.model.use import Limiting, Seen
+from tidegauge.usage import connections_of
+
+Result = TypeVar("Result", bound=MeasuredResult)
+
+
+MAJORITY = 2
+"""Copies that a message must have where replication is synchronous."""
+
+
+def begin_recording(session: TrialSession) -> UseRecorder:
+    """Start to record what servers, worker and host use."""
+    host, observer = session.resources.host, session.resources.observer
+    metrics, devices = session.subject.system.metrics, _data_devices(session)
+    workers = session.worker.processes
+    # Clients are connected now, so that one sees to whom.
+    seen = host.follow_servers(workers if session.spec.attached else ())
+    return UseRecorder(
+        host, session.store, observer, session.deployment, metrics, devices, workers=workers, servers_seen=seen
+    )
+
+
+def with_use(session: TrialSession, result: Result, totals: TotalFigures, use: WindowUse | None) -> Result:
+    """The result with what limited it and, as far as that was seen, what was used meanwhile."""
+    result = with_servers_seen(session, result, use)
+    measured = measured_of(session, result, use)
+    limits = limiting_of(session, result, totals, use, measured)
+    result = with_disturbances(result, measured, use, decides=session.resources.disturbance_decides)
+    if use is None:
+        return replace(result, limiting=limits)
+    return replace(result, limiting=limits, telemetry_cpus=use.telemetry_cpus, seen=seen_of(use))
+
+
+def _data_devices(session: TrialSession) -> frozenset[str]:
+    """Numbers of the devices of this host that the servers' data is on."""
+    devices = () if session.spec.elsewhere else [device_of(place) for place in server_directories(session.store)]
+    return frozenset(filter(None, devices))
+
+
+def device_of(place: Path) -> str:
+    """ "254:0" of the device that holds a directory; "" where there is no such device, as under overlayfs."""
+    try:
+        device = device_number(place.stat().st_dev)
+    except OSError:
+        return ""
+    return device if Path(f"/sys/dev/block/{device}").exists() else ""
+
+
+def seen_of(use: WindowUse) -> Seen:
+    """What was used, as far as it is compared with ceilings."""
+    return Seen(
+        written_bytes_per_s={device.number: device.written_bytes_per_s for device in use.devices},
+        read_bytes_per_s={device.number: device.read_bytes_per_s for device in use.devices},
+        flushes_per_s={device.number: device.flushes_per_s for device in use.devices},
+        loopback_bytes_per_s=use.host.loopback_bytes_per_s,
+    )
+
+
+def limiting_of(
+    session: TrialSession, result: MeasuredResult, totals: TotalFigures, use: WindowUse | None, measured: MeasuredTrial
+) -> Limiting:
+    """What limited the trial."""
+    spec = session.spec
+    window = totals.window
+    producers = max(1, spec.workload.topics * spec.workload.producers)
+    level = _level_in_force(result)
+    load = result if isinstance(result, LoadResult) else None
+    reads = load is None or load.catch_up is not None
+    busy = load.busy_consumer if load else None
+    load_of_trial = Load(
+        msgs_per_s=result.msgs_per_s,
+        offered_msgs_per_s=None if reads else result.offered_msgs_per_s,
+        blocked_share=window.blocked_ns / 1e9 / max(1e-9, result.measured_s) / producers,
+        in_flight_max=spec.workload.window_messages(),
+        service_ms=load.service.mean_ms if load and load.service.count else None,
+        nodes_needed=MAJORITY if level and level.replication_sync else 1,
+        local_sync=measured.local_sync,
+        servers=tuple(measured.servers),
+        workers=tuple(measured.workers),
+        data_devices=tuple(measured.data_devices),
+        sync_ms=_sync_ms(session, use),
+        consumer=busy.name if busy else "",
+        consumer_busy_share=busy.busy_share if busy else 0.0,
+        consumer_behind=result.is_doubted_for(ReasonKind.BUSY_CONSUMER),
+        reads=reads,
+        connections=connections_of(spec),
+        generators_msgs_per_s=generators_msgs_per_s(session),
+        links=session.resources.links,
+    )
+    ceilings = session.resources.ceilings
+    return limiting_resource(load_of_trial, use, ceilings.ceilings if ceilings else None)
+
+
+def measured_of(session: TrialSession, result: MeasuredResult, use: WindowUse | None) -> MeasuredTrial:
+    """What can disturb the trial."""
+    level = _level_in_force(result)
+    return MeasuredTrial(
+        rate_counts=rate_counts(result),
+        local_sync=bool(level and level.local_sync),
+        servers=servers_of(session, use),
+        workers=session.worker.processes,
+        servers_hidden=session.use is not None and session.use.servers_seen is ServersSeen.HIDDEN,
+        data_devices=tuple(sorted(_data_devices(session))),
+    )
+
+
+def _level_in_force(result: MeasuredResult) -> Level | None:
+    """The level that the settings gave; None if that is not known."""
+    return None if result.level.level is None else level_named(result.level.level)
+
+
+def servers_of(session: TrialSession, use: WindowUse | None) -> tuple[str, ...]:
+    """Names of the servers' processes: of others' cluster those on this host that can be seen."""
+    started = (*session.deployment.processes, *session.worker.processes)
+    seen = [process.name for process in use.processes if process.name not in started] if use else []
+    return (*session.deployment.processes, *seen)
+
+
+def with_servers_seen(session: TrialSession, result: Result, use: WindowUse | None) -> Result:
+    """The result with the CPU of servers that others run, if all of them are on this host and can be seen."""
+    if use is None or session.use is None or not session.spec.attached:
+        return result
+    names = servers_of(session, use)
+    if session.use.servers_seen is not ServersSeen.ALL or not names:
+        return result
+    cpus = sum(process.cpus for process in use.processes if process.name in names)
+    return replace(result, server_cpu_s=cpus * result.measured_s)
+
+
+def generators_msgs_per_s(session: TrialSession) -> float | None:
+    """What the session's load generators make and check of its load without a system; None if that is not known."""
+    workers = len(session.worker.processes)
+    return known_rate_max(session.spec.workload, workers, session.resources.calibrations)
+
+
+def _sync_ms(session: TrialSession, use: WindowUse | None) -> float | None:
+    """Mean time of a sync as the slowest server reported it; None if none did."""
+    names = {metric.name for metric in session.subject.system.metrics if metric.is_sync_ms}
+    reported = use.metrics.values() if use else ()
+    return max(
+        (value for figures_of_process in reported for name, value in figures_of_process.items() if name in names),
+        default=None,
+    )

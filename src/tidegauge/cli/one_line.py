@@ -1,0 +1,65 @@
+"""`bench` and `ab`: what one line asks for becomes a campaign, and is run like any other."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import typer
+
+from tidegauge.campaign.model import Campaign
+from tidegauge.campaign.plan.contenders import label_of_system
+from tidegauge.campaign.read.one_line import CommandLine, Composed, compose_line
+from tidegauge.cli.asking import cluster_book
+from tidegauge.cli.options import RunOptions
+from tidegauge.cli.output import EXIT_GOOD, Output
+from tidegauge.cli.planning import check_directory, run_parsed
+from tidegauge.errors import RunFailedError, UserError
+from tidegauge.numbers import plural
+
+PROGRAM = "tidegauge"
+
+
+def run_line(line: CommandLine, options: RunOptions, out: Output, *, print_campaign: bool) -> int:
+    """Measure what a line asks for, or print it as a campaign file. Returns the exit code.
+
+    Raises `UserError` before anything is started, `RunFailedError` if the cluster can't be asked.
+    """
+    options.files.check()
+    check_directory("--runs-dir", options.runs_directory)
+    composed = compose_line(line)
+    where = Path(f"{PROGRAM} {line.verb}")
+    campaign = composed.campaign(where, composed.text())
+    if composed.is_attached and composed.needs_partitions:
+        sentence = _take_partitions(composed, campaign)
+        if print_campaign:
+            typer.echo(sentence, err=True)  # Standard output may be a file.
+        else:
+            out.say(sentence)
+    text = composed.text(shlex.join([PROGRAM, *(word for word in sys.argv[1:] if word != "--print-campaign")]))
+    if print_campaign:
+        typer.echo(text, nl=False)
+        return EXIT_GOOD
+    return run_parsed(composed.campaign(where, text), options, out, text)
+
+
+def _take_partitions(composed: Composed, campaign: Campaign) -> str:
+    """Give topics as many partitions as a cluster gives those of which nobody says it, and at least one for each node.
+
+    Returns a sentence on it. Raises `UserError`, `RunFailedError`.
+    """
+    system = composed.system
+    choice = campaign.systems[0]
+    label = label_of_system(choice, system)
+    if choice.attach is None:
+        raise UserError(f"{label} is no cluster that could be asked.")
+    try:
+        asked = cluster_book().ask(system, choice.attach, label)
+    except RunFailedError as error:
+        raise RunFailedError(error.message, error.hint or "Check the address, and what `--attach` says.") from error
+    by_default, nodes = system.partitions_by_default(asked.settings), asked.nodes or 1
+    partitions = max(1, by_default, nodes)
+    composed.put(("workload", "partitions"), partitions, "--partitions")
+    why = f"its default is {by_default}, and it has {plural(nodes, 'node')}" if by_default else plural(nodes, "node")
+    return f"{label}: topics get {plural(partitions, 'partition')} ({why}); --partitions takes another number."

@@ -1,0 +1,224 @@
+"""What a run shows, read once for all media: terminal, pages, Markdown, JUnit and JSON show it each in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tidegauge.comparison.blocks import Block, sort_into_blocks
+from tidegauge.comparison.contests import Contest, contests_of_run
+from tidegauge.comparison.within import Ratio
+from tidegauge.model.finding import Finding
+from tidegauge.model.trial import MeasuredResult, TrialSpec, point_words
+from tidegauge.model.variant import VARIANT
+from tidegauge.numbers import join_first, local_time, plural, rounded
+from tidegauge.report import compare, distributions, fairness, thresholds
+from tidegauge.report.distributions import Within
+from tidegauge.report.findings import by_experiment, fault_notes, faults_table
+from tidegauge.report.layout import FigureTable
+from tidegauge.report.names import SystemNames, names_of
+from tidegauge.report.tables import Swept, footnotes, records_table, swept_tables, worker_notes, workers_table
+from tidegauge.store.read import StoredRun, StoredTrial
+from tidegauge.thresholds import Ruling
+
+CHANGES_MAX = 8
+"""Changes of the surroundings that are shown between two sessions; --json has all."""
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """A run with what its media say of it. Each fact is found when it is asked for first."""
+
+    run: StoredRun
+
+    @cached_property
+    def names(self) -> SystemNames:
+        """How sentences call its systems."""
+        return names_of(self.run)
+
+    @cached_property
+    def systems(self) -> list[str]:
+        """The systems that it has results of; before there are any, those that it plans."""
+        return self.run.systems or sorted(self.names.systems)
+
+    @cached_property
+    def label_words(self) -> str:
+        """The name and the tags that the user gave it, in a sentence; "" without any."""
+        labels = self.run.labels
+        parts = [f"name {labels.label}"] if labels.label else []
+        parts += [f"tags {', '.join(labels.tags)}"] if labels.tags else []
+        return f"Labels: {'; '.join(parts)}." if parts else ""
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Its results by the tables that they stand in."""
+        return sort_into_blocks(self.run.results)
+
+    @cached_property
+    def tables(self) -> list[Swept]:
+        """Its tables, those of a sweep's points together."""
+        return swept_tables(self.blocks)
+
+    @cached_property
+    def findings(self) -> Mapping[str, list[Finding]]:
+        """What its experiments found, by their names."""
+        return by_experiment(self.run.findings)
+
+    @cached_property
+    def ratios(self) -> list[Ratio]:
+        """How its systems relate: by figures of trials, then by findings."""
+        return compare.ratios_of(self.run)
+
+    @cached_property
+    def contests(self) -> tuple[Contest, ...]:
+        """How its variants, and the points of its sweep, compare."""
+        return contests_of_run(self.run)
+
+    @property
+    def variant_contests(self) -> list[Contest]:
+        """How its variants compare; none without."""
+        return [contest for contest in self.contests if contest.axis == VARIANT] if self.run.variants else []
+
+    @property
+    def sweep_contests(self) -> list[Contest]:
+        """How the values of the other axes of its points compare."""
+        return [contest for contest in self.contests if not (self.run.variants and contest.axis == VARIANT)]
+
+    @cached_property
+    def compared(self) -> list[str]:
+        """Why systems of a table are not compared, and how others relate, a sentence each."""
+        objections = (compare.objection(block, self.run.terms.allowed) for block in self.blocks)
+        ratios = (f"{self.mark}{compare.sentence(ratio)}" for ratio in self.ratios)
+        return [*filter(None, objections), *ratios]
+
+    @cached_property
+    def within(self) -> list[Within]:
+        """How far figures of its trials moved within them."""
+        return distributions.intervals_within_trials(self.run)
+
+    @cached_property
+    def rulings(self) -> tuple[Ruling, ...]:
+        """What became of its thresholds, those missed first."""
+        return thresholds.rulings(self.run)
+
+    @property
+    def mark(self) -> str:
+        """What stands before a sentence with figures on unequal terms; "" where terms are equal."""
+        return fairness.mark(self.run.terms.unequal)
+
+    @property
+    def finished_words(self) -> str:
+        """ "2 of 3 trials finished"."""
+        return f"{len(self.run.results)} of {plural(self.run.trials_expected, 'trial')} finished"
+
+    @property
+    def unfinished(self) -> list[StoredTrial]:
+        """Trials that have no result."""
+        return [trial for trial in self.run.trials if trial.result is None]
+
+    @property
+    def asked(self) -> list[MeasuredResult]:
+        """Measured results that were asked for: no step of a search is."""
+        return [result for result in self.run.measured if not result.spec.exploratory]
+
+    @cached_property
+    def host(self) -> str:
+        """Its host, and who ran where, in two sentences; "" where the run does not (yet) say."""
+        return _host_words(self.run)
+
+    @cached_property
+    def sessions(self) -> list[str]:
+        """Which trials were made in which of several sessions, and what changed between them."""
+        return _session_words(self.run)
+
+    def planned(self, experiment: str, at: str) -> list[str]:
+        """Systems that an experiment was to measure at a point, in words."""
+        specs = (spec for spec in self.run.planned if spec.experiment == experiment)
+        return list(dict.fromkeys(spec.system for spec in specs if point_words(spec.point) == at))
+
+    def missing_words(self, experiment: str, systems: Sequence[str], at: str) -> str:
+        """Systems planned at a point, in words, that an experiment has no result of there; "" if it has of all."""
+        missing = [system for system in self.planned(experiment, at) if system not in systems]
+        return f"no result of {self.names.listed(missing)}" if missing else ""
+
+
+def _host_words(run: StoredRun) -> str:
+    """The host of a run, and who ran where, in two sentences; "" where the run does not (yet) say."""
+    host = run.facts("host")
+    if not host:
+        return ""
+    memory_bytes = host.get("memory_bytes")
+    memory = f"{rounded(memory_bytes / (1 << 30))} GiB memory" if isinstance(memory_bytes, int) else ""
+    kernel = " ".join(str(host.get("kernel", "")).split()[:2])
+    disks = host.get("disks")
+    disk_facts = disks.values() if isinstance(disks, Mapping) else []
+    systems = sorted({str(disk.get("file_system")) for disk in disk_facts if isinstance(disk, Mapping)} - {"None"})
+    cpus = host.get("cpus")
+    counted = plural(cpus, "CPU") if isinstance(cpus, int) else "? CPUs"
+    processor = f"{counted} ({host.get('cpu_model') or 'unknown model'})"
+    # Earlier versions kept no plan.
+    specs = run.planned or tuple(trial.spec for trial in run.trials if trial.spec)
+    data_here = systems and not (specs and all(spec.elsewhere for spec in specs))
+    parts = [processor, memory, kernel, f"data on {', '.join(systems)}" if data_here else ""]
+    where = _where_all_ran(specs, run.measured) if run.trials else ""
+    return f"{', '.join(part for part in parts if part)}. {where}".rstrip()
+
+
+def _where_all_ran(planned: Sequence[TrialSpec], measured: Sequence[MeasuredResult]) -> str:
+    """Who ran where, and whether what they said to each other could be read on the way."""
+    fleet = any(spec.load_hosts for spec in planned)
+    attached = sorted({spec.system for spec in planned if spec.attached})
+    if attached and all(spec.attached for spec in planned):
+        if fleet:
+            return "Clients ran on the hosts of a fleet, servers on others."
+        return f"Clients ran on it. {_where_attached(measured)}"
+    apart = any(spec.apart for spec in planned)
+    where = "Clients ran on it, servers on other hosts" if apart else "Servers and clients ran on it together"
+    if fleet:
+        where = "Servers and clients ran on the hosts of a fleet"
+    if attached:
+        return f"{where}, but for the servers of {', '.join(attached)}, which others run."
+    # Servers that Tidegauge starts listen without TLS.
+    plain = " Between them nothing was encrypted (plaintext listeners)." if apart else ""
+    return f"{where}.{plain}"
+
+
+def _where_attached(measured: Sequence[MeasuredResult]) -> str:
+    """Where servers of others run, as far as processes that the clients talked to were seen on the clients' hosts."""
+    looked = [result.accounts for result in measured if result.spec.attached and result.accounts]
+    if any(account.servers > 0 for accounts in looked for account in accounts):
+        return "Servers that others run were on it, too."
+    if looked:
+        return "Others run the servers; none of their processes was seen on it."
+    return "Others run the servers; where was not looked up."
+
+
+def _session_words(run: StoredRun) -> list[str]:
+    """Which trials were made in which session of a run that has several, and what changed between them."""
+    if len(run.sessions) < 2:
+        return []
+    sentences = []
+    for session in run.sessions:
+        names = run.results_of_session(session)
+        which = f" ({names[0]} to {names[-1]})" if len(names) > 1 else f" ({names[0]})" if names else ""
+        sentences.append(
+            f"Session {session.number}, started {local_time(session.started_at)}: {session.status}, "
+            f"{plural(len(names), 'trial')} finished{which}."
+        )
+    for number, changes in enumerate(run.sessions_changed):
+        if changes:
+            shown = join_first(changes, CHANGES_MAX, "; ")
+            sentences.append(f"Changed between sessions {number} and {number + 1}: {shown}.")
+    return sentences
+
+
+def further_tables(block: Block) -> list[FigureTable]:
+    """Tables of a schedule's steps, of faults and of load generators, where the block has such."""
+    return [*filter(None, (records_table(block), faults_table(block), workers_table(block)))]
+
+
+def table_notes(points: Sequence[Block]) -> list[str]:
+    """What a reader of all tables of these blocks must know, each sentence once."""
+    block_notes = [note for block in points for note in (*footnotes(block), *fault_notes(block))]
+    return list(dict.fromkeys((*block_notes, *worker_notes(points))))

@@ -1,0 +1,112 @@
+"""The figures that stand beside a report's first picture, in one small table over all experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidegauge.model.trial import LoadResult, MeasuredResult, Validity, point_words
+from tidegauge.model.workload import Arrival
+from tidegauge.numbers import in_unit, join_with_and
+from tidegauge.report.compare import estimate_of
+from tidegauge.report.layout import Column, ColumnGroup, FigureTable
+from tidegauge.report.names import SystemNames, names_of
+from tidegauge.report.tables import Point, labels_at_points, validity_of_all
+from tidegauge.report.verdicts import ExperimentVerdict
+from tidegauge.statistics.figures import FIGURES
+from tidegauge.store.read import StoredRun
+
+ROWS_MAX = 18
+"""Rows that fit beside a picture: experiments with more, as a long sweep has, have their figures further below."""
+
+
+@dataclass(frozen=True)
+class FirstTable:
+    """The figures of each experiment's trials, and what a reader must know of them."""
+
+    table: FigureTable
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One system in one experiment, at one point of a sweep. `trials`: all of them, `usable`: those not INVALID."""
+
+    experiment: str
+    point: Point
+    system: str
+    trials: Sequence[MeasuredResult]
+    usable: Sequence[MeasuredResult]
+
+
+def first_table(run: StoredRun, verdicts: Sequence[ExperimentVerdict]) -> FirstTable | None:
+    """The table over the first experiments whose rows fit; None where no trial has figures, or too many have."""
+    rows: list[_Row] = []
+    left_out = []
+    for verdict in verdicts:
+        rows_of_verdict = _rows_of_verdict(verdict, run)
+        if len(rows) + len(rows_of_verdict) <= ROWS_MAX:
+            rows += rows_of_verdict
+        else:
+            left_out.append(verdict.experiment)
+    if not rows:
+        return None
+    return FirstTable(_table_of_rows(rows, names_of(run)), tuple(_notes_on_rows(rows, left_out)))
+
+
+def _rows_of_verdict(verdict: ExperimentVerdict, run: StoredRun) -> list[_Row]:
+    """A row for each system at each point: of its trials, or of the one whose figures a search publishes."""
+    rows = [
+        _Row(verdict.experiment, block.point, system, block.of(system), block.usable(system))
+        for block in verdict.blocks
+        for system in block.systems
+    ]
+    if rows:
+        return rows
+    published = {f.published_trial_id for f in run.findings if f.experiment == verdict.experiment}
+    return [
+        _Row(verdict.experiment, trial.spec.point, trial.spec.system, [trial], [trial])
+        for trial in run.measured
+        if trial.spec.trial_id in published
+    ]
+
+
+def _table_of_rows(rows: Sequence[_Row], names: SystemNames) -> FigureTable:
+    """Rate, times and validity of each row; of repeated trials the geometric means."""
+
+    def figure_column(head: str, name: str) -> Column:
+        figure = FIGURES[name]
+        # A single trial is shown whatever its validity, which stands beside it.
+        estimates = [estimate_of(figure.of, row.trials if len(row.trials) == 1 else row.usable) for row in rows]
+        return Column(head, tuple(in_unit(middle.value if middle else None, figure.unit) for middle in estimates))
+
+    validity = Column("validity", tuple(validity_of_all(row.trials) for row in rows), words=True)
+    groups = (
+        ColumnGroup("", (figure_column("msg/s", "msgs_per_s"),)),
+        ColumnGroup("response, ms", (figure_column("p50", "response_ms_p50"), figure_column("p99", "response_ms_p99"))),
+        ColumnGroup("end-to-end", (figure_column("p99", "end_to_end_ms_p99"),)),
+        ColumnGroup("", (validity,)),
+    )
+    several = len({row.experiment for row in rows}) > 1
+    points = [{**({"experiment": row.experiment} if several else {}), **row.point} for row in rows]
+    labels = tuple(names.of(row.system, point_words(row.point)) for row in rows)
+    head, labels = labels_at_points(points, labels, "system") if any(points) else ("system", labels)
+    return FigureTable(head, labels, groups)
+
+
+def _notes_on_rows(rows: Sequence[_Row], left_out: Sequence[str]) -> list[str]:
+    notes = []
+    if any(len(row.trials) > 1 for row in rows):
+        notes.append("Of repeated trials: geometric means of those that may be used.")
+    closed = dict.fromkeys(row.experiment for row in rows for trial in row.trials if _is_closed_loop(trial))
+    if closed:
+        notes.append(f"{join_with_and(list(closed))}: a closed loop, whose times hide waiting.")
+    if any(trial.validity is Validity.INVALID for row in rows if len(row.trials) == 1 for trial in row.trials):
+        notes.append("Figures of an INVALID trial are shown, and must not be used.")
+    if left_out:
+        notes.append(f"{join_with_and(left_out)}: too many rows to stand here, see below.")
+    return notes
+
+
+def _is_closed_loop(trial: MeasuredResult) -> bool:
+    return isinstance(trial, LoadResult) and trial.spec.workload.arrival is Arrival.CLOSED_LOOP

@@ -1,0 +1,84 @@
+"""What was sent by whom to whom, and how fast, in words."""
+
+from __future__ import annotations
+
+from tidegauge.comparison.blocks import Block
+from tidegauge.model.trial import AttestSpec, LoadSpec, MeasuredResult, ReadResult, TrialResult, TrialSpec
+from tidegauge.model.workload import Arrival, SubscriptionType, Workload
+from tidegauge.numbers import capitalized, count, duration, plural, size
+from tidegauge.report.sending import reported_words
+
+
+def block_words(block: Block) -> str:
+    """What was sent by whom to whom in these trials, and how."""
+    return f"{workload_words(block.results[0].spec.workload)} {reported_words(block.results)}".rstrip()
+
+
+def load_words(result: MeasuredResult) -> str:
+    """The load of a trial: rate, arrival, length."""
+    spec = result.spec
+    if not isinstance(spec, LoadSpec):
+        return f"consumers alone, as fast as it goes, {duration(result.measured_s)} from the first to the last message"
+    if spec.schedule is not None:
+        load = f"{spec.rate_rule}; {count(result.offered_msgs_per_s)} msg/s on average, open loop"
+    elif result.offered_msgs_per_s is None:
+        load = "as fast as it goes (closed loop)"
+    else:
+        rule = f" ({spec.rate_rule})" if spec.rate_rule.is_share else ""
+        load = f"at {count(result.offered_msgs_per_s)} msg/s{rule}, open loop, {spec.workload.arrival.value} arrivals"
+    if spec.late is not None:
+        return f"{load}, a backlog of {spec.late.rule}"
+    faults = f", with {plural(len(spec.faults), 'fault')}" if spec.faults else ""
+    return f"{load}, {duration(spec.measure_s)} measured{faults}"
+
+
+def workload_words(workload: Workload) -> str:
+    """What is sent by whom to whom; `report.sending` says how."""
+    several = len(workload.existing_topics) > 1
+    if workload.existing_topics:
+        topics = f"existing topic{'s' if several else ''} {', '.join(workload.existing_topics)}"
+    else:
+        topics = f"{plural(workload.topics, 'topic')} of {plural(workload.partitions, 'partition')}"
+    kind = "" if workload.subscription_type is SubscriptionType.BY_PARTITION else f"{workload.subscription_type} "
+    readers = f"{kind}{plural(workload.subscriptions, 'subscription')} of {plural(workload.consumers, 'consumer')}"
+    if not workload.producers:
+        return f"{capitalized(topics)}, filled by others, {'each ' if several else ''}with {readers}."
+    if not workload.subscriptions:
+        readers = "nobody who reads"
+    shape = (
+        f"{size(workload.payload.message_bytes)} messages; {topics}, each topic with "
+        f"{plural(workload.producers, 'producer')} and {readers}"
+    )
+    return f"{shape}."
+
+
+def brief_workload(workload: Workload) -> str:
+    """What decides a rate at first sight; the full report has the rest."""
+    if workload.existing_topics:
+        return f"topics that exist: {', '.join(workload.existing_topics)}"
+    several = f"{plural(workload.subscriptions, 'subscription')} x " if workload.subscriptions != 1 else ""
+    readers = f"{several}{plural(workload.consumers, 'consumer')}" if workload.subscriptions else "nobody who reads"
+    return (
+        f"{size(workload.payload.message_bytes)} messages, {plural(workload.topics, 'topic')} x "
+        f"{plural(workload.partitions, 'partition')}, {plural(workload.producers, 'producer')} and {readers}, "
+        f"{workload.in_flight_messages():,} in flight at most"
+    )
+
+
+def planned_load(trial: TrialSpec) -> str:
+    """The load of a planned trial; a rate that depends on an earlier trial as the campaign words it."""
+    if trial.workload.arrival is Arrival.CLOSED_LOOP:
+        return "closed loop"
+    if isinstance(trial, LoadSpec) and trial.schedule is not None:
+        lowest, highest = trial.schedule.least_msgs_per_s, trial.schedule.most_msgs_per_s
+        return f"{count(lowest)} to {count(highest)} msg/s" if lowest < highest else f"{count(highest)} msg/s"
+    rate = trial.msgs_per_s if isinstance(trial, LoadSpec | AttestSpec) else None
+    return trial.rate_rule.words or "set by an earlier trial" if rate is None else f"{count(rate)} msg/s"
+
+
+def brief_load(result: TrialResult) -> str:
+    """The load of a trial where a word must do: its rate, or how it went without one."""
+    if isinstance(result, ReadResult):
+        return "reading alone"
+    offered = result.offered_msgs_per_s if isinstance(result, MeasuredResult) else result.spec.most_msgs_per_s
+    return "closed loop" if offered is None else f"{count(offered)} msg/s"

@@ -1,0 +1,53 @@
+"""A proxy in front of one RabbitMQ node's streams that does to what it delivers what a test wants.
+
+It knows as much of the protocol as that takes: frames with their length first, and what kind they are of. Where an
+answer names the node's port, it becomes the proxy's, so that clients stay with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import struct
+from collections.abc import Callable, Iterator
+
+from proxies import Serve, join_sides, listening_port, pass_on
+
+DELIVER = 8
+OPENED, METADATA = 0x8015, 0x800F
+Change = Callable[[bytes], bytes]
+"""Returns what a client gets instead of a frame, without its length, that delivers messages."""
+
+
+def _serve_node(node: int, change: Change) -> Callable[[int], Serve]:
+    def serve_from(port: int) -> Serve:
+        assert len(str(port)) == len(str(node)), "ports of as many digits"
+
+        async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while True:
+                (length,) = struct.unpack(">i", await reader.readexactly(4))
+                frame = await reader.readexactly(length)
+                (kind,) = struct.unpack(">H", frame[:2])
+                if kind == DELIVER:
+                    frame = change(frame)
+                elif kind == OPENED:
+                    frame = frame.replace(str(node).encode(), str(port).encode())
+                elif kind == METADATA:
+                    frame = frame.replace(struct.pack(">I", node), struct.pack(">I", port))
+                writer.write(struct.pack(">i", len(frame)) + frame)
+                await writer.drain()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await join_sides(reader, writer, node, pass_on, answers)
+
+        return serve
+
+    return serve_from
+
+
+@contextlib.contextmanager
+def proxied(stream_uri: str, change: Change) -> Iterator[str]:
+    """Where clients find the streams behind a URI, with `change` in between."""
+    address, _, node = stream_uri.rpartition(":")
+    with listening_port(_serve_node(int(node), change)) as port:
+        yield f"{address}:{port}"

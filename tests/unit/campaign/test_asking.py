@@ -1,0 +1,168 @@
+"""Asking a cluster of others before a run: what follows from what it reports, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doubles_compared import differences
+
+from tidegauge.campaign.plan.plan import Plan, plan_campaign
+from tidegauge.campaign.read.one_line import BENCH, CommandLine, compose_line
+from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.campaign.run.asking import AskedCluster, AskingTools, ClusterBook, expected_level_words, level_to_expect
+from tidegauge.cli import asking, one_line, planning
+from tidegauge.cli.main import run_command
+from tidegauge.errors import RunFailedError, UserError
+from tidegauge.model.server import Setting
+from tidegauge.systems.attach import AttachChoice
+from tidegauge.systems.registry import all_systems, system_named
+from tidegauge.worker.api import LoadWorker
+
+KAFKA = system_named("kafka")
+CAMPAIGN = """\
+name: orders
+systems: [{name: kafka, attach: {bootstrap-servers: "h1:9092"}}]
+experiments: [{name: latency, rate: 100}]
+"""
+
+
+def reported(brokers: int, copies: int = 3, partitions: int = 1) -> tuple[Setting, ...]:
+    values = {
+        "default.replication.factor": str(copies),
+        "num.partitions": str(partitions),
+        "min.insync.replicas": "2",
+        "log.flush.interval.messages": str(2**63 - 1),
+    }
+    each = (Setting(f"broker {n}", name, value) for n in range(brokers) for name, value in values.items())
+    return (Setting("cluster", "brokers", str(brokers)), *each)
+
+
+class Worker:
+    """A load generator that connects to nothing."""
+
+    def __init__(self, settings: tuple[Setting, ...] | RunFailedError) -> None:
+        self.settings = settings
+        self.asked = 0
+        self.closed = 0
+
+    def describe(self, driver: str, connection: Any, topics: list[str]) -> list[Setting]:
+        assert (driver, topics) == ("kafka", [])
+        self.asked += 1
+        if isinstance(self.settings, RunFailedError):
+            raise self.settings
+        return list(self.settings)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def book_of(worker: Worker) -> ClusterBook:
+    @contextmanager
+    def host() -> Iterator[Any]:
+        yield None
+
+    return ClusterBook(AskingTools(host, lambda *_: worker))  # type: ignore[arg-type,return-value]
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> Worker:
+    made = Worker(reported(3))
+    book = book_of(made)
+    monkeypatch.setattr(asking, "cluster_book", lambda: book)
+    monkeypatch.setattr(one_line, "cluster_book", lambda: book)
+    return made
+
+
+def plan_of(directory: Path, more: str = "") -> Plan:
+    path = directory / "orders.yaml"
+    path.write_text(CAMPAIGN + more)
+    return plan_campaign(parse_campaign(path, {}, sorted(all_systems())))
+
+
+def test_a_cluster_is_asked_once_and_the_load_generator_ends() -> None:
+    worker = Worker(reported(3))
+    book = book_of(worker)
+    choice = AttachChoice({"bootstrap-servers": "h1:9092"})
+    for _ in range(2):
+        assert book.ask(KAFKA, choice, "kafka@attached") == AskedCluster(reported(3), 3)
+    book.ask(KAFKA, replace(choice, addresses={"bootstrap-servers": "h2:9092"}), "kafka@attached")
+    assert (worker.asked, worker.closed) == (2, 2)
+
+
+def test_the_level_to_expect_is_said(tmp_path: Path) -> None:
+    step = plan_of(tmp_path).steps[0]
+    for brokers, words in (
+        (3, "kafka@attached has 3 nodes. Level 2, replicated, in memory, is to be expected: topic of the campaign: "),
+        (1, "kafka@attached has 1 node. Level 4, one copy in memory, is to be expected: topic of the campaign: "),
+    ):
+        asked = AskedCluster(reported(brokers), brokers)
+        assert expected_level_words("kafka@attached", asked, level_to_expect(step, asked)).startswith(words)
+    unsaid = AskedCluster((), None)
+    assert level_to_expect(step, unsaid) is None
+    assert expected_level_words("kafka@attached", unsaid, None) == ""
+    silent = AskedCluster((), 3)
+    words = expected_level_words("kafka@attached", silent, level_to_expect(step, silent))
+    assert words == "kafka@attached has 3 nodes. Its level is read back during the run."
+
+
+def test_a_level_that_a_cluster_can_not_have_is_refused_before_there_is_a_run(tmp_path: Path, worker: Worker) -> None:
+    worker.settings = reported(1)
+    with pytest.raises(UserError) as caught:
+        planning._ask_clusters(plan_of(tmp_path, "durability: 2\n"))
+    assert "orders.yaml: durability: kafka@attached can't have it: level 2 was asked for" in caught.value.message
+    assert "one node: there is no second copy" in caught.value.message
+    assert "as-found" in caught.value.hint
+    worker.settings = reported(3)
+
+
+def test_a_cluster_that_does_not_answer_is_reported_and_refuses_nothing(tmp_path: Path, worker: Worker) -> None:
+    worker.settings = RunFailedError("No Kafka broker reachable at h1:9092 (connection refused)")
+    (words,) = planning._ask_clusters(plan_of(tmp_path))
+    assert words.startswith("kafka@attached was not asked which level it can have: No Kafka broker reachable")
+
+
+def test_the_plan_has_what_the_cluster_said(tmp_path: Path, worker: Worker, capsys: pytest.CaptureFixture[str]) -> None:
+    worker.settings = reported(3, partitions=6)
+    assert run_command(["bench", "kafka", "h1:9092", "--rate", "5", "--dry-run", "--runs-dir", str(tmp_path)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "kafka@attached: topics get 6 partitions (its default is 6, and it has 3 nodes)" in shown
+    assert "1 topic of 6 partitions" in shown
+    assert "kafka@attached has 3 nodes. Level 2, replicated, in memory, is to be expected" in shown
+    assert worker.asked == 1
+
+
+def test_a_printed_campaign_is_alone_on_standard_output(
+    tmp_path: Path, worker: Worker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["bench", "kafka", "h1:9092", "--rate", "5", "--print-campaign"]) == 0
+    shown = capsys.readouterr()
+    path = tmp_path / "printed.yaml"
+    path.write_text(shown.out)
+    campaign = parse_campaign(path, {}, sorted(all_systems()))
+    # One for each broker at least.
+    assert campaign.workload.partitions == 3
+    assert "topics get 3 partitions (its default is 1, and it has 3 nodes)" in shown.err
+
+
+def test_a_cluster_that_can_not_be_asked_ends_it(worker: Worker, capsys: pytest.CaptureFixture[str]) -> None:
+    worker.settings = RunFailedError("No Kafka broker reachable at h1:9092 (connection refused)")
+    assert run_command(["bench", "kafka", "h1:9092"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("No Kafka broker reachable at h1:9092") == 1
+    assert "Check the address" in said
+
+
+def test_brokers_that_differ_say_no_number_of_partitions() -> None:
+    assert KAFKA.partitions_by_default(reported(3, partitions=6)) == 6
+    assert KAFKA.partitions_by_default([*reported(3), Setting("broker 9", "num.partitions", "9")]) == 0
+    assert system_named("pulsar").partitions_by_default(reported(3)) == 0
+    assert compose_line(CommandLine(BENCH, "kafka", "h1")).needs_partitions
+
+
+def test_the_double_is_no_wider_than_a_load_generator() -> None:
+    assert differences(Worker, LoadWorker) == []

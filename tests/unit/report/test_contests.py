@@ -1,0 +1,133 @@
+"""How variants and points of a sweep are told: the first line, sentences, tables, on every medium alike."""
+
+from __future__ import annotations
+
+import pytest
+from shown_runs import rendered
+from variant_samples import LINGER, p99_result, run_of, run_with_variants
+
+from tidegauge.comparison.contests import contests_of_run
+from tidegauge.model.variant import SameWithin, Variant
+from tidegauge.report.contests import (
+    contest_notes,
+    contest_sentence,
+    contest_table,
+    repeats_needed,
+    variants_line,
+    verdict_words,
+)
+from tidegauge.report.ending import ending
+from tidegauge.report.html.answer import answer
+from tidegauge.report.markdown import run_markdown
+from tidegauge.report.screen import run_screen
+from tidegauge.report.summary import run_summary
+from tidegauge.report.terminal import run_report
+from tidegauge.store.read import StoredRun
+
+SLOW = {"linger-0": (3.0, 3.1, 2.9, 3.0), "linger-20": (22.0, 22.3, 21.8, 22.1)}
+ALIKE = {"linger-0": (3.0, 3.1, 2.9, 3.0), "linger-20": (3.01, 3.11, 2.92, 3.0)}
+FEW = {name: values[:2] for name, values in SLOW.items()}
+ROUGH = {"linger-0": (3.0, 3.1, 2.9, 3.0), "linger-20": (3.6, 2.9, 3.3, 2.8)}
+
+
+def words_of(run: StoredRun) -> str:
+    return contest_sentence(next(contest for contest in contests_of_run(run) if contest.lead))
+
+
+def test_the_first_line_says_what_differs() -> None:
+    assert variants_line(run_with_variants(SLOW)) == (
+        "linger-0 (producer linger.ms 0) against linger-20 (producer linger.ms 20)"
+    )
+    same = run_of([], [Variant("a"), Variant("b")])
+    assert variants_line(same) == "a and b have the same settings (A/A): any difference between them is chance"
+    assert variants_line(run_of([])) == ""
+
+
+@pytest.mark.parametrize(
+    ("figures", "margin", "says"),
+    [
+        (SLOW, "3%", "3.00 ms with linger-0 and 22.0 with linger-20; against linger-0: linger-20 worse (7.3"),
+        (SLOW, "20ms", "linger-20 the same within 20 ms (7.3"),
+        (ALIKE, "3%", "linger-20 the same within 3% (1.00x ["),
+        (ALIKE, "1ms", "linger-20 the same within 1 ms (1.00x ["),
+        (ROUGH, "3%", "linger-20 not decided, "),
+        (
+            {name: values[:2] for name, values in SLOW.items()},
+            "3%",
+            "linger-20 not decided, at least 1 more repeat needed (",
+        ),
+    ],
+)
+def test_a_verdict_has_ratio_difference_and_margin(
+    figures: dict[str, tuple[float, ...]], margin: str, says: str
+) -> None:
+    assert says in words_of(run_with_variants(figures, SameWithin.from_text(margin)))
+
+
+def test_a_difference_has_its_sign_and_its_unit() -> None:
+    assert "+19.0 ms [+18.8, +19.3]" in words_of(run_with_variants(SLOW))
+    assert "-19.0 ms [-19.3, -18.8]" in words_of(
+        run_with_variants({name: SLOW[name] for name in ("linger-20", "linger-0")})
+    )
+
+
+def test_what_is_open_says_how_many_more_repeats_would_decide() -> None:
+    (contest,) = [one for one in contests_of_run(run_with_variants(ROUGH)) if one.lead]
+    contrast = contest.against_first[0].contrast
+    assert contrast is not None
+    assert verdict_words(contrast) == f"not decided, {contrast.more_blocks} more repeats would decide"
+    assert repeats_needed([contest]) in (contrast.blocks_needed, None)
+
+
+def test_the_table_ranks_and_names_the_baseline() -> None:
+    (contest,) = [one for one in contests_of_run(run_with_variants({**SLOW, "1": (2.0, 2.1, 1.9, 2.0)})) if one.lead]
+    table = contest_table(contest)
+    assert table.labels == ("1", "linger-0", "linger-20")
+    assert table.groups[0].columns[-1].cells == ("better", "the baseline", "worse")
+    assert "the 2 intervals against linger-0 hold together in 95% of cases (each 97.5%)" in " ".join(
+        contest_notes(contest)
+    )
+
+
+def test_every_medium_says_what_differs_and_the_verdict() -> None:
+    run = run_with_variants(SLOW)
+    first = variants_line(run)
+    terminal, screen = rendered(run_report(run)), rendered(run_screen(run, ending(run), 0))
+    for text in (terminal, screen):
+        flat = " ".join(text.split())
+        assert first in flat
+        assert "worse" in flat
+        assert "UNEQUAL" not in flat
+    markdown = run_markdown(run)
+    assert "### Variants compared" in markdown
+    assert "| linger-20 | 22.0 |" in markdown
+    page = answer(run)
+    assert page.title == f"Kafka: {first}"
+    assert "linger-20 worse (" in page.verdicts[0].sentence
+    summary = run_summary(run)
+    assert summary["variants"][1] == {"name": "linger-20", "sets": {"producer linger.ms": "20"}}
+    lead = next(contest for contest in summary["contests"] if contest["lead"])
+    assert lead["ranking"] == ["linger-0", "linger-20"]
+    assert lead["verdicts"] == {"linger-20": "worse"}
+
+
+def test_points_of_a_sweep_have_verdicts_between_them() -> None:
+    results = [
+        p99_result({"partitions": n}, block, value * (1 + block / 100), number * 3 + block)
+        for number, (n, value) in enumerate((("1", 2.0), ("100", 4.0)))
+        for block in range(3)
+    ]
+    run = run_of(results)
+    flat = " ".join(rendered(run_report(run)).split())
+    assert "Points of the sweep compared, each value of an axis with its first" in flat
+    assert "against partitions=1: partitions=100 worse (2.00x" in flat
+    assert "### Points compared" in run_markdown(run)
+    assert "against partitions=1: 100 worse" in answer(run).verdicts[0].sentence
+
+
+def test_a_run_without_alternatives_says_nothing_of_them() -> None:
+    run = run_of([p99_result({}, block, 3.0, block + 1) for block in range(3)])
+    assert "Variants" not in rendered(run_report(run))
+    assert "compared" not in run_markdown(run)
+    assert run_summary(run)["contests"] == []
+    assert len(LINGER) == 2

@@ -1,0 +1,81 @@
+"""The table beside a report's first picture: the figures that its sentences are made of, and no others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from gallery_samples import search_of_blocks, sweep_of_three
+from page_scenes import one_run
+from report_samples import sample_run
+
+from tidegauge import store
+from tidegauge.model.trial import Validity
+from tidegauge.report.facts import RunFacts
+from tidegauge.report.html import first_table as module
+from tidegauge.report.html.first_table import FirstTable, first_table
+from tidegauge.report.verdicts import verdicts
+from tidegauge.store.read import StoredRun
+
+
+def table_of(run: StoredRun) -> FirstTable:
+    table = first_table(run, verdicts(RunFacts(run)))
+    assert table is not None
+    return table
+
+
+def rows_of(table: FirstTable) -> dict[str, list[str]]:
+    columns = [column for group in table.table.groups for column in group.columns]
+    return {
+        " ".join(label.split()): [column.cells[row] for column in columns]
+        for row, label in enumerate(table.table.labels)
+    }
+
+
+def heads_of(table: FirstTable) -> list[str]:
+    return [column.head for group in table.table.groups for column in group.columns]
+
+
+def test_each_system_has_a_row_in_each_experiment(tmp_path: Path) -> None:
+    table = table_of(store.load_run(sample_run(tmp_path)))
+    assert heads_of(table) == ["msg/s", "p50", "p99", "p99", "validity"]
+    rows = rows_of(table)
+    assert list(rows)[:4] == ["peak Kafka", "peak Pulsar", "latency Kafka", "latency Pulsar"]
+    # Geometric means over two blocks, as the sentences beside it have them.
+    assert rows["latency Kafka"] == ["20,000", "1.24", "8.03", "10.4", "valid"]
+    assert "Of repeated trials: geometric means of those that may be used." in table.notes
+    assert "peak: a closed loop, whose times hide waiting." in table.notes
+
+
+def test_a_sweep_has_a_row_at_each_point_with_all_its_values(tmp_path: Path) -> None:
+    rows = rows_of(table_of(store.load_run(sweep_of_three(tmp_path))))
+    assert len(rows) == 18
+    assert rows["1 2 Kafka"][2] == "7.80"
+    assert rows["1000 4 RabbitMQ"][2] == "35.1"
+
+
+def test_an_invalid_trial_is_marked() -> None:
+    table = table_of(one_run(validity=Validity.INVALID))
+    assert [row[-1] for row in rows_of(table).values()] == ["INVALID"]
+    assert "Figures of an INVALID trial are shown, and must not be used." in table.notes
+    assert "INVALID" not in " ".join(table_of(one_run()).notes)
+
+
+def test_what_does_not_fit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ROWS_MAX", 3)
+    table = table_of(store.load_run(sample_run(tmp_path)))
+    assert len(table.table.labels) == 2
+    assert "latency: too many rows to stand here, see below." in table.notes
+
+
+def test_a_search_has_the_row_of_the_trial_that_confirmed_it(tmp_path: Path) -> None:
+    run = store.load_run(search_of_blocks(tmp_path))
+    confirmed = {finding.published_trial_id for finding in run.findings}
+    expected = [result for result in run.measured if result.spec.trial_id in confirmed]
+    assert len(table_of(run).table.labels) == len(expected) > 0
+
+
+def test_without_figures_there_is_none() -> None:
+    run = replace(one_run(), trials=(), planned=())
+    assert first_table(run, verdicts(RunFacts(run))) is None

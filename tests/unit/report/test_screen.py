@@ -1,0 +1,426 @@
+"""The end of a run on one screen: true sentences in few lines, and a last line that says why the exit code is not 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from attestation_samples import attestation
+from reasons import NOT_KEPT_UP, reasons_of
+from report_samples import sample_run
+from run_samples import reading, result, spec, totals
+from shown_runs import BUSY, pair, peak, rendered, repeated, stored
+
+from tidegauge import store
+from tidegauge.cli.running import CODES
+from tidegauge.model.attest import Means
+from tidegauge.model.events import left_out_note
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import AS_FOUND, LevelChoice, LevelFinding
+from tidegauge.model.reason import Reason, ReasonKind
+from tidegauge.model.trial import LoadResult, Validity
+from tidegauge.model.use import Limiting, Resource
+from tidegauge.report.ending import End, again_words, ending, worth_acting_on
+from tidegauge.report.facts import RunFacts
+from tidegauge.report.html.answer import answer as first_screen
+from tidegauge.report.screen import LINES_MAX, run_screen
+from tidegauge.report.verdicts import level_phrase, verdicts
+from tidegauge.store.files import REPORT_NAME
+from tidegauge.store.omb import keep_omb_files
+from tidegauge.store.read import StoredRun, StoredTrial
+
+KAFKA, PULSAR, RABBITMQ = "kafka@4.3.1", "pulsar@4.2.4", "rabbitmq@4.3.6"
+
+
+def screen(run: StoredRun) -> str:
+    ended = ending(run)
+    return rendered(run_screen(run, ended, CODES[ended.end]))
+
+
+def sentence(run: StoredRun, experiment: str = "peak") -> str:
+    (found,) = (verdict for verdict in verdicts(RunFacts(run)) if verdict.experiment == experiment)
+    return found.sentence
+
+
+def busy_quick(tmp_path: Path) -> StoredRun:
+    """Three systems, two experiments, and everything that a trial can be warned of."""
+    warnings = (
+        Reason(ReasonKind.WARM_UP_UNSTEADY, "the warm-up never became steady: the p99 is rising over the last 6 s"),
+        Reason(ReasonKind.UNSTEADY, "not steady while measured: the rate was falling, from about 1,580 to 882 msg/s"),
+        Reason(
+            ReasonKind.CPU_WAIT,
+            "load threads waited for a CPU for 0.34 s in each second",
+            conclusion="this host is short of CPU",
+        ),
+        *NOT_KEPT_UP,
+    )
+    late = "the load generator itself was late, not the system: its own lag at p99 is 20 ms of a response of 30 ms"
+    made = []
+    for number, system in enumerate((KAFKA, PULSAR, RABBITMQ), 1):
+        bad = (
+            {"validity": Validity.INVALID, "reasons": reasons_of(late * 3, kind=ReasonKind.OWN_LAG)}
+            if system == PULSAR
+            else {}
+        )
+        made.append(result(peak(system, number), number, warnings=warnings, limiting=BUSY))
+        made.append(result(spec(system, "latency", number + 3), number, warnings=warnings, **bad))
+    note = left_out_note("rabbitmq@4.3.6", "no apt-get here. " * 9)
+    return replace(stored(tmp_path, *made), notes=(note.text,) * 9, left_out=(note,) * 9)
+
+
+def test_a_busy_quick_with_every_warning_fits_one_screen(tmp_path: Path) -> None:
+    text = screen(busy_quick(tmp_path))
+    lines = text.splitlines()
+    assert len(lines) <= LINES_MAX
+    assert max(map(len, lines)) <= 100
+    for system in ("Kafka", "Pulsar", "RabbitMQ"):
+        assert sum(line.startswith(f"{system} ") for line in lines) == 2, "a row in each table"
+    assert "more remarks in `show`" in text
+    assert "host CPU 100%" in text
+    assert "6 of 6 trials finished, 1 INVALID." in text
+    assert "Load: 1 KiB messages, 1 topic x 1 partition, 1 producer and 1 consumer, 5,000 in flight at most." in text
+    assert "--repeat" not in text, "what can't be used is not repeated"
+    last = " ".join(text[text.index("Exit code") :].split())
+    assert last.startswith(
+        "Exit code 3: In 1 of 6 trials (latency: Pulsar) figures may not be used, the load generator itself was late"
+    )
+    assert last.endswith("Close other programs and run it again: tidegauge quick")
+
+
+def test_an_experiment_listed_at_two_rates_has_the_table_of_each(tmp_path: Path) -> None:
+    slow, fast = spec(number=1), replace(spec(number=2), msgs_per_s=90_000.0)
+    text = screen(stored(tmp_path, result(slow), result(fast)))
+    rows = [line.split()[1] for line in text.splitlines() if line.startswith("Kafka ")]
+    assert rows == ["20,000", "90,000"]
+
+
+def test_nothing_follows_where_the_exit_code_is_0(tmp_path: Path) -> None:
+    text = screen(stored(tmp_path, *pair()))
+    assert "Exit code" not in text
+    assert text.splitlines()[-1].endswith("tidegauge quick --repeat 5")
+
+
+@pytest.mark.parametrize(
+    ("pulsar", "words"),
+    [
+        ((1.50, 1.56, 1.49), "Pulsar's is 1.52x [1.46, 1.58] Kafka's: better."),
+        ((0.50, 0.52, 0.50), "worse."),
+        ((1.00, 1.01, 1.00), "the same within the noise threshold (3%)."),
+        ((1.20, 0.90, 1.40), "not decided, about 25 blocks would show a"),
+    ],
+)
+def test_repeats_give_the_verdict_of_the_comparison(tmp_path: Path, pulsar: tuple[float, ...], words: str) -> None:
+    answer = sentence(stored(tmp_path, *repeated({KAFKA: (1.0, 1.01, 0.99), PULSAR: pulsar})))
+    assert words in answer
+    assert "over 3 blocks" in answer
+    assert "no evidence" not in answer
+
+
+def test_single_trials_are_no_evidence(tmp_path: Path) -> None:
+    run = stored(tmp_path, result(peak(KAFKA)), result(peak(PULSAR, 2), 2.0))
+    assert sentence(run) == (
+        "As fast as it goes, Pulsar took 247,000 msg/s and Kafka 123,000; "
+        "measured once each: no evidence that the order would hold again."
+    )
+
+
+def test_how_steady_single_trials_were_is_said(tmp_path: Path) -> None:
+    answer = sentence(store.load_run(sample_run(tmp_path, trials=1)))
+    assert "least steady within its trial: " in answer
+
+
+def test_one_system_is_compared_with_nothing(tmp_path: Path) -> None:
+    answer = sentence(stored(tmp_path, result(peak(KAFKA))))
+    assert "Kafka took 123,000 msg/s; measured once, compared with nothing" in answer
+
+
+def test_latency_names_the_best_first_and_who_did_not_keep_up(tmp_path: Path) -> None:
+    run = stored(
+        tmp_path,
+        *pair(
+            warnings=NOT_KEPT_UP,
+            msgs_per_s=8000.0,
+        ),
+    )
+    answer = sentence(run, "latency")
+    assert answer.startswith(
+        "At 20,000 msg/s the response p99 was 7.80 ms for Pulsar and 12.5 for Kafka (did not keep up: 8,000 msg/s);"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "sure"),
+    [
+        ({"validity": Validity.INVALID}, "no VALID trial of Kafka", "measured once, compared with nothing"),
+        ({"validity": Validity.DOUBTFUL}, "12.5 for Kafka (DOUBTFUL)", "measured once each: no evidence"),
+        ({"level": LevelFinding(4, ("x",))}, "don't compare these", "the durability levels DIFFER or are unknown"),
+    ],
+)
+def test_what_speaks_against_figures_stands_with_them(
+    tmp_path: Path, changes: dict[str, object], words: str, sure: str
+) -> None:
+    answer = sentence(stored(tmp_path, *pair(**changes)), "latency")
+    assert words in answer
+    assert sure in answer
+
+
+def test_lost_messages_stand_in_the_sentence_and_in_the_table(tmp_path: Path) -> None:
+    fast, slow = pair()
+    slow = replace(slow, subscriptions=(replace(slow.subscriptions[0], lost=3),))
+    run = stored(tmp_path, fast, slow)
+    assert "Kafka LOST 3 acknowledged messages" in sentence(run, "latency")
+    text = screen(run)
+    assert "3 LOST" in text
+    assert "Exit code 1: In 1 of 2 trials (latency: Kafka) acknowledged messages were lost" in " ".join(text.split())
+
+
+def test_a_backlog_at_the_windows_end_stands_in_the_table(tmp_path: Path) -> None:
+    fast, slow = pair()
+    for backlog, answer in ((int(0.2 * slow.msgs_per_s), False), (round(3 * slow.msgs_per_s), True)):
+        late = replace(slow, subscriptions=(replace(slow.subscriptions[0], window_end_backlog=backlog),))
+        text = screen(stored(tmp_path / str(answer), fast, late))
+        assert (f"{backlog:,} behind" in text) == answer
+
+
+def test_what_is_left_after_the_drain_is_not_intact(tmp_path: Path) -> None:
+    fast, slow = pair()
+    late = replace(slow, subscriptions=(replace(slow.subscriptions[0], backlog=9),))
+    assert "9 behind" in screen(stored(tmp_path, fast, late))
+
+
+def test_what_nobody_read_is_not_intact(tmp_path: Path) -> None:
+    fast, slow = pair()
+    assert "intact" in screen(stored(tmp_path / "read", fast, slow))
+    text = screen(stored(tmp_path / "unread", replace(fast, subscriptions=()), replace(slow, subscriptions=())))
+    assert "not checked" in text
+    assert "intact" not in text
+
+
+def test_the_worst_of_a_sweeps_levels_is_not_cut(tmp_path: Path) -> None:
+    made = [
+        replace(result(replace(spec(number=number), point={"partitions": at})), **changes)
+        for number, (at, changes) in enumerate((("1", {}), ("9", {}), ("100", {"level": LevelFinding(None, ("x",))})))
+    ]
+    text = " ".join(screen(stored(tmp_path, *made)).split())
+    assert "At partitions=100: Durability is UNKNOWN (kafka@4.3.1, declared 3)" in text
+
+
+def test_messages_of_others_are_not_intact(tmp_path: Path) -> None:
+    run = replace(stored(tmp_path, *pair()), trials=())
+    others = reading()
+    (sub,) = others.subscriptions
+    ours = replace(others, subscriptions=(replace(sub, verified=sub.received),))
+    for one, checked in ((others, "not checked"), (ours, "undamaged")):
+        trial = StoredTrial(tmp_path, one.spec.trial_id, "finished", "", one.spec, one, "")
+        (row,) = (line for line in screen(replace(run, trials=(trial,))).splitlines() if line.startswith("Kafka "))
+        assert checked in row
+
+
+def test_what_a_cluster_of_others_decides_was_not_asked_for(tmp_path: Path) -> None:
+    made = [
+        replace(one, spec=replace(one.spec, choice=LevelChoice(4, as_found=as_found)), level=LevelFinding(4, ("x",)))
+        for as_found in (True, False)
+        for one in pair()
+    ]
+    assert "level 4 for every system, as found (one copy" in screen(stored(tmp_path / "found", *made[:2]))
+    assert "level 4 for every system, as asked (one copy" in screen(stored(tmp_path / "asked", *made[2:]))
+
+
+def test_where_no_level_was_asked_for_it_is_called_as_found_everywhere(tmp_path: Path) -> None:
+    made = [replace(one, spec=replace(one.spec, choice=AS_FOUND), level=LevelFinding(4, ("x",))) for one in pair()]
+    run = stored(tmp_path, *made)
+    assert "level 4 for every system, as found (one copy" in screen(run)
+    assert any(badge.text.startswith("Level 4 as found: settings read back") for badge in first_screen(run).badges)
+
+
+def test_what_is_less_than_a_power_cut_is_said_with_its_verdict(tmp_path: Path) -> None:
+    run = stored(tmp_path, *pair())
+    for means, words in ((Means.CRASH, "(all; process crash, not a power cut)"), (Means.POWER, "(all)")):
+        kept = attestation(means=means)
+        cut = replace(run, findings=(found(attestations=(kept,)),))
+        assert f"Kafka: not refuted at level 1 in 20 cuts {words}." in sentence(cut, "attest")
+        badges = [badge.text for badge in first_screen(cut).badges if " cuts" in badge.text]
+        assert any("process crash" in text for text in badges) is (means is Means.CRASH)
+
+
+def test_messages_without_an_outcome_did_not_fail(tmp_path: Path) -> None:
+    fast, slow = pair()
+    text = screen(stored(tmp_path, fast, replace(slow, unresolved=7)))
+    assert "7 without outcome" in " ".join(text.split())
+    assert "failed" not in text
+
+
+def test_there_is_something_to_act_on_where_the_exit_code_says_so(tmp_path: Path) -> None:
+    fast, slow = pair()
+    run = replace(stored(tmp_path, fast, replace(slow, warnings=reasons_of("a remark"))), notes=("a note",))
+    assert "Nothing to act on" in screen(run)
+    missed = replace(run, thresholds=("lost > 5",))
+    assert "Exit code 4" in screen(missed)
+    assert "Nothing to act on" not in screen(missed)
+
+
+def test_a_system_without_a_result_is_missed(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "", "campaigns/quick.yaml")
+    fast, slow = pair()
+    run.plan([fast.spec, slow.spec])
+    run.trial(fast.spec).finish(fast, totals())
+    run.trial(slow.spec).fail("kafka-1 ended with exit code 1", False)
+    run.finish("failed", "1 of 2 trials failed")
+    loaded = store.load_run(run.path)
+    assert "no result of Kafka" in sentence(loaded, "latency")
+    text = " ".join(screen(loaded).split())
+    assert "Exit code 1: 1 trial failed, first 0002-latency-kafka (kafka-1 ended with exit code 1)" in text
+    assert text.count("kafka-1 ended with exit code 1") == 1, "once"
+    shown = ending(loaded, reason_shown=True)
+    assert "1 trial failed, first 0002-latency-kafka; 1 of 2 trials are kept" in shown.why
+    assert "ended with exit code" not in rendered(run_screen(loaded, shown, 1)), "it stands above the screen"
+
+
+def test_a_second_trial_that_failed_is_worth_acting_on(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "quick", "", "campaigns/quick.yaml")
+    fast, slow = pair()
+    run.plan([fast.spec, slow.spec])
+    run.trial(fast.spec).fail("pulsar-1 was killed", False)
+    run.trial(slow.spec).fail("kafka-1 ended with exit code 1", False)
+    run.finish("failed", "2 of 2 trials failed")
+    text = " ".join(screen(store.load_run(run.path)).split())
+    assert text.count("pulsar-1 was killed") == 1
+    assert "Kafka's latency failed: kafka-1 ended with exit code 1" in text
+
+
+def test_a_sweep_is_one_sentence(tmp_path: Path) -> None:
+    made = [
+        result(replace(peak(system, number + 2 * place), point={"partitions": str(at)}), number * (1 + place))
+        for place, at in enumerate((1, 100))
+        for number, system in enumerate((KAFKA, PULSAR), 1)
+    ]
+    answer = sentence(stored(tmp_path, *made))
+    assert "Rate over 2 points: Kafka 123,000 (partitions=1) to 247,000 msg/s (partitions=100)" in answer
+    assert "at each point measured once each: no evidence" in answer
+
+
+def test_points_are_looked_for_in_a_report_that_is_there(tmp_path: Path) -> None:
+    findings = tuple(
+        Finding(
+            f"{place}-search", "max-throughput", KAFKA, 0, True, ("it was so",),
+            figures={"sustainable_msgs_per_s": 1000.0 * place}, point={"partitions": str(place)},
+        )
+        for place in (1, 2, 3)
+    )  # fmt: skip
+    run = replace(stored(tmp_path, *pair()), findings=findings, path=tmp_path)
+    assert "... each point in `show`\n" in screen(run)
+    (tmp_path / REPORT_NAME).write_text("")
+    assert "... each point in `show` and the report\n" in screen(run)
+
+
+def test_many_experiments_are_cut_and_say_so(tmp_path: Path) -> None:
+    made = [result(spec(KAFKA, f"load-{number}", number)) for number in range(1, 6)]
+    text = screen(stored(tmp_path, *made))
+    assert "... 2 more experiments in `show`\n" in text
+    assert len(text.splitlines()) <= LINES_MAX
+
+
+def found(**changes: object) -> Finding:
+    made = Finding("1-attest", "attest", KAFKA, 0, True, ("it was so",))
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+Change = Callable[[StoredRun], StoredRun]
+
+
+@pytest.mark.parametrize(
+    ("change", "end", "code", "words"),
+    [
+        (lambda run: run, End.GOOD, 0, ""),
+        (lambda run: replace(run, status="interrupted"), End.INTERRUPTED, 130, "Interrupted; 2 of 2 trials are kept."),
+        (lambda run: replace(run, status="failed", reason="no Java"), End.FAILED, 1, "No Java; 2 of 2 trials are"),
+        (lambda run: replace(run, thresholds=("lost > 5",)), End.THRESHOLD, 4, "of 2 thresholds missed, first"),
+        (lambda run: replace(run, findings=(found(refuted=True),)), End.REFUTED, 5, "durability is refuted."),
+        (lambda run: replace(run, findings=(found(decided=False),)), End.INVALID, 3, "Attest has no answer for Kafka"),
+    ],
+)  # fmt: skip
+def test_each_end_has_its_code_its_reason_and_a_command(
+    tmp_path: Path, change: Change, end: End, code: int, words: str
+) -> None:
+    ended = ending(change(stored(tmp_path, *pair())), ".venv/bin/tidegauge")
+    assert (ended.end, CODES[ended.end]) == (end, code)
+    assert words in ended.why
+    assert (".venv/bin/tidegauge" in ended.what) is (end is not End.GOOD)
+
+
+def test_a_resumable_run_is_gone_on_with_and_another_started_again(tmp_path: Path) -> None:
+    run = replace(stored(tmp_path, *pair()), status="interrupted")
+    assert ending(run).what == "Start it again: tidegauge quick"
+    assert "tidegauge run --resume " in ending(replace(run, meaning={})).what
+
+
+@pytest.mark.parametrize("status", ["interrupted", "failed"])
+def test_a_run_that_measured_nothing_is_started_again(tmp_path: Path, status: str) -> None:
+    run = replace(stored(tmp_path, *pair()), status=status, meaning={})
+    nothing = tuple(replace(trial, status=status, result=None) for trial in run.trials)
+    assert ending(replace(run, trials=nothing)).what == "Start it again: tidegauge quick"
+    assert "--resume" in ending(run).what
+    begun = (replace(nothing[0], measuring={"began": 1}), *nothing[1:])
+    assert "--resume" in ending(replace(run, trials=begun)).what
+
+
+def test_a_run_of_ombs_files_is_started_again_as_one(tmp_path: Path) -> None:
+    run = replace(stored(tmp_path, *pair()), status="failed", campaign_path="omb/w.yaml", path=tmp_path / "run")
+    keep_omb_files(run.path, {"workload-w.yaml": "name: w\n", "driver-k.yaml": "name: k\n"})
+    assert ending(run).what.startswith("Start it again: tidegauge omb omb/w.yaml --driver k.yaml (")
+
+
+def test_the_command_to_run_again_has_every_option_that_was_given(tmp_path: Path) -> None:
+    given = {"durability": 4, "systems": ["kafka", "pulsar"], "thresholds": ["lost == 0"], "repeat": 2}
+    run = replace(stored(tmp_path, *pair()), status="interrupted", overrides=given)
+    options = "--level 4 --systems kafka --systems pulsar --threshold 'lost == 0'"
+    assert ending(run).what == f"Start it again: tidegauge quick {options} --repeat 2"
+    assert again_words(run, "tidegauge", 7) == f"tidegauge quick {options} --repeat 7"
+
+
+def test_a_busy_machine_is_named_with_its_figures(tmp_path: Path) -> None:
+    bad: Sequence[LoadResult] = pair(
+        validity=Validity.INVALID, reasons=reasons_of("the generator was late"), limiting=BUSY
+    )
+    assert ending(stored(tmp_path, *bad)).why == (
+        "In 1 of 2 trials (latency: Kafka) figures may not be used, the generator was late. "
+        "The machine was busy (100% of 2 CPUs: servers 0.38, everything else 1.44)."
+    )
+
+
+def test_advice_is_given_once_for_each_kind_and_the_rest_is_counted(tmp_path: Path) -> None:
+    own = (
+        Reason(ReasonKind.UNSTEADY, "not steady while measured: x"),
+        Reason(ReasonKind.WARM_UP_UNSTEADY, "the warm-up never became steady: y"),
+        Reason(ReasonKind.GARBAGE_COLLECTION, "the worker spent 7% of the window in garbage collection"),
+    )
+    worth = worth_acting_on(RunFacts(replace(stored(tmp_path, *pair(warnings=own)), notes=("a node was slow",))))
+    (one,) = worth.advice
+    assert one.text.startswith("In 1 of 2 trials (latency: Kafka) figures still moved")
+    assert "campaigns/careful.yaml" in one.remedy
+    assert worth.more == 2
+
+
+def test_a_level_that_is_not_as_asked_begins_everything(tmp_path: Path) -> None:
+    run = stored(tmp_path, *pair(level=LevelFinding(4, ("journalSyncData=false",), ("journalSyncData is false",))))
+    assert level_phrase(run) == "At levels that DIFFER"
+    assert "Durability is NOT EQUAL" in screen(run)
+    assert worth_acting_on(RunFacts(run)).advice[0].bad
+    assert level_phrase(stored(tmp_path / "as-asked", *pair())).startswith(
+        "At level 3 (one copy on disk; settings read"
+    )
+
+
+def test_a_long_name_takes_two_lines_and_does_not_split_the_table(tmp_path: Path) -> None:
+    window = Limiting(Resource.WINDOW, "", 0.92, "92% of the time")
+    results = [
+        result(replace(peak(system, number), choice=LevelChoice(3, form)), number, limiting=window)
+        for number, (system, form) in enumerate([(KAFKA, ""), (RABBITMQ, "quorum")], 1)
+    ]
+    text = screen(stored(tmp_path, *results))
+    assert text.count("validity") == 1
+    assert "in-flight window 92%" in text
+    assert "\n(quorum)" in text
+    assert max(map(len, text.splitlines())) <= 100

@@ -1,0 +1,202 @@
+"""A sweep's results side by side: swept values first, points in order, systems compared within a point only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from run_samples import latency, result, spec, totals
+from terminal_scenes import run_of
+
+from tidegauge import store
+from tidegauge.comparison import within
+from tidegauge.comparison.blocks import sort_into_blocks
+from tidegauge.durability import levels_equal, levels_found
+from tidegauge.model.finding import Finding
+from tidegauge.model.level import LevelChoice, LevelFinding
+from tidegauge.model.trial import LoadResult, Validity
+from tidegauge.report import compare, levels
+from tidegauge.report.facts import RunFacts
+from tidegauge.report.findings import finding_parts
+from tidegauge.report.html.answer import answer
+from tidegauge.report.names import SystemNames
+from tidegauge.report.summary import run_summary
+from tidegauge.report.tables import in_order, labels_at_points, swept_tables
+from tidegauge.report.terminal import run_report
+from tidegauge.report.verdicts import verdicts
+from tidegauge.statistics.intervals import ComparisonVerdict
+
+
+def at(number: int, system: str = "kafka@4.3.1", scale: float = 1.0, **point: str) -> LoadResult:
+    trial = replace(spec(system, number=number), point=point)
+    return result(replace(trial, trial_id=f"{trial.trial_id}-{'-'.join(point.values())}"), scale)
+
+
+def level(one: LoadResult, number: int) -> LoadResult:
+    return replace(one, spec=replace(one.spec, choice=LevelChoice(number)), level=LevelFinding(number, ("as set",)))
+
+
+def text_of(renderables: object) -> str:
+    console = Console(width=100, record=True, file=None)
+    with console.capture() as capture:
+        for renderable in renderables if isinstance(renderables, list) else [renderables]:
+            console.print(renderable)
+    return capture.get()
+
+
+def test_points_are_in_the_order_of_their_quantities() -> None:
+    points = [{"batch-size": size, "who": who} for size in ("1MiB", "1KiB", "64KiB") for who in ("b", "a")]
+    assert [tuple(point.values()) for point in in_order(points + points)] == [
+        ("1KiB", "a"),
+        ("1KiB", "b"),
+        ("64KiB", "a"),
+        ("64KiB", "b"),
+        ("1MiB", "a"),
+        ("1MiB", "b"),
+    ]
+    for words in (["500k", "1M", "1.5M", "2000000"], ["30s", "5m", "2h", "1d"], ["100B", "1KiB", "1MB", "1MiB"]):
+        assert [point["n"] for point in in_order([{"n": word} for word in reversed(words)])] == words
+    assert [point["n"] for point in in_order([{"n": "10"}, {"n": "9"}, {"n": "x"}])] == ["10", "9", "x"], "words"
+
+
+def test_swept_values_stand_in_columns_before_the_system() -> None:
+    head, labels = labels_at_points([{"partitions": "1"}, {"partitions": "2000"}], ["kafka", "pulsar"], "system")
+    assert head == "partitions  system"
+    assert labels == ("1           kafka", "2000        pulsar")
+
+
+def test_one_table_for_an_experiment_with_all_its_points() -> None:
+    results = [at(n, system, partitions=p) for n, (p, system) in enumerate(
+        (p, s) for p in ("100", "1") for s in ("pulsar@4.2.4", "kafka@4.3.1")
+    )]  # fmt: skip
+    (one,) = swept_tables(sort_into_blocks(results))
+    lines = [line for line in text_of(one.table()).splitlines() if line.strip()]
+    assert lines[1].startswith("partitions  system")
+    assert [line.split()[:2] for line in lines[2:6]] == [
+        ["1", "kafka@4.3.1"],
+        ["1", "pulsar@4.2.4"],
+        ["100", "kafka@4.3.1"],
+        ["100", "pulsar@4.2.4"],
+    ]
+
+
+def test_systems_are_compared_within_a_point_only() -> None:
+    alone = [at(1, "kafka@4.3.1", partitions="1"), at(2, "pulsar@4.2.4", partitions="100")]
+    assert [ratio for block in sort_into_blocks(alone) for ratio in within.block_ratios(block)] == []
+    both = [*alone, at(3, "pulsar@4.2.4", 2.0, partitions="1")]
+    found = [ratio for block in sort_into_blocks(both) for ratio in within.block_ratios(block)]
+    assert {tuple(ratio.point.items()) for ratio in found} == {(("partitions", "1"),)}
+    assert compare.sentence(found[0]).startswith("latency at partitions=1: pulsar@4.2.4's ")
+
+
+def test_findings_are_compared_within_a_point_only() -> None:
+    def found(system: str, partitions: str, rate: float) -> Finding:
+        return Finding(
+            f"1-{system}-{partitions}", "max-throughput", system, 0, True, ("x",),
+            rows=({"msg/s": rate},), figures={"sustainable_msgs_per_s": rate}, point={"partitions": partitions},
+        )  # fmt: skip
+
+    assert within.finding_ratios([found("kafka", "1", 10.0), found("pulsar", "2", 5.0)], (), across_levels=True) == []
+    own = [found("kafka", "10", 10.0), found("pulsar", "10", 5.0), found("kafka", "9", 7.0)]
+    assert [ratio.comparison.ratio for ratio in within.finding_ratios(own, (), across_levels=True)] == [
+        pytest.approx(0.5)
+    ]
+    shown = text_of(list(finding_parts(own, SystemNames(()))))
+    assert "partitions=10: kafka: x" in shown
+    assert shown.index("9           kafka") < shown.index("10          kafka")
+
+
+def test_a_finding_that_rests_on_a_doubtful_trial_says_so() -> None:
+    results = [at(number, system, partitions="1") for number, system in ((1, "kafka@4.3.1"), (2, "pulsar@4.2.4"))]
+    doubted = [results[0], replace(results[1], validity=Validity.DOUBTFUL)]
+    own = [
+        Finding(f"{n}", "curve", one.spec.system, 0, True, (), details={"trial_id": one.spec.trial_id},
+                figures={"sustainable_msgs_per_s": 10.0 + n})
+        for n, one in enumerate(results)
+    ]  # fmt: skip
+    assert [ratio.doubtful for ratio in within.finding_ratios(own, results)] == [False]
+    assert [ratio.doubtful for ratio in within.finding_ratios(own, doubted)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("pulsar", "verdict"),
+    [
+        (102.0, ComparisonVerdict.SAME),
+        (104.0, ComparisonVerdict.NOT_DECIDED),
+        (106.0, ComparisonVerdict.BETTER),
+    ],
+)
+def test_within_the_steps_of_a_search_nothing_is_better(pulsar: float, verdict: ComparisonVerdict) -> None:
+    own = [
+        Finding(f"{n}", "max-throughput", system, n // 2, True, (), figures={"sustainable_msgs_per_s": rate})
+        for n, (system, rate) in enumerate((("kafka", 100.0), ("pulsar", pulsar)) * 3)
+    ]
+    (ratio,) = within.finding_ratios(own, (), across_levels=True)
+    assert ratio.comparison.verdict is verdict
+
+
+def test_levels_are_equal_if_they_are_at_each_point() -> None:
+    def of(number: int, system: str, wanted: str, got: int) -> LoadResult:
+        return level(at(number, system, durability=wanted), got)
+
+    equal = [of(1, "kafka@1", "3", 3), of(2, "pulsar@2", "3", 3), of(3, "pulsar@2", "4", 4), of(4, "kafka@1", "4", 4)]
+    assert levels_equal(equal)
+    assert [where for where, _ in levels.by_point(equal)] == ["durability=3", "durability=4"]
+    assert levels.headline(equal).startswith("At durability=3: Durability: level 3 for every system")
+    assert "At durability=4: Durability: level 4" in levels.headline(equal)
+    assert len(levels.details(equal)) == 4
+    assert not levels_equal([*equal[:3], of(4, "kafka@1", "4", 3)])
+    assert not levels_equal([])
+    assert levels.by_point(equal[:2]) == [("", equal[:2])]
+    unknown = [replace(result, level=LevelFinding(None, ())) for result in equal[:2]]
+    assert not levels_equal(unknown), "two levels that nobody knows are not known to be equal"
+
+
+def test_the_trial_that_was_not_at_the_level_asked_for_stands_for_its_system() -> None:
+    first, second = (level(at(number, "kafka@1", durability="3"), 3) for number in (1, 2))
+    second = replace(second, level=LevelFinding(4, ("as found",)))
+    for results in ([first, second], [second, first]):
+        assert levels_found(results)["kafka@1"][1].level == 4
+        assert "NOT AS ASKED" in levels.headline(results)
+
+
+def test_a_run_is_reported_by_its_points(tmp_path: Path) -> None:
+    run = store.create_run(tmp_path, "swept", "name: swept")
+    both = [level(at(1, durability="3"), 3), level(at(2, scale=0.5, durability="4"), 4)]
+    for one in both:
+        run.trial(one.spec).finish(one, totals())
+    run.finish("finished")
+    stored = store.load_run(run.path)
+    assert [result.spec.point for result in stored.results] == [{"durability": "3"}, {"durability": "4"}]
+    text = text_of(run_report(stored))
+    assert "At durability=3: Durability: level 3 for kafka@4.3.1, as asked" in text
+    assert "At durability=4: Durability: level 4" in text
+    assert "durability  system" in text
+    assert "NOT" not in text
+    assert answer(stored).title == "Kafka at levels 3 and 4 (settings read back)", "not the last one alone"
+    content = run_summary(stored)
+    assert content["durability"]["equal"]
+    assert [point["where"] for point in content["durability"]["points"]] == ["durability=3", "durability=4"]
+    assert [experiment["point"] for experiment in content["experiments"]] == [{"durability": "3"}, {"durability": "4"}]
+
+
+def test_a_percentile_that_only_some_points_have_samples_for_has_a_column_at_all() -> None:
+    few = replace(at(1, partitions="1"), response=latency(count=20_000))
+    (one,) = swept_tables(sort_into_blocks([few, at(2, partitions="2")]))
+    (column,) = [column for group in one.table().groups for column in group.columns if column.head == "p99.99"]
+    assert column.cells == ("-", "31.5")
+
+
+def test_the_sentence_of_a_sweep_is_of_the_same_figure_at_all_points() -> None:
+    """The highest percentile that all of them have: a p99 and a p50 make no range."""
+    few, many = (
+        replace(result(replace(spec(number=number), point={"partitions": at})), response=latency(scale, count))
+        for number, (at, scale, count) in enumerate((("1", 1.0, 500), ("100", 3.0, 600_000)))
+    )
+    both = run_of(few, many)
+    (verdict,) = verdicts(RunFacts(both))
+    assert verdict.sentence.startswith(
+        "Response p50 over 2 points: Kafka 1.20 (partitions=1) to 3.60 ms (partitions=100);"
+    )

@@ -1,0 +1,205 @@
+"""The `attach` block: what it may say, what is refused, and that no secret is ever repeated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegauge.campaign.model import SystemChoice
+from tidegauge.campaign.read.parse import parse_campaign
+from tidegauge.errors import UserError
+from tidegauge.systems.attach import AttachChoice, AuthChoice, SecretReference, TlsChoice, secure_addresses
+from tidegauge.systems.attached import connection_settings
+from tidegauge.systems.pulsar import RULES
+
+SECRET = "hunter2"
+
+
+def systems(directory: Path, *blocks: str) -> tuple[SystemChoice, ...]:
+    for name in ("ca.pem", "client.pem", "client.key"):
+        (directory / name).write_text("PEM")
+    listed = "".join(f"  - {block.strip()}\n" for block in blocks)
+    path = directory / "campaign.yaml"
+    path.write_text(f"name: example\nsystems:\n{listed}experiments: [peak]\n")
+    return parse_campaign(path, {}, ["kafka", "null", "pulsar", "rabbitmq"]).systems
+
+
+def attached(directory: Path, block: str) -> AttachChoice:
+    (system,) = systems(directory, block)
+    assert system.attach is not None
+    return system.attach
+
+
+def complaint(directory: Path, *blocks: str) -> str:
+    with pytest.raises(UserError) as caught:
+        systems(directory, *blocks)
+    assert SECRET not in caught.value.message + caught.value.hint
+    return caught.value.message
+
+
+def kafka(more: str = "", address: str = "host1:9093,host2:9093") -> str:
+    """A Kafka on line 3 whose attach block has one more entry."""
+    tail = f", {more}" if more else ""
+    return f'{{name: kafka, attach: {{bootstrap-servers: "{address}"{tail}}}}}'
+
+
+def test_everything_can_be_said_of_kafka(tmp_path: Path) -> None:
+    choice = attached(
+        tmp_path,
+        kafka(
+            "tls: {ca: ca.pem, certificate: client.pem, key: client.key, verify-host: false}, topic-prefix: bench., "
+            "auth: {method: scram-sha-512, user: bench, password: {env: KAFKA_PASSWORD}}, label: staging"
+        ),
+    )
+    assert choice == AttachChoice(
+        {"bootstrap-servers": "host1:9093,host2:9093"},
+        TlsChoice(
+            str(tmp_path / "ca.pem"), str(tmp_path / "client.pem"), str(tmp_path / "client.key"), verify_host=False
+        ),
+        AuthChoice("scram-sha-512", "bench", SecretReference("env", "KAFKA_PASSWORD")),
+        "bench.",
+        "staging",
+    )
+
+
+def test_the_least_that_can_be_said(tmp_path: Path) -> None:
+    assert attached(tmp_path, kafka()) == AttachChoice({"bootstrap-servers": "host1:9093,host2:9093"})
+
+
+def test_pulsar_and_rabbitmq_have_keys_of_their_own(tmp_path: Path) -> None:
+    pulsar, rabbitmq = systems(
+        tmp_path,
+        "{name: pulsar, attach: {service-url: 'pulsar+ssl://h:6651', admin-url: 'https://h:8443', "
+        "auth: {method: token, token: {file: token.txt}}}}",
+        "{name: rabbitmq, attach: {uris: 'amqps://h1:5671/vhost, amqps://h2:5671/vhost', "
+        "management-url: 'https://h1:15671', tls: {}, auth: {method: password, user: u, password: {env: P}}}}",
+    )
+    assert pulsar.attach is not None
+    assert rabbitmq.attach is not None
+    assert pulsar.attach.auth.token == SecretReference("file", str(tmp_path / "token.txt"))
+    assert rabbitmq.attach.addresses["uris"] == "amqps://h1:5671/vhost,amqps://h2:5671/vhost"
+    assert rabbitmq.attach.tls == TlsChoice()
+
+
+@pytest.mark.parametrize(
+    ("block", "says"),
+    [
+        ("{name: kafka, attach: host:9092}", "attach: must be a mapping such as {bootstrap-servers: host1:9092"),
+        ("{name: kafka, attach: {}}", "the key 'bootstrap-servers' is missing"),
+        ("{name: kafka, attach: {bootstrap-server: 'h:1'}}", "did you mean 'bootstrap-servers'?"),
+        (kafka("tsl: {}"), "did you mean 'tls'?"),
+        (kafka(address="host1"), "'host1': must have a host and a port from 1 to 65535"),
+        (kafka(address="host1:99999"), "must have a host and a port"),
+        (kafka(address="kafka://host1:9092"), "must be host:port"),
+        (kafka("tls: true"), "tls: must be a mapping"),
+        (kafka("tls: {ca: none.pem}"), "tls.ca: 'none.pem': there is no such file (looked for "),
+        (kafka("tls: {certificate: client.pem}"), "'certificate' and 'key' belong together"),
+        (kafka("tls: {verifyhost: false}"), "did you mean 'verify-host'?"),
+        (kafka("auth: {method: scram}"), "must be one of plain, scram-sha-256, scram-sha-512, tls, none"),
+        (kafka("auth: {method: token, token: {env: T}}"), "'token': must be one of plain"),
+        (kafka("auth: {method: plain, user: u}"), "auth.password: the method 'plain' needs it"),
+        (kafka("auth: {method: plain, password: {env: P}}"), "auth.user: the method 'plain' needs it"),
+        (kafka("auth: {method: tls}"), "'tls' needs the client's certificate: tls.certificate"),
+        (kafka("auth: {method: none, user: u}"), "auth.user: the method has no use for it"),
+        (kafka("auth: {methd: plain}"), "did you mean 'method'?"),
+        (kafka("auth: {method: plain, user: u, password: }"), "auth.password: is empty: say where it is"),
+        (kafka("auth: {method: plain, user: '', password: {env: P}}"), "auth.user: '': must be the name of a user"),
+        (kafka("auth: {method: 5}"), "'5': must be one of plain, scram-sha-256, scram-sha-512, tls, none"),
+        (
+            "{name: kafka, heap: big, attach: {bootstrap-servers: 'h:1'}}",
+            "heap: has no effect on an attached cluster, whose servers others run: remove it",
+        ),
+        (kafka("topic-prefix: 'a b'"), "must be made of letters, digits"),
+        (kafka("label: 'A b'"), "must be made of lower-case letters"),
+        ("{name: kafka, heap: 2GiB, attach: {bootstrap-servers: 'h:1'}}", "heap: has no effect on an attached cluster"),
+        ("{name: kafka, settings: {a: 1}, attach: {bootstrap-servers: 'h:1'}}", "settings: has no effect"),
+        ("{name: 'null', attach: {}}", "there is no cluster of Null"),
+        ("{name: pulsar, attach: {service-url: 'h:6650', admin-url: 'http://h:80'}}", "must begin with pulsar://"),
+        (
+            "{name: pulsar, attach: {service-url: 'pulsar://h:6650', admin-url: 'http://h:80', tls: {}}}",
+            "tls: is given, but no address is encrypted: begin encrypted addresses with pulsar+ssl:// or https://",
+        ),
+        ("{name: rabbitmq, attach: {uris: 'amqp://h:5672'}}", "the key 'management-url' is missing"),
+    ],
+)
+def test_what_is_wrong_is_shown_with_its_line(tmp_path: Path, block: str, says: str) -> None:
+    message = complaint(tmp_path, block)
+    assert says in message
+    assert "campaign.yaml:3: systems[0].attach" in message or "campaign.yaml:3: systems[0]." in message
+
+
+@pytest.mark.parametrize(
+    ("block", "says"),
+    [
+        (kafka(f"auth: {{method: plain, user: u, password: {SECRET}}}"), "a password must not stand in a campaign"),
+        (kafka("auth: {method: plain, user: u, password: 12345}"), "a password must not stand in a campaign"),
+        (kafka(f"auth: {{method: plain, user: u, password: {{{SECRET}}}}}"), "{env: VARIABLE} or {file: PATH} only"),
+        (kafka(f"auth: {{method: plain, user: u, password: {{env: '{SECRET}!'}}}}"), "name of an environment variable"),
+        (kafka("auth: {method: plain, user: u, password: {}}"), "one of the keys 'env' and 'file'"),
+        (kafka("auth: {method: plain, user: u, password: {envv: P}}"), "unknown key 'envv' (did you mean 'env'?)"),
+        (kafka("auth: {method: plain, user: u, password: {env: P, file: p}}"), "one of the keys 'env' and 'file'"),
+        (kafka(f"auth: {SECRET}"), "auth: must be a mapping"),
+        (kafka(address=f"u:{SECRET}@host1:9092"), "must hold no user and no password"),
+        (
+            f"{{name: rabbitmq, attach: {{uris: 'amqp://u:{SECRET}@h:5672', management-url: 'http://h:15672'}}}}",
+            "uris: must hold no user and no password",
+        ),
+        (
+            f"{{name: kafka, producer: {{sasl.jaas.config: '{SECRET}'}}, attach: {{bootstrap-servers: 'h:1'}}}}",
+            "producer.sasl.jaas.config: a secret must not stand in a campaign",
+        ),
+        (
+            f"{{name: kafka, consumer: {{ssl.key.password: '{SECRET}'}}}}",
+            "consumer.ssl.key.password: a secret must not",
+        ),
+    ],
+)
+def test_a_secret_is_refused_and_not_repeated(tmp_path: Path, block: str, says: str) -> None:
+    message = complaint(tmp_path, block)
+    assert says in message
+    assert "campaign.yaml:3: " in message
+
+
+def test_two_clusters_of_one_system_need_labels(tmp_path: Path) -> None:
+    assert "'kafka@attached' is listed twice; give one of them a 'label'" in complaint(tmp_path, kafka(), kafka())
+    both = systems(tmp_path, kafka(), kafka("label: other"), "kafka@4.3.1")
+    assert [system.attach.label if system.attach else system.version for system in both] == [
+        "attached",
+        "other",
+        "4.3.1",
+    ]
+
+
+class TestSeveralBrokers:
+    """Pulsar writes the scheme once, before all brokers; its client reads a second one as a host."""
+
+    @pytest.mark.parametrize("scheme", ["pulsar", "pulsar+ssl"])
+    @pytest.mark.parametrize("again", ["", "{scheme}://"])
+    def test_the_scheme_is_handed_on_once(self, tmp_path: Path, scheme: str, again: str) -> None:
+        admin = "http://h:80" if scheme == "pulsar" else "https://h:80"
+        url = f"{scheme}://h1:6650, {again.format(scheme=scheme)}h2:6650,{again.format(scheme=scheme)}[::1]:6650"
+        choice = attached(tmp_path, f"{{name: pulsar, attach: {{service-url: '{url}', admin-url: '{admin}'}}}}")
+        assert choice.addresses["service-url"] == f"{scheme}://h1:6650,h2:6650,[::1]:6650"
+        handed = connection_settings(choice, RULES, {})
+        assert handed["serviceUrl"] == f"{scheme}://h1:6650,h2:6650,[::1]:6650"
+        secure = scheme == "pulsar+ssl"
+        assert bool(secure_addresses(choice.addresses, RULES)) == secure
+        assert handed.get("tls.enabled") == ("true" if secure else None), "the plain scheme speaks for itself"
+
+    @pytest.mark.parametrize(
+        ("url", "admin", "problem"),
+        [
+            ("pulsar://h1:6650,pulsar+ssl://h2:6651", "http://h:80", "must have one scheme for all addresses"),
+            ("h1:6650,pulsar://h2:6650", "http://h:80", "must have one scheme for all addresses"),
+            ("h1:6650,h2:6650", "http://h:80", "must begin with pulsar:// or pulsar+ssl://"),
+            ("pulsar://h1:6650,h2", "http://h:80", "'pulsar://h2': must have a host and a port"),
+            ("pulsar://h1:6650,,h2:6650", "http://h:80", "must be text: addresses separated by commas"),
+            ("pulsar://h1:6650", "http://h1:80,h2:80", "must be one address, such as https://host:8443"),
+        ],
+    )
+    def test_what_the_client_would_not_understand_is_refused(
+        self, tmp_path: Path, url: str, admin: str, problem: str
+    ) -> None:
+        block = f"{{name: pulsar, attach: {{service-url: '{url}', admin-url: '{admin}'}}}}"
+        assert problem in complaint(tmp_path, block)
