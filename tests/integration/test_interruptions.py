@@ -248,7 +248,7 @@ class TestSurroundings:
             text = " ".join((out + err).split())
             assert process.returncode == 1, text
             # Looked at afterwards, or while it fills so fast that it soon will be full.
-            left = r"\(0\.[01] GiB free\)|\([012]\.\d GiB free and [\d,]+ MB less each second\)"
+            left = r"\(0\.[012] GiB free\)|\([012]\.\d GiB free and [\d,]+ MB less each second\)"
             assert re.search(rf"is almost full ({left}), so the run was ended", text), text
             assert "data-directory" in text
             assert "Traceback" not in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -54,6 +55,13 @@ def test_an_element_for_a_page_has_no_ids_of_groups_and_no_fixed_colours() -> No
     assert "var(--system-0)" in svg
     assert 'class="system-1"' in svg
     assert "<style" not in svg
+
+
+@pytest.mark.parametrize("plot", [PLOT, BARS, replace(BARS, lying=True), replace(PLOT, x=Axis("rate", Scale.LOG))])
+def test_what_is_infinite_in_a_damaged_run_is_left_out(plot: Plot) -> None:
+    endless = Series(A, "", (0.5, math.inf), (math.inf, 3.0), Mark.POINTS, (1.0, 1.0), (math.inf, 4.0))
+    drawn = page_drawing(replace(plot, series=(*plot.series, endless)), PLACES)
+    ElementTree.fromstring(drawn.svg.replace("xlink:href", "href"))
 
 
 def test_text_stays_text() -> None:

@@ -406,13 +406,13 @@ def _x_ends(plot: Plot) -> tuple[float, float]:
         return -margin, max(1, len(plot.x.names)) - 1 + margin
     if plot.lying:
         return _ends_of_values(plot)
-    places = [x for series in plot.series for x in series.x] or [1.0]
+    places = [x for series in plot.series for x in series.x if math.isfinite(x)] or [1.0]
     if plot.x.scale is Scale.PERCENTILE:
         return 0.0, max(places)
     limits = [series for series in plot.series if series.mark is Mark.LIMITS]
-    places += [end for series in limits for end in (*series.low, *series.high)]
+    places += [end for series in limits for end in (*series.low, *series.high) if math.isfinite(end)]
     if plot.x.scale is Scale.LOG:
-        positive = [place for place in places if place > 0]
+        positive = [place for place in places if place > 0] or [1.0]
         return min(positive) / 1.5, max(positive) * 1.35
     if plot.x.from_zero:
         return 0.0, max(places) * 1.05

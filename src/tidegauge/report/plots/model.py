@@ -200,9 +200,10 @@ class Series:
 
     @property
     def reach(self) -> list[float]:
-        """All that it goes up and down to: its values, and the ends of their intervals."""
+        """All that it goes up and down to: its values and the ends of their intervals, without infinite ones."""
         drawn = [place for place, value in enumerate(self.y) if value is not None]
-        return [float(line[place] or 0.0) for line in (self.y, self.low, self.high) if line for place in drawn]
+        ends = [float(line[place] or 0.0) for line in (self.y, self.low, self.high) if line for place in drawn]
+        return [end for end in ends if math.isfinite(end)]
 
     @property
     def lone(self) -> tuple[int, ...]:
