@@ -15,7 +15,7 @@ import numpy as np
 from pyroaring import BitMap64
 
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
-from tidegauge.statistics.histograms import Histogram, encode
+from tidegauge.statistics.histograms import Histogram, encode_histogram
 from tidegauge.worker.merging import SecondMerger
 
 GROUPS = 10
@@ -27,7 +27,7 @@ def histogram(messages: int, seed: int) -> bytes:
     """Log-normal times around 3 ms."""
     times_ns = np.random.default_rng(seed).lognormal(np.log(3e6), 0.5, messages).astype(np.int64)
     buckets = np.array([max(0, int(value).bit_length() - 11) for value in times_ns])
-    return encode(Histogram(np.bincount((buckets << 10) + (times_ns >> buckets)).astype(np.int64)))
+    return encode_histogram(Histogram(np.bincount((buckets << 10) + (times_ns >> buckets)).astype(np.int64)))
 
 
 def second(number: int, worker: int, encodings: list[bytes]) -> SecondFigures:

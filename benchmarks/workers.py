@@ -25,7 +25,7 @@ from tidegauge.agent.local import LocalHost
 from tidegauge.distribution.java import find_java
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import ClientSettings, Payload, Workload
-from tidegauge.statistics.histograms import decode
+from tidegauge.statistics.histograms import decode_histogram
 from tidegauge.worker.api import LoadOrder, LoadWorker
 from tidegauge.worker.archive import JAVA_MAJOR_MIN, worker_class_path
 from tidegauge.worker.launch import WorkerOptions, start_workers
@@ -116,8 +116,8 @@ def cost_of(totals: TotalFigures, seconds: float) -> Cost:
     return Cost(
         cpu_s_per_million=window.worker_cpu_ns / 1e3 / window.acked,
         msgs_per_s=window.acked_within / seconds,
-        own_lag_p99_ms=decode(window.own_lag).percentile_ns(99) / 1e6,
-        delay_p99_ms=decode(window.delay).percentile_ns(99) / 1e6,
+        own_lag_p99_ms=decode_histogram(window.own_lag).percentile_ns(99) / 1e6,
+        delay_p99_ms=decode_histogram(window.delay).percentile_ns(99) / 1e6,
         resident_mb=totals.resident_bytes / 2**20,
     )
 
@@ -195,7 +195,7 @@ def main() -> None:
                 words = f"{count} workers, {producers:,} producers"
                 print(f"round {number + 1} of {options.rounds}: {words}", file=sys.stderr, flush=True)
                 workload = replace(WORKLOAD, producers=producers // WORKLOAD.topics)
-                trial = replace(order, trial_id=1 + 100 * number + position, workload=workload)
+                trial = replace(order, trial_number=1 + 100 * number + position, workload=workload)
                 found[count, producers].append(measure(host, trial, count, options, Path(place)))
     print(
         f"{options.rate:,.0f} msg/s in all, {WORKLOAD.payload.message_bytes} bytes, spin share {options.spin_share:g}"

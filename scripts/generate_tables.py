@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tidegauge.live.exporter import FIGURES, WORKER_FIGURES
+from tidegauge.live.exporter import GAUGES, WORKER_GAUGES
 from tidegauge.systems.registry import all_systems
 
 TARGET = Path(__file__).resolve().parents[1] / "docs/tables/figures.md"
@@ -29,9 +29,9 @@ def _lines() -> Iterator[str]:
             yield f"## {system.title}\n"
             yield from _table("figure", {metric.name: metric.meaning for metric in system.metrics})
     yield "## Gauges\n"
-    yield from _table("gauge", FIGURES)
+    yield from _table("gauge", GAUGES)
     yield "## Gauges of each load generator\n"
-    yield from _table("gauge, by the label `worker`", WORKER_FIGURES)
+    yield from _table("gauge, by the label `worker`", WORKER_GAUGES)
 
 
 def _table(head: str, meanings: Mapping[str, str]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from tidegauge.agent.api import ProcessSpec
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.hosts import procfs
 from tidegauge.model.load import TotalFigures
-from tidegauge.statistics.histograms import decode
+from tidegauge.statistics.histograms import decode_histogram
 from tidegauge.systems.jvm import java_process
 from tidegauge.worker.client import GrpcWorker
 from tidegauge.worker.launch import start_worker
@@ -124,7 +124,7 @@ def tidegauge_figures(totals: TotalFigures, scheduled: bool) -> dict[str, float]
     series += [("response_ms", window.response, 1e6), ("delay_us", window.delay, 1e3)] if scheduled else []
     series += [("end_to_end_ms", subscription.end_to_end, 1e6) for subscription in totals.subscriptions[:1]]
     for name, encoded, unit_ns in series:
-        histogram = decode(encoded)
+        histogram = decode_histogram(encoded)
         if histogram.count:
             found |= {f"{name}_{key}": histogram.percentile_ns(share) / unit_ns for key, share in PERCENTILES.items()}
     return found

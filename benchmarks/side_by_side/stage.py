@@ -213,7 +213,7 @@ def order_for(stage: Stage, row: Row, topic: str) -> LoadOrder:
         acks=system.client_acks(LEVEL, 1),
         workload=row.workload,
         msgs_per_s=float(row.msgs_per_s),
-        trial_id=time.time_ns(),
+        trial_number=time.time_ns(),
         seed=1,
         own_lag_tolerance_ms=1.0,
     )

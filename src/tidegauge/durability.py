@@ -69,7 +69,7 @@ def levels_for_nodes(nodes: int) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Part:
+class HalfOfLevel:
     """Whether one topic, queue or server keeps to one half of a level: replication, or the local disk.
 
     Attributes:
@@ -90,7 +90,7 @@ def is_majority(awaited: int, copies: int) -> bool:
     return awaited > 1 and 2 * awaited > copies
 
 
-def weakest(parts: Sequence[Part]) -> bool | None:
+def weakest(parts: Sequence[HalfOfLevel]) -> bool | None:
     """What all together keep: what the weakest keeps; None where that can't be known, or nothing was reported."""
     if any(part.holds is False for part in parts):
         return False
@@ -99,8 +99,8 @@ def weakest(parts: Sequence[Part]) -> bool | None:
 
 def find_level(
     choice: LevelChoice,
-    replication: Sequence[Part],
-    local: Sequence[Part],
+    replication: Sequence[HalfOfLevel],
+    local: Sequence[HalfOfLevel],
     *,
     caveats: Sequence[str] = (),
     form_problem: str = "",
@@ -140,7 +140,7 @@ def no_level(*undecided: str) -> LevelFinding:
     return LevelFinding(None, (), (), undecided=undecided)
 
 
-def _clauses_at_fault(parts: Sequence[Part], kept: bool | None) -> list[str]:
+def _clauses_at_fault(parts: Sequence[HalfOfLevel], kept: bool | None) -> list[str]:
     return grouped_clauses((part.scope, part.cause or part.reason) for part in parts if part.holds is kept)
 
 

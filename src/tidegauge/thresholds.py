@@ -126,7 +126,7 @@ _AT = re.compile(r"(?P<key>[^=,\"]+)=(?P<value>\"[^\"]*\"|[^,\"]+)(?:,|$)")
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownNames:
     """What a threshold may speak of.
 
     Attributes:
@@ -139,7 +139,7 @@ class Known:
     point: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
-def parse_threshold(text: object, allowed: Known | None = None) -> Threshold:
+def parse_threshold(text: object, allowed: KnownNames | None = None) -> Threshold:
     """A threshold from its text.
 
     Args:
@@ -209,7 +209,7 @@ class AbortRule:
     seconds: int = ABORT_SECONDS
 
 
-def parse_abort_rule(text: object, allowed: Known | None = None) -> AbortRule:
+def parse_abort_rule(text: object, allowed: KnownNames | None = None) -> AbortRule:
     """A rule of `abort-on` from its text. Raises `ValueError` as `parse_threshold` does."""
     if not isinstance(text, str):
         raise ValueError(f"must be text: {FORM}, {ABORT_EXAMPLE}")
@@ -338,7 +338,7 @@ def _parse_point(text: str) -> dict[str, str]:
     return point
 
 
-def _check_names(threshold: Threshold, allowed: Known) -> None:
+def _check_names(threshold: Threshold, allowed: KnownNames) -> None:
     if threshold.experiment and threshold.experiment not in allowed.experiments:
         raise ValueError(_no_such_name("experiment", threshold.experiment, allowed.experiments))
     names = sorted({*allowed.systems, *map(family, allowed.systems)})

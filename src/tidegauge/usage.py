@@ -150,7 +150,9 @@ def ceiling_shares(result: MeasuredResult, run_ceilings: RunCeilings) -> tuple[C
         if carried is None:
             carried, basis = _least_carried(result), Basis.COMPUTED
         shares_met.append(
-            _share_of_ceiling(Ceiling.LOOPBACK, "", loopback.of(connections_of(result.spec)), carried, basis)
+            _share_of_ceiling(
+                Ceiling.LOOPBACK, "", loopback.bytes_per_s_over(connections_of(result.spec)), carried, basis
+            )
         )
     return tuple(share for share in shares_met if share is not None)
 

@@ -21,7 +21,7 @@ from patience import sleep_until
 
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import ClientSettings, Payload, Workload
-from tidegauge.statistics.histograms import Histogram, decode
+from tidegauge.statistics.histograms import Histogram, decode_histogram
 
 pytestmark = [pytest.mark.integration, pytest.mark.alone]
 
@@ -82,7 +82,7 @@ def stopped_once(live: Live, trial_id: int) -> Stopped:
     sleep_until(from_ns + (WINDOW_S + 1) * SECOND_NS)
     totals = drained(live.worker)
     live.worker.finish(delete_topics=True)
-    return Stopped(stop_s, totals, decode(totals.window.response))
+    return Stopped(stop_s, totals, decode_histogram(totals.window.response))
 
 
 # In `make test` both are those of test_worker_null.py, whose system stalls.
@@ -108,14 +108,14 @@ def test_a_stop_of_one_second_shows_as_the_schedule_says(tmp_path: Path, in_flig
     assert window.intended == seen.response.count == pytest.approx(RATE * WINDOW_S, abs=2)
     assert seen.agrees(), {x_s: (seen.late(x_s), RATE * (seen.stop_s - x_s)) for x_s in (0.25, 0.5, 0.75)}
     # Service time alone, the flaw of other tools, hides it where the producer was blocked.
-    service = decode(window.service)
+    service = decode_histogram(window.service)
     service_late = service.share_above(SECOND_NS // 2) * service.count
     assert service_late <= 1.05 * in_flight if in_flight < RATE / 2 else service_late > in_flight / 100
     # The stop is the system's fault, not the generator's.
-    assert decode(window.own_lag).percentile_ns(99) < 0.1 * SECOND_NS
+    assert decode_histogram(window.own_lag).percentile_ns(99) < 0.1 * SECOND_NS
     subscription = seen.totals.subscriptions[0]
     assert (subscription.lost, subscription.duplicated, subscription.reordered, subscription.corrupt) == (0, 0, 0, 0)
     # The consumers saw it too.
-    end_to_end = decode(subscription.end_to_end)
+    end_to_end = decode_histogram(subscription.end_to_end)
     late = end_to_end.share_above(SECOND_NS // 2) * end_to_end.count
     assert late == pytest.approx(RATE * (seen.stop_s - 0.5), abs=2 * TOLERANCE * RATE * seen.stop_s)

@@ -57,11 +57,11 @@ def test_our_own_report_works_in_its_sandbox(seen: Seen, tmp_path: Path) -> None
 def run(tmp_path: Path) -> store.RunStore:
     run = store.create_run(tmp_path / "runs", "going", "name: going\n")
     first = spec(number=1)
-    run.plan([first, spec(number=2)])
-    done = run.trial(first)
-    done.second(second())
+    run.write_plan([first, spec(number=2)])
+    done = run.open_trial(first)
+    done.append_second(second())
     done.finish(result(first), totals())
-    failed = run.trial(spec(number=2))
+    failed = run.open_trial(spec(number=2))
     failed.fail(HOSTILE, interrupted=False)
     return run
 
@@ -84,15 +84,15 @@ def test_it_follows_a_run_to_its_end(seen: Seen, server: LiveServer, run: store.
     page = seen.opened(server.live_url(run.path))
     text_is(page, "#state", "running: 1 of 2 trials finished")
     text_is(page, "#left", "By the plan no time is left")
-    trial = run.trial(spec(number=3))
+    trial = run.open_trial(spec(number=3))
     for number in range(5):
-        trial.second(second(number), "measure")
+        trial.append_second(second(number), "measure")
     text_is(page, "#trial", "0003-latency-kafka: measure")
     page.wait_for_function("() => /^About \\d+ (s|min) left$/.test(document.querySelector('#left').textContent)")
     text_is(page, "#charts .now", "19,990")
     line = "document.querySelector('#charts path').getAttribute('d').split(' ').length"
     assert page.evaluate(line) == 5
-    trial.second(second(5), "drain")
+    trial.append_second(second(5), "drain")
     page.wait_for_function(f"() => {line} === 6")
     assert float(page.locator("#charts rect").first.get_attribute("width")) > 100
     run.finish("finished")
@@ -108,9 +108,9 @@ def test_a_chart_has_gaps_where_nothing_is_known_and_begins_at_0(
     seen: Seen, server: LiveServer, run: store.RunStore
 ) -> None:
     page = seen.opened(server.live_url(run.path))
-    trial = run.trial(spec(number=3))
+    trial = run.open_trial(spec(number=3))
     for number in (0, 1, 2, 6, 8, 9):
-        trial.second(replace(second(number), in_flight=0), "measure")
+        trial.append_second(replace(second(number), in_flight=0), "measure")
     text_is(page, "#charts .now", "19,990")
     drawn = "document.querySelector('#charts path').getAttribute('d')"
     pieces = f"{drawn}.split('M').slice(1).map(one => one.split('L').length)"
@@ -128,10 +128,10 @@ def test_axes_the_offered_rate_and_what_comes_next_are_shown_and_the_last_curves
     seen: Seen, server: LiveServer, run: store.RunStore
 ) -> None:
     page = seen.opened(server.live_url(run.path))
-    run.plan([spec(number=number) for number in range(1, 6)])
-    trial = run.trial(spec(number=3))
+    run.write_plan([spec(number=number) for number in range(1, 6)])
+    trial = run.open_trial(spec(number=3))
     for number in range(12):
-        trial.second(second(number), "measure" if number > 3 else "warm-up")
+        trial.append_second(second(number), "measure" if number > 3 else "warm-up")
     text_is(page, "#charts .now", "19,990")
     rate = page.locator("#charts figure").first
     page.wait_for_function("document.querySelectorAll('#charts svg')[0].textContent.includes('offered 20,000')")
@@ -149,7 +149,7 @@ def test_axes_the_offered_rate_and_what_comes_next_are_shown_and_the_last_curves
         f"000{number}-latency-kafka: kafka@4.3.1 at 20,000 msg/s" for number in (4, 5)
     ]
     trial.finish(result(trial.spec), totals())
-    run.trial(spec(number=4))
+    run.open_trial(spec(number=4))
     text_is(page, "#trial", "0004-latency-kafka: starting")
     text_is(page, "#before", "Drawn until it sends: 0003-latency-kafka, finished")
     assert page.locator("#charts path").first.get_attribute("d")
@@ -182,8 +182,8 @@ def test_several_load_generators_have_a_row_each(seen: Seen, server: LiveServer,
     page = seen.opened(server.live_url(run.path))
     text_is(page, "#state", "running: 1 of 2 trials finished")
     assert page.locator("#workers").is_hidden()
-    trial = run.trial(spec(number=3))
-    trial.second(second_of_several(), "measure")
+    trial = run.open_trial(spec(number=3))
+    trial.append_second(second_of_several(), "measure")
     text_is(page, "#generators", "6,602")
     assert page.locator("#generators tr").count() == 3
     assert page.locator("#generators tr").nth(1).inner_text().split() == ["2", "6,667", "6,602", "5,000", "2"]

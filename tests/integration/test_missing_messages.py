@@ -431,7 +431,7 @@ def order_of_three_queues(servers: Ready, settings: dict[str, str], *, existing:
         return order
     servers.worker.prepare(order)
     servers.worker.finish(delete_topics=False)
-    return replace(order, workload=replace(workload, existing_topics=("deleted",), partitions=1), trial_id=8)
+    return replace(order, workload=replace(workload, existing_topics=("deleted",), partitions=1), trial_number=8)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from live import await_ready
 from loads import order_for
 from patience import Patience
 
-from tidegauge.attestation.classification import Anomalies, classify
+from tidegauge.attestation.classification import Anomalies, find_anomalies
 from tidegauge.attestation.evidence import History, Read, load_read, read_history
 from tidegauge.errors import RunFailedError
 from tidegauge.model.level import LevelChoice
@@ -49,12 +49,12 @@ class Ledger:
     directory: Path
 
     def history(self) -> History:
-        return read_history(Path(self.order.history_directory), self.order.trial_id)
+        return read_history(Path(self.order.history_directory), self.order.trial_number)
 
     def read(self, name: str) -> Read:
         answer = self.here.worker.read_back(self.order, KEEPER, self.directory / f"{name}.read", READ_S)
         assert [p.why for p in answer.partitions if not p.complete] == []
-        return load_read(name, answer, self.order.trial_id)
+        return load_read(name, answer, self.order.trial_number)
 
     def positions(self) -> CommittedPositions:
         return self.here.worker.committed_positions(self.order)
@@ -76,7 +76,7 @@ class Ledger:
 
     def judged(self, *positions: tuple[CommittedPositions, CommittedPositions], cut_ns: int = 0) -> Anomalies:
         reads = [self.read("first"), self.read("second")]
-        return classify(self.history(), reads, positions, [cut_ns] if cut_ns else [])
+        return find_anomalies(self.history(), reads, positions, [cut_ns] if cut_ns else [])
 
 
 def ledger(

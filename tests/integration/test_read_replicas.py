@@ -14,7 +14,7 @@ import pytest
 from clusters import NODES, Cluster, cluster
 from live import order_on
 
-from tidegauge.attestation.classification import classify
+from tidegauge.attestation.classification import find_anomalies
 from tidegauge.attestation.data_files import Message, find_copies
 from tidegauge.attestation.evidence import History, Read, last_positions, load_read, read_history
 from tidegauge.model.level import LevelChoice
@@ -77,7 +77,7 @@ def of_each_node(running: Cluster, order: LoadOrder, directory: Path, known: Rea
 
 def read_once(running: Cluster, order: LoadOrder, file: Path, node: int = 0, last: Positions = NOWHERE) -> Read:
     answer = running.worker.read_back(order, KEEPER, file, READ_S, node=node, last=last)
-    return load_read(file.name, answer, order.trial_id)
+    return load_read(file.name, answer, order.trial_number)
 
 
 def lacking(reads: Sequence[Read], message: Message) -> set[str]:
@@ -91,7 +91,7 @@ def lacking(reads: Sequence[Read], message: Message) -> set[str]:
 
 def alter(directories: Sequence[Path], order: LoadOrder, messages: Sequence[Message]) -> None:
     """Turn a byte of the first message's header, and one of the second's body."""
-    copies = find_copies(directories, order.trial_id, messages)
+    copies = find_copies(directories, order.trial_number, messages)
     for message, place in zip(messages, (HEADER_SEQUENCE, BODY), strict=True):
         for copy in copies[message]:
             with copy.file.open("r+b") as stream:
@@ -111,10 +111,10 @@ def chosen(history: History) -> list[Message]:
 def none_but_one_node_lacks_what_was_altered_there(running: Cluster, directory: Path) -> LoadOrder:
     directory.mkdir()
     order = loaded(running, directory)
-    history = read_history(directory, order.trial_id)
+    history = read_history(directory, order.trial_number)
     known = read_once(running, order, directory / "first read")
     before = of_each_node(running, order, directory / "before", known)
-    found = classify(history, [known, *before])
+    found = find_anomalies(history, [known, *before])
     assert found.is_clean, found.figures()
     assert found.counts[Fate.KEPT] > 800
     messages = chosen(history)
@@ -124,7 +124,7 @@ def none_but_one_node_lacks_what_was_altered_there(running: Cluster, directory: 
     running.await_missing("", order.topic_names)
     after = of_each_node(running, order, directory / "after", known)
     assert [lacking(after, message) for message in messages] == [{f"read from node {ODD}"}] * 2
-    found = classify(history, [known, *after])
+    found = find_anomalies(history, [known, *after])
     assert found.counts[Fate.DIFFERENT] == found.broken == 2, found.figures()
     assert found.lost == 0
     assert found.witness is not None

@@ -22,7 +22,9 @@ from tidegauge.agent.reap import clean_leftovers
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts import cgroups, loop_disk, network
 
-REFUSAL = loop_disk.refusal() or network.refusal("nft", "tc") or cgroups.disk_refusal() or cgroups.memory_refusal()
+REFUSAL = (
+    loop_disk.refusal() or network.network_refusal("nft", "tc") or cgroups.disk_refusal() or cgroups.memory_refusal()
+)
 pytestmark = [
     pytest.mark.root,
     pytest.mark.integration,

@@ -23,7 +23,9 @@ from tidegauge.model.rig import CLIENTS
 
 pytestmark = [pytest.mark.root, pytest.mark.integration]
 needs_disks = pytest.mark.skipif(bool(loop_disk.refusal()), reason=loop_disk.refusal())
-needs_networks = pytest.mark.skipif(bool(network.refusal("tc", "nft")), reason=network.refusal("tc", "nft"))
+needs_networks = pytest.mark.skipif(
+    bool(network.network_refusal("tc", "nft")), reason=network.network_refusal("tc", "nft")
+)
 DEADLINE_S = 120.0
 ECHO = """
 import socket, sys, threading

@@ -23,7 +23,7 @@ from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.load import SecondFigures, TotalFigures
 from tidegauge.model.trial import LoadResult, LoadSpec, Validity
 from tidegauge.model.workload import Arrival, ClientSettings
-from tidegauge.statistics.histograms import decode
+from tidegauge.statistics.histograms import decode_histogram
 from tidegauge.worker.api import LoadOrder, LoadWorker
 from tidegauge.worker.group import SILENCE_S_MAX, WorkerGroup
 from tidegauge.worker.launch import WorkerOptions, start_workers
@@ -145,7 +145,7 @@ def test_faults_are_counted_exactly_whoever_received_the_messages(address: str, 
     assert totals.sent == sum(part.totals.sent for part in totals.workers) > PRODUCERS * 1000
     assert sum(figures.sent for figures in seconds) == totals.sent
     assert sum(figures.acked for figures in seconds) == totals.acked
-    assert decode(totals.window.response).count == totals.window.acked
+    assert decode_histogram(totals.window.response).count == totals.window.acked
     assert max(part.started_mono_ns for part in totals.workers) == begin_ns
     assert min(part.stopped_mono_ns for part in totals.workers) >= begin_ns + 3_000_000_000
     check_shares(seconds, totals)

@@ -20,7 +20,7 @@ from tidegauge.agent.local import LocalHost
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts import procfs
 from tidegauge.model.workload import Arrival, ClientSettings
-from tidegauge.statistics.histograms import decode
+from tidegauge.statistics.histograms import decode_histogram
 from tidegauge.worker.client import GrpcWorker
 from tidegauge.worker.launch import WorkerOptions, start_worker
 
@@ -174,8 +174,8 @@ def test_a_stopped_generator_shows_its_own_lag(host: LocalHost, worker: GrpcWork
     worker.finish(True)
     # Due in the first 0.25 of a stop of 0.3 s means more than 50 ms late.
     assert window.own_lag_over_tolerance > 6 * 0.25 * 5_000 * 0.95
-    assert decode(window.own_lag).max_ns() > 0.25e9
-    assert decode(window.response).share_above(50_000_000) * window.intended > 6 * 0.25 * 5_000 * 0.95
+    assert decode_histogram(window.own_lag).max_ns() > 0.25e9
+    assert decode_histogram(window.response).share_above(50_000_000) * window.intended > 6 * 0.25 * 5_000 * 0.95
 
 
 def test_a_stop_while_a_message_waits_for_a_slot_is_own_lag(host: LocalHost, worker: GrpcWorker) -> None:
@@ -189,8 +189,8 @@ def test_a_stop_while_a_message_waits_for_a_slot_is_own_lag(host: LocalHost, wor
     worker.stop_producers(10.0)
     window = drained(worker).window
     worker.finish(True)
-    assert decode(window.own_lag).max_ns() > 0.45e9
-    assert decode(window.response).max_ns() > 1.9e9
+    assert decode_histogram(window.own_lag).max_ns() > 0.45e9
+    assert decode_histogram(window.response).max_ns() > 1.9e9
     assert window.blocked_ns > 1.5e9
 
 
@@ -208,7 +208,7 @@ def test_a_stop_within_a_send_is_own_lag(host: LocalHost, worker: GrpcWorker) ->
     worker.stop_producers(10.0)
     window = drained(worker).window
     worker.finish(True)
-    assert decode(window.own_lag).max_ns() > 0.45e9
+    assert decode_histogram(window.own_lag).max_ns() > 0.45e9
     assert window.blocked_ns > 1e9
 
 

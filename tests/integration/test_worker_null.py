@@ -17,7 +17,7 @@ from tidegauge.agent.local import LocalHost
 from tidegauge.errors import RunFailedError
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.workload import Arrival, ClientSettings, Keys
-from tidegauge.statistics.histograms import Histogram, decode
+from tidegauge.statistics.histograms import Histogram, decode_histogram
 from tidegauge.worker.client import GrpcWorker
 from tidegauge.worker.launch import start_worker
 
@@ -71,11 +71,11 @@ def test_everything_sent_arrives_once(worker: GrpcWorker, arrival: Arrival) -> N
         assert subscription.received == subscription.unique == totals.acked
         assert (subscription.backlog, subscription.lost, subscription.duplicated) == (0, 0, 0)
         assert (subscription.reordered, subscription.corrupt, subscription.foreign) == (0, 0, 0)
-        assert decode(subscription.end_to_end).count == subscription.window_received
+        assert decode_histogram(subscription.end_to_end).count == subscription.window_received
     window = totals.window
     assert window.acked == window.intended
     for histogram in (window.response, window.service, window.delay):
-        assert decode(histogram).count == window.acked
+        assert decode_histogram(histogram).count == window.acked
     if arrival is Arrival.UNIFORM:
         assert abs(window.intended - 40_000) <= workload.producers
 
@@ -156,7 +156,7 @@ def test_seconds_add_up_to_the_totals(worker: GrpcWorker) -> None:
     assert [s.second for s in seconds] == list(range(len(seconds)))
     assert all(later.from_mono_ns == earlier.until_mono_ns for earlier, later in pairwise(seconds))
     assert sum(s.sent for s in seconds) == totals.sent
-    assert sum(decode(s.response).count for s in seconds) == totals.acked
+    assert sum(decode_histogram(s.response).count for s in seconds) == totals.acked
     assert sum(s.subscriptions[0].received for s in seconds) == totals.subscriptions[0].received
     assert sum(s.subscriptions[0].duplicated for s in seconds) == 9
 
@@ -196,9 +196,9 @@ def assert_as_the_schedule_says(histogram: Histogram) -> None:
 @pytest.mark.alone
 def test_a_stalled_system_shows_in_percentiles_as_the_schedule_says(worker: GrpcWorker) -> None:
     totals = stalled_trial(worker, in_flight=100_000)
-    assert_as_the_schedule_says(decode(totals.window.response))
-    assert_as_the_schedule_says(decode(totals.subscriptions[0].end_to_end))
-    assert decode(totals.window.delay).share_above(200_000_000) == 0, (
+    assert_as_the_schedule_says(decode_histogram(totals.window.response))
+    assert_as_the_schedule_says(decode_histogram(totals.subscriptions[0].end_to_end))
+    assert decode_histogram(totals.window.delay).share_above(200_000_000) == 0, (
         "there was room in flight: nothing waited to be sent"
     )
 
@@ -207,9 +207,9 @@ def test_a_stalled_system_shows_in_percentiles_as_the_schedule_says(worker: Grpc
 def test_back_pressure_is_delay_and_not_the_generators_lag(worker: GrpcWorker) -> None:
     """With a small window in flight sends wait for the system; response times are the same, and it is not our lag."""
     totals = stalled_trial(worker, in_flight=1_000)
-    assert_as_the_schedule_says(decode(totals.window.response))
+    assert_as_the_schedule_says(decode_histogram(totals.window.response))
     # What was due in the first 0.2 s of the silence was sent; what was due in the next 0.6 s waited for over 0.2 s.
-    assert 0.1425 < decode(totals.window.delay).share_above(200_000_000) <= 0.15 + LATE_S / MEASURE_S
+    assert 0.1425 < decode_histogram(totals.window.delay).share_above(200_000_000) <= 0.15 + LATE_S / MEASURE_S
     assert totals.window.blocked_ns > 0.75e9
 
 
@@ -267,7 +267,7 @@ def test_end_to_end_is_microseconds_when_nothing_is_in_between(worker: GrpcWorke
     worker.stop_producers(10.0)
     window = worker.totals().window
     worker.finish(True)
-    best_ns = min(decode(figures.subscriptions[0].end_to_end).percentile_ns(50) for figures in seconds[1:])
+    best_ns = min(decode_histogram(figures.subscriptions[0].end_to_end).percentile_ns(50) for figures in seconds[1:])
     if best_ns >= 20_000 and window.cpu_wait_ns > 0.02 * 5e9:
         pytest.skip(f"no idle core: the load threads waited {window.cpu_wait_ns / 1e6:.0f} ms for a CPU")
     assert best_ns < 20_000

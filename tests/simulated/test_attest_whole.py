@@ -74,7 +74,7 @@ class Lab:
         self.results: Sequence[AttestResult] = ()
         self.findings: list[Finding] = []
 
-    def measure(self, spec: AttestSpec) -> AttestResult:
+    def run_trial(self, spec: AttestSpec) -> AttestResult:
         world = World(Journal(), self._servers.pop(0))
         system = AnyLevel(world.journal, world=world)
         host = Host(world.journal, rig=Rig(world))
@@ -84,10 +84,10 @@ class Lab:
         self.results = (*self.results, run_trial(shortened(spec), subject, resources, store))
         return self.results[-1]
 
-    def decided(self, text: str, left: Sequence[AttestSpec] = ()) -> None:
+    def announce_decision(self, text: str, left: Sequence[AttestSpec] = ()) -> None:
         raise AssertionError(text)
 
-    def found(self, finding: Finding) -> None:
+    def record_finding(self, finding: Finding) -> None:
         self.findings.append(finding)
 
 
@@ -116,7 +116,7 @@ def attested(tmp_path: Path, server: Honest, control: Honest | None = None) -> t
 def figures_of(lab: Lab, scenario: Scenario) -> dict[str, int]:
     """What was found in all cycles of a scenario of the trial with the cuts."""
     found: dict[str, int] = {}
-    for cycle in lab.results[0].attest.of(scenario):
+    for cycle in lab.results[0].attest.cycles_of_scenario(scenario):
         for name, count in cycle.figures.items():
             found[name] = found.get(name, 0) + count
     return found

@@ -19,7 +19,7 @@ from tidegauge.campaign.plan.contenders import Contender
 from tidegauge.campaign.plan.plan import Step, plan_campaign
 from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
 from tidegauge.campaign.run.execute import StepLab, run_plan
-from tidegauge.campaign.run.recorded import NOTHING, Begun, OtherwiseError, Recorded, Trial
+from tidegauge.campaign.run.recorded import NOTHING_RECORDED, OtherwiseError, Recorded, TrialWithCycles, TrialWithResult
 from tidegauge.experiments.catch_up import EXPERIMENT as CATCH_UP
 from tidegauge.experiments.chasing import ChaseOptions
 from tidegauge.experiments.curve import EXPERIMENT as CURVE
@@ -54,7 +54,7 @@ class Session:
     """One session of one experiment, with what earlier ones recorded. Each trial finds what its name decides."""
 
     path: Path
-    recorded: Recorded = NOTHING
+    recorded: Recorded = NOTHING_RECORDED
     measured: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
@@ -62,7 +62,7 @@ class Session:
         store, resources = FakeRunStore(self.path, Journal()), SimpleNamespace(observer=self.events.append)
         self.run = Run(store, resources, self.recorded)
 
-    def measure(self, spec: LoadSpec) -> LoadResult:
+    def run_trial(self, spec: LoadSpec) -> LoadResult:
         self.measured.append(spec.trial_id)
         return System(50_000.0, random.Random(spec.trial_id))(spec)
 
@@ -70,12 +70,12 @@ class Session:
         base = replace(spec_of(experiment.name, SYSTEM), trial_id=f"0001-{experiment.name}-kafka")
         contender = Contender(SystemChoice("kafka"), FakeSystem(Journal()), SYSTEM, LevelChoice(3), "kafka 0", "")
         step = Step(experiment, options, contender, experiment.plan(options, base), base.point)
-        lab = StepLab(self.run, 0, step, self.measure)
+        lab = StepLab(self.run, 0, step, self.run_trial)
         experiment.run(options, step.trials, lab)
 
 
 def recorded(results: list[LoadResult], findings: list[Finding] | None = None) -> Recorded:
-    return Recorded({result.spec.trial_id: Trial(result.spec, result) for result in results}, findings or ())
+    return Recorded({result.spec.trial_id: TrialWithResult(result.spec, result) for result in results}, findings or ())
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_trial_that_was_another_one_is_refused(tmp_path: Path) -> None:
 class Resumed(Scene):
     """A campaign with simulated parts whose run is interrupted in the trial of a number, and resumed."""
 
-    recorded = NOTHING
+    recorded = NOTHING_RECORDED
 
     def run(self) -> Any:
         plan = plan_campaign(self.campaign, self.systems.__getitem__)
@@ -282,14 +282,14 @@ def test_other_files_than_those_that_were_measured_end_the_run(scene: Resumed, t
 
 def test_what_was_seen_to_be_unequal_stays_so(scene: Resumed, tmp_path: Path) -> None:
     tilt = Tilt("page-cache", Severity.UNEQUAL, Stage.IN_FORCE, ("kafka@4.3.1",), "x", "y", "z", "s", "r")
-    scene.recorded = replace(NOTHING, tilts=(tilt,))
+    scene.recorded = replace(NOTHING_RECORDED, tilts=(tilt,))
     scene.run()
     assert tilt in scene.store.tilts
 
 
 def test_a_plan_with_less_in_it_is_refused() -> None:
     made = [replace(spec_of("peak", "pulsar@4.2.4"), trial_id="0002-peak-pulsar")]
-    kept = Recorded({"0002-peak-pulsar": Trial(made[0], result_of(made[0]))})
+    kept = Recorded({"0002-peak-pulsar": TrialWithResult(made[0], result_of(made[0]))})
     kept.check_plan(made)
     with pytest.raises(
         OtherwiseError, match=r"0002-peak-pulsar was peak on pulsar@4\.2\.4 in block 1 and is planned no"
@@ -301,7 +301,7 @@ def test_a_plan_with_less_in_it_is_refused() -> None:
 
 def test_files_of_others_clusters_have_no_checksum() -> None:
     spec = spec_of("peak", "kafka@attached")
-    kept = Recorded({"x": Trial(spec, result_of(spec))})
+    kept = Recorded({"x": TrialWithResult(spec, result_of(spec))})
     kept.check_files({"kafka@attached": Distribution("kafka", "", Path("/"), None, "", "", "attached")})
 
 
@@ -329,7 +329,7 @@ def test_the_meaning_of_a_campaign_is_in_its_values(scene: Resumed) -> None:
 
 
 def test_an_attestation_that_was_begun_goes_on_with_the_same_files_only() -> None:
-    begun = Begun(spec_of("attest", "kafka@1"), AttestOutcome("", ()), "a" * 64)
+    begun = TrialWithCycles(spec_of("attest", "kafka@1"), AttestOutcome("", ()), "a" * 64)
     files: Any = {"kafka@1": SimpleNamespace(source="maven central", digest="b" * 64)}
     with pytest.raises(OtherwiseError, match="are not those that this run measured"):
         Recorded(begun={begun.spec.trial_id: begun}).check_files(files)

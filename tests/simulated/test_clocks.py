@@ -69,7 +69,7 @@ def test_one_exchange_is_as_wide_as_its_way_there_and_back() -> None:
 def test_it_widens_with_the_time_before_and_after() -> None:
     found = Offset(-100.0, 100.0, 0.0, 0.0)
     for time_ns in (-SECOND_NS, SECOND_NS):
-        later = found.at(time_ns, drift_ppm=100)
+        later = found.carried_to(time_ns, drift_ppm=100)
         assert (later.low_ns, later.high_ns) == (-100_100, 100_100)
 
 

@@ -10,7 +10,7 @@ import pytest
 from campaign_doubles import histogram
 from collecting_scenes import EACH_S, SECONDS, SENT, SPEC, UNTIL, Scene, left, second
 
-from tidegauge.campaign.run.collecting import collectable
+from tidegauge.campaign.run.collecting import is_collectable
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
@@ -104,5 +104,5 @@ def test_what_is_no_whole_trial_is_left_alone(
 
 
 def test_of_faults_and_late_readers_the_controller_sees_more() -> None:
-    assert collectable(SPEC)
-    assert not collectable(replace(SPEC, late=LateReaders.__new__(LateReaders)))
+    assert is_collectable(SPEC)
+    assert not is_collectable(replace(SPEC, late=LateReaders.__new__(LateReaders)))

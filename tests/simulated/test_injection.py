@@ -85,7 +85,7 @@ def test_closing_ends_a_fault_early_and_makes_no_more() -> None:
     recorder = Recorder()
     long = Fault(FaultKind.PAUSE, 0.01, "1", 600.0)
     with injecting(recorder, long, Fault(FaultKind.KILL, 700.0, "1", 1.0)) as injector:
-        injector.begin(time.monotonic_ns())
+        injector.begin_faults(time.monotonic_ns())
         while not injector.injected:
             time.sleep(0.005)
     assert recorder.names == ["pause", "resume", "lift_all"]
@@ -94,7 +94,7 @@ def test_closing_ends_a_fault_early_and_makes_no_more() -> None:
 def test_a_node_is_not_started_again_when_the_trial_is_over() -> None:
     recorder = Recorder()
     with injecting(recorder, Fault(FaultKind.KILL, 0.01, "1", 600.0)) as injector:
-        injector.begin(time.monotonic_ns())
+        injector.begin_faults(time.monotonic_ns())
         while "kill" not in recorder.names:
             time.sleep(0.005)
     assert recorder.names == ["set_down", "kill", "lift_all"]
@@ -103,8 +103,8 @@ def test_a_node_is_not_started_again_when_the_trial_is_over() -> None:
 def test_what_can_not_be_made_is_reported_and_lifted_all_the_same() -> None:
     recorder = Recorder({"hang_disk": RunFailedError("no such disk")})
     with injecting(recorder, fault(FaultKind.HUNG_DISK, "1")) as injector:
-        injector.begin(time.monotonic_ns())
-        while injector.busy:
+        injector.begin_faults(time.monotonic_ns())
+        while injector.has_faults_to_come:
             time.sleep(0.005)
         with pytest.raises(RunFailedError, match="no such disk"):
             injector.check()
@@ -114,8 +114,8 @@ def test_what_can_not_be_made_is_reported_and_lifted_all_the_same() -> None:
 def test_a_node_that_does_not_start_again_ends_the_trial() -> None:
     recorder = Recorder({"start_node": StartFailedError("kafka-2 ended")})
     with injecting(recorder, fault(FaultKind.KILL)) as injector:
-        injector.begin(time.monotonic_ns())
-        while injector.busy:
+        injector.begin_faults(time.monotonic_ns())
+        while injector.has_faults_to_come:
             time.sleep(0.005)
         with pytest.raises(StartFailedError, match="kafka-2 ended"):
             injector.check()
@@ -155,7 +155,7 @@ def test_recovered_is_what_the_servers_say() -> None:
 
     for missing, recovered in ((lambda: "", True), (lambda: "1 of 3 brokers", False), (refuses, False)):
         with injecting(Recorder(), missing=missing) as injector:
-            assert injector.recovered() is recovered
+            assert injector.has_recovered() is recovered
 
 
 def test_without_nodes_nothing_can_be_made() -> None:
@@ -201,5 +201,5 @@ def test_who_leads_is_known_while_a_node_is_still_starting() -> None:
     with ExitStack() as cleanup:
         injector = with_faults(cast(TrialSession, session), ["t"], cleanup).faults
         assert injector is not None
-        assert injector.leaders() == {"t-0": 2}
-        assert not injector.recovered()
+        assert injector.read_leaders() == {"t-0": 2}
+        assert not injector.has_recovered()

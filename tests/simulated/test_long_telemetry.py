@@ -60,12 +60,12 @@ def looks(seconds: int, processes: int) -> Iterator[Sample]:
 
 def follow(log: TelemetryLog, tally: Tally, samples: Iterator[Sample]) -> None:
     for sample in samples:
-        log.sample(sample)
+        log.append_sample(sample)
         tally.add(sample)
         if sample.number % 5 == 0:
             for process in sample.processes:
                 rows = [MetricRow(0, sample.until_mono_ns, process.name, f"metric_{n}", n / 7) for n in range(13)]
-                log.metrics(rows)
+                log.append_metrics(rows)
                 tally.metric(process.name, "metric", 1.0)
 
 

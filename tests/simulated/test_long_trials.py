@@ -58,17 +58,17 @@ def test_what_a_long_window_shows_is_what_it_did() -> None:
         drifting.append(point(second, rate=1000.0 + second / 20))
         behind.append(point(second, backlog=second * 100))
     span = (3600 * SECOND_NS, 6 * 3600 * SECOND_NS)
-    assert len(steady.between(*span)) == 5 * 3600
-    assert (drift_of_window(steady.between(*span)), backlog_grows(steady.between(*span))) == ("", False)
-    assert "rate was rising" in drift_of_window(drifting.between(*span))
-    assert backlog_grows(behind.between(*span))
+    assert len(steady.points_between(*span)) == 5 * 3600
+    assert (drift_of_window(steady.points_between(*span)), backlog_grows(steady.points_between(*span))) == ("", False)
+    assert "rate was rising" in drift_of_window(drifting.points_between(*span))
+    assert backlog_grows(behind.points_between(*span))
 
 
 def test_a_short_trial_keeps_every_second_as_it_was() -> None:
     seen = SecondHistory()
     for second in range(KEPT_MAX - 1):
         seen.append(point(second, rate=float(second)))
-    kept = seen.between(0, KEPT_MAX * SECOND_NS)
+    kept = seen.points_between(0, KEPT_MAX * SECOND_NS)
     assert [one.msgs_per_s for one in kept] == [float(second) for second in range(KEPT_MAX - 1)]
 
 
@@ -108,9 +108,9 @@ def test_the_steady_test_is_given_what_was_acknowledged_and_how_late() -> None:
         trial_id="001-x",
         most_msgs_per_s=0.0,
     )
-    store: Any = SimpleNamespace(second=lambda *_: None)
+    store: Any = SimpleNamespace(append_second=lambda *_: None)
     follower = Follower(spec, worker, store, lambda _event: None, lambda: None)
-    assert follower.until_next_second(time.monotonic_ns() + 60 * SECOND_NS)
+    assert follower.follow_until_next_second(time.monotonic_ns() + 60 * SECOND_NS)
     seen = follower.points.last.point
     assert (seen.msgs_per_s, seen.backlog) == (50_000.0, 12)
     assert seen.p50_ms == pytest.approx(50, rel=0.02)

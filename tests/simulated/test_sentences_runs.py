@@ -27,8 +27,8 @@ from tidegauge.campaign.run import apart, ceilings, resources
 from tidegauge.campaign.run.apart import Seated, _choose_hosts, _load_words, _measure_links, hosts_of_role
 from tidegauge.campaign.run.ceilings import SWITCH, fleet_ceilings
 from tidegauge.campaign.run.disturbed import await_calm_cpus
-from tidegauge.campaign.run.on_hosts import difference_of_files, send_to_each
-from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, Trial
+from tidegauge.campaign.run.on_hosts import difference_of_files, send_to_each_host
+from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, TrialWithResult
 from tidegauge.distribution.cache import cache_directory
 from tidegauge.distribution.sending import file_parcel
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
@@ -168,7 +168,7 @@ def measured(change: Callable[[Any], None] = lambda _case: None) -> Scene:
         stage.patch.setenv("TIDEGAUGE_STATE", str(stage.path / "state"))
         stage.patch.delenv(SWITCH, raising=False)
         case = ceilings_samples.Case(stage.path)
-        stage.patch.setattr(ceilings, "measure", case.measure)
+        stage.patch.setattr(ceilings, "measure_ceilings", case.measure)
         change(case)
         case.known()
         return case.events
@@ -301,7 +301,7 @@ def sent(holds: bool) -> Scene:
         )
         launcher: Any = SimpleNamespace(start=lambda _host, _kind: remote)
         said: list[str] = []
-        send_to_each(launcher, [host(2)], file_parcel(file), said.append)
+        send_to_each_host(launcher, [host(2)], file_parcel(file), said.append)
         return [*said, "asked"]
 
     return scene
@@ -332,7 +332,7 @@ def resumed(before: LoadSpec, now: LoadSpec | None, what: Callable[[Recorded], A
     """What is said of a trial that was made as `before` and is planned as `now`."""
 
     def scene(_: Stage) -> Any:
-        kept = Recorded({before.trial_id: Trial(before, None, "a" * 64)})  # type: ignore[arg-type]
+        kept = Recorded({before.trial_id: TrialWithResult(before, None, "a" * 64)})  # type: ignore[arg-type]
         try:
             if what is not None:
                 return what(kept)
@@ -358,7 +358,7 @@ def rising(to: float) -> LoadSpec:
 
 
 def stale(before: LoadSpec, now: LoadSpec) -> Scene:
-    return resumed(before, now, lambda kept: kept.stale(now) or "it is kept")
+    return resumed(before, now, lambda kept: kept.why_stale(now) or "it is kept")
 
 
 def another(now: LoadSpec) -> Scene:

@@ -296,11 +296,11 @@ def recovering(recovered: bool) -> Scene:
         stage.patch.setattr(trial, "_RECOVER_S_MAX", 0.05)
         one: Any = SimpleNamespace(
             spec=SPEC,
-            faults=SimpleNamespace(busy=False, recovered=lambda: recovered),
+            faults=SimpleNamespace(has_faults_to_come=False, has_recovered=lambda: recovered),
             phase=lambda *words: said.append(words[:2]),
             resources=SimpleNamespace(observer=said.append),
         )
-        trial._await_faults(one, SimpleNamespace(until=lambda _: time.sleep(0.02)))  # type: ignore[arg-type]
+        trial._await_faults(one, SimpleNamespace(follow_until=lambda _: time.sleep(0.02)))  # type: ignore[arg-type]
         return said
 
     return scene

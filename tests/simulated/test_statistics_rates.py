@@ -20,7 +20,7 @@ from tidegauge.comparison.blocks import sort_into_blocks
 from tidegauge.comparison.within import block_ratios
 from tidegauge.model.trial import LoadResult
 from tidegauge.model.variant import SAME_WITHIN, SameWithin
-from tidegauge.statistics.contrasts import _blocks_to_decide, confidence_of_each, contrast
+from tidegauge.statistics.contrasts import _blocks_to_decide, compute_contrast, confidence_of_each
 from tidegauge.statistics.intervals import (
     ComparisonVerdict,
     Interval,
@@ -228,7 +228,7 @@ def verdicts_of(
         {block: 10 * ratio * level * math.exp(normal(draw)) for block, level in enumerate(shared)} for ratio in ratios
     )
     options = {"higher_is_better": False, "unit": "ms", "confidence": confidence_of_each(len(others))}
-    contrasts = [contrast(other, first, same_within=margin, **options) for other in others]  # type: ignore[arg-type]
+    contrasts = [compute_contrast(other, first, same_within=margin, **options) for other in others]  # type: ignore[arg-type]
     return [one.verdict for one in contrasts if one is not None]
 
 
@@ -259,7 +259,7 @@ def test_a_difference_of_variants_is_found_and_covered() -> None:
         shared = [math.exp(SHARED * draw.gauss(0, 1)) for _ in range(5)]
         below = {block: 10 * level * math.exp(normal(draw)) for block, level in enumerate(shared)}
         above = {block: value + 5 + 0.3 * draw.gauss(0, 1) for block, value in below.items()}
-        one = contrast(above, below, higher_is_better=False, unit="ms", same_within=SameWithin(ms=1.0))
+        one = compute_contrast(above, below, higher_is_better=False, unit="ms", same_within=SameWithin(ms=1.0))
         assert one is not None
         assert one.difference_interval is not None
         found += one.verdict is ComparisonVerdict.WORSE
@@ -277,6 +277,6 @@ def test_as_many_blocks_as_are_asked_for_mostly_decide(ratio: float) -> None:
     draw, decided = random.Random(3), 0
     for _ in range(200):
         above, below = campaign(draw, needed, ratio)
-        one = contrast(above, below, higher_is_better=True, unit="msg/s")
+        one = compute_contrast(above, below, higher_is_better=True, unit="msg/s")
         decided += one is not None and one.verdict is not ComparisonVerdict.NOT_DECIDED
     assert 0.70 <= decided / 200 <= 0.93

@@ -95,10 +95,10 @@ def test_shared_servers_are_started_once_and_a_fresh_trial_gets_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(first: LoadSpec, lab: Lab) -> None:
-        lab.measure(first)
-        lab.measure(named(first, 2))
+        lab.run_trial(first)
+        lab.run_trial(named(first, 2))
         assert [result.spec.trial_id[-3:] for result in lab.results] == ["s01", "s02"]
-        lab.measure(replace(named(first, 3), servers=ServerReuse.FRESH))
+        lab.run_trial(replace(named(first, 3), servers=ServerReuse.FRESH))
 
     scene = Scene(tmp_path, run, monkeypatch)
     assert len(scene.run()) == 3
@@ -114,7 +114,7 @@ def test_shared_servers_are_started_once_and_a_fresh_trial_gets_its_own(
 
 
 def test_shared_servers_end_with_their_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(tmp_path, lambda first, lab: void(lab.measure(first)), monkeypatch)
+    scene = Scene(tmp_path, lambda first, lab: void(lab.run_trial(first)), monkeypatch)
     scene.run()
     assert scene.times("deployment stopped") == scene.times("worker closed") == 1
     assert not scene.store.trials["0001-stepwise-kafka-s01"].data_directory.exists()
@@ -129,9 +129,9 @@ def test_a_server_that_ends_between_two_trials_is_named_by_the_second(
 ) -> None:
     def run(first: LoadSpec, lab: Lab) -> None:
         scene.system.dies_at = "finish"
-        lab.measure(first)
+        lab.run_trial(first)
         with pytest.raises(StartFailedError, match="killed by signal 9"):
-            lab.measure(named(first, 2))
+            lab.run_trial(named(first, 2))
 
     scene = Scene(tmp_path, run, monkeypatch)
     assert len(scene.run()) == 1
@@ -148,7 +148,7 @@ def test_topics_of_shared_servers_are_each_trials_own(tmp_path: Path, monkeypatc
     def run(first: LoadSpec, lab: Lab) -> None:
         for number in (1, 2):
             specs.append(named(first, number))
-            lab.measure(specs[-1])
+            lab.run_trial(specs[-1])
 
     Scene(tmp_path, run, monkeypatch).run()
     assert names(specs[0]) == ("tidegauge-0001-stepwise-kafka-s01-0",)
@@ -160,10 +160,10 @@ def test_a_trial_that_fails_ends_the_shared_servers_and_keeps_what_was_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(first: LoadSpec, lab: Lab) -> None:
-        lab.measure(first)
+        lab.run_trial(first)
         scene.system.deploy_fails = True
         with pytest.raises(RunFailedError):
-            lab.measure(replace(named(first, 2), servers=ServerReuse.FRESH))
+            lab.run_trial(replace(named(first, 2), servers=ServerReuse.FRESH))
         raise RunFailedError("It broke.")
 
     scene = Scene(tmp_path, run, monkeypatch)
@@ -192,11 +192,11 @@ def test_decisions_tell_what_is_left_and_findings_are_stored(tmp_path: Path, mon
     finding = Finding("0001-stepwise-kafka", "stepwise", "kafka@4.3.1", 0, True, ("it works",))
 
     def run(first: LoadSpec, lab: Lab) -> None:
-        lab.measure(first)
-        lab.decided("one done", [named(first, 2), named(first, 7)])
-        lab.measure(named(first, 2))
-        lab.decided("all done")
-        lab.found(finding)
+        lab.run_trial(first)
+        lab.announce_decision("one done", [named(first, 2), named(first, 7)])
+        lab.run_trial(named(first, 2))
+        lab.announce_decision("all done")
+        lab.record_finding(finding)
         assert list(lab.findings) == [finding]
 
     scene = Scene(tmp_path, run, monkeypatch)

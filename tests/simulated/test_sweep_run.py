@@ -172,8 +172,8 @@ def test_findings_are_kept_with_their_point_and_seen_there_only(scene: Scene, mo
     seen: list[tuple[dict[str, str], list[dict[str, str]]]] = []
 
     def run(_options: Any, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
-        lab.measure(trials[0])
-        lab.found(Finding(trials[0].trial_id, "peak", trials[0].system, 0, True, ("found",)))
+        lab.run_trial(trials[0])
+        lab.record_finding(Finding(trials[0].trial_id, "peak", trials[0].system, 0, True, ("found",)))
         seen.append((dict(trials[0].point), [dict(finding.point) for finding in lab.findings]))
 
     from tidegauge.experiments.peak import EXPERIMENT

@@ -73,7 +73,7 @@ def test_two_trials_never_use_the_same_names(scene: AttachedScene) -> None:
 
 def test_no_secret_is_stored_or_shown(scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
     stored: list[Any] = []
-    monkeypatch.setattr(scene.store, "settings", lambda *given: stored.extend(given))
+    monkeypatch.setattr(scene.store, "write_settings", lambda *given: stored.extend(given))
     monkeypatch.setattr(scene.worker, "delete_topics", refuse("no right to delete"))
     scene.run_attached()
     kept = "".join(path.read_text() for path in (scene.path / "state/attached").glob("*.json"))

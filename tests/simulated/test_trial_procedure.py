@@ -511,7 +511,7 @@ def test_a_second_is_of_the_window_whose_edges_drift_against_its_own(drift_ns: i
     history = SecondHistory()
     for second in range(1, 21):
         history.append(_timed(second * SECOND_NS + drift_ns))
-    assert len(history.between(5 * SECOND_NS, 13 * SECOND_NS)) == 8
+    assert len(history.points_between(5 * SECOND_NS, 13 * SECOND_NS)) == 8
 
 
 class Reader:
@@ -521,11 +521,11 @@ class Reader:
         self.points = SecondHistory()
         self._compiles_s = compiles_s
 
-    def until(self, mono_ns: int) -> None:
-        while self.until_next_second(mono_ns):
+    def follow_until(self, mono_ns: int) -> None:
+        while self.follow_until_next_second(mono_ns):
             pass
 
-    def until_next_second(self, deadline_mono_ns: int) -> bool:
+    def follow_until_next_second(self, deadline_mono_ns: int) -> bool:
         ends_ns = (len(self.points) + 1) * 1_000_000_000
         if ends_ns + 100_000_000 > deadline_mono_ns:
             return False

@@ -97,10 +97,10 @@ def test_seconds_of_reading_have_a_phase_and_rates_of_their_own_and_no_backlog(
     )  # fmt: skip
     phases: list[str] = []
     events: list[Any] = []
-    store: Any = SimpleNamespace(second=lambda _, phase: phases.append(phase))
+    store: Any = SimpleNamespace(append_second=lambda _, phase: phases.append(phase))
     worker: Any = SimpleNamespace(watch=lambda _=0: iter([replace(second, workers=each)]))  # type: ignore[arg-type]
     follower = Follower(spec, worker, store, events.append, lambda: None)
-    assert follower.until_next_second(time.monotonic_ns() + 60 * 10**9)
+    assert follower.follow_until_next_second(time.monotonic_ns() + 60 * 10**9)
     (seen,) = events
     assert (phases, seen.msgs_per_s, seen.backlog) == ([phase], rate, backlog)
     assert tuple(own.msgs_per_s for own in seen.workers) == workers

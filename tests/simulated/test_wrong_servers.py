@@ -22,7 +22,7 @@ from wrong_servers import (
     drive,
 )
 
-from tidegauge.attestation.classification import Anomalies, classify
+from tidegauge.attestation.classification import Anomalies, find_anomalies
 from tidegauge.attestation.evidence import History, Read, last_positions
 from tidegauge.attestation.judging import Criteria, CutResult, Judgement, judge_cuts
 from tidegauge.model.attest import AttestVerdict
@@ -34,7 +34,7 @@ SMALL = Criteria(at_risk_min=10, in_flight_min=0)
 def judged(server: Honest) -> tuple[History, Anomalies, int]:
     history, cut_ns = drive(server)
     reads = [server.read("first read", 0), server.read("second read", 1)]
-    return history, classify(history, reads, cuts_ns=[cut_ns]), cut_ns
+    return history, find_anomalies(history, reads, cuts_ns=[cut_ns]), cut_ns
 
 
 def as_cut(server: Honest, number: int = 1) -> CutResult:
@@ -46,7 +46,7 @@ def verdict_on(server: Honest, cuts: int = 1) -> Judgement:
     """With controls as they should be."""
     return judge_cuts(
         [replace(as_cut(server), number=n + 1) for n in range(cuts)],
-        as_cut(Honest()).found,
+        as_cut(Honest()).cycle,
         [as_cut(AcknowledgesBeforeItWrites())],
         SMALL,
     )
@@ -121,9 +121,9 @@ def of_each_copy(server: Honest) -> tuple[History, list[Read], int]:
 
 def test_a_copy_that_lacks_what_the_others_have_is_named() -> None:
     history, reads, cut_ns = of_each_copy(LacksInOneCopy())
-    found = classify(history, reads, cuts_ns=[cut_ns])
+    found = find_anomalies(history, reads, cuts_ns=[cut_ns])
     # Whoever reads only what serves sees nothing wrong.
-    assert classify(history, reads[:2], cuts_ns=[cut_ns]).is_clean
+    assert find_anomalies(history, reads[:2], cuts_ns=[cut_ns]).is_clean
     # Three of each partition, those without an outcome among them too: they were found before.
     assert found.counts[Fate.DIFFERENT] == 6
     assert (found.lost, found.broken) == (0, sum(history.acknowledged[found.fates == Fate.DIFFERENT]))
@@ -134,7 +134,7 @@ def test_a_copy_that_lacks_what_the_others_have_is_named() -> None:
 
 def test_a_message_that_only_one_copy_has_is_not_called_lost() -> None:
     history, reads, cut_ns = of_each_copy(LacksInOneCopy())
-    found = classify(history, [reads[3], reads[2]], cuts_ns=[cut_ns])
+    found = find_anomalies(history, [reads[3], reads[2]], cuts_ns=[cut_ns])
     assert found.counts[Fate.DIFFERENT] == 6
     assert found.lost == 0
 
@@ -143,7 +143,7 @@ def test_a_copy_that_could_not_be_read_to_its_end_is_a_doubt_and_no_loss() -> No
     history, reads, cut_ns = of_each_copy(LacksInOneCopy())
     short = tuple(replace(p, complete=False, why="broker 2 does not lead partition 0") for p in reads[3].partitions)
     reads[3] = replace(reads[3], partitions=short)
-    found = classify(history, reads, cuts_ns=[cut_ns])
+    found = find_anomalies(history, reads, cuts_ns=[cut_ns])
     assert found.broken == 0
     assert len(found.unreadable) == 2
     assert found.unreadable[0].startswith("read from node 2: partition 0 of topic 0 after ")
@@ -153,8 +153,8 @@ def test_a_copy_that_could_not_be_read_to_its_end_is_a_doubt_and_no_loss() -> No
 def test_more_reads_count_nothing_twice() -> None:
     for server in (Honest(), Duplicates(), Reorders(), MakesThingsUp(), Damages()):
         history, reads, cut_ns = of_each_copy(server)
-        several = classify(history, reads, cuts_ns=[cut_ns])
-        assert several.figures() == classify(history, reads[:2], cuts_ns=[cut_ns]).figures(), server
+        several = find_anomalies(history, reads, cuts_ns=[cut_ns])
+        assert several.figures() == find_anomalies(history, reads[:2], cuts_ns=[cut_ns]).figures(), server
 
 
 def test_where_the_last_message_known_is() -> None:
@@ -167,9 +167,9 @@ def test_where_the_last_message_known_is() -> None:
 def test_a_loss_before_the_cut_is_the_last_part_although_producers_went_on() -> None:
     history, cut_ns = drive(server := AcknowledgesBeforeItWrites())
     reads = [server.read("first read")]
-    assert classify(history, reads, cuts_ns=[cut_ns]).counts[Fate.LOST_LAST] > 0
+    assert find_anomalies(history, reads, cuts_ns=[cut_ns]).counts[Fate.LOST_LAST] > 0
     # Without knowing of the cut, there is something behind it.
-    assert classify(history, reads).counts[Fate.LOST_MIDDLE] > 0
+    assert find_anomalies(history, reads).counts[Fate.LOST_MIDDLE] > 0
 
 
 @pytest.mark.parametrize(

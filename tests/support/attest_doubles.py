@@ -99,7 +99,7 @@ class Worker(FakeWorker):
         self.thread.join()
         assert self.order is not None
         header = np.array(
-            [(evidence.HISTORY_MAGIC, evidence.HISTORY_RECORD.itemsize, 0, self.order.trial_id, 0)], dtype=HEADER
+            [(evidence.HISTORY_MAGIC, evidence.HISTORY_RECORD.itemsize, 0, self.order.trial_number, 0)], dtype=HEADER
         )
         rows = np.array(self.records, dtype=evidence.HISTORY_RECORD)
         (Path(self.order.history_directory) / "producer-0.history").write_bytes(header.tobytes() + rows.tobytes())
@@ -127,7 +127,9 @@ class Worker(FakeWorker):
         rows = np.zeros(len(found), dtype=evidence.READ_RECORD)
         for name in ("sequence", "position", "producer", "topic", "partition", "flags"):
             rows[name] = getattr(found, name)
-        header = np.array([(evidence.READ_MAGIC, evidence.READ_RECORD.itemsize, 0, order.trial_id, 0)], dtype=HEADER)
+        header = np.array(
+            [(evidence.READ_MAGIC, evidence.READ_RECORD.itemsize, 0, order.trial_number, 0)], dtype=HEADER
+        )
         file.write_bytes(header.tobytes() + rows.tobytes())
         began_ns = time.monotonic_ns()
         return ReadBack(file, began_ns, began_ns, found.partitions)

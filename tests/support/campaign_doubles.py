@@ -508,11 +508,11 @@ class FakeTrialStore:
         self.log_directory.mkdir(parents=True)
         self.data_directory.mkdir()
 
-    def second(self, figures: SecondFigures, phase: str = "") -> None:
+    def append_second(self, figures: SecondFigures, phase: str = "") -> None:
         self.seconds += 1
         self.phases.append(phase)
 
-    def settings(
+    def write_settings(
         self,
         server: Sequence[Setting],
         client: Sequence[Setting],
@@ -521,24 +521,24 @@ class FakeTrialStore:
     ) -> None:
         self.journal.note("settings stored")
 
-    def witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
+    def write_witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
         self.witnessed = (finding, evidence)
 
-    def evidence(self, name: str) -> Path:
+    def make_evidence_directory(self, name: str) -> Path:
         directory = self.directory / "evidence" / name
         directory.mkdir(parents=True)
         return directory
 
-    def cycles(self, outcome: AttestOutcome) -> None:
+    def write_cycles(self, outcome: AttestOutcome) -> None:
         self.cycles_stored = outcome
 
-    def measuring(self, record: object) -> None:
+    def write_measuring(self, record: object) -> None:
         self.measuring_stored = record
 
-    def distribution(self, distribution: Distribution) -> None:
+    def write_distribution(self, distribution: Distribution) -> None:
         pass
 
-    def page_cache(self, dropped: bool, reason: str) -> None:
+    def write_page_cache(self, dropped: bool, reason: str) -> None:
         self.page_cache_dropped = (dropped, reason)
 
     def finish(self, result: TrialResult, totals: TotalFigures) -> None:
@@ -560,31 +560,31 @@ class FakeRunStore:
     tilts: tuple[Tilt, ...] = ()
     aside: list[FakeTrialStore] = field(default_factory=list)
 
-    def plan(self, trials: Sequence[TrialSpec]) -> None:
+    def write_plan(self, trials: Sequence[TrialSpec]) -> None:
         self.planned = tuple(trials)
 
-    def environment(self, facts: Mapping[str, object]) -> None:
+    def write_environment(self, facts: Mapping[str, object]) -> None:
         pass
 
-    def note(self, text: str, left_out: str = "") -> None:
+    def add_note(self, text: str, left_out: str = "") -> None:
         pass
 
-    def fairness(self, tilts: Sequence[Tilt]) -> None:
+    def write_tilts(self, tilts: Sequence[Tilt]) -> None:
         self.tilts = tuple(tilts)
 
-    def trial(self, spec: TrialSpec) -> FakeTrialStore:
+    def open_trial(self, spec: TrialSpec) -> FakeTrialStore:
         self.trials[spec.trial_id] = FakeTrialStore(self.path / spec.trial_id, self.journal)
         return self.trials[spec.trial_id]
 
-    def reopen(self, spec: TrialSpec) -> FakeTrialStore:
-        return self.trial(spec)
+    def reopen_trial(self, spec: TrialSpec) -> FakeTrialStore:
+        return self.open_trial(spec)
 
-    def set_aside(self, trial_id: str) -> str:
+    def set_trial_aside(self, trial_id: str) -> str:
         self.aside.append(self.trials.pop(trial_id))
         (self.path / trial_id).rename(self.path / f"earlier-{len(self.aside)}")
         return f"earlier-{len(self.aside)}"
 
-    def finding(self, finding: Finding) -> None:
+    def write_finding(self, finding: Finding) -> None:
         self.findings.append(finding)
 
     def finish(self, status: str, reason: str = "") -> None:
@@ -600,14 +600,14 @@ class FakeLab:
     findings: list[Finding] = field(default_factory=list)
     decisions: list[tuple[str, int]] = field(default_factory=list)
 
-    def measure(self, spec: LoadSpec) -> LoadResult:
+    def run_trial(self, spec: LoadSpec) -> LoadResult:
         self.results.append(self.measures(spec))
         return self.results[-1]
 
-    def decided(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
+    def announce_decision(self, text: str, left: Sequence[TrialSpec] = ()) -> None:
         self.decisions.append((text, len(left)))
 
-    def found(self, finding: Finding) -> None:
+    def record_finding(self, finding: Finding) -> None:
         self.findings.append(finding)
 
 

@@ -20,7 +20,7 @@ from campaign_doubles import (
 )
 from pyroaring import BitMap64
 
-from tidegauge.campaign.run.collecting import collect
+from tidegauge.campaign.run.collecting import collect_result
 from tidegauge.campaign.run.trial.result import Measuring
 from tidegauge.model.events import Event, Note
 from tidegauge.model.level import LevelFinding
@@ -85,7 +85,7 @@ class Scene:
         )
         worker: Any = FakeWorker(self.journal, left=found)
         resources = FakeResources(FakeHost(self.journal), lambda *_: worker, lambda _: "", self.events.append)
-        return collect(SPEC, plain(replace(record, **known)), "kafka", resources, self.store)
+        return collect_result(SPEC, plain(replace(record, **known)), "kafka", resources, self.store)
 
     @property
     def notes(self) -> str:

@@ -30,10 +30,10 @@ def made(
 ) -> str:
     """A stored run with these results; its name."""
     run = store.create_run(runs, "quick", campaign)
-    run.environment({"host": {**HOST, **(host or {})}, "tidegauge": {"git_commit": "abc"}})
-    run.plan([result.spec for result in results])
+    run.write_environment({"host": {**HOST, **(host or {})}, "tidegauge": {"git_commit": "abc"}})
+    run.write_plan([result.spec for result in results])
     for measured in results:
-        trial = run.trial(measured.spec)
+        trial = run.open_trial(measured.spec)
         port = random.randrange(10_000, 60_000)
         server = [
             Setting("broker 1", "num.io.threads", threads),
@@ -45,10 +45,10 @@ def made(
             Setting("broker 1", "log.dirs", f"{run.path}/data/{measured.spec.trial_id}/kafka-1"),
             Setting("broker 1", "listeners", f"PLAINTEXT://127.0.0.1:{port}"),
         ]
-        trial.settings(server, (), ("-Xmx1g",))
+        trial.write_settings(server, (), ("-Xmx1g",))
         trial.finish(measured, totals())
     for finding in findings:
-        run.finding(finding)
+        run.write_finding(finding)
     run.finish("finished")
     return run.path.name
 

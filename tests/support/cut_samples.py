@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from histories import cut_result, history_of
 
-from tidegauge.attestation.classification import classify
+from tidegauge.attestation.classification import find_anomalies
 from tidegauge.attestation.evidence import read_of
 from tidegauge.attestation.judging import CutResult
 from tidegauge.model.message import FoundMessage, PartitionRead, SendOutcome, Sent
@@ -22,7 +22,7 @@ def cut(*, kept: int = 4, write_age_s: float = 0.001, in_flight: int = 1, unread
     sent += [Sent(0, 4 + i, last_ns) for i in range(in_flight)]
     partitions = (PartitionRead(0, 0, kept, not unreadable, "no time" if unreadable else ""),)
     history = history_of(sent)
-    found = classify(
+    found = find_anomalies(
         history, [read_of("r", [FoundMessage(0, s, 0, s) for s in range(kept)], partitions)], cuts_ns=[CUT_NS]
     )
     return cut_result(history, found, number=1, scenario="all", nodes=(1, 2), cut_mono_ns=CUT_NS)

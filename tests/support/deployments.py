@@ -75,7 +75,7 @@ class Ready:
         """What a node's own copy of a topic holds to which so many messages were sent."""
         order = self.order(topic, self.system.topic_settings(self.choice))
         answer = self.worker.read_back(order, "sub-0", file, COPY_S, node=node, last={(0, 0): messages - 1})
-        return load_read(f"read from node {node}", answer, order.trial_id)
+        return load_read(f"read from node {node}", answer, order.trial_number)
 
     def read_back(self, *topics: str) -> list[Setting]:
         """What the servers say is in force."""

@@ -16,9 +16,9 @@ def stored(tmp_path: Path, results: Sequence[LoadResult], seconds: int = 40) -> 
     """Runs whose windows hold 1,000 messages of 1 ms, and 30 of number + 1 ms in trial `number`."""
     run = store.create_run(tmp_path, "quick", "")
     for number, one in enumerate(results):
-        trial = run.trial(one.spec)
+        trial = run.open_trial(one.spec)
         for at in range(seconds):
-            trial.second(replace(second(at), response=encoded(*[1_000_000] * 50, 2_000_000 + at * 100_000)))
+            trial.append_second(replace(second(at), response=encoded(*[1_000_000] * 50, 2_000_000 + at * 100_000)))
         whole = encoded(*[1_000_000] * 1000, *[(number + 1) * 1_000_000] * 30)
         made = totals()
         trial.finish(one, replace(made, window=replace(made.window, response=whole)))

@@ -118,7 +118,9 @@ class Maker:
 
     def __init__(self, runs: Path, name: str) -> None:
         self.run = store.create_run(runs, name, f"name: {name}\nsystems: [kafka]\n", f"campaigns/{name}.yaml")
-        self.run.environment({"host": {"hostname": "host", "cpus": 2, "cpu_model": "Xeon", "memory_bytes": 24 << 30}})
+        self.run.write_environment(
+            {"host": {"hostname": "host", "cpus": 2, "cpu_model": "Xeon", "memory_bytes": 24 << 30}}
+        )
         self._planned: list[LoadSpec | ReadSpec | AttestSpec] = []
 
     def trial(
@@ -138,11 +140,11 @@ class Maker:
         rate = found.msgs_per_s if isinstance(found, LoadResult) else 0.0
         scale = found.response.p50_ms / 1.2 if isinstance(found, LoadResult) and found.response.p50_ms else 1.0
         seconds = seconds or (steady(rate, scale) if isinstance(found, LoadResult) else ())
-        directory = self.run.trial(found.spec)
+        directory = self.run.open_trial(found.spec)
         late = isinstance(found.spec, LoadSpec) and found.spec.late is not None
         for number, one in enumerate(seconds):
             if number not in missing:
-                directory.second(_figures(number, one, late), one.phase)
+                directory.append_second(_figures(number, one, late), one.phase)
             if hosts is not None:
                 _telemetry(directory, number, hosts)
         window = _window(seconds)
@@ -184,7 +186,7 @@ class Maker:
         decided = all(found is not None for found in rates.values())
         figures = {"sustainable_msgs_per_s": rate}
         details = {"trials": 3, "goals": goals}
-        self.run.finding(
+        self.run.write_finding(
             Finding(step, "max-throughput", system, block, decided, summary, rows, details, figures, point=point)
         )
 
@@ -202,11 +204,13 @@ class Maker:
             }
             for share in range(1, 12)
         ]
-        self.run.finding(Finding(step, "curve", system, 0, True, ("11 loads",), (), {"points": points}, point=point))
+        self.run.write_finding(
+            Finding(step, "curve", system, 0, True, ("11 loads",), (), {"points": points}, point=point)
+        )
 
     def done(self) -> Path:
         """Plan and end it."""
-        self.run.plan(self._planned)
+        self.run.write_plan(self._planned)
         self.run.finish("finished")
         return self.run.path
 
@@ -245,7 +249,7 @@ def _telemetry(directory: object, number: int, hosts: Sequence[str]) -> None:
         OtherHostUse(host, 1.0, replace(SAMPLE.host, cpu_s=0.4 * (place + 1))) for place, host in enumerate(hosts)
     )
     looked = replace(SAMPLE, number=number + 1, from_mono_ns=begin, until_mono_ns=begin + _NS, others=others)
-    directory.telemetry.sample(looked)  # type: ignore[attr-defined]
+    directory.telemetry.append_sample(looked)  # type: ignore[attr-defined]
 
 
 def _window(seconds: Sequence[Second]) -> dict[str, int]:
@@ -272,7 +276,7 @@ def three_blocks(runs: Path) -> Path:
             maker.trial(loaded(peak, rate=40_000.0 * place * (1 + 0.1 * block), **bad))
             number += 1
             maker.trial(loaded(trial(system, "latency", number, block), place * (1 + 0.2 * block)))
-    maker.run.ceilings(ceilings())
+    maker.run.write_ceilings(ceilings())
     maker.run.price = Price(0.34, "USD")
     return maker.done()
 
@@ -315,7 +319,7 @@ def sweep_of_two_axes(runs: Path) -> Path:
     maker = Maker(runs, "sweep-of-two-axes")
     points = [(partitions, compression) for partitions in HEAT_ROWS for compression in HEAT_COLUMNS]
     listed = (f"partitions={partitions}, compression={compression}" for partitions, compression in points)
-    maker.run.meaning({}, {f"sweep[{place}]": words for place, words in enumerate(listed, 1)})
+    maker.run.write_meaning({}, {f"sweep[{place}]": words for place, words in enumerate(listed, 1)})
     number = 0
     for block in range(3):
         for partitions, compression in sorted(points):
@@ -582,7 +586,7 @@ def attest(runs: Path) -> Path:
     maker = Maker(runs, "attest")
     made = AttestSpec(**spec(experiment="attest").shared, msgs_per_s=2000.0, attest=PLAN)
     maker.trial(attested(made, outcome(cycle())))
-    maker.run.finding(
+    maker.run.write_finding(
         Finding("0001-attest-kafka", "attest", KAFKA, 0, True, ("20 cuts",), (), {}, attestations=(attestation(),))
     )
     return maker.done()

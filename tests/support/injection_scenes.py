@@ -64,8 +64,8 @@ def injecting(
 def done(recorder: Recorder, *faults: Fault, **more: Any) -> Injector:
     """Carry the faults out to their end."""
     with injecting(recorder, *faults, **more) as injector:
-        injector.begin(time.monotonic_ns())
-        wait_for(lambda: not injector.busy, 30, "the faults")
+        injector.begin_faults(time.monotonic_ns())
+        wait_for(lambda: not injector.has_faults_to_come, 30, "the faults")
         injector.check()
         return injector
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tidegauge.limiting.decide import Load, limiting_resource
+from tidegauge.limiting.decide import JudgedLoad, limiting_resource
 from tidegauge.limiting.window_use import DeviceShare, HostShare, ProcessShare, ThreadShare, WindowUse
 from tidegauge.model.ceilings import Ceilings, DiskCeiling, LoopbackCeiling
 from tidegauge.model.use import Limiting
@@ -13,9 +13,9 @@ from tidegauge.model.use import Limiting
 MB = 1_000_000
 
 
-def load(**changes: Any) -> Load:
+def load(**changes: Any) -> JudgedLoad:
     """A closed loop that the system holds back, on one server."""
-    settled = Load(
+    settled = JudgedLoad(
         msgs_per_s=50_000.0,
         offered_msgs_per_s=None,
         blocked_share=0.9,
@@ -51,7 +51,7 @@ def host(**changes: Any) -> HostShare:
     return replace(quiet, **changes)
 
 
-def found(load_: Load, *processes: ProcessShare, ceilings: Ceilings | None = None, **parts: Any) -> Limiting:
+def found(load_: JudgedLoad, *processes: ProcessShare, ceilings: Ceilings | None = None, **parts: Any) -> Limiting:
     known = {one.name: one for one in (process("kafka-1"), process("worker"), *processes)}
     use = WindowUse(10.0, parts.get("host", host()), tuple(known.values()), (parts.get("device", device()),))
     return limiting_resource(load_, use, ceilings)
@@ -62,7 +62,7 @@ def disk_ceiling(bytes_per_s: float) -> Ceilings:
     return Ceilings("2026-01-01T00:00:00+00:00", "m", (disk,), LoopbackCeiling(4000.0 * MB, 20.0, 50.0))
 
 
-def on_hosts(load_: Load, processes: list[ProcessShare], others: dict[str, HostShare], **parts: Any) -> Limiting:
+def on_hosts(load_: JudgedLoad, processes: list[ProcessShare], others: dict[str, HostShare], **parts: Any) -> Limiting:
     """The host that runs the trial has nothing of it, and is full of other work."""
     devices = parts.get("devices", ())
     use = WindowUse(10.0, host(cpu_share=1.0, cpu_stall_share=1.0), tuple(processes), devices, others=others)

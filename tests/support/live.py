@@ -100,4 +100,4 @@ def drained(worker: LoadWorker, seconds_max: float = 20.0) -> TotalFigures:
 
 def with_trial_id(order: LoadOrder, trial_id: int) -> LoadOrder:
     """The same order for another trial on another topic."""
-    return replace(order, trial_id=trial_id, topic_names=(f"known-answers-{trial_id}",))
+    return replace(order, trial_number=trial_id, topic_names=(f"known-answers-{trial_id}",))

@@ -40,7 +40,7 @@ def order(
         acks="all",
         workload=workload,
         msgs_per_s=msgs_per_s,
-        trial_id=4711,
+        trial_number=4711,
         seed=1,
         own_lag_tolerance_ms=5.0,
     )

@@ -65,8 +65,8 @@ def sample_run(runs: Path, name: str = "sample", hostile: str = "", trials: int 
         number += 2
         made += _search(run, system, number - 1)
         made += _curve(run, system, number)
-    run.plan([one.spec for one in made])
-    run.environment(
+    run.write_plan([one.spec for one in made])
+    run.write_environment(
         {
             "host": {"hostname": f"host{hostile}", "cpus": 2, "cpu_model": "Xeon", "memory_bytes": 24 << 30},
             "cpus_online": 2,
@@ -78,10 +78,10 @@ def sample_run(runs: Path, name: str = "sample", hostile: str = "", trials: int 
             "packages": {"numpy": "2.4.6"},
         }
     )
-    run.ceilings(ceilings(f"ext4 on vda{hostile}"))
+    run.write_ceilings(ceilings(f"ext4 on vda{hostile}"))
     run.price = Price(0.34, f"USD{hostile}")
-    run.fairness([_advice(hostile)])
-    run.note(f"The page cache is not dropped between trials {hostile}".strip())
+    run.write_tilts([_advice(hostile)])
+    run.add_note(f"The page cache is not dropped between trials {hostile}".strip())
     run.finish("finished")
     return run.path
 
@@ -90,11 +90,11 @@ def interrupted_run(runs: Path, name: str = "cut-off") -> Path:
     """A run of one finished trial and one that was cut off, with its seconds."""
     run = store.create_run(runs, name, f"name: {name}\n", f"campaigns/{name}.yaml")
     first, cut = _spec(KAFKA, "latency", 1, 0), _spec(PULSAR, "latency", 2, 0)
-    run.plan([first, cut])
+    run.write_plan([first, cut])
     _trial(run, first, "")
-    directory = run.trial(cut)
+    directory = run.open_trial(cut)
     for number in range(8):
-        directory.second(_second(number, cut, random.Random(2)))
+        directory.append_second(_second(number, cut, random.Random(2)))
     directory.fail("interrupted", interrupted=True)
     run.finish("interrupted", "interrupted by the user")
     return run.path
@@ -112,10 +112,10 @@ def _scale(trial: LoadSpec) -> float:
 
 
 def _trial(run: store.RunStore, trial: LoadSpec, hostile: str, **changes: object) -> LoadResult:
-    directory = run.trial(trial)
+    directory = run.open_trial(trial)
     dice = random.Random(trial.trial_id)
     for number in range(_WARMUP_S + _MEASURE_S + 2):
-        directory.second(_second(number, trial, dice))
+        directory.append_second(_second(number, trial, dice))
     level = LevelFinding(
         3,
         (f"flush.messages=1, so each append is fsynced before it is acknowledged {hostile}".strip(),),
@@ -125,7 +125,7 @@ def _trial(run: store.RunStore, trial: LoadSpec, hostile: str, **changes: object
     waited = f"load threads waited for a CPU for 0.21 s in each second {hostile}".strip()
     warnings = (Reason(ReasonKind.CPU_WAIT, waited),)
     found = result(trial, _scale(trial), level=level, warnings=warnings, **changes)
-    directory.settings(
+    directory.write_settings(
         [
             Setting("topic tidegauge-0", "flush.messages", f"1{hostile}", False),
             Setting("broker 1", "num.io.threads", "8", True),
@@ -133,14 +133,14 @@ def _trial(run: store.RunStore, trial: LoadSpec, hostile: str, **changes: object
         [Setting(f"producer {hostile}".strip(), "linger.ms", "1", False)],
         ["-Xmx1g", f"-Dx={hostile}"],
     )
-    directory.distribution(
+    directory.write_distribution(
         Distribution(
             trial.system.partition("@")[0], trial.system.partition("@")[2], Path("/opt/x"), None, "25", "ab12", "maven"
         )
     )
     if level.syncs is not None:
-        directory.witness(level.syncs, {})
-    directory.page_cache(True, "")
+        directory.write_witness(level.syncs, {})
+    directory.write_page_cache(True, "")
     directory.finish(found, _totals(trial, dice))
     return found
 
@@ -164,7 +164,7 @@ def _search(run: store.RunStore, system: str, number: int) -> list[LoadResult]:
     }
     row = {"goal": "no limit", "msg/s": 52_000.0, "verdict": "decided"}
     summary = ("sustains 52,000 msg/s, confirmed in a trial of 60 s",)
-    run.finding(Finding(step, "max-throughput", system, 0, True, summary, (row,), {"goals": [goal]}))
+    run.write_finding(Finding(step, "max-throughput", system, 0, True, summary, (row,), {"goals": [goal]}))
     return made
 
 
@@ -182,7 +182,7 @@ def _curve(run: store.RunStore, system: str, number: int) -> list[LoadResult]:
         for share in range(1, 12)
     ]
     rows = tuple({"load": f"{point['share']:.0%}", "p99, ms": point["response_p99_ms"]} for point in points)
-    run.finding(Finding(step, "curve", system, 0, True, ("response at 11 loads",), rows, {"points": points}))
+    run.write_finding(Finding(step, "curve", system, 0, True, ("response at 11 loads",), rows, {"points": points}))
     return []
 
 

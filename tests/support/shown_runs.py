@@ -28,9 +28,9 @@ def peak(system: str, number: int = 1, block: int = 0) -> LoadSpec:
 
 def stored(tmp_path: Path, *results: LoadResult, planned: int | None = None) -> store.StoredRun:
     run = store.create_run(tmp_path / "runs", "quick", "", "campaigns/quick.yaml")
-    run.plan([result.spec for result in results])
+    run.write_plan([result.spec for result in results])
     for measured in results:
-        run.trial(measured.spec).finish(measured, totals())
+        run.open_trial(measured.spec).finish(measured, totals())
     run.finish("finished")
     found = store.load_run(run.path)
     return replace(

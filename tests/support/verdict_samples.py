@@ -8,7 +8,7 @@ from typing import Any
 from worker_samples import worker_result
 
 from tidegauge.model.trial import BusyConsumer, Latency, SubscriptionResult, WorkerResult
-from tidegauge.statistics.classify import Evidence, TrialVerdict, classify
+from tidegauge.statistics.classify import Evidence, TrialVerdict, judge_evidence
 
 
 def latency(p50: float = 4.0, p99: float = 20.0, count: int = 100_000) -> Latency:
@@ -42,7 +42,7 @@ GOOD = Evidence(
 
 
 def judged(**changes: Any) -> TrialVerdict:
-    return classify(replace(GOOD, **changes))
+    return judge_evidence(replace(GOOD, **changes))
 
 
 NOTHING = Latency(0, 0.0, None, None, None, None, 0.0)

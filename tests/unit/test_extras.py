@@ -94,9 +94,9 @@ def test_no_report_is_written_and_the_run_is_shown_all_the_same(
 ) -> None:
     monkeypatch.delenv("TIDEGAUGE_REPORT", raising=False)
     run = store.create_run(tmp_path / "runs", "x", "")
-    trial = run.trial(spec())
+    trial = run.open_trial(spec())
     for number in range(30):
-        trial.second(second(number))
+        trial.append_second(second(number))
     trial.finish(result(), totals())
     run.finish("finished")
     stored = store.load_run(run.path)

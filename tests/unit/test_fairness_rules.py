@@ -189,10 +189,10 @@ def test_the_same_news_is_reported_once_and_terms_sort_them() -> None:
     assert new_among([again, other], [wanted]) == (other,)
     known_advice = replace(wanted, severity=ADVICE)
     assert new_among([again], [known_advice]) == (again,), "that it is unequal is news, even where the advice was known"
-    terms = Terms.of([known_advice, wanted], allowed=False)
+    terms = Terms.of_tilts([known_advice, wanted], allowed=False)
     assert (terms.unequal, terms.advice, terms.refused) == ((wanted,), (known_advice,), True)
-    assert not Terms.of([wanted], allowed=True).refused
-    assert not Terms.of([known_advice], allowed=False).refused
+    assert not Terms.of_tilts([wanted], allowed=True).refused
+    assert not Terms.of_tilts([known_advice], allowed=False).refused
 
 
 def test_nodes_as_the_clusters_themselves_tell_them() -> None:

@@ -15,7 +15,7 @@ from tidegauge.cli.main import run_command
 from tidegauge.errors import StartFailedError, UserError, printable_json
 from tidegauge.hosts.storage import check_owner, make_own_directory
 from tidegauge.regular import checked_content, is_regular, read_regular
-from tidegauge.statistics.histograms import decode
+from tidegauge.statistics.histograms import decode_histogram
 
 NOBODY = 65534
 
@@ -55,7 +55,7 @@ def test_a_histogram_is_unpacked_within_bounds() -> None:
     zeros = zlib.compress(bytes(64 << 20))
     outer = (0x1C849304 | 0x10).to_bytes(4, "big") + len(zeros).to_bytes(4, "big")
     with pytest.raises(ValueError, match="too large"):
-        decode(outer + zeros)
+        decode_histogram(outer + zeros)
 
 
 def test_json_shows_what_a_terminal_would_obey_as_escapes() -> None:

@@ -12,9 +12,11 @@ from threshold_samples import latencies, rates, ruled
 from tidegauge.model.finding import Finding
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.workload import LateReaders
-from tidegauge.thresholds import Known, Threshold, ThresholdOutcome, parse_threshold
+from tidegauge.thresholds import KnownNames, Threshold, ThresholdOutcome, parse_threshold
 
-KNOWN = Known(["peak", "latency"], ["kafka", "pulsar@4.2.4"], {"partitions": ["1", "100"], "rate": ["half load", "2k"]})
+KNOWN = KnownNames(
+    ["peak", "latency"], ["kafka", "pulsar@4.2.4"], {"partitions": ["1", "100"], "rate": ["half load", "2k"]}
+)
 
 
 def test_the_three_of_the_issue() -> None:

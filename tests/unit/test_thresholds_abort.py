@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from tidegauge.thresholds import AbortWatch, Known, abort_rules_of, parse_abort_rule
+from tidegauge.thresholds import AbortWatch, KnownNames, abort_rules_of, parse_abort_rule
 
-KNOWN = Known(["peak", "latency"], ["kafka", "pulsar@4.2.4"], {"partitions": ["1", "100"]})
+KNOWN = KnownNames(["peak", "latency"], ["kafka", "pulsar@4.2.4"], {"partitions": ["1", "100"]})
 
 
 def test_a_rule_is_a_threshold_with_a_length() -> None:

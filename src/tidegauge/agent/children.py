@@ -103,7 +103,7 @@ class Children:
         self._others.discard(child.identity.pid)
         return child
 
-    def named(self, name: str) -> Child:
+    def child_named(self, name: str) -> Child:
         """The process of this name, whether or not it runs. Raises `RunFailedError` if it was never started."""
         if name not in self.by_name:
             raise RunFailedError(f"{name} was never started here.")
@@ -143,7 +143,7 @@ class Children:
         Pages shared between processes count once for each. What a descendant used is missed if it started a session of
         its own, lost its parent, and ended before it was ever looked at.
         """
-        child = self.named(name)
+        child = self.child_named(name)
         tree = self._trees_by_owner(all_looked_at=False)[name]
         # A zombie's time counts here until it is reaped, and in `reaped_ticks` from then on.
         ticks = child.reaped_ticks + sum(stat.cpu_ticks for stat in tree)

@@ -122,7 +122,7 @@ _ANSWER_S_MAX = 600.0
 """Of any other call: longer than the slowest, which makes a disk, and for which all others wait."""
 
 
-def launch_of(agent_id: str, lease_s: float, *address: str) -> dict[str, Any]:
+def launch_arguments(agent_id: str, lease_s: float, *address: str) -> dict[str, Any]:
     """How an agent's process is started, as arguments of `subprocess`. `address`: where it listens, if it does."""
     return {
         # -P: never import from the working directory.
@@ -290,11 +290,11 @@ class AgentHost:
         """Called once when nothing comes from the agent any more, for whatever reason."""
 
     @abstractmethod
-    def gone(self) -> RunFailedError:
+    def gone_error(self) -> RunFailedError:
         """The error that says that the agent is gone, and why if that is known."""
 
     @abstractmethod
-    def silent(self, call: str, timeout_s: float) -> RunFailedError:
+    def silent_error(self, call: str, timeout_s: float) -> RunFailedError:
         """The error that says that the agent did not answer a call in time."""
 
     def _shut_down(self) -> list[str]:
@@ -321,16 +321,16 @@ class AgentHost:
         answer: Future[Any] = Future()
         with self._waiting_lock:
             if self._is_gone:
-                raise self.gone()
+                raise self.gone_error()
             number = next(self._numbers)
             self._waiting[number] = answer
         try:
             self._link.send(to_line({"id": number, "call": call, **arguments}))
             return answer.result(timeout_s)
         except TimeoutError as error:
-            raise self.silent(call, timeout_s) from error
+            raise self.silent_error(call, timeout_s) from error
         except OSError as error:
-            raise self.gone() from error
+            raise self.gone_error() from error
         finally:
             with self._waiting_lock:
                 self._waiting.pop(number, None)
@@ -363,7 +363,7 @@ class AgentHost:
             self._is_gone = True
             waiting, self._waiting = list(self._waiting.values()), {}
         for answer in waiting:
-            answer.set_exception(self.gone())
+            answer.set_exception(self.gone_error())
 
     def _deliver_reply(self, message: Mapping[str, Any]) -> None:
         with self._waiting_lock:

@@ -21,7 +21,7 @@ import psutil
 from tidegauge.agent import registry, watchdog
 from tidegauge.agent.api import AGENT_PORTS
 from tidegauge.agent.authority import agent_context, make_request
-from tidegauge.agent.client import launch_of
+from tidegauge.agent.client import launch_arguments
 from tidegauge.agent.link import Link
 from tidegauge.agent.reap import clean_leftovers
 from tidegauge.errors import StartFailedError
@@ -62,7 +62,7 @@ class AgentStarter:
         with registry.open_log(agent_id) as log:
             # Not an argument: these are public.
             secret = json.dumps([self._key_pem, certificate_pem, authority_pem]).encode()
-            launch = launch_of(agent_id, lease_s, address)
+            launch = launch_arguments(agent_id, lease_s, address)
             started = subprocess.run(
                 **launch, input=secret, stdout=subprocess.PIPE, stderr=log, timeout=_START_S_MAX, check=False
             )

@@ -7,7 +7,7 @@ import socket
 import subprocess
 
 from tidegauge.agent import registry
-from tidegauge.agent.client import CLOSE_MARGIN_S, LEASE_S, AgentHost, launch_of
+from tidegauge.agent.client import CLOSE_MARGIN_S, LEASE_S, AgentHost, launch_arguments
 from tidegauge.agent.link import Link
 from tidegauge.agent.reap import clean_leftovers
 from tidegauge.errors import RunFailedError, StartFailedError
@@ -28,7 +28,7 @@ class LocalHost(AgentHost):
         agent_id = registry.new_agent_id()
         with registry.open_log(agent_id) as log:
             controller_end, agent_end = socket.socketpair()
-            launch = launch_of(agent_id, lease_s)
+            launch = launch_arguments(agent_id, lease_s)
             with agent_end:
                 process: subprocess.Popen[bytes] = subprocess.Popen(
                     **launch, stdin=agent_end.fileno(), stdout=subprocess.DEVNULL, stderr=log
@@ -72,7 +72,7 @@ class LocalHost(AgentHost):
             notes += clean_leftovers()
         return notes
 
-    def gone(self) -> RunFailedError:
+    def gone_error(self) -> RunFailedError:
         """The error that says that the agent is gone, with the last line of its log if it left one."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5.0)
@@ -88,8 +88,8 @@ class LocalHost(AgentHost):
             registry.log_path(self.agent_id) if cause else None,
         )
 
-    def silent(self, call: str, timeout_s: float) -> RunFailedError:
-        """See `AgentHost.silent`."""
+    def silent_error(self, call: str, timeout_s: float) -> RunFailedError:
+        """See `AgentHost.silent_error`."""
         return RunFailedError(
             f"The agent that holds this run's processes did not answer '{call}' within {timeout_s:.0f} s.",
             "It may be stopped, or wait for a disk that does not answer. Its processes end with this command.",

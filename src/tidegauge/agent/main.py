@@ -367,14 +367,14 @@ class Agent:
         return {"exchanges": self._clocks.burst(asked), "slew_ppm": slew_ppm()}
 
     def _signal_process(self, name: str, signal_number: int) -> None:
-        child = self._children.named(name)
+        child = self._children.child_named(name)
         if child.exit_code is None:
             os.kill(child.identity.pid, signal_number)
             return
         raise RunFailedError(f"{name} has ended already.", log_path=Path(child.spec.log_path))
 
     def _stop_process(self, request: int, name: str) -> None:
-        child = self._children.named(name)
+        child = self._children.child_named(name)
 
         def answer_request(ending: ProcessEnding) -> None:
             if ending.stuck:

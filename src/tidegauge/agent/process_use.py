@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from tidegauge.hosts import procfs
-from tidegauge.hosts.cgroups import Hierarchy, MemoryLeft, cpu_quotas, hierarchies, left_in
+from tidegauge.hosts.cgroups import Hierarchy, MemoryLeft, cpu_quotas, hierarchies, memory_left_in
 from tidegauge.hosts.procfs import Identity, Stat
-from tidegauge.hosts.storage import text_of
+from tidegauge.hosts.storage import read_stripped_text
 from tidegauge.model.use import BUSIEST_MAX, ProcessUse, ThreadUse
 
 _PLACES_MAX = 63
@@ -51,10 +51,10 @@ class CgroupWatch:
         self._root = root
         self._found: dict[str, tuple[Hierarchy, ...]] = {}
 
-    def of(self, pid: int) -> tuple[CpuQuota | None, MemoryLeft | None]:
+    def limits_of_process(self, pid: int) -> tuple[CpuQuota | None, MemoryLeft | None]:
         """CPU quota, and what the memory limit leaves, of a process; None where there is no such limit."""
         groups = self._groups_of_process(pid)
-        return _tightest_quota(groups), left_in(groups)
+        return _tightest_quota(groups), memory_left_in(groups)
 
     def write_limits(self, pids: Iterable[int]) -> dict[str, WriteLimit]:
         """What these processes may write at most, by the device's "major:minor"; only devices with a limit."""
@@ -64,7 +64,7 @@ class CgroupWatch:
                 lowest[device, kind] = min(most, lowest.get((device, kind), most))
         return {device: WriteLimit(lowest.get((device, "bps")), lowest.get((device, "iops"))) for device, _ in lowest}
 
-    def same(self, first: int, other: int) -> bool:
+    def have_same_cgroups(self, first: int, other: int) -> bool:
         """Whether two processes or threads are in the same cgroups."""
         return procfs.short_file(f"{self._root}/proc/{first}/cgroup") == procfs.short_file(
             f"{self._root}/proc/{other}/cgroup"
@@ -93,7 +93,7 @@ def _tightest_quota(groups: tuple[Hierarchy, ...]) -> CpuQuota | None:
 
 def _throttled_s(level: Path) -> float:
     """How long a cgroup's quota has held it back so far, s: v1 reports ns, v2 us."""
-    counters = dict(line.split(" ", 1) for line in text_of(level / "cpu.stat").splitlines() if " " in line)
+    counters = dict(line.split(" ", 1) for line in read_stripped_text(level / "cpu.stat").splitlines() if " " in line)
     return int(counters.get("throttled_time", 0)) / 1e9 + int(counters.get("throttled_usec", 0)) / 1e6
 
 
@@ -104,11 +104,11 @@ def _write_limits(group: Hierarchy) -> Iterator[tuple[str, str, int]]:
     for level in group.levels:
         if group.version == 1:
             for kind in ("bps", "iops"):
-                for line in text_of(level / f"blkio.throttle.write_{kind}_device").splitlines():
+                for line in read_stripped_text(level / f"blkio.throttle.write_{kind}_device").splitlines():
                     device, most = line.split()
                     yield device, kind, int(most)
         else:
-            for line in text_of(level / "io.max").splitlines():
+            for line in read_stripped_text(level / "io.max").splitlines():
                 device, *limits = line.split()
                 for key, _, most in (limit.partition("=") for limit in limits):
                     if key in ("wbps", "wiops") and most != "max":
@@ -199,7 +199,7 @@ class ProcessWatch:
         seen.cpu_ticks = now
         read_bytes, written_bytes = _bytes_moved(seen, members)
         busiest, waiting, waited_ns, switches = _use_of_threads(seen, members)
-        quota, memory = self._cgroups.of(leader.pid)
+        quota, memory = self._cgroups.limits_of_process(leader.pid)
         throttled_s = _throttled_since(seen, quota)
         pauses = seen.gc_log.new_pauses() if seen.gc_log else None
         if first:
@@ -227,9 +227,9 @@ class ProcessWatch:
 
     def _with_quota(self, thread: ThreadUse, leader: Identity) -> ThreadUse:
         """Add the quota of a cgroup that holds the thread alone (`threaded` of v2, `tasks` of v1), if there is one."""
-        if thread.wait_s < _WAIT_S_ASKED or self._cgroups.same(thread.thread, leader.pid):
+        if thread.wait_s < _WAIT_S_ASKED or self._cgroups.have_same_cgroups(thread.thread, leader.pid):
             return thread
-        quota, _ = self._cgroups.of(thread.thread)
+        quota, _ = self._cgroups.limits_of_process(thread.thread)
         return replace(thread, quota_cpus=quota.cpus) if quota else thread
 
 

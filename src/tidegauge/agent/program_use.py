@@ -30,7 +30,7 @@ _NAME_CHARS_MAX, _NAME_CHARS_SHOWN = 24, 12
 
 
 @dataclass(frozen=True)
-class Accounts:
+class ProgramAccounts:
     """What was used since the look before, by whom. Bytes are None where no process's may be read.
 
     `trial_cpu_s` is that of what belongs to the trial: servers, load generators, Tidegauge itself (`control_cpu_s`).
@@ -106,7 +106,7 @@ class ProgramWatch:
         """Begin anew."""
         self._known, self._cgroups, self._looks = {}, {}, 0
 
-    def look(self, of_trial: Collection[int], control: Collection[int] = ()) -> Accounts | None:
+    def take_accounts(self, of_trial: Collection[int], control: Collection[int] = ()) -> ProgramAccounts | None:
         """What was used since the last look; None at the first.
 
         `of_trial`: numbers of servers and load generators; `control`: of Tidegauge's own processes.
@@ -183,11 +183,13 @@ class ProgramWatch:
             self._cgroups[stat.identity] = "" if name == self._own_cgroup else name
         return self._cgroups[stat.identity]
 
-    def _make_accounts(self, ticks_of: Mapping[str, int], sums: Mapping[tuple[str, str], _ProgramSum]) -> Accounts:
+    def _make_accounts(
+        self, ticks_of: Mapping[str, int], sums: Mapping[tuple[str, str], _ProgramSum]
+    ) -> ProgramAccounts:
         programs = [_make_program_use(name, cgroup, program_sum) for (name, cgroup), program_sum in sums.items()]
         readable = [moved for program_sum in sums.values() for moved in program_sum.moved]
         unknown = self._unreadable and not readable
-        return Accounts(
+        return ProgramAccounts(
             kernel_cpu_s=ticks_of["kernel"] / procfs.TICKS_PER_S,
             trial_cpu_s=(ticks_of["trial"] + ticks_of["control"]) / procfs.TICKS_PER_S,
             control_cpu_s=ticks_of["control"] / procfs.TICKS_PER_S,

@@ -66,7 +66,7 @@ def remove_everything(disks: list[Path], network_identifier: str) -> tuple[list[
     removed, failures = [], []
     if network_identifier:
         try:
-            if network.remove(network_identifier):
+            if network.remove_network(network_identifier):
                 removed.append(f"the network {network.bridge_of(network_identifier)}")
         except OSError as error:
             failures.append(f"network {network.bridge_of(network_identifier)}: {error.strerror or error}")
@@ -177,7 +177,7 @@ def _clean_up_after(agent_id: str) -> list[str]:
 def _clean_locked(record: Record) -> tuple[list[str], bool]:
     """Clean up one dead agent's things; the flag says whether all of it is gone."""
     notes: list[str] = []
-    if registry.same_processes(record):
+    if registry.knows_processes(record):
         for place in record.disks:
             # Nothing dies while its disk hangs.
             lift_disk_faults(Path(place))

@@ -21,7 +21,7 @@ from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.hosts import cgroups, loop_disk, procfs
 from tidegauge.hosts.locks import LockedRecord, locked, try_lock
 from tidegauge.hosts.procfs import Identity
-from tidegauge.hosts.storage import check_owner, state_directory, text_of
+from tidegauge.hosts.storage import check_owner, read_stripped_text, state_directory
 from tidegauge.regular import read_regular
 
 
@@ -161,7 +161,7 @@ def open_log(agent_id: str) -> IO[bytes]:
 
 def last_words(agent_id: str) -> str:
     """The last line of what an agent had to say; "" without any."""
-    lines = text_of(log_path(agent_id)).splitlines()
+    lines = read_stripped_text(log_path(agent_id)).splitlines()
     return lines[-1] if lines else ""
 
 
@@ -211,7 +211,7 @@ def forget_agent(agent_id: str) -> None:
     locked_record(agent_id).remove()
 
 
-def same_processes(record: Record) -> bool:
+def knows_processes(record: Record) -> bool:
     """Whether process numbers in the record mean the same processes here and now."""
     return record.boot == procfs.boot_id() and record.namespace == procfs.pid_namespace()
 

@@ -38,7 +38,7 @@ class AgentNetwork:
 
     def make(self, nodes: Sequence[str]) -> dict[str, str]:
         """See `Rig.make_network`."""
-        _raise_if_refused(network.refusal(), "No network can be made")
+        _raise_if_refused(network.network_refusal(), "No network can be made")
         if self._ports:
             raise RunFailedError("There is a network already: remove it before making another.")
         if len(set(nodes)) < len(nodes) or CLIENTS in nodes or not nodes:
@@ -47,7 +47,7 @@ class AgentNetwork:
         with locked(registry.agents_directory() / "network.lock"):
             try:
                 self._ledger.hold_network(self._identifier)
-                self._ports, self._clients_address = network.make(self._identifier, nodes)
+                self._ports, self._clients_address = network.make_network(self._identifier, nodes)
             except OSError:
                 self.remove()
                 raise
@@ -59,7 +59,7 @@ class AgentNetwork:
         self._faults = LinkFaults()
         self._limited.clear()
         self._loses_arrivals = False
-        network.remove(self._identifier)
+        network.remove_network(self._identifier)
         self._ledger.hold_network("")
 
     def namespace_of(self, node: str) -> Path | None:
@@ -89,7 +89,7 @@ class AgentNetwork:
         """See `AgentRigCalls.lose_arrivals`."""
         if not shares and not self._loses_arrivals:
             return
-        _raise_if_refused(network.refusal("nft"), "No packets can be dropped")
+        _raise_if_refused(network.network_refusal("nft"), "No packets can be dropped")
         self._ledger.hold_network(self._identifier)
         self._loses_arrivals = True
         network.apply_rules(network.arrival_rules(self._identifier, shares, spared_ports))
@@ -98,7 +98,7 @@ class AgentNetwork:
     def limit_rate(self, node: str, bytes_per_s: int | None) -> None:
         """See `Rig.limit_rate`."""
         port = self._port_of_node(node)
-        _raise_if_refused(network.refusal("tc"), "No rate can be limited")
+        _raise_if_refused(network.network_refusal("tc"), "No rate can be limited")
         if bytes_per_s is not None and bytes_per_s < 1:
             raise RunFailedError(f"The rate of {node} can't be limited to {bytes_per_s} bytes a second: 1 or more.")
         self._limited.add(node)
@@ -114,7 +114,7 @@ class AgentNetwork:
         self._limited.clear()
 
     def _apply_faults(self, faults: LinkFaults) -> None:
-        _raise_if_refused(network.refusal("nft"), "No packets can be dropped")
+        _raise_if_refused(network.network_refusal("nft"), "No packets can be dropped")
         ports = {**self._ports, CLIENTS: Port("", "", self._clients_address)}
         network.apply_rules(network.fault_rules(self._identifier, ports, faults))
         self._faults = faults
@@ -399,10 +399,10 @@ def refusals_of_this_host() -> dict[Ability, str]:
         "power_cut": no_disk,
         "slow_disk": no_disk or cgroups.disk_refusal(),
         "hung_disk": no_disk,
-        "network": network.refusal(),
-        "partition": network.refusal("nft"),
-        "packet_loss": network.refusal("nft"),
-        "rate_limit": network.refusal("tc"),
+        "network": network.network_refusal(),
+        "partition": network.network_refusal("nft"),
+        "packet_loss": network.network_refusal("nft"),
+        "rate_limit": network.network_refusal("tc"),
         "memory": cgroups.memory_refusal(),
     }
     return {ability: reason for ability, reason in reasons.items() if reason}

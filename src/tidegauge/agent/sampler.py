@@ -20,11 +20,11 @@ from typing import Any, TypeVar
 from tidegauge.agent.api import ServersSeen
 from tidegauge.agent.children import Child, Children
 from tidegauge.agent.process_use import CgroupWatch, ProcessWatch, WriteLimit
-from tidegauge.agent.program_use import Accounts, ProgramWatch
+from tidegauge.agent.program_use import ProgramAccounts, ProgramWatch
 from tidegauge.hosts.memory import meminfo
 from tidegauge.hosts.peers import local_peers
 from tidegauge.hosts.procfs import TICKS_PER_S, Identity, Stat, stats_of
-from tidegauge.hosts.storage import text_of
+from tidegauge.hosts.storage import read_stripped_text
 from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
 
 SECTOR_BYTES = 512
@@ -116,7 +116,7 @@ def parse_pressure(text: str) -> Mapping[str, float]:
 
 
 @dataclass(frozen=True)
-class Look:
+class CounterReading:
     """One moment. What counts is since boot, the rest of then; devices by number."""
 
     mono_ns: int
@@ -124,15 +124,18 @@ class Look:
     devices: Mapping[str, DeviceUse]
 
 
-def look_at(root: Path = Path("/")) -> Look:
+def read_counters(root: Path = Path("/")) -> CounterReading:
     """The host now. `root`: where /proc is (for tests)."""
     mono_ns, proc = time.monotonic_ns(), root / "proc"
     memory = meminfo(root)
-    stalls = {resource: parse_pressure(text_of(proc / "pressure" / resource)) for resource in ("cpu", "memory", "io")}
+    stalls = {
+        resource: parse_pressure(read_stripped_text(proc / "pressure" / resource))
+        for resource in ("cpu", "memory", "io")
+    }
     host = HostUse(
-        **parse_stat(text_of(proc / "stat")),
-        **parse_traffic(text_of(proc / "net/dev")),
-        **parse_tcp(text_of(proc / "net/snmp")),
+        **parse_stat(read_stripped_text(proc / "stat")),
+        **parse_traffic(read_stripped_text(proc / "net/dev")),
+        **parse_tcp(read_stripped_text(proc / "net/snmp")),
         memory_bytes=memory.get("MemTotal", 0),
         memory_available_bytes=memory.get("MemAvailable", 0),
         dirty_bytes=memory.get("Dirty", 0) + memory.get("Writeback", 0),
@@ -142,10 +145,12 @@ def look_at(root: Path = Path("/")) -> Look:
         io_stall_s=stalls["io"].get("some"),
         io_full_stall_s=stalls["io"].get("full"),
     )
-    return Look(mono_ns, host, {device.number: device for device in parse_diskstats(text_of(proc / "diskstats"))})
+    return CounterReading(
+        mono_ns, host, {device.number: device for device in parse_diskstats(read_stripped_text(proc / "diskstats"))}
+    )
 
 
-def host_with_accounts(host: HostUse, accounts: Accounts | None) -> HostUse:
+def host_with_accounts(host: HostUse, accounts: ProgramAccounts | None) -> HostUse:
     """A host's use with who it was; what is busy beyond all that was seen is nobody's. Pure."""
     if accounts is None:
         return host
@@ -210,7 +215,7 @@ class Sampler:
         self._asked_s = float("-inf")
         self.next_s = float("inf")
         self._number = 0
-        self._last: Look | None = None
+        self._last: CounterReading | None = None
 
     def samples(self, after: int) -> list[Sample]:
         """Samples later than number `after` that are still kept, oldest first. The first call begins the looking."""
@@ -252,13 +257,13 @@ class Sampler:
 
     def _take_sample(self) -> None:
         begun_s = time.thread_time()
-        now = look_at()
+        now = read_counters()
         living = {name: child for name, child in self._children.by_name.items() if child.exit_code is None}
         members = self._children.members(all_looked_at=False)
         processes = self._process_uses(living, members)
         ours = {stat.pid for tree in members.values() for stat in tree}
         ours |= {identity.pid for identity in self._attached.values()}
-        accounts = self._programs.look(ours, control=(os.getpid(), os.getppid()))
+        accounts = self._programs.take_accounts(ours, control=(os.getpid(), os.getppid()))
         limits = self._cgroups.write_limits(child.identity.pid for child in living.values())
         last, self._last = self._last, now
         if last is None:

@@ -18,7 +18,7 @@ from tidegauge.agent.children import Children, outlives_sigkill_error
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Identity, Stat
-from tidegauge.hosts.storage import text_of
+from tidegauge.hosts.storage import read_stripped_text
 
 _STOPPED_POLL_S = 0.002
 _SIGSTOP_PENDING = 1 << signal.SIGSTOP - 1
@@ -43,24 +43,24 @@ def stop_all(members: Callable[[], list[Stat]], seconds_max: float) -> list[Iden
         for identity in new:
             asked[identity] = None
             procfs.send_signal(identity, signal.SIGSTOP)
-        running = next((why for identity in identities if (why := not_stopped(identity.pid))), "")
+        running = next((why for identity in identities if (why := why_not_stopped(identity.pid))), "")
         # One that had not stopped yet when we looked for processes may have started another.
         if all_stopped and not new and not running:
             return identities
         all_stopped = not running
         if time.monotonic() > deadline_s:
-            go_on(asked)
+            continue_processes(asked)
             raise NotStoppedError(running or "new processes are started all the time")
         time.sleep(_STOPPED_POLL_S)
 
 
-def go_on(processes: Iterable[Identity]) -> None:
+def continue_processes(processes: Iterable[Identity]) -> None:
     """Let processes go on that were stopped. Never raises."""
     for identity in processes:
         procfs.send_signal(identity, signal.SIGCONT)
 
 
-def not_stopped(pid: int) -> str:
+def why_not_stopped(pid: int) -> str:
     """Which thread of a process runs, or may run without being noticed, in a few words; "" if none does.
 
     A process stands if every thread is stopped (T) or waits inside the kernel (D), from where it can't return any more:
@@ -92,7 +92,7 @@ def thread_states(pid: int) -> dict[int, str]:
 
 def _is_stop_pending(pid: int) -> bool:
     """Whether SIGSTOP is pending."""
-    status = text_of(Path(f"/proc/{pid}/status"))
+    status = read_stripped_text(Path(f"/proc/{pid}/status"))
     pending = (int(mask, 16) for mask in re.findall(r"^S(?:ig|hd)Pnd:\s*([0-9a-f]+)$", status, re.MULTILINE))
     return any(mask & _SIGSTOP_PENDING for mask in pending)
 
@@ -113,7 +113,7 @@ class Trees:
     def members(self, names: Sequence[str]) -> list[Stat]:
         """Everything of these names that runs."""
         for name in names:
-            self._children.named(name)
+            self._children.child_named(name)
         by_owner = self._children.members()
         return [stat for name in dict.fromkeys(names) for stat in by_owner[name]]
 
@@ -135,7 +135,7 @@ class Trees:
     def resume(self, names: Sequence[str] | None = None) -> None:
         """Let these go on; None: all that were stopped here."""
         chosen = sorted(self._paused) if names is None else names
-        go_on(stat.identity for stat in self.members(chosen))
+        continue_processes(stat.identity for stat in self.members(chosen))
         self._paused.difference_update(chosen)
 
     def kill(self, names: Sequence[str]) -> None:
@@ -145,7 +145,7 @@ class Trees:
             # Orphans of what dies become the agent's own children, which nobody else waits for.
             self._children.reap()
             survivors = self.members(names)
-            if not survivors and all(self._children.named(name).exit_code is not None for name in names):
+            if not survivors and all(self._children.child_named(name).exit_code is not None for name in names):
                 self._paused.difference_update(names)
                 return
             if time.monotonic() > deadline_s:

@@ -44,7 +44,7 @@ _COUNTED = ("invoked", "lost", "broken", "duplicated", "copies", "reordered", "p
 
 @dataclass(frozen=True)
 class Anomalies:
-    """What `classify` found. Figures count messages unless they say otherwise.
+    """What `find_anomalies` found. Figures count messages unless they say otherwise.
 
     Attributes:
         fates: of each row of the history.
@@ -101,7 +101,7 @@ class Anomalies:
         }
 
 
-def classify(
+def find_anomalies(
     history: History,
     reads: Sequence[Read],
     positions: Sequence[tuple[CommittedPositions, CommittedPositions]] = (),
@@ -123,7 +123,7 @@ def classify(
     if not reads:
         raise ValueError("there is nothing to judge without a read")
     pairs = sorted(zip(cuts_ns, back_ns or cuts_ns, strict=True))
-    look = _Look.at(history, reads, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+    look = _ReadsAgainstHistory.at(history, reads, np.array(pairs, dtype=np.int64).reshape(-1, 2))
     fates = _fates_of_messages(look)
     _place_losses(look, fates)
     broken = np.isin(fates, BROKEN) & history.acknowledged
@@ -157,7 +157,7 @@ def moved_back(before: CommittedPositions, after: CommittedPositions) -> tuple[P
 
 
 @dataclass(frozen=True)
-class _Look:
+class _ReadsAgainstHistory:
     """The history and the reads side by side.
 
     Attributes:
@@ -179,7 +179,7 @@ class _Look:
     streams: Longs
 
     @classmethod
-    def at(cls, history: History, reads: Sequence[Read], cuts: Longs) -> _Look:
+    def at(cls, history: History, reads: Sequence[Read], cuts: Longs) -> _ReadsAgainstHistory:
         """Puts a history and reads side by side."""
         rows = [_rows_of(history, read) for read in reads]
         found_in_reads = np.stack(
@@ -242,7 +242,7 @@ def _messages_decided(history: History, read: Read) -> Booleans:
     return in_time & ~np.isin(history.partition, list(short)) & (history.partition >= 0)
 
 
-def _fates_of_messages(look: _Look) -> NDArray[np.int8]:
+def _fates_of_messages(look: _ReadsAgainstHistory) -> NDArray[np.int8]:
     """The fate of each message; all that is lost is LOST_LAST until its place is known."""
     history, anywhere = look.history, look.anywhere
     fates = np.select(
@@ -267,7 +267,7 @@ def _fates_of_messages(look: _Look) -> NDArray[np.int8]:
     return fates.astype(np.int8)
 
 
-def _place_losses(look: _Look, fates: NDArray[np.int8]) -> None:
+def _place_losses(look: _ReadsAgainstHistory, fates: NDArray[np.int8]) -> None:
     """Says of each loss where in its stream it is."""
     lost = fates == Fate.LOST_LAST
     if not lost.any():
@@ -320,7 +320,7 @@ def _unreadable_partitions(reads: Sequence[Read]) -> tuple[str, ...]:
     )
 
 
-def _plainest_witness(look: _Look, fates: NDArray[np.int8], broken: Booleans) -> Witness:
+def _plainest_witness(look: _ReadsAgainstHistory, fates: NDArray[np.int8], broken: Booleans) -> Witness:
     """The broken promise that is plainest: acknowledged longest before its cut; without cuts the first acknowledged."""
     history = look.history
     candidates = np.flatnonzero(broken)
@@ -345,14 +345,14 @@ def _plainest_witness(look: _Look, fates: NDArray[np.int8], broken: Booleans) ->
     )
 
 
-def _rows_around(look: _Look, row: int) -> tuple[int, int]:
+def _rows_around(look: _ReadsAgainstHistory, row: int) -> tuple[int, int]:
     """The rows of a stream before and after a row that are left; -1 where there is none."""
     same = np.flatnonzero((look.streams == look.streams[row]) & look.anywhere & look.history.acknowledged)
     before, after = same[same < row], same[same > row]
     return (int(before[-1]) if len(before) else -1, int(after[0]) if len(after) else -1)
 
 
-def _where_found(look: _Look, row: int) -> FoundMessage | None:
+def _where_found(look: _ReadsAgainstHistory, row: int) -> FoundMessage | None:
     """Where the first read that has it found a message of the history."""
     for rows, read in zip(look.rows, look.reads, strict=True):
         places = np.flatnonzero((rows == row) & read.intact)

@@ -98,17 +98,17 @@ class CutResult:
     Attributes:
         number: from 1, for people.
         outcome: how it was carried out, and what was at stake (see `at_stake`).
-        found: the cycle that it was made in, with what this cut is judged by.
+        cycle: the cycle that it was made in, with what this cut is judged by.
     """
 
     number: int
     outcome: CutOutcome
-    found: CycleOutcome
+    cycle: CycleOutcome
 
     @property
     def broken(self) -> int:
         """Acknowledged messages that are gone, damaged, or not there in every read."""
-        return self.found.figures.get("broken", 0)
+        return self.cycle.figures.get("broken", 0)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Judgement:
             nodes = ", ".join(map(str, self.cut.outcome.nodes))
             return (
                 f"REFUTED: {plural(self.broken, 'acknowledged message')} broken in {self.losing_cuts} of "
-                f"{plural(self.cuts, 'cut')}; cut {self.cut.number} ({self.cut.found.scenario.value}, node {nodes}): "
+                f"{plural(self.cuts, 'cut')}; cut {self.cut.number} ({self.cut.cycle.scenario.value}, node {nodes}): "
                 f"{self.witness.sentence()}"
             )
         if self.verdict is AttestVerdict.NOT_REFUTED:
@@ -200,7 +200,7 @@ def why_not_counted(cut: CutResult, criteria: Criteria) -> str:
 
 def _why_unread(cut: CutResult) -> str:
     """Why not everything could be read after a cut; "" if it could."""
-    unreadable = cut.found.unreadable
+    unreadable = cut.cycle.unreadable
     return f"after cut {cut.number} not everything could be read: {unreadable[0]}" if unreadable else ""
 
 
@@ -228,9 +228,9 @@ def judge_cuts(
         why = f"the negative control, without a cut, broke {plural(broken, 'acknowledged message')}"
         return _judgement_on_cuts(AttestVerdict.INCONCLUSIVE, [why, *excluded], counted)
     if losing:
-        worst = max(losing, key=lambda cut: cut.found.witness.before_cut_s if cut.found.witness else 0.0)
+        worst = max(losing, key=lambda cut: cut.cycle.witness.before_cut_s if cut.cycle.witness else 0.0)
         judged = _judgement_on_cuts(AttestVerdict.REFUTED, excluded, cuts)
-        return replace(judged, witness=worst.found.witness, cut=worst)
+        return replace(judged, witness=worst.cycle.witness, cut=worst)
     # What was acknowledged before a cut and can't be read after it may be lost: no other cut makes up for that.
     doubts = [*broken_off, *filter(None, map(_why_unread, cuts))]
     if negative is None:
@@ -239,7 +239,7 @@ def judge_cuts(
         doubts.append(f"in the negative control not everything could be read: {negative.unreadable[0]}")
     if not positive:
         doubts.append("the positive control (the same cut with local sync off) is missing")
-    elif not any(cut.found.lost for cut in positive):
+    elif not any(cut.cycle.lost for cut in positive):
         doubts.append(_why_control_lost_nothing(positive))
     if not counted:
         doubts.extend(excluded or ["there was no cut"])
@@ -250,11 +250,11 @@ def judge_cuts(
 
 def _why_control_lost_nothing(positive: Sequence[CutResult]) -> str:
     """What it means that it lost nothing: cuts that show nothing, or servers that did not come back to be read."""
-    unread = next((cut for cut in positive if cut.found.unreadable), None)
+    unread = next((cut for cut in positive if cut.cycle.unreadable), None)
     if unread is not None:
         return (
             f"the positive control, with local sync off, could not be read whole after its cut {unread.number}: "
-            f"{unread.found.unreadable[0]}"
+            f"{unread.cycle.unreadable[0]}"
         )
     return (
         f"the positive control lost nothing in {plural(len(positive), 'cut')} with local sync off: "
@@ -302,11 +302,11 @@ def judge_scenarios(
     Args:
         control: the positive control. None: the level has no local sync itself, and its own cuts of all nodes are it.
     """
-    negative = next(iter(subject.of(Scenario.NONE)), None)
-    positive = cut_results((control or subject).of(Scenario.ALL))
+    negative = next(iter(subject.cycles_of_scenario(Scenario.NONE)), None)
+    positive = cut_results((control or subject).cycles_of_scenario(Scenario.ALL))
     all_judged = []
     for scenario in scenarios:
-        cycles = subject.of(scenario)
+        cycles = subject.cycles_of_scenario(scenario)
         broken_off = [why for cycle in cycles if not cycle.cuts for why in cycle.unreadable]
         judged = judge_cuts(cut_results(cycles), negative, positive, broken_off=broken_off)
         all_judged.append(Judged(scenario, judged, promise_of_level(level, scenario, nodes), cycles))

@@ -160,23 +160,23 @@ class Campaign:
     @property
     def starts_servers(self) -> bool:
         """Whether any servers are started here."""
-        return any(self.starts_here(system) for _, system in self.choices)
+        return any(self.starts_here(system) for _, system in self.systems_at_points)
 
     @property
-    def each(self) -> tuple[Point, ...]:
+    def all_points(self) -> tuple[Point, ...]:
         """The campaign at each point; once, at a point without values, if it has no sweep."""
         return self.points or (Point({}, self),)
 
     @property
-    def choices(self) -> list[tuple[Point, SystemChoice]]:
+    def systems_at_points(self) -> list[tuple[Point, SystemChoice]]:
         """Each system at each point."""
-        return [(point, system) for point in self.each for system in point.campaign.systems]
+        return [(point, system) for point in self.all_points for system in point.campaign.systems]
 
     def with_systems(self, systems: Sequence[Sequence[SystemChoice]]) -> Campaign:
-        """The campaign with these systems at `each` of its points, less points without any; one at least has some."""
+        """The campaign with these systems at `all_points`, less points without any; one at least has some."""
         points = [
             replace(point, campaign=replace(point.campaign, systems=tuple(systems_at_point)))
-            for point, systems_at_point in zip(self.each, systems, strict=True)
+            for point, systems_at_point in zip(self.all_points, systems, strict=True)
             if systems_at_point
         ]
         return replace(points[0].campaign, points=tuple(points) if self.points else ())

@@ -13,12 +13,12 @@ from tidegauge.cli.ending import interruptible
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.hosts.abilities import advise, try_abilities
-from tidegauge.hosts.ceilings_measure import THOROUGH, THOROUGH_S_MAX, measure, place_for
+from tidegauge.hosts.ceilings_measure import THOROUGH, THOROUGH_S_MAX, measure_ceilings, place_for
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.kept import keep_ceilings
 from tidegauge.hosts.procfs import handles_available
-from tidegauge.hosts.storage import text_of
+from tidegauge.hosts.storage import read_stripped_text
 from tidegauge.model.ceilings import Calibration, Ceilings, size_class
 from tidegauge.model.workload import Payload
 from tidegauge.numbers import duration
@@ -45,7 +45,7 @@ def examine(named: Sequence[Path], runs_directory: Path, out: Output, *, measure
         say("What this machine allows ...")
         host, clock = host_facts(places), clock_quality()
         needs = [probe for system in all_systems().values() for probe in system.host_needs]
-        swappiness = text_of(Path("/proc/sys/vm/swappiness"))
+        swappiness = read_stripped_text(Path("/proc/sys/vm/swappiness"))
         advice, able = advise(host, clock, handles_available(), swappiness), try_abilities(needs)
         diagnosis = Diagnosis(host, clock, ceilings, advice, able, calibration, problem)
     out.show(doctor_report(diagnosis), doctor_content(diagnosis))
@@ -58,7 +58,7 @@ def _measure_ceilings(disks: Sequence[Path], out: Output) -> tuple[Ceilings, Cal
     # The host's agent removes the files if we are killed.
     with interruption, _progress_line(out) as say, LocalHost.open() as host:
         try:
-            ceilings = measure(
+            ceilings = measure_ceilings(
                 disks,
                 THOROUGH.within(THOROUGH_S_MAX, len(disks)),
                 host.track_directory,

@@ -146,7 +146,7 @@ def down(*, as_json: Json = False) -> int:
     from tidegauge.report.envelopes import FleetDown
 
     node = ray_node.running_node()
-    left = ray_node.end()
+    left = ray_node.end_node()
     text = "\n".join(left) or (
         "Nothing ran here." if node is None else f"This host is no longer in the fleet of {node.head}."
     )
@@ -196,8 +196,8 @@ def _start_ray(
     from tidegauge.report.fleet import joined_content, joined_report
 
     out.say(f"starting Ray on {own_address}, at most {ray_node.START_S_MAX:g} s ...")
-    node = ray_node.start(own_address, head, role, token, tls=tls, autoscaling=autoscaling)
-    ports = tuple(ray_node.firewall(node.is_head))
+    node = ray_node.start_node(own_address, head, role, token, tls=tls, autoscaling=autoscaling)
+    ports = tuple(ray_node.ports_to_open(node.is_head))
     joined = Joined(own_address, head, role, str(node.log), str(ray_node.token_path()), ports, node.open_because)
     join_line = f"{out.program} fleet join {head} --token token --role server" if node.is_head else ""
     out.show(joined_report(joined, join_line), joined_content(joined))

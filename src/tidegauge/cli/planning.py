@@ -105,7 +105,7 @@ def attest_overrides(request: AttestRequest) -> dict[str, Any]:
 
 def check_means(campaign: Campaign, refusals: Callable[[], Mapping[Ability, str]]) -> None:
     """Raise `UserError` if power can't be cut as asked, before servers are started; it offers what can be done."""
-    for point in campaign.each:
+    for point in campaign.all_points:
         for chosen in point.campaign.experiments:
             options = chosen.options
             if not isinstance(options, AttestOptions) or options.means is Means.CRASH:
@@ -168,7 +168,7 @@ def _ask_clusters(plan: Plan) -> tuple[str, ...]:
     for step, choice in attached:
         label = step.trials[0].system
         try:
-            asked = cluster_book().ask(step.contender.known, choice, label, step.trials[0].choice)
+            asked = cluster_book().ask(step.contender.implementation, choice, label, step.trials[0].choice)
         except TidegaugeError as error:
             sentences[f"{label} was not asked which level it can have: {error.message}"] = None
             continue
@@ -348,7 +348,7 @@ def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> 
     fitted, too_large, shortage = _fit_into_memory(campaign, memory, workers, dry_run)
     if too_large:
         plan = replace(plan_campaign(fitted), left_out=plan.left_out)
-    for _, system in fitted.choices:
+    for _, system in fitted.systems_at_points:
         if system.attach is not None and not dry_run:
             read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
     left_out = (
@@ -358,5 +358,5 @@ def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> 
         *(*plan.left_out, *fitted.notes, *map(Note, on_fleet if dry_run else ())),
         *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == PublishedScale.BRIEF else []),
     )
-    terms = Terms.of(wanted_tilts(plan), allow_unequal)
+    terms = Terms.of_tilts(wanted_tilts(plan), allow_unequal)
     return Ready(with_differences(fitted, plan.trials), plan, memory, left_out, terms)

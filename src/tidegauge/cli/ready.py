@@ -32,7 +32,7 @@ def list_campaigns(out: Output) -> int:
     for name, path in sorted(find_ready_campaigns().items(), key=lambda item: (item[1].parent, item[0])):
         campaign = parse_campaign(path, {}, names)
         plan = plan_campaign(campaign)
-        systems = tuple(dict.fromkeys(choice.name for _, choice in campaign.choices))
+        systems = tuple(dict.fromkeys(choice.name for _, choice in campaign.systems_at_points))
         campaigns.append(
             ReadyCampaign(name, campaign.description, str(path), systems, len(plan.trials), plan.seconds_expected)
         )

@@ -11,7 +11,7 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.fairness import UnequalError
 from tidegauge.campaign.read.fingerprint import differences_in_meaning, meaning_of_campaign
 from tidegauge.campaign.read.parse import parse_campaign
-from tidegauge.campaign.run.recorded import START_ANEW, Begun, Measured, Recorded, Trial
+from tidegauge.campaign.run.recorded import START_ANEW, Recorded, TrialWithCycles, TrialWithMeasuring, TrialWithResult
 from tidegauge.cli.options import RunOptions
 from tidegauge.cli.output import EXIT_GOOD, Output
 from tidegauge.cli.planning import Ready, prepare_campaign
@@ -74,7 +74,7 @@ def _resume_stored_run(path: Path, campaign_path: Path | None, options: RunOptio
     with prometheus_observers(options.prometheus, options.prometheus_push, out) as watchers:
         run = store.resume_run(stored.path, data, disks=disks, journal_disks=journals)
         if fleet:
-            run.meaning(campaign.overrides, meaning_of_campaign(campaign))
+            run.write_meaning(campaign.overrides, meaning_of_campaign(campaign))
         with live_page(options.live, run.path, out):
             failure = run_prepared(ready, run, out, notes, recorded, watchers=watchers)
     return show_end(ready.campaign, run.path, failure, options.files, out)
@@ -132,11 +132,11 @@ def recorded_of(stored: store.StoredRun) -> Recorded:
         if trial.spec is None:
             continue
         if trial.result is not None:
-            trials[trial.trial_id] = Trial(trial.spec, trial.result, trial.digest)
+            trials[trial.trial_id] = TrialWithResult(trial.spec, trial.result, trial.digest)
         if trial.cycles is not None:
-            begun[trial.trial_id] = Begun(trial.spec, trial.cycles, trial.digest)
+            begun[trial.trial_id] = TrialWithCycles(trial.spec, trial.cycles, trial.digest)
         if trial.measuring is not None and trial.status in _CUT_SHORT:
-            measured[trial.trial_id] = Measured(trial.spec, trial.measuring, trial.digest)
+            measured[trial.trial_id] = TrialWithMeasuring(trial.spec, trial.measuring, trial.digest)
     tilts = tuple(tilt for tilt in (*stored.terms.unequal, *stored.terms.advice) if tilt.stage is Stage.IN_FORCE)
     workers = [read_disclosed(trial).worker_flags for trial in stored.trials if trial.trial_id in trials]
     used = any(begins_with_archive(flags) for flags in workers) if workers else None

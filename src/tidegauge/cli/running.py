@@ -30,7 +30,7 @@ from tidegauge.campaign.read.fingerprint import meaning_of_campaign
 from tidegauge.campaign.read.published import examine_claims
 from tidegauge.campaign.run.ceilings import fleet_ceilings, run_calibrations, run_ceilings
 from tidegauge.campaign.run.execute import execute, interruption
-from tidegauge.campaign.run.recorded import NOTHING, Recorded
+from tidegauge.campaign.run.recorded import NOTHING_RECORDED, Recorded
 from tidegauge.campaign.run.topics import Cleaned, Tools, delete_leftover_topics
 from tidegauge.cli.ending import error_of_crash, interruptible
 from tidegauge.cli.options import RunOptions, WantedFiles
@@ -202,7 +202,7 @@ def measure_campaign(
         run = create_run_directory(
             options.runs_directory, ready.campaign, text, options.labels, own_copy=composed is not None
         )
-        run.meaning(asked.overrides, meaning_of_campaign(asked))
+        run.write_meaning(asked.overrides, meaning_of_campaign(asked))
         run.unequal_allowed = options.allow_unequal
         run.thresholds = ready.campaign.thresholds
         run.price = ready.campaign.price
@@ -321,7 +321,7 @@ def run_prepared(
     run: store.RunStore,
     out: Output,
     notes: Sequence[Note],
-    recorded: Recorded = NOTHING,
+    recorded: Recorded = NOTHING_RECORDED,
     *,
     watchers: Sequence[Observer] = (),
 ) -> TidegaugeError | None:
@@ -339,14 +339,16 @@ def run_prepared(
         with interruptible(lambda: out.alert(_interruption_words(agents))), progress.shown():
             for note in (*notes, *map(Note, clean_leftovers()), *_topics_left()):
                 observer(note)
-            run.environment(environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks]))
+            run.write_environment(
+                environment_facts(campaign, [run.path, run.data_directory, *run.disks, *run.journal_disks])
+            )
             try:
                 with LocalHost.open() as host, _servers_apart(ready, run.path, host, observer) as apart:
                     agents.append(host.agent_pid)
                     load_average = os.getloadavg()[0]
                     ceilings = _measure_ceilings(campaign, apart, (data, run.journal_disks), host, observer)
                     if ceilings is not None:
-                        run.ceilings(ceilings)
+                        run.write_ceilings(ceilings)
                     for note in _room_notes(ready, ceilings, [*data, *run.journal_disks]):
                         observer(note)
                     paces = _calibrate_generators(ready, host, observer, load_average)
@@ -425,7 +427,7 @@ def _noting_observer(run: store.RunStore, progress: Observer, watchers: Sequence
         for watcher in watchers:
             watcher(event)
         if isinstance(event, Note):
-            run.note(event.text, event.left_out)
+            run.add_note(event.text, event.left_out)
 
     return observe
 

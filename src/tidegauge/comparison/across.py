@@ -45,7 +45,7 @@ class UnequalRunsError(UserError):
 
 
 @dataclass(frozen=True)
-class Pair:
+class ComparedPair:
     """A system of one experiment in two runs.
 
     Attributes:
@@ -81,7 +81,7 @@ class RunComparison:
 
     runs: tuple[tuple[str, StoredRun], ...]
     differences: tuple[Difference, ...]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ComparedPair, ...]
     unmatched: tuple[str, ...]
     unreadable: tuple[str, ...]
     noise: float
@@ -118,7 +118,7 @@ def compare_runs(
     runs = tuple((LETTERS[place], each.run) for place, each in enumerate(disclosed))
     (base_letter, base), *others = runs
     margin = _Margin(noise, same_within)
-    pairs: list[Pair] = []
+    pairs: list[ComparedPair] = []
     unmatched: list[str] = []
     for letter, run in others:
         letters = (base_letter, letter)
@@ -161,7 +161,9 @@ def _unequal_themselves(runs: Sequence[tuple[str, StoredRun]]) -> list[str]:
     ]
 
 
-def _pair_of_systems(matched: Matched, names: tuple[str, str], letters: tuple[str, str], margin: _Margin) -> Pair:
+def _pair_of_systems(
+    matched: Matched, names: tuple[str, str], letters: tuple[str, str], margin: _Margin
+) -> ComparedPair:
     base, other = matched.base.of(names[0]), matched.other.of(names[1])
     usable = matched.base.usable(names[0]), matched.other.usable(names[1])
     doubtful = any(result.validity is Validity.DOUBTFUL for side in usable for result in side)
@@ -175,7 +177,7 @@ def _pair_of_systems(matched: Matched, names: tuple[str, str], letters: tuple[st
     compared_sides = (letters[1], names[1], letters[0], names[0], other, base)
     remarks = tuple(_remarks_on_pair(matched, base, other, letters))
     where, unequal = _place_of_block(matched.base), _unequal_levels(base, other, shown)
-    return Pair(matched.base.experiment, where, *compared_sides, tuple(ratios), remarks, unequal)
+    return ComparedPair(matched.base.experiment, where, *compared_sides, tuple(ratios), remarks, unequal)
 
 
 def _system_in_run(system: str, letter: str) -> str:
@@ -232,7 +234,9 @@ def _unequal_levels(base: Sequence[TrialResult], other: Sequence[TrialResult], s
     return ", ".join(words)
 
 
-def _pairs_of_findings(base: StoredRun, other: StoredRun, letters: tuple[str, str], margin: _Margin) -> list[Pair]:
+def _pairs_of_findings(
+    base: StoredRun, other: StoredRun, letters: tuple[str, str], margin: _Margin
+) -> list[ComparedPair]:
     """Figures that experiments found, by experiment, point and system."""
     pairs = []
     by_others = by_question(other.findings)
@@ -258,7 +262,7 @@ def _pairs_of_findings(base: StoredRun, other: StoredRun, letters: tuple[str, st
             if ratios:
                 compared_sides = (letters[1], names[1], letters[0], names[0], made_of[1], made_of[0])
                 unequal = _unequal_levels(*made_of, shown)
-                pairs.append(Pair(experiment, point, *compared_sides, tuple(ratios), (), unequal))
+                pairs.append(ComparedPair(experiment, point, *compared_sides, tuple(ratios), (), unequal))
     return pairs
 
 

@@ -19,7 +19,7 @@ from tidegauge.model.variant import VARIANT, SameWithin
 from tidegauge.model.workload import Arrival
 from tidegauge.numbers import count, join_with_and, of_all, plural, quantity
 from tidegauge.plain import grouped
-from tidegauge.statistics.contrasts import Contrast, confidence_of_each, contrast
+from tidegauge.statistics.contrasts import Contrast, compute_contrast, confidence_of_each
 from tidegauge.statistics.figures import (
     FIGURES,
     Figure,
@@ -290,7 +290,7 @@ def _contest(
         AgainstFirst(
             other.label,
             first.label,
-            contrast(
+            compute_contrast(
                 other.by_block,
                 first.by_block,
                 higher_is_better=figure.higher_is_better,

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tidegauge.comparison.across import SAME_KIND, Pair, RunComparison
+from tidegauge.comparison.across import SAME_KIND, ComparedPair, RunComparison
 from tidegauge.comparison.within import Ratio
 from tidegauge.errors import did_you_mean
 from tidegauge.model.trial import LoadResult
@@ -111,7 +111,7 @@ class RegressionRuling:
         why: what keeps it from being decided, if it is not the interval.
     """
 
-    pair: Pair
+    pair: ComparedPair
     ratio: Ratio
     allowed: float
     limit: float
@@ -150,7 +150,7 @@ def judge_regressions(compared: RunComparison, allowed: AllowedLoss) -> Regressi
     return RegressionJudgement(rulings, (*without_figures, *compared.unmatched))
 
 
-def _why_not_comparable(pair: Pair, compared: RunComparison) -> str:
+def _why_not_comparable(pair: ComparedPair, compared: RunComparison) -> str:
     """Why a difference between two runs says nothing about the system, or ""."""
     letters = [letter for letter, _ in compared.runs]
     places = letters.index(pair.baseline_run), letters.index(pair.run)
@@ -173,7 +173,7 @@ def _first_load(results: Iterable[object]) -> LoadResult | None:
     return next((result for result in results if isinstance(result, LoadResult)), None)
 
 
-def _rule_on_ratio(pair: Pair, ratio: Ratio, allowed: float, why: str) -> RegressionRuling:
+def _rule_on_ratio(pair: ComparedPair, ratio: Ratio, allowed: float, why: str) -> RegressionRuling:
     higher_is_better = _figures_judged()[ratio.name].higher_is_better
     limit = 1 - allowed if higher_is_better else 1 + allowed
     interval = ratio.comparison.interval

@@ -12,7 +12,7 @@ from tidegauge.model.finding import Finding
 from tidegauge.model.trial import TrialResult, Validity, point_words
 from tidegauge.model.variant import SameWithin
 from tidegauge.plain import grouped
-from tidegauge.statistics.contrasts import Contrast, contrast
+from tidegauge.statistics.contrasts import Contrast, compute_contrast
 from tidegauge.statistics.figures import Figure, FindingFigure, Shown, figures_compared, figures_found
 from tidegauge.statistics.intervals import NOISE_THRESHOLD, Comparison, by_block, compare_paired, compare_unpaired
 
@@ -148,7 +148,7 @@ def ratios_of(
             named = (experiment, figure.name, figure.title, figure.unit, system, baseline)
             contrasted = None
             if same_within is not None:
-                contrasted = contrast(
+                contrasted = compute_contrast(
                     values, base, higher_is_better=better, unit=figure.unit, same_within=same_within,
                     paired=comparison.paired, resolution=step,
                 )  # fmt: skip

@@ -114,11 +114,11 @@ def _trial_with_cycles(
 
 
 def _run_trials(options: AttestOptions, trials: tuple[AttestSpec, ...], lab: Lab[AttestSpec, AttestResult]) -> None:
-    results = [lab.measure(trial) for trial in trials]
+    results = [lab.run_trial(trial) for trial in trials]
     spec, subject = results[0].spec, results[0].attest
     control = results[1].attest if len(results) > 1 else None
     judged = judge_scenarios(spec.choice.level, spec.nodes, options.scenarios, subject, control)
-    lab.found(_attest_finding(options, spec, judged, subject, control))
+    lab.record_finding(_attest_finding(options, spec, judged, subject, control))
 
 
 def _attest_finding(

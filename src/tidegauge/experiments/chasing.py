@@ -230,10 +230,10 @@ def chase_experiment(
     def run(options: ChaseOptions, trials: tuple[LoadSpec, ...], lab: Lab) -> None:
         for trial in trials:
             rate = resolve_rate(options.rate, trial.system, lab.results, lab.findings)
-            result = lab.measure(replace(trial, msgs_per_s=rate))
+            result = lab.run_trial(replace(trial, msgs_per_s=rate))
             chase = result.catch_up
             if chase is None or trial.late is None:
                 raise ValueError(f"{trial.trial_id} was asked for late readers and reports none")
-            lab.found(_chase_finding(result, chase, *answer(chase, trial.late)))
+            lab.record_finding(_chase_finding(result, chase, *answer(chase, trial.late)))
 
     return Experiment(name, summary, ChaseOptions, plan, run, _objection_to_options)

@@ -60,12 +60,14 @@ def _run_trials(options: CurveOptions, planned: tuple[LoadSpec, ...], lab: Lab) 
     results = []
     try:
         for number, (share, spec) in enumerate(zip(options.shares, planned, strict=True)):
-            results.append(lab.measure(replace(spec, msgs_per_s=full * share)))
-            lab.decided(f"{share:.0%} of {count(full)} msg/s: {_state_of_load(results[-1])}.", planned[number + 1 :])
+            results.append(lab.run_trial(replace(spec, msgs_per_s=full * share)))
+            lab.announce_decision(
+                f"{share:.0%} of {count(full)} msg/s: {_state_of_load(results[-1])}.", planned[number + 1 :]
+            )
     finally:
         if results:
             step_id = planned[0].step_id
-            lab.found(_curve_finding(step_id, full, options.shares, results, len(planned)))
+            lab.record_finding(_curve_finding(step_id, full, options.shares, results, len(planned)))
 
 
 def _state_of_load(result: LoadResult) -> str:

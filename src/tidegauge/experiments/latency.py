@@ -53,13 +53,13 @@ def _run_trials(options: LatencyOptions, trials: tuple[LoadSpec, ...], lab: Lab)
                 _with_schedule(trial, options.rate, resolved),
                 _first_load_by_rule(trial.rate_rule, lab.results),
             )
-            lab.measure(
+            lab.run_trial(
                 replace(planned, schedule=first_load.schedule, msgs_per_s=first_load.msgs_per_s)
                 if first_load
                 else planned
             )
         else:
-            lab.measure(replace(trial, msgs_per_s=resolved(options.rate)))
+            lab.run_trial(replace(trial, msgs_per_s=resolved(options.rate)))
 
 
 def rule_of_rate(rate: Rate) -> RateRule:

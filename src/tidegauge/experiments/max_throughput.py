@@ -138,32 +138,32 @@ class _Trials:
         self._search, self._confirm = planned[0], planned[-1]
         self._lab = lab
 
-    def closed_loop(self) -> LoadResult:
+    def run_closed_loop(self) -> LoadResult:
         """As fast as it goes, to learn where to search."""
         workload = replace(self._search.workload, arrival=Arrival.CLOSED_LOOP)
-        return self._measure_next(replace(self._search, workload=workload, rate_rule=AS_FAST_AS_IT_GOES), None)
+        return self._run_next_trial(replace(self._search, workload=workload, rate_rule=AS_FAST_AS_IT_GOES), None)
 
-    def search(self, rate: float) -> LoadResult:
+    def run_search_trial(self, msgs_per_s: float) -> LoadResult:
         """Makes one trial of the search."""
-        return self._measure_next(self._search, rate)
+        return self._run_next_trial(self._search, msgs_per_s)
 
-    def confirm(self, rate: float) -> LoadResult:
+    def run_confirmation(self, msgs_per_s: float) -> LoadResult:
         """Makes a confirmation."""
-        return self._measure_next(self._confirm, rate, confirms=True)
+        return self._run_next_trial(self._confirm, msgs_per_s, confirms=True)
 
     def announce(self, text: str, searches: int, confirmations: int) -> None:
         """Announce a decision, with the trials expected yet."""
         expected = [(self._search, False)] * searches + [(self._confirm, True)] * confirmations
         numbered = enumerate(expected, self.number + 1)
-        self._lab.decided(
+        self._lab.announce_decision(
             text,
             [_numbered_trial(spec, self.step_id, number, confirms=confirms) for number, (spec, confirms) in numbered],
         )
 
-    def _measure_next(self, spec: LoadSpec, rate: float | None, *, confirms: bool = False) -> LoadResult:
+    def _run_next_trial(self, spec: LoadSpec, msgs_per_s: float | None, *, confirms: bool = False) -> LoadResult:
         self.number += 1
         trial = _numbered_trial(spec, self.step_id, self.number, confirms=confirms)
-        return self._lab.measure(replace(trial, msgs_per_s=rate))
+        return self._lab.run_trial(replace(trial, msgs_per_s=msgs_per_s))
 
 
 def _run_trials(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None:
@@ -176,10 +176,12 @@ def _run_trials(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], la
     try:
         space, problem = _space_to_search(options, planned[0].system, trials, lab)
         if space is None:
-            lab.found(_search_finding(trials, planned[0], [GoalOutcome(goal, problem=problem) for goal in goals]))
+            lab.record_finding(
+                _search_finding(trials, planned[0], [GoalOutcome(goal, problem=problem) for goal in goals])
+            )
             return
         fresh = planned[-1].servers is ServerReuse.FRESH and not planned[-1].attached
-        callbacks = Callbacks(trials.search, trials.confirm, trials.announce, fresh)
+        callbacks = Callbacks(trials.run_search_trial, trials.run_confirmation, trials.announce, fresh)
         search = SustainedSearch(goals, space, options.trials_max * len(goals), callbacks, trials.number)
         outcomes = search.run()
     except BaseException as error:
@@ -189,9 +191,9 @@ def _run_trials(options: MaxThroughputOptions, planned: tuple[LoadSpec, ...], la
             search.unfinished(problem) if search else [GoalOutcome(goal, problem=problem) for goal in goals]
         )
         with contextlib.suppress(TidegaugeError):
-            lab.found(_search_finding(trials, planned[0], outcomes_so_far))
+            lab.record_finding(_search_finding(trials, planned[0], outcomes_so_far))
         raise
-    lab.found(_search_finding(trials, planned[0], outcomes))
+    lab.record_finding(_search_finding(trials, planned[0], outcomes))
 
 
 def _ended_by(error: BaseException, system: str) -> str:
@@ -211,7 +213,7 @@ def _space_to_search(options: MaxThroughputOptions, system: str, trials: _Trials
         return Space(low, high, (low, math.sqrt(low * high)), options.width), ""
     measured = hint is None
     if hint is None:
-        result = trials.closed_loop()
+        result = trials.run_closed_loop()
         hint = result.msgs_per_s
         if result.validity is Validity.INVALID and not rate_stands(result):
             return None, f"the closed-loop trial that shows where to search was INVALID: {result.reasons[0]}"
@@ -251,7 +253,7 @@ def _row_of_goal(outcome: GoalOutcome) -> dict[str, Cell]:
     return {
         "goal": outcome.goal.name,
         "msg/s": outcome.sustainable_msgs_per_s,
-        "bracket, msg/s": bracket_words(outcome.lower, outcome.upper),
+        "bracket, msg/s": bracket_words(outcome.lower_msgs_per_s, outcome.upper_msgs_per_s),
         "limited by": outcome.above.kind if outcome.above and outcome.decided else None,
         "response p99, ms": confirmed.response.p99_ms if confirmed and usable else None,
         "verdict": "decided" if outcome.decided else "NOT DECIDED",
@@ -265,8 +267,8 @@ def _goal_found(outcome: GoalOutcome) -> GoalFound:
         limits=tuple(map(str, outcome.goal.limits)),
         decided=outcome.decided,
         sustainable_msgs_per_s=outcome.sustainable_msgs_per_s,
-        lower_msgs_per_s=outcome.lower,
-        upper_msgs_per_s=outcome.upper,
+        lower_msgs_per_s=outcome.lower_msgs_per_s,
+        upper_msgs_per_s=outcome.upper_msgs_per_s,
         above=Above(above.kind, above.clause, above.outcome.value) if above else None,
         confirmation_trial_id=confirmed.spec.trial_id if confirmed else None,
         confirmation_mb_per_s=confirmed.mb_per_s if confirmed else None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tidegauge.experiments.procedure import Experiment, TrialOptions, measure_each
+from tidegauge.experiments.procedure import Experiment, TrialOptions, run_each_trial
 from tidegauge.model.disturbance import Harm
 from tidegauge.model.reason import ReasonKind
 from tidegauge.model.trial import (
@@ -59,5 +59,5 @@ EXPERIMENT = Experiment(
     summary="throughput with producers that never wait for a schedule (closed loop); not a sustainable rate",
     options=TrialOptions,
     plan=_plan_trials,
-    run=measure_each,
+    run=run_each_trial,
 )

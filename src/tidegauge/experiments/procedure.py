@@ -71,17 +71,17 @@ class Lab(Protocol[Spec_contra, Result_co]):
     def findings(self) -> Sequence[Finding]:
         """All findings of the run so far."""
 
-    def measure(self, spec: Spec_contra) -> Result_co:
+    def run_trial(self, spec: Spec_contra) -> Result_co:
         """Carry out one trial: a planned one, or one made on the fly with a `trial_id` of its own.
 
         Raises:
             RunFailedError: the system or the worker failed.
         """
 
-    def decided(self, text: str, left: Sequence[Spec_contra] = ()) -> None:
+    def announce_decision(self, text: str, left: Sequence[Spec_contra] = ()) -> None:
         """Announce a decision as it is made, in a sentence, and the trials that are expected yet."""
 
-    def found(self, finding: Finding) -> None:
+    def record_finding(self, finding: Finding) -> None:
         """Store a finding and show it."""
 
 
@@ -96,7 +96,7 @@ class Experiment(Generic[Options, Spec, Result]):
         plan: from the options and what trials of all kinds have, the trials intended. An experiment that can't know how
             many it needs gives the ones it expects.
         run: carries them out, or as many others as the question takes. Raises `PreconditionError` when it can't begin;
-            errors of `Lab.measure` pass through.
+            errors of `Lab.run_trial` pass through.
         objection: "" or why these options don't fit after the experiments named earlier in the campaign.
     """
 
@@ -108,10 +108,10 @@ class Experiment(Generic[Options, Spec, Result]):
     objection: Callable[[Options, Sequence[str]], str] = lambda _options, _earlier: ""
 
 
-def measure_each(_options: Fields, trials: tuple[Spec, ...], lab: Lab[Spec, TrialResult]) -> None:
+def run_each_trial(_options: Fields, trials: tuple[Spec, ...], lab: Lab[Spec, TrialResult]) -> None:
     """The procedure of an experiment that has nothing to decide."""
     for trial in trials:
-        lab.measure(trial)
+        lab.run_trial(trial)
 
 
 START_S = 10.0

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from tidegauge.config.fields import Duration, Fields, MeasureTime, duration_between
-from tidegauge.experiments.procedure import Experiment, measure_each
+from tidegauge.experiments.procedure import Experiment, run_each_trial
 from tidegauge.model.trial import AS_FAST_AS_IT_GOES, ReadSpec, TrialSpec
 from tidegauge.model.workload import Arrival
 
@@ -34,5 +34,5 @@ EXPERIMENT = Experiment(
     summary="how fast consumers read topics that others fill (with 'producers: 0' and 'existing-topics')",
     options=ReadOptions,
     plan=_plan_trials,
-    run=measure_each,
+    run=run_each_trial,
 )

@@ -51,7 +51,7 @@ class Sized(StrEnum):
         """One of them."""
         return self.value.removesuffix("s").replace("-", " ")
 
-    def of(self, spec: LoadSpec, number: int) -> LoadSpec:
+    def with_number(self, spec: LoadSpec, number: int) -> LoadSpec:
         """The trial with so many of each topic, of consumers of each subscription, of load generators in all."""
         match self:
             case Sized.LOAD_GENERATORS:
@@ -88,7 +88,7 @@ class SizingOptions(ShortTrialOptions, LimitFields):
 def _plan_trials(options: SizingOptions, base: TrialSpec) -> tuple[LoadSpec, ...]:
     """As many as a search takes that never repeats one, each as large as it may become: memory must suffice for it."""
     rule = RateRule(f"{options.rate:g} msg/s")
-    step = options.of.of(options.load(replace(base, exploratory=True), options.rate, rule), options.largest)
+    step = options.of.with_number(options.load(replace(base, exploratory=True), options.rate, rule), options.largest)
     searched = (options.largest - options.smallest + 1).bit_length() + 1
     trials = [
         replace(step, servers=options.servers, trial_id=trial_id_in_step(base.trial_id, number + 1))
@@ -113,13 +113,13 @@ class _SizedTrials:
         self.results: list[tuple[int, LoadResult]] = []
         self._options, self._search, self._confirm, self._lab = options, planned[0], planned[-1], lab
 
-    def measure(self, number: int) -> LoadResult:
+    def run_search_trial(self, number: int) -> LoadResult:
         """A trial of the search."""
-        return self._measure_next(self._search, number, confirms=False)
+        return self._run_next_trial(self._search, number, confirms=False)
 
-    def confirm(self, number: int) -> LoadResult:
+    def run_confirmation(self, number: int) -> LoadResult:
         """A confirmation."""
-        return self._measure_next(self._confirm, number, confirms=True)
+        return self._run_next_trial(self._confirm, number, confirms=True)
 
     def announce(self, text: str, searches: int, confirmations: int) -> None:
         """Announce a decision about a number, with the trials expected yet."""
@@ -128,18 +128,18 @@ class _SizedTrials:
             replace(spec, trial_id=trial_id_in_step(self.step_id, number, confirms=confirms))
             for number, (spec, confirms) in enumerate(expected, len(self.results) + 1)
         ]
-        self._lab.decided(f"{self._options.of.value}: {text}", left)
+        self._lab.announce_decision(f"{self._options.of.value}: {text}", left)
 
-    def _measure_next(self, spec: LoadSpec, number: int, *, confirms: bool) -> LoadResult:
+    def _run_next_trial(self, spec: LoadSpec, number: int, *, confirms: bool) -> LoadResult:
         trial_id = trial_id_in_step(self.step_id, len(self.results) + 1, confirms=confirms)
-        result = self._lab.measure(replace(self._options.of.of(spec, number), trial_id=trial_id))
+        result = self._lab.run_trial(replace(self._options.of.with_number(spec, number), trial_id=trial_id))
         self.results.append((number, result))
         return result
 
 
 def _run_trials(options: SizingOptions, planned: tuple[LoadSpec, ...], lab: Lab) -> None:
     trials = _SizedTrials(options, planned, lab)
-    callbacks = SizeCallbacks(trials.measure, trials.confirm, trials.announce)
+    callbacks = SizeCallbacks(trials.run_search_trial, trials.run_confirmation, trials.announce)
     search = SmallestSearch(Range(options.smallest, options.largest), Goal("sustained", options.limits()), callbacks)
     try:
         outcome = search.run()
@@ -147,9 +147,9 @@ def _run_trials(options: SizingOptions, planned: tuple[LoadSpec, ...], lab: Lab)
         # What is known stays known, whatever ended the search.
         with contextlib.suppress(TidegaugeError):
             why = error.message if isinstance(error, TidegaugeError) else f"ended by {type(error).__name__}"
-            lab.found(_size_finding(options, planned[0], trials, search, SizeOutcome(problem=why)))
+            lab.record_finding(_size_finding(options, planned[0], trials, search, SizeOutcome(problem=why)))
         raise
-    lab.found(_size_finding(options, planned[0], trials, search, outcome))
+    lab.record_finding(_size_finding(options, planned[0], trials, search, outcome))
 
 
 def _size_finding(

@@ -23,8 +23,8 @@ from tidegauge.plain import grouped
 from tidegauge.statistics.clocks import (
     ClockContradictionError,
     Exchange,
+    HostPair,
     Offset,
-    Pair,
     offset_at,
     suspect_hosts,
     tightest_bounds,
@@ -79,7 +79,7 @@ def check_fleet(launcher: Launcher, fleet_file: FleetFile, report: Report, java_
         report(f"trying the disks of {plural(len(servers), 'server')} at the same time ...")
         disks: dict[str, DiskState] = fleet.on_each(servers, "disk")
         problems += [f"{address}: {disk.problem}" for address, disk in disks.items() if disk.problem]
-    bounds, doubts = judged_clocks(offsets, fleet_file.clock_s_max / 2 * 1e9)
+    bounds, doubts = clock_offsets_and_problems(offsets, fleet_file.clock_s_max / 2 * 1e9)
     links = tuple(_link_of_pair(pair, exchanged, rates, bounds) for pair in sorted(rates))
     return FleetCheck(hosts, states, disks, links, (*problems, *doubts), time.monotonic() - begun_s)
 
@@ -156,7 +156,9 @@ def disagreements(states: Mapping[str, HostState]) -> list[str]:
     return problems
 
 
-def judged_clocks(offsets: Mapping[Pair, Offset], half_width_ns_max: float) -> tuple[dict[Pair, Offset], list[str]]:
+def clock_offsets_and_problems(
+    offsets: Mapping[HostPair, Offset], half_width_ns_max: float
+) -> tuple[dict[HostPair, Offset], list[str]]:
     """The tightest bounds over all ways through the fleet, and what is wrong with the clocks."""
     try:
         bounds = tightest_bounds(offsets)
@@ -174,7 +176,7 @@ def judged_clocks(offsets: Mapping[Pair, Offset], half_width_ns_max: float) -> t
     ]
 
 
-def rounds_of_pairs(hosts: Sequence[str]) -> list[list[Pair]]:
+def rounds_of_pairs(hosts: Sequence[str]) -> list[list[HostPair]]:
     """Every pair once, in rounds in which no host is in two pairs (the circle method of round-robin tournaments)."""
     ring: list[str | None] = [*hosts] if len(hosts) % 2 == 0 else [*hosts, None]
     pairs_by_round = []
@@ -243,10 +245,10 @@ class _Fleet:
 
     def exchanges(
         self, hosts: Sequence[str], drift_ppm: float
-    ) -> tuple[dict[Pair, list[Exchange]], dict[Pair, Offset]]:
+    ) -> tuple[dict[HostPair, list[Exchange]], dict[HostPair, Offset]]:
         """Each pair's exchanges, and its offset's bounds at the end of all."""
-        exchanges_by_pair: dict[Pair, list[Exchange]] = {}
-        begun_s: dict[Pair, float] = {}
+        exchanges_by_pair: dict[HostPair, list[Exchange]] = {}
+        begun_s: dict[HostPair, float] = {}
         for pairs in rounds_of_pairs(hosts):
             begun_s |= dict.fromkeys(pairs, time.monotonic())
             exchanges_by_pair |= self._call_between_pairs(pairs, "exchange", _EXCHANGES)
@@ -263,15 +265,15 @@ class _Fleet:
                 )
         return exchanges_by_pair, offsets
 
-    def transfers(self, hosts: Sequence[str], connections: int = 1) -> dict[Pair, float]:
+    def transfers(self, hosts: Sequence[str], connections: int = 1) -> dict[HostPair, float]:
         """Bytes a second of each pair in both directions, one after the other, over so many connections each."""
-        rates: dict[Pair, float] = {}
+        rates: dict[HostPair, float] = {}
         for pairs in rounds_of_pairs(hosts):
             for way in (pairs, [(other, first) for first, other in pairs]):
                 rates |= self._call_between_pairs(way, "send", _TRANSFER_S, connections)
         return rates
 
-    def _call_between_pairs(self, pairs: Iterable[Pair], method: str, *arguments: object) -> dict[Pair, Any]:
+    def _call_between_pairs(self, pairs: Iterable[HostPair], method: str, *arguments: object) -> dict[HostPair, Any]:
         """Call a method on the first host of each pair, which speaks to the second; its results by pair."""
         calls = {
             (first, other): partial(self._remotes[first].call, method, other, PROBE_PORT, *arguments)
@@ -298,7 +300,10 @@ def _place_of_call(key: object) -> str:
 
 
 def _link_of_pair(
-    pair: Pair, exchanged: Mapping[Pair, Sequence[Exchange]], rates: Mapping[Pair, float], bounds: Mapping[Pair, Offset]
+    pair: HostPair,
+    exchanged: Mapping[HostPair, Sequence[Exchange]],
+    rates: Mapping[HostPair, float],
+    bounds: Mapping[HostPair, Offset],
 ) -> NetworkPath:
     exchanges = exchanged.get(pair) or exchanged.get((pair[1], pair[0])) or ()
     # An exchange bounds an offset to within its round trip.

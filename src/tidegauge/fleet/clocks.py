@@ -23,8 +23,8 @@ from tidegauge.errors import GeneratorFailedError, RunFailedError
 from tidegauge.statistics.clocks import (
     ClockContradictionError,
     Exchange,
+    HostPair,
     Offset,
-    Pair,
     offset_at,
     suspect_hosts,
     tightest_bounds,
@@ -68,7 +68,7 @@ class _Span:
 
     from_ns: float
     until_ns: float
-    bounds: Mapping[Pair, Offset]
+    bounds: Mapping[HostPair, Offset]
     problem: str = ""
     hint: str = ""
 
@@ -96,7 +96,7 @@ class FleetClocks:
         ports_there = [agent.clock_listen(address, ports, secret) for agent, address in hosts]
         self._answer_at = [("", 0), *zip([address for _, address in hosts], ports_there, strict=True)]
         self._drift_ppm = drift_ppm
-        self._measured: dict[Pair, list[Offset]] = {pair: [] for pair in combinations(self.names, 2)}
+        self._measured: dict[HostPair, list[Offset]] = {pair: [] for pair in combinations(self.names, 2)}
         """What exchanges proved, in their order."""
         self._slews: dict[str, list[tuple[float, float]]] = {name: [] for name in self.names}
         """When each clock was seen to be set, on this host's, and how fast (ppm); none that a later one exceeds."""
@@ -132,12 +132,12 @@ class FleetClocks:
         bounds = self._bounds_at(time.monotonic_ns())
         return [round((bounds[HERE, name].low_ns + bounds[HERE, name].high_ns) / 2) for name in self.names[1:]]
 
-    def widths_s(self) -> dict[Pair, float]:
+    def widths_s(self) -> dict[HostPair, float]:
         """How far apart the bounds of each two are now. Raises `ClockError`."""
         bounds_by_pair = self._bounds_at(time.monotonic_ns())
         return {pair: (offset.high_ns - offset.low_ns) / 1e9 for pair, offset in bounds_by_pair.items()}
 
-    def bounds(self, from_ns: int, until_ns: int) -> Mapping[Pair, Offset]:
+    def bounds(self, from_ns: int, until_ns: int) -> Mapping[HostPair, Offset]:
         """Bounds of the second's clock minus the first's in all of a span, for each two of `names`.
 
         The span is of this host's clock. Raises `ClockError` if clocks contradict each other, with whose it is, or if
@@ -165,16 +165,16 @@ class FleetClocks:
             for pair, bound in _all_of(bounds_of_looks).items()
         }
 
-    def _between_ns(self, pair: Pair, from_ns: float) -> float:
+    def _between_ns(self, pair: HostPair, from_ns: float) -> float:
         """How far two clocks drift from an instant that was looked at to the middle between it and the next."""
         return self._ppm(pair, from_ns) / 1e6 * self._look_ns / 2
 
-    def _ppm(self, pair: Pair, from_ns: float) -> float:
+    def _ppm(self, pair: HostPair, from_ns: float) -> float:
         """By how much two clocks may drift from an instant of this host's clock on; more if one was being set."""
         since_ns = from_ns - _NEAR_S[-1] * 1e9
         return self._drift_ppm + sum(_most_since(self._slews[name], since_ns) for name in pair)
 
-    def _bounds_at(self, time_ns: float) -> dict[Pair, Offset]:
+    def _bounds_at(self, time_ns: float) -> dict[HostPair, Offset]:
         with self._lock:
             offsets_here = {name: self._offset_of_pair((HERE, name), time_ns, time_ns) for name in self.names[1:]}
             ahead_ns = {name: (offset.low_ns + offset.high_ns) / 2 for name, offset in offsets_here.items()}
@@ -196,7 +196,7 @@ class FleetClocks:
                 "be off by.",
             ) from error
 
-    def _offset_of_pair(self, pair: Pair, asker_ns: float, here_ns: float) -> Offset:
+    def _offset_of_pair(self, pair: HostPair, asker_ns: float, here_ns: float) -> Offset:
         """What exchanges of a pair say of an instant, given by the asker's clock and by this host's."""
         first, other = pair
         near = _offsets_near(self._measured[pair], asker_ns)
@@ -271,9 +271,9 @@ def _most_since(slews: Sequence[tuple[float, float]], since_ns: float) -> float:
     return slews[first][1] if first < len(slews) else 0.0
 
 
-def _all_of(bounds_of_looks: Iterable[Mapping[Pair, Offset]]) -> dict[Pair, Offset]:
+def _all_of(bounds_of_looks: Iterable[Mapping[HostPair, Offset]]) -> dict[HostPair, Offset]:
     """Bounds of each two clocks' offset that hold in all of these looks or spans."""
-    most: dict[Pair, Offset] = {}
+    most: dict[HostPair, Offset] = {}
     for bounds in bounds_of_looks:
         for pair, bound in bounds.items():
             so_far = most.get(pair, bound)

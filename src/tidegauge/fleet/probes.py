@@ -21,17 +21,17 @@ from tidegauge.distribution.java import find_java
 from tidegauge.errors import RunFailedError, TidegaugeError
 from tidegauge.fleet.code import code_version
 from tidegauge.fleet.ports import OpenPorts, Unreached
-from tidegauge.hosts.ceilings_measure import BRIEF, measure
+from tidegauge.hosts.ceilings_measure import BRIEF, measure_ceilings
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.facts import host_facts
 from tidegauge.hosts.storage import nearest_existing, state_directory
 from tidegauge.model.host import DiskState, HostState
 from tidegauge.statistics.clocks import Exchange
 
-_CLOCKS = b"c"
-_BYTES = b"b"
-_TIMES = struct.Struct("<qq")
-_COUNT = struct.Struct("<q")
+_FOR_CLOCKS = b"c"
+_FOR_BYTES = b"b"
+_TIMES_FORMAT = struct.Struct("<qq")
+_COUNT_FORMAT = struct.Struct("<q")
 _CHUNK = bytes(256 * 1024)
 _SILENCE_S_MAX = 5.0
 _HELD_BYTES_MAX = 1 << 18
@@ -96,11 +96,11 @@ class Prober:
     def exchange(self, address: str, port: int, count: int) -> list[Exchange]:
         """Ask another host's clock so many times. Raises `RunFailedError` if it can't be reached."""
         exchanges = []
-        with _connect_to(address, port, _CLOCKS) as way:
+        with _connect_to(address, port, _FOR_CLOCKS) as way:
             for _ in range(count):
                 asked_ns = time.monotonic_ns()
                 way.sendall(b"?")
-                received_ns, answered_ns = _TIMES.unpack(_read_exactly(way, _TIMES.size))
+                received_ns, answered_ns = _TIMES_FORMAT.unpack(_read_exactly(way, _TIMES_FORMAT.size))
                 exchanges.append(Exchange(asked_ns, received_ns, answered_ns, time.monotonic_ns()))
         return exchanges
 
@@ -110,7 +110,7 @@ class Prober:
         Raises `RunFailedError` if it can't be reached.
         """
         with contextlib.ExitStack() as closing, ThreadPoolExecutor(connections) as pool:
-            ways = [closing.enter_context(_connect_to(address, port, _BYTES)) for _ in range(connections)]
+            ways = [closing.enter_context(_connect_to(address, port, _FOR_BYTES)) for _ in range(connections)]
             begun_s = time.perf_counter()
             arrived = sum(pool.map(lambda way: _send_until(way, begun_s + seconds), ways))
             # Until all of it was there: what a slow way still holds when the time is up takes as long as the rest.
@@ -120,7 +120,9 @@ class Prober:
         """What the disk of the state directory does, in some 4 s. What can't be measured says why."""
         try:
             state_directory().mkdir(parents=True, exist_ok=True)
-            ceiling = measure([state_directory()], BRIEF, lambda _: None, lambda *_: None, loopback=False).disks[0]
+            ceiling = measure_ceilings(
+                [state_directory()], BRIEF, lambda _: None, lambda *_: None, loopback=False
+            ).disks[0]
         except (TidegaugeError, OSError) as error:
             return DiskState(None, None, None, str(error))
         sync = next(sync for sync in ceiling.syncs if sync.files == 1)
@@ -142,7 +144,7 @@ def _send_until(way: socket.socket, until_s: float) -> int:
     while time.perf_counter() < until_s:
         way.sendall(_CHUNK)
     way.shutdown(socket.SHUT_WR)
-    (arrived,) = _COUNT.unpack(_read_exactly(way, _COUNT.size))
+    (arrived,) = _COUNT_FORMAT.unpack(_read_exactly(way, _COUNT_FORMAT.size))
     return int(arrived)
 
 
@@ -157,15 +159,15 @@ def _serve_connection(way: socket.socket) -> None:
     with contextlib.suppress(OSError, RunFailedError), way:
         way.settimeout(_SILENCE_S_MAX)
         way.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if _read_exactly(way, 1) == _CLOCKS:
+        if _read_exactly(way, 1) == _FOR_CLOCKS:
             while way.recv(1):
                 received_ns = time.monotonic_ns()
-                way.sendall(_TIMES.pack(received_ns, time.monotonic_ns()))
+                way.sendall(_TIMES_FORMAT.pack(received_ns, time.monotonic_ns()))
         else:
             arrived, room = 0, bytearray(len(_CHUNK))
             while got := way.recv_into(room):
                 arrived += got
-            way.sendall(_COUNT.pack(arrived))
+            way.sendall(_COUNT_FORMAT.pack(arrived))
 
 
 def _connect_to(address: str, port: int, kind: bytes) -> socket.socket:

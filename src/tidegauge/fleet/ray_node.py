@@ -70,12 +70,12 @@ OBJECT_STORE_BYTES = 80_000_000
 
 ROLE_LABEL, JOINED_LABEL, VERSION_LABEL = "role", "joined", "tidegauge"
 
-_SHORT = "/tmp"
+_SHORT_DIRECTORY = "/tmp"
 _RAYS_FILES = "r"
 _MARKER = "TIDEGAUGE_FLEET"
 """In the environment of every process of the node, so that they are found when it is ended."""
-_TITLE = "ray::"
-_STARTED = "Ray runtime started"
+_PROCESS_TITLE = "ray::"
+_STARTED_TEXT = "Ray runtime started"
 START_S_MAX = 180.0
 """On a machine that is loaded: a quiet one takes some 5 s."""
 _END_S_MAX = 15.0
@@ -120,7 +120,7 @@ class RayNode:
         return _fleet_directory() / "ray.log"
 
 
-def firewall(head: bool) -> list[str]:
+def ports_to_open(head: bool) -> list[str]:
     """TCP ports that hosts of the fleet must reach here, and nobody else may: "7001 to 7007"."""
     numbers = sorted(_PORTS.values())
     return [
@@ -209,8 +209,8 @@ def ray_environment(node: RayNode) -> dict[str, str]:
 
 
 def ray_arguments(node: RayNode, autoscaling: Path | None = None) -> list[str]:
-    """Arguments by which the program `ray` starts in the foreground. `autoscaling`: see `start`."""
-    low, high = _PROCESS_PORTS
+    """Arguments by which the program `ray` starts in the foreground. `autoscaling`: see `start_node`."""
+    process_port_min, process_port_max = _PROCESS_PORTS
     place = (
         ["--head", f"--port={HEAD_PORT}", "--include-dashboard=false", *_port_options(_PORTS_OF_HEAD)]
         if node.is_head
@@ -229,8 +229,8 @@ def ray_arguments(node: RayNode, autoscaling: Path | None = None) -> list[str]:
         "--include-log-monitor=false",
         "--disable-usage-stats",
         *_port_options(_PORTS),
-        f"--min-worker-port={low}",
-        f"--max-worker-port={high}",
+        f"--min-worker-port={process_port_min}",
+        f"--max-worker-port={process_port_max}",
         # Not the directory itself: Ray opens what it is given to everybody, its sockets and logs included.
         f"--temp-dir={node.directory}/{_RAYS_FILES}",
         *([f"--autoscaling-config={autoscaling}"] if autoscaling else []),
@@ -279,7 +279,7 @@ def running_node() -> RayNode | None:
     return node if node is not None and _processes_of_node(node) else None
 
 
-def start(
+def start_node(
     address: str,
     head: str,
     role: str,
@@ -304,17 +304,17 @@ def start(
         raise UserError(
             f"This host is in a fleet already: its head is {existing.head}.", "tidegauge fleet down ends that."
         )
-    end()
+    end_node()
     program = _ray_program()
     certificates = check_tls(tls) if tls is not None else ""
     # Not before it is clear that nothing runs here, which would speak with another token from then on.
     take_token(token) if token is not None else make_token()
     # A short path: Ray's sockets lie in it, and the kernel allows 107 characters.
-    directory = tempfile.mkdtemp(prefix="tidegauge-ray-", dir=_SHORT)
+    directory = tempfile.mkdtemp(prefix="tidegauge-ray-", dir=_SHORT_DIRECTORY)
     node = RayNode(address, head, role, secrets.token_hex(8), directory, tls=certificates)
     try:
         _keep_record(node)
-        node = replace(node, open_because=network.keep_to(node.guard, address, _GUARDED_PORTS, _PRIVATE_PORTS))
+        node = replace(node, open_because=network.restrict_ports(node.guard, address, _GUARDED_PORTS, _PRIVATE_PORTS))
         with node.log.open("wb") as log:
             process = subprocess.Popen(
                 [str(program), *ray_arguments(node, autoscaling)],
@@ -329,12 +329,12 @@ def start(
         _keep_record(node)
         _await_started(node, process)
     except BaseException:
-        end()
+        end_node()
         raise
     return node
 
 
-def end() -> list[str]:
+def end_node() -> list[str]:
     """End what runs here and remove Ray's files; the token stays. Returns what was left, one sentence each."""
     node = _recorded_node()
     if node is None:
@@ -350,7 +350,7 @@ def end() -> list[str]:
         processes = _processes_of_node(node)
     leftovers += [f"Process {process.pid} of Ray does not end." for process in processes]
     try:
-        network.keep_no_more(node.guard)
+        network.lift_port_restriction(node.guard)
     except OSError as error:
         leftovers.append(f"The rules {node.guard} of nft can't be removed: {error.strerror}.")
     shutil.rmtree(node.directory, ignore_errors=True)
@@ -363,7 +363,7 @@ def _await_started(node: RayNode, process: subprocess.Popen[bytes]) -> None:
     deadline_s = time.monotonic() + START_S_MAX
     while time.monotonic() < deadline_s:
         printed = node.log.read_text(errors="replace")
-        if _STARTED in printed:
+        if _STARTED_TEXT in printed:
             return
         if process.poll() is not None:
             lines = [line.strip() for line in printed.splitlines() if line.strip()]
@@ -377,7 +377,7 @@ def _await_started(node: RayNode, process: subprocess.Popen[bytes]) -> None:
 
 def _start_hint(node: RayNode) -> str:
     if node.is_head:
-        return f"Another program may have one of the ports {', '.join(firewall(head=True))}."
+        return f"Another program may have one of the ports {', '.join(ports_to_open(head=True))}."
     return f"Check that the head runs at {node.head}, that no firewall is between, and that the token is the head's."
 
 
@@ -405,7 +405,7 @@ def _is_of(node: RayNode, process: psutil.Process) -> bool:
         return True
     # Those to which Ray gives a title lose their environment by that. A session's number may be another's by now.
     # One that is just ending has no command any more.
-    return os.getsid(process.pid) == node.session and "".join(process.cmdline()[:1]).startswith(_TITLE)
+    return os.getsid(process.pid) == node.session and "".join(process.cmdline()[:1]).startswith(_PROCESS_TITLE)
 
 
 def _fleet_directory() -> Path:

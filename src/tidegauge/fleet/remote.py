@@ -20,7 +20,7 @@ from tidegauge.durability import SyncCall, WatchedSyncs
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.fleet.api import Launcher
 from tidegauge.fleet.ray_node import SERVER_PORTS
-from tidegauge.fleet.rigs import Result, RigHost, RigOfHosts, at_once
+from tidegauge.fleet.rigs import Result, RigHost, RigOfHosts, do_at_once
 from tidegauge.hosts.fsync import Calm, slowest_disk
 from tidegauge.hosts.tracefs import NoTraceError
 from tidegauge.model.host import FleetHost, FreeSpace
@@ -75,7 +75,7 @@ class RemoteHost(AgentHost):
     def lost(self) -> None:
         """Say so at once: what waits for other hosts' servers meanwhile may take long."""
         if not self._closing.is_set():
-            self._say(self.gone().message)
+            self._say(self.gone_error().message)
 
     def start(self, spec: ProcessSpec) -> ProcessStatus:
         """See `Host.start`."""
@@ -88,8 +88,8 @@ class RemoteHost(AgentHost):
         self._started.pop(name, None)
         return status
 
-    def gone(self) -> RunFailedError:
-        """See `AgentHost.gone`."""
+    def gone_error(self) -> RunFailedError:
+        """See `AgentHost.gone_error`."""
         if self._is_silent:
             leftovers = f" What it started may still run there: {', '.join(self._started)}." if self._started else ""
             return HostLostError(
@@ -103,8 +103,8 @@ class RemoteHost(AgentHost):
             "the agent, or when its lease runs out.",
         )
 
-    def silent(self, call: str, timeout_s: float) -> RunFailedError:
-        """See `AgentHost.silent`."""
+    def silent_error(self, call: str, timeout_s: float) -> RunFailedError:
+        """See `AgentHost.silent_error`."""
         return HostLostError(
             f"The agent on {self.name} did not answer '{call}' within {timeout_s:.0f} s.",
             "It may be stopped, or wait for a disk that does not answer. Its processes end when its lease runs out.",
@@ -327,7 +327,7 @@ class ManyHosts:
 
     def _problem_of_any(self, work: Callable[[RemoteHost], str]) -> str:
         """What the first host of servers says that could not do it, with its name; "" if all could."""
-        problems = zip(self._servers, at_once(work, self._servers), strict=True)
+        problems = zip(self._servers, do_at_once(work, self._servers), strict=True)
         return next((f"on {host.name}: {why}" for host, why in problems if why), "")
 
     def free_space(self, places: Sequence[Path]) -> list[FreeSpace]:
@@ -338,7 +338,7 @@ class ManyHosts:
     def calm_disk(self, directory: Path) -> Calm:
         """See `Host.calm_disk`: on all hosts of servers at once, of the one whose disk holds back the others."""
         return slowest_disk(
-            at_once(lambda host: _ask_host(host, lambda host: host.calm_disk(directory)), self._servers)
+            do_at_once(lambda host: _ask_host(host, lambda host: host.calm_disk(directory)), self._servers)
         )
 
     def find_copies(
@@ -346,7 +346,7 @@ class ManyHosts:
     ) -> Mapping[Message, tuple[Copy, ...]]:
         """See `Host.find_copies`: on all hosts of servers at once."""
         copies_by_message: dict[Message, tuple[Copy, ...]] = {}
-        for copies in at_once(lambda host: host.find_copies(directories, trial_id, wanted), self._servers):
+        for copies in do_at_once(lambda host: host.find_copies(directories, trial_id, wanted), self._servers):
             for message, places in copies.items():
                 copies_by_message[message] = (*copies_by_message.get(message, ()), *places)
         return copies_by_message

@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def at_once(work: Callable[[Item], Result], items: Collection[Item]) -> list[Result]:
+def do_at_once(work: Callable[[Item], Result], items: Collection[Item]) -> list[Result]:
     """What `work` returns for each of these, for all at the same time. Raises what it raises, once all are done."""
     with ThreadPoolExecutor(max(1, len(items))) as pool:
         return list(pool.map(work, items))
@@ -90,7 +90,7 @@ class RigOfHosts:
 
     def remove_disk(self, place: Path) -> None:
         """See `Rig.remove_disk`."""
-        at_once(lambda host: host.rig.remove_disk(place), self._disks.get(place, ()))
+        do_at_once(lambda host: host.rig.remove_disk(place), self._disks.get(place, ()))
         self._disks.pop(place, None)
 
     def cut_power(self, processes: Sequence[str], places: Sequence[Path]) -> CutReport:
@@ -118,7 +118,7 @@ class RigOfHosts:
         with self._going_on_otherwise(processes):
             self.pause(processes)
             frozen_ns = time.monotonic_ns()
-            reports = at_once(cut_on_host, by_host)
+            reports = do_at_once(cut_on_host, by_host)
         return CutReport(
             asked_ns=asked_ns,
             frozen_ns=frozen_ns,
@@ -131,33 +131,33 @@ class RigOfHosts:
 
     def throttle_disk(self, place: Path, bytes_per_s: int | None = None, ops_per_s: int | None = None) -> None:
         """See `Rig.throttle_disk`."""
-        at_once(lambda host: host.rig.throttle_disk(place, bytes_per_s, ops_per_s), self._hosts_of_disk(place))
+        do_at_once(lambda host: host.rig.throttle_disk(place, bytes_per_s, ops_per_s), self._hosts_of_disk(place))
 
     def hang_disk(self, place: Path) -> None:
         """See `Rig.hang_disk`."""
-        at_once(lambda host: host.rig.hang_disk(place), self._hosts_of_disk(place))
+        do_at_once(lambda host: host.rig.hang_disk(place), self._hosts_of_disk(place))
 
     def unhang_disk(self, place: Path) -> None:
         """See `Rig.unhang_disk`."""
-        at_once(lambda host: host.rig.unhang_disk(place), self._hosts_of_disk(place))
+        do_at_once(lambda host: host.rig.unhang_disk(place), self._hosts_of_disk(place))
 
     # Processes
 
     def kill(self, processes: Sequence[str]) -> None:
         """See `Rig.kill`."""
         by_host = self._by_host(processes)
-        at_once(lambda host: host.rig.kill(by_host[host]), by_host)
+        do_at_once(lambda host: host.rig.kill(by_host[host]), by_host)
 
     def pause(self, processes: Sequence[str]) -> None:
         """See `Rig.pause`."""
         by_host = self._by_host(processes)
         with self._going_on_otherwise(processes):
-            at_once(lambda host: host.rig.pause(by_host[host]), by_host)
+            do_at_once(lambda host: host.rig.pause(by_host[host]), by_host)
 
     def resume(self, processes: Sequence[str]) -> None:
         """See `Rig.resume`."""
         by_host = self._by_host(processes)
-        at_once(lambda host: host.rig.resume(by_host[host]), by_host)
+        do_at_once(lambda host: host.rig.resume(by_host[host]), by_host)
 
     @contextlib.contextmanager
     def _going_on_otherwise(self, processes: Sequence[str]) -> Iterator[None]:
@@ -198,7 +198,7 @@ class RigOfHosts:
     def lift_all(self) -> None:
         """See `Rig.lift_all`."""
         self._faults = LinkFaults()
-        at_once(lambda host: host.rig.lift_all(), [*self._server_hosts(), *self._clients])
+        do_at_once(lambda host: host.rig.lift_all(), [*self._server_hosts(), *self._clients])
 
     def _drop_arrivals(self, faults: LinkFaults) -> None:
         """Let every host drop what of this arrives there."""
@@ -207,7 +207,7 @@ class RigOfHosts:
             # Remembered first: where only some hosts can, what they do is lifted by what is remembered.
             self._faults = faults
             changed = [host for host in {*before, *after} if before.get(host) != after.get(host)]
-            at_once(lambda host: host.rig.lose_arrivals(after.get(host, {}), self._spared_ports), changed)
+            do_at_once(lambda host: host.rig.lose_arrivals(after.get(host, {}), self._spared_ports), changed)
 
     def _lost_arrivals(self, faults: LinkFaults) -> dict[RigHost, dict[str, float]]:
         """What share of what comes from which address each host is to drop."""

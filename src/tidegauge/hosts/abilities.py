@@ -90,7 +90,7 @@ def _sync_witness_refusal() -> str:
 
 def _namespace_refusal() -> str:
     """Why no network namespace can be made. It is tried: a container may forbid it though the rights are there."""
-    refused = network.refusal()
+    refused = network.network_refusal()
     if refused:
         return refused
     done = subprocess.run(("unshare", "--net", "true"), capture_output=True, text=True, timeout=_COMMAND_S, check=False)
@@ -182,14 +182,14 @@ _PROBES = (
     ),
     Probe(
         "partition, packet loss",
-        lambda: network.refusal("nft"),
+        lambda: network.network_refusal("nft"),
         "links that are cut, also one way, or lose packets by chance, as faults",
         "these faults are refused",
         "The same, and nftables.",
     ),
     Probe(
         "rate limit of a link",
-        lambda: network.refusal("tc"),
+        lambda: network.network_refusal("tc"),
         "links with little bandwidth, as a fault",
         "the fault is refused",
         "The same, with tc (iproute2).",

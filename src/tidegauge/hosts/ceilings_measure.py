@@ -21,7 +21,7 @@ from tidegauge.errors import UserError
 from tidegauge.hosts import procfs
 from tidegauge.hosts.ceilings_disk import BLOCK_BYTES, DEPTH, DiskMeasure, Stream, doubts_of
 from tidegauge.hosts.loop_disk import device_number
-from tidegauge.hosts.memory import dirty_limit_bytes, memory_available, waiting_bytes
+from tidegauge.hosts.memory import dirty_limit_bytes, memory_available, unwritten_bytes
 from tidegauge.hosts.storage import disk_facts, nearest_existing
 from tidegauge.model.ceilings import (
     SUSTAINED_S,
@@ -256,7 +256,7 @@ def place_for(disk: Path) -> tuple[Path, str]:
     return directory, device_number(directory.stat().st_dev)
 
 
-def measure(
+def measure_ceilings(
     disks: Sequence[Path], effort: Effort, track: Callable[[Path], None], report: OnStep, *, loopback: bool = True
 ) -> Ceilings:
     """Measure one directory on each disk, and what all disks share. Several directories of one disk count once.
@@ -352,7 +352,7 @@ def _measure_sustained(
 
     def count_waiting_bytes() -> int:
         looks.append((time.monotonic(), _busy_ms(device)))
-        return waiting_bytes()
+        return unwritten_bytes()
 
     dirty_bytes = dirty_limit_bytes()
     wanted_bytes = sustained_bytes(dirty_bytes, written.bytes_per_s, effort.sustain_s)

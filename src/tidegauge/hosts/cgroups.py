@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.hosts import commands
-from tidegauge.hosts.storage import Mount, mounts, text_of
+from tidegauge.hosts.storage import Mount, mounts, read_stripped_text
 
 _V1_UNLIMITED_BYTES = 1 << 60
 """cgroup v1 says "no limit" with a number near 2^63, rounded to pages."""
@@ -53,16 +53,16 @@ _MEMORY_FILES = {
 """By version of cgroups: limit, use, and the part of the use (in memory.stat) that is given up before swapping."""
 
 
-def left_in(places: Iterable[Hierarchy]) -> MemoryLeft | None:
+def memory_left_in(places: Iterable[Hierarchy]) -> MemoryLeft | None:
     """What the memory limit of these that leaves least leaves a process in them; None if there is none."""
     limits = []
     for hierarchy in places:
         if hierarchy.version == 2 or "memory" in hierarchy.controllers:
-            limits += [left for level in hierarchy.levels if (left := _left_at(level, hierarchy.version))]
+            limits += [left for level in hierarchy.levels if (left := _memory_left_at(level, hierarchy.version))]
     return min(limits, key=lambda left: left.left_bytes, default=None)
 
 
-def _left_at(level: Path, version: int) -> MemoryLeft | None:
+def _memory_left_at(level: Path, version: int) -> MemoryLeft | None:
     limit_file, use_file, cache = _MEMORY_FILES[version]
     try:
         limit, used = ((level / name).read_text().strip() for name in (limit_file, use_file))
@@ -119,7 +119,7 @@ def _levels_up_to_mount(root: Path, mount: Mount, place: str) -> tuple[Path, ...
 
 def _values_at_levels(hierarchy: Hierarchy, file: str) -> list[str]:
     """What a file says at each level, where it says anything."""
-    return [text for level in hierarchy.levels if (text := text_of(level / file))]
+    return [text for level in hierarchy.levels if (text := read_stripped_text(level / file))]
 
 
 def _lowest_number(hierarchy: Hierarchy, file: str) -> str:
@@ -136,9 +136,12 @@ def cpu_quotas(hierarchy: Hierarchy) -> Iterator[tuple[float, Path]]:
         return
     for level in hierarchy.levels:
         if hierarchy.version == 1:
-            quota, period = text_of(level / "cpu.cfs_quota_us"), text_of(level / "cpu.cfs_period_us")
+            quota, period = (
+                read_stripped_text(level / "cpu.cfs_quota_us"),
+                read_stripped_text(level / "cpu.cfs_period_us"),
+            )
         else:
-            quota, _, period = text_of(level / "cpu.max").partition(" ")
+            quota, _, period = read_stripped_text(level / "cpu.max").partition(" ")
         if quota.isdigit() and period.isdigit():
             yield int(quota) / int(period), level
 
@@ -236,7 +239,9 @@ def _place_for_groups(root: Path) -> tuple[Path, int] | None:
 
 def _controlling_level(hierarchy: Hierarchy) -> Path | None:
     """The nearest cgroup that hands the memory controller on: one that holds processes itself can't (cgroup v2)."""
-    controlling = (level for level in hierarchy.levels if "memory" in text_of(level / "cgroup.subtree_control").split())
+    controlling = (
+        level for level in hierarchy.levels if "memory" in read_stripped_text(level / "cgroup.subtree_control").split()
+    )
     return next(controlling, None)
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tidegauge.hosts.commands import call_libc
-from tidegauge.hosts.storage import text_of
+from tidegauge.hosts.storage import read_stripped_text
 
 _READS = 20_000
 _TIME_ERROR = 5
@@ -50,11 +50,11 @@ def clock_quality(root: Path = Path("/")) -> ClockQuality:
     """Read and measure. Takes some 10 ms. Never raises."""
     synchronised, error_ms = _kernel_says()
     step_ns, read_ns = _measure_readings()
-    flags = re.search(r"^flags\s*:\s*(.*)$", text_of(root / "proc/cpuinfo"), re.MULTILINE)
+    flags = re.search(r"^flags\s*:\s*(.*)$", read_stripped_text(root / "proc/cpuinfo"), re.MULTILINE)
     present = flags.group(1).split() if flags else []
     return ClockQuality(
-        source=text_of(root / CLOCK_SOURCES / "current_clocksource"),
-        available=tuple(text_of(root / CLOCK_SOURCES / "available_clocksource").split()),
+        source=read_stripped_text(root / CLOCK_SOURCES / "current_clocksource"),
+        available=tuple(read_stripped_text(root / CLOCK_SOURCES / "available_clocksource").split()),
         synchronised=synchronised,
         error_ms_max=error_ms,
         resolution_ns=round(time.clock_getres(time.CLOCK_MONOTONIC) * 1e9),
@@ -117,7 +117,7 @@ def namespace_shift_ns(root: Path = Path("/")) -> int:
 
     Source: time_namespaces(7). Never raises.
     """
-    offsets = text_of(root / "proc/self/timens_offsets")
+    offsets = read_stripped_text(root / "proc/self/timens_offsets")
     match = re.search(r"^(?:monotonic|1)\s+(-?\d+)\s+(-?\d+)$", offsets, re.MULTILINE)
     return int(match[1]) * 1_000_000_000 + int(match[2]) if match else 0
 

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from tidegauge.hosts.storage import text_of
+from tidegauge.hosts.storage import read_stripped_text
 
 _COMMAND_S = 300.0
 """Replaying a journal on a busy disk takes its time."""
@@ -58,7 +58,7 @@ def capability_refusal(capability: str, tools: Iterable[str] = (), root: Path = 
     """
     if os.geteuid() != 0:
         return "needs root"
-    effective = re.search(r"^CapEff:\s*([0-9a-f]+)$", text_of(root / "proc/self/status"), re.MULTILINE)
+    effective = re.search(r"^CapEff:\s*([0-9a-f]+)$", read_stripped_text(root / "proc/self/status"), re.MULTILINE)
     if effective is not None and not int(effective[1], 16) >> _BITS[capability] & 1:
         return f"needs {capability}, which this container does not give"
     return tools_refusal(missing_tools(tools))

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tidegauge.hosts.cgroups import cgroup_limits
 from tidegauge.hosts.memory import meminfo
-from tidegauge.hosts.procfs import bound_in, handles_available
-from tidegauge.hosts.storage import choice_in_force, disk_facts, text_of
+from tidegauge.hosts.procfs import handles_available, read_bound
+from tidegauge.hosts.storage import choice_in_force, disk_facts, read_stripped_text
 from tidegauge.model.host import UNBOUNDED, HostFacts, LoadBounds
 
 
@@ -28,19 +28,19 @@ def host_facts(paths: Iterable[Path] = (), root: Path = Path("/")) -> HostFacts:
         root: where /proc, /sys and /etc are (for tests).
     """
     memory = meminfo(root)
-    match = re.search(r'^PRETTY_NAME="?([^"\n]*)"?$', text_of(root / "etc/os-release"), re.MULTILINE)
+    match = re.search(r'^PRETTY_NAME="?([^"\n]*)"?$', read_stripped_text(root / "etc/os-release"), re.MULTILINE)
     files = (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     return HostFacts(
         hostname=socket.gethostname(),
         kernel=f"{platform.system()} {platform.release()} {platform.version()}",
         distribution=match.group(1) if match else "",
-        cpu_model=cpu_model(text_of(root / "proc/cpuinfo")) or platform.machine(),
+        cpu_model=cpu_model(read_stripped_text(root / "proc/cpuinfo")) or platform.machine(),
         cpus=len(os.sched_getaffinity(0)),
-        cpu_governor=", ".join(sorted({text_of(file) for file in files})),
+        cpu_governor=", ".join(sorted({read_stripped_text(file) for file in files})),
         memory_bytes=memory.get("MemTotal", 0),
         swap_bytes=memory.get("SwapTotal", 0),
-        clock_source=text_of(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        transparent_huge_pages=choice_in_force(text_of(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        clock_source=read_stripped_text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        transparent_huge_pages=choice_in_force(read_stripped_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
         cgroup_limits=cgroup_limits(root),
         disks={str(path): disk_facts(path, root) for path in paths},
     )
@@ -63,8 +63,8 @@ def load_bounds(root: Path = Path("/")) -> LoadBounds:
 
 
 def _threads_left(root: Path) -> int:
-    of_kernel = min(bound_in(root / f"proc/sys/kernel/{name}") for name in ("pid_max", "threads-max"))
-    running = re.search(r"/(\d+) ", text_of(root / "proc/loadavg"))
+    of_kernel = min(read_bound(root / f"proc/sys/kernel/{name}") for name in ("pid_max", "threads-max"))
+    running = re.search(r"/(\d+) ", read_stripped_text(root / "proc/loadavg"))
     bounds = [of_kernel - (int(running[1]) if running else 0) - _RESERVED]
     # How many run already of what a cgroup or a user may have is not known here: a tenth is left to them.
     of_cgroup = int(cgroup_limits(root).get("pids") or UNBOUNDED)
@@ -76,6 +76,6 @@ def _threads_left(root: Path) -> int:
 
 
 def _ports_left(root: Path) -> int:
-    fields = text_of(root / "proc/sys/net/ipv4/ip_local_port_range").split()
+    fields = read_stripped_text(root / "proc/sys/net/ipv4/ip_local_port_range").split()
     first_and_last = [int(number) for number in fields if number.isdigit()]
     return max(0, first_and_last[1] - first_and_last[0] + 1 - _RESERVED) if len(first_and_last) == 2 else UNBOUNDED

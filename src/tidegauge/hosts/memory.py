@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.hosts.cgroups import cgroup_limits, hierarchies, left_in
-from tidegauge.hosts.storage import text_of
+from tidegauge.hosts.cgroups import cgroup_limits, hierarchies, memory_left_in
+from tidegauge.hosts.storage import read_stripped_text
 from tidegauge.model.host import MemoryAvailable
 
 _MIB = 1 << 20
@@ -26,7 +26,7 @@ class Machine:
 
 def meminfo(root: Path = Path("/")) -> dict[str, int]:
     """What the kernel says of its memory, by its names, in bytes."""
-    sizes_kb = re.findall(r"^(\w+):\s+(\d+) kB", text_of(root / "proc/meminfo"), re.MULTILINE)
+    sizes_kb = re.findall(r"^(\w+):\s+(\d+) kB", read_stripped_text(root / "proc/meminfo"), re.MULTILINE)
     return {name: int(size) * 1024 for name, size in sizes_kb}
 
 
@@ -51,7 +51,7 @@ def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
         return None
     machine = MemoryAvailable(kernel["MemAvailable"] // _MIB, f"of the machine's {kernel['MemTotal'] // _MIB:,} MiB")
     try:
-        left = left_in(hierarchies(root))
+        left = memory_left_in(hierarchies(root))
     except (OSError, ValueError):
         left = None
     if left is None or left.left_bytes // _MIB >= machine.available_mb:
@@ -60,7 +60,7 @@ def memory_available(root: Path = Path("/")) -> MemoryAvailable | None:
     return MemoryAvailable(left.left_bytes // _MIB, bound)
 
 
-def waiting_bytes(root: Path = Path("/")) -> int:
+def unwritten_bytes(root: Path = Path("/")) -> int:
     """How much of what was written waits in memory, or is on its way to a disk; 0 unknown."""
     kernel = meminfo(root)
     return kernel.get("Dirty", 0) + kernel.get("Writeback", 0)

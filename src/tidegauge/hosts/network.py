@@ -3,8 +3,8 @@
 A network of nodes' own is a network namespace each, linked by a switch (bridge) with each other and the host.
 
 Faults are made on the switch, where a packet that is dropped vanishes as in a wire; a node's own kernel would inform
-the sender. Everything made carries the network's identifier in its name, so that `remove` finds what a crash left.
-Addresses are of 198.18.0.0/15, which RFC 2544 keeps for benchmarks. Between hosts, packets are dropped where they
+the sender. Everything made carries the network's identifier in its name, so that `remove_network` finds what a crash
+left. Addresses are of 198.18.0.0/15, which RFC 2544 keeps for benchmarks. Between hosts, packets are dropped where they
 arrive, for the same reason.
 
 Sources: setns(2), ip-netns(8), ip-link(8), tc-tbf(8), nft(8).
@@ -177,7 +177,7 @@ _BURST_BYTES_MIN = 128 << 10
 """Above a packet of the largest size that a kernel hands on in one piece (64 KiB), else tbf would drop it."""
 
 
-def refusal(*tools: str) -> str:
+def network_refusal(*tools: str) -> str:
     """Why this can't be done here; "" if it can, as far as is known before. `tools`: "tc" and "nft" for faults."""
     reason = commands.capability_refusal("CAP_SYS_ADMIN") or commands.capability_refusal("CAP_NET_ADMIN")
     missing = [] if reason else commands.missing_tools(("ip", *tools))
@@ -194,10 +194,10 @@ def _namespace_prefix(identifier: str) -> str:
     return f"tidegauge-{identifier}-"
 
 
-def make(identifier: str, nodes: Sequence[str]) -> tuple[dict[str, Port], str]:
+def make_network(identifier: str, nodes: Sequence[str]) -> tuple[dict[str, Port], str]:
     """Make a network, and see that it carries. Ports by node, and the host's address. Raises `OSError`.
 
-    What was made stays where that fails: `remove` it. Only one at a time may look for addresses.
+    What was made stays where that fails: `remove_network` it. Only one at a time may look for addresses.
     """
     if len(nodes) > NODES_MAX:
         raise OSError(0, f"a network holds {NODES_MAX} nodes at most")
@@ -256,10 +256,10 @@ def apply_rules(rules: str) -> None:
     run_command("nft", "-f", "-", text=rules)
 
 
-def keep_to(table: str, address: str, ports: str, private_ports: str) -> str:
+def restrict_ports(table: str, address: str, ports: str, private_ports: str) -> str:
     """Drop what comes to these TCP ports from elsewhere at any other address of this host than one.
 
-    For programs that listen on all addresses and can't be told otherwise. Lasts until `keep_no_more`.
+    For programs that listen on all addresses and can't be told otherwise. Lasts until `lift_port_restriction`.
 
     Args:
         table: names the rules.
@@ -287,8 +287,8 @@ def keep_to(table: str, address: str, ports: str, private_ports: str) -> str:
     return ""
 
 
-def keep_no_more(table: str) -> None:
-    """End what `keep_to` began, if it did. Raises `OSError`."""
+def lift_port_restriction(table: str) -> None:
+    """End what `restrict_ports` began, if it did. Raises `OSError`."""
     if not commands.capability_refusal("CAP_NET_ADMIN", ("nft",)):
         _delete_table("inet", table)
 
@@ -318,7 +318,7 @@ def limit_rate(port: Port, bytes_per_s: int | None) -> None:
         )
 
 
-def remove(identifier: str) -> bool:
+def remove_network(identifier: str) -> bool:
     """Remove a network, whole or in part; whether anything was there. Raises `OSError`."""
     was_there = False
     if shutil.which("nft"):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegauge.hosts.storage import text_of
+from tidegauge.hosts.storage import read_stripped_text
 from tidegauge.model.host import UNBOUNDED
 from tidegauge.model.server import Handles
 
@@ -189,12 +189,12 @@ def handles_available(map_count: Path = MAP_COUNT) -> Handles:
     A bound that the kernel does not report is taken to be none.
     """
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    return Handles(UNBOUNDED if files == resource.RLIM_INFINITY else files, bound_in(map_count))
+    return Handles(UNBOUNDED if files == resource.RLIM_INFINITY else files, read_bound(map_count))
 
 
-def bound_in(file: Path) -> int:
+def read_bound(file: Path) -> int:
     """The number that a file of the kernel holds; no bound if it holds none."""
-    text = text_of(file)
+    text = read_stripped_text(file)
     return int(text) if text.isdigit() else UNBOUNDED
 
 
@@ -247,7 +247,7 @@ def _device_of(link: str) -> int:
 def _has_mapped_file(pid: int, device: int) -> bool:
     """Whether a file of the device is mapped (proc_pid_maps(5)): its descriptor may be closed."""
     device_field = f" {os.major(device):02x}:{os.minor(device):02x} "
-    return device_field in text_of(Path(f"/proc/{pid}/maps"))
+    return device_field in read_stripped_text(Path(f"/proc/{pid}/maps"))
 
 
 def _command_of(pid: int) -> str:

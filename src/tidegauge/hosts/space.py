@@ -164,7 +164,7 @@ def _words_for_host(host: str) -> str:
     return f" on {host}" if host else ""
 
 
-Look = Callable[[Sequence[Path]], Iterable[FreeSpace]]
+ReadFreeSpace = Callable[[Sequence[Path]], Iterable[FreeSpace]]
 
 
 def chosen_disk(directory: str) -> Path:
@@ -185,7 +185,7 @@ def needed_rooms(
     spec: TrialSpec,
     disks: Iterable[Path],
     journal_disks: Iterable[Path],
-    look: Look = free_space,
+    look: ReadFreeSpace = free_space,
     hosts: Mapping[int, str] = MappingProxyType({}),
 ) -> list[Room]:
     """What a trial needs of the disks chosen for data and for journals, of which several places may be on one.

@@ -114,7 +114,7 @@ def _devices_below(root: Path, mount: Mount) -> Iterator[Path]:
 
 def _values_of_devices(devices: list[Path], file: str) -> str:
     """The value if only one device has any, else "name: value" for each."""
-    values = {device.name: choice_in_force(text_of(device / file)) for device in devices}
+    values = {device.name: choice_in_force(read_stripped_text(device / file)) for device in devices}
     stated = {name: value for name, value in values.items() if value}
     if len(stated) <= 1:
         return next(iter(stated.values()), "")
@@ -127,7 +127,7 @@ def choice_in_force(text: str) -> str:
     return match.group(1) if match else text
 
 
-def text_of(path: Path) -> str:
+def read_stripped_text(path: Path) -> str:
     """A short file of the kernel's, without what surrounds it; "" if it can't be read."""
     try:
         return path.read_text(errors="replace").strip()

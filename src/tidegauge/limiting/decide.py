@@ -61,7 +61,7 @@ held producers back by a bound of its own, as of the bytes that it buffers."""
 
 
 @dataclass(frozen=True)
-class Load:
+class JudgedLoad:
     """The load and what came of it.
 
     Attributes:
@@ -113,7 +113,7 @@ class Load:
 class LimitingCase:
     """Everything that is judged."""
 
-    load: Load
+    load: JudgedLoad
     use: WindowUse
     ceilings: Ceilings | None = None
 
@@ -128,7 +128,7 @@ class LimitingCase:
         return self._busiest_first(self.load.servers)
 
     def _busiest_first(self, names: Sequence[str]) -> list[ProcessShare]:
-        processes = [process for name in names if (process := self.use.process(name)) is not None]
+        processes = [process for name in names if (process := self.use.find_process(name)) is not None]
         return sorted(processes, key=lambda process: -process.cpus)
 
     @property
@@ -152,7 +152,7 @@ class LimitingCase:
         return [device for device in self.use.devices if not numbers or device.number in numbers]
 
 
-def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | None = None) -> Limiting:
+def limiting_resource(load: JudgedLoad, use: WindowUse | None, ceilings: Ceilings | None = None) -> Limiting:
     """Name it, with the evidence. `use` None: nothing was recorded.
 
     Ceilings measured while all CPUs were taken name nothing: they are too low, so what is close to them need not be
@@ -183,7 +183,7 @@ def limiting_resource(load: Load, use: WindowUse | None, ceilings: Ceilings | No
 def _limits_by_allowance(case: LimitingCase) -> Iterator[Limiting]:
     """A process at the end of the CPUs that it was given, where those are fewer than the host has."""
     for process in (*case.servers, *case.workers):
-        limited = process.cpus_allowed < case.use.on(process.host).cpus
+        limited = process.cpus_allowed < case.use.share_of_host(process.host).cpus
         share = min(1.0, process.cpus / process.cpus_allowed)
         throttled = process.throttled_share or 0.0
         if limited and (share >= FULL or throttled >= THROTTLED):
@@ -205,7 +205,7 @@ def _limits_by_disks(case: LimitingCase) -> Iterator[Limiting]:
 
 
 def _limit_of_device(case: LimitingCase, device: DeviceShare) -> Iterator[Limiting]:
-    stall = case.use.on(device.host).io_stall_share
+    stall = case.use.share_of_host(device.host).io_stall_share
     rates = (*_limited_rates(case, device, stall), *_measured_rates(case, device))
     reached = [(share, words) for share, bound, words in rates if bound <= share <= CEILING_WRONG]
     busy = min(1.0, device.busy_share)
@@ -268,12 +268,12 @@ def _limit_by_busy_consumer(case: LimitingCase) -> Iterator[Limiting]:
         yield _consumer_limit(case.load)
 
 
-def _consumer_limit(load: Load) -> Limiting:
+def _consumer_limit(load: JudgedLoad) -> Limiting:
     words = f"{load.consumer} had no time left in {load.consumer_busy_share:.0%} of the seconds"
     return Limiting(Resource.CLIENT_CPU, _generator_of_consumer(load), load.consumer_busy_share, words)
 
 
-def _generator_of_consumer(load: Load) -> str:
+def _generator_of_consumer(load: JudgedLoad) -> str:
     """Whose consumer it is: of several load generators one, which its name has ("sub-0 consumer 1 (...)")."""
     return load.consumer.partition("(")[2].rstrip(")") or load.named(load.workers[0])
 
@@ -281,7 +281,7 @@ def _generator_of_consumer(load: Load) -> str:
 def _limits_by_busy_disks(case: LimitingCase) -> Iterator[Limiting]:
     """A device that was at its end again and again, as with write-back of what memory had taken, and not on average."""
     for device in case.devices:
-        stall = case.use.on(device.host).io_stall_share
+        stall = case.use.share_of_host(device.host).io_stall_share
         share = device.busy_s / case.use.seconds
         if share < BUSY_FOR or (stall is not None and stall < STALL_BUSY) or any(_limit_of_device(case, device)):
             continue
@@ -308,7 +308,7 @@ def _limits_by_threads(case: LimitingCase) -> Iterator[Limiting]:
 def _limits_by_memory(case: LimitingCase) -> Iterator[Limiting]:
     """Servers at their memory limit while tasks wait for memory."""
     for server in case.servers:
-        stall = case.use.on(server.host).memory_stall_share
+        stall = case.use.share_of_host(server.host).memory_stall_share
         if stall and stall >= STALL and server.at_memory_limit:
             limit_bytes, left_bytes = server.at_memory_limit
             share = 1 - left_bytes / limit_bytes
@@ -350,7 +350,7 @@ def _limits_by_link(case: LimitingCase, name: str, host: HostShare) -> Iterator[
 def _limit_by_loopback(case: LimitingCase) -> Iterator[Limiting]:
     host = case.use.host
     loopback = case.ceilings.loopback if case.ceilings else None
-    ceiling = loopback.of(case.load.connections) if loopback is not None else 0.0
+    ceiling = loopback.bytes_per_s_over(case.load.connections) if loopback is not None else 0.0
     if ceiling and OF_CEILING <= host.loopback_bytes_per_s / ceiling <= CEILING_WRONG:
         share = host.loopback_bytes_per_s / ceiling
         used = "one connection" if case.load.connections <= 1 else f"{case.load.connections} connections"

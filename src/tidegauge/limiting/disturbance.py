@@ -61,7 +61,7 @@ class MeasuredTrial:
         local_sync: an acknowledgement waits for a sync to disk.
         servers, workers: names of their processes.
         servers_hidden: servers of others run on this host and could not be told from other programs.
-        data_devices: as in `decide.Load`.
+        data_devices: as in `decide.JudgedLoad`.
     """
 
     rate_counts: bool
@@ -109,7 +109,7 @@ def others_share(use: HostUse, seconds: float) -> float:
 
 
 def _share_of_host(use: WindowUse, name: str) -> HostShare:
-    return use.on(name) if name else use.host
+    return use.share_of_host(name) if name else use.host
 
 
 def _account_of_host(measured: MeasuredTrial, use: WindowUse, name: str) -> HostAccount:

@@ -137,11 +137,11 @@ class WindowUse:
     programs: tuple[Program, ...] = ()
     """Those that were no part of the trial, the worst first, of all hosts."""
 
-    def on(self, host: str) -> HostShare:
+    def share_of_host(self, host: str) -> HostShare:
         """The host on which a process or device was; "" = the one that ran the trial."""
         return self.others.get(host, self.host)
 
-    def process(self, name: str) -> ProcessShare | None:
+    def find_process(self, name: str) -> ProcessShare | None:
         """One process; None if it was not seen."""
         return next((process for process in self.processes if process.name == name), None)
 

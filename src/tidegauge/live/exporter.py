@@ -16,7 +16,7 @@ from tidegauge.model.events import Decided, Event, PhaseStarted, RunStarted, Sec
 
 LOOPBACK = "127.0.0.1"
 PORT_MAX = 65535
-FIGURES: Mapping[str, str] = {
+GAUGES: Mapping[str, str] = {
     "tidegauge_trials": "Trials of the run as it is expected now",
     "tidegauge_trials_done": "Trials that have ended, with a result or without",
     "tidegauge_acknowledged_msgs_per_s": "Messages acknowledged in the last second; where nothing is sent, received",
@@ -35,7 +35,7 @@ FIGURES: Mapping[str, str] = {
     "tidegauge_server_gc_pause_s": "Pauses of servers' garbage collectors in the last second, together",
 }
 """Every gauge with its meaning; those of a second have the label `trial`, and vanish with it."""
-WORKER_FIGURES: Mapping[str, str] = {
+WORKER_GAUGES: Mapping[str, str] = {
     "tidegauge_worker_offered_msgs_per_s": "Messages that one load generator was to send in the last second",
     "tidegauge_worker_acknowledged_msgs_per_s": "Its messages acknowledged (reading: received) in the last second",
     "tidegauge_worker_received_msgs_per_s": "Messages that its consumers received in the last second",
@@ -53,11 +53,11 @@ class Gauges:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        labels: dict[str, tuple[str, ...]] = dict.fromkeys(FIGURES, ("trial",))
-        labels |= dict.fromkeys(WORKER_FIGURES, ("trial", "worker")) | dict.fromkeys(_OF_RUN, ())
+        labels: dict[str, tuple[str, ...]] = dict.fromkeys(GAUGES, ("trial",))
+        labels |= dict.fromkeys(WORKER_GAUGES, ("trial", "worker")) | dict.fromkeys(_OF_RUN, ())
         self._gauges = {
             name: Gauge(name, meaning, labels[name], registry=self.registry)
-            for name, meaning in {**FIGURES, **WORKER_FIGURES}.items()
+            for name, meaning in {**GAUGES, **WORKER_GAUGES}.items()
         }
         self._phase = Gauge(PHASE, "1 for the current phase", ("trial", "phase"), registry=self.registry)
         self._workers_seen: list[int] = []
@@ -92,11 +92,11 @@ class Gauges:
     def _set_worker_gauges(self, second: SecondSeen) -> None:
         numbers = [worker.worker for worker in second.workers]
         if numbers != self._workers_seen:  # One of them has nothing any more.
-            self._clear_gauges(WORKER_FIGURES)
+            self._clear_gauges(WORKER_GAUGES)
             self._workers_seen = numbers
         for worker in second.workers:
             values = (worker.offered_msgs_per_s, worker.msgs_per_s, worker.received_msgs_per_s, worker.own_lag_ms_max)
-            for name, value in zip(WORKER_FIGURES, values, strict=True):
+            for name, value in zip(WORKER_GAUGES, values, strict=True):
                 if value is not None:
                     self._gauges[name].labels(second.trial_id, str(worker.worker)).set(value)
 

@@ -63,7 +63,7 @@ class Access:
             return ""
         return f"This page is for this machine; '{name}' is not one of its names."
 
-    def permitted(self, query_token: str, cookie_header: str) -> bool:
+    def is_permitted(self, query_token: str, cookie_header: str) -> bool:
         """Whether the token in the address or the cookie is the right one, or none is needed."""
         if not self.token:
             return True
@@ -280,7 +280,7 @@ class _Handler(BaseHTTPRequestHandler):
         problem = self.access.host_problem(self.headers.get("Host", ""))
         if problem:
             self._send_answer(_refusal_answer(HTTPStatus.FORBIDDEN, problem))
-        elif not self.access.permitted(query_token, self.headers.get("Cookie", "")):
+        elif not self.access.is_permitted(query_token, self.headers.get("Cookie", "")):
             self._send_answer(
                 _refusal_answer(HTTPStatus.FORBIDDEN, "A token is needed: use the whole address that was printed.")
             )

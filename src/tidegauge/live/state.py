@@ -26,7 +26,7 @@ SECONDS_MAX = 240
 PENDING_MAX = 20
 """Trials to come that are named; of more, how many there are."""
 _RECEIVED = per_s("received_msgs")
-_SECOND: Mapping[str, Column] = {
+_COLUMNS_OF_SECOND: Mapping[str, Column] = {
     "msgs_per_s": per_s("acked_msgs"),
     **{
         name: as_is(name)
@@ -34,14 +34,14 @@ _SECOND: Mapping[str, Column] = {
     },
     "worker_cpu_cores": per_s("worker_cpu_s"),
 }
-_USED: Mapping[str, Column] = {
+_COLUMNS_OF_USE: Mapping[str, Column] = {
     "host_cpu_percent": as_is("host_cpu_percent"),
     "server_cpu_cores": per_s("server_cpu_s"),
     "server_memory_mib": as_is("server_resident_bytes", 1 / MIB),
     "disk_busy_percent": as_is("disk_busy_percent"),
     "disk_written_mb_per_s": per_s("disk_written_bytes", 1e6),
 }
-_OF_WORKER: Mapping[str, Column] = {
+_COLUMNS_OF_WORKER: Mapping[str, Column] = {
     "msgs_per_s": per_s("acked_msgs"),
     "received_msgs_per_s": _RECEIVED,
     "own_lag_max_ms": as_is("own_lag_max_ms"),
@@ -196,7 +196,7 @@ def _trial_content(trial: store.StoredTrial) -> LiveTrial:
         "backlog_msgs": lambda _: None,
         "in_flight_msgs": lambda _: None,
     }
-    columns = {**_SECOND, **reads} if isinstance(trial.spec, ReadSpec) else _SECOND
+    columns = {**_COLUMNS_OF_SECOND, **reads} if isinstance(trial.spec, ReadSpec) else _COLUMNS_OF_SECOND
     seconds = [
         {"second": row["second"], "phase": row.get("phase") or "", **_figures_of_row(columns, row)} for row in rows
     ]
@@ -218,7 +218,7 @@ def _worker_figures(trial: store.StoredTrial, second: int | None) -> list[dict[s
             {
                 "worker": row[WORKER],
                 "offered_msgs_per_s": row["scheduled_msgs_per_s"] or None,
-                **_figures_of_row(_OF_WORKER, row),
+                **_figures_of_row(_COLUMNS_OF_WORKER, row),
             }
             for row in worker_rows_of(trial.directory, second)
         ]
@@ -248,5 +248,7 @@ def _with_use(
         while place < len(used) and used[place]["until_mono_ns"] <= middle_ns:
             place += 1
         used_row = used[place] if place < len(used) and used[place]["from_mono_ns"] <= middle_ns else None
-        second.update(dict.fromkeys(_USED) if used_row is None else _figures_of_row(_USED, used_row))
+        second.update(
+            dict.fromkeys(_COLUMNS_OF_USE) if used_row is None else _figures_of_row(_COLUMNS_OF_USE, used_row)
+        )
     return seconds

@@ -285,6 +285,6 @@ class AttestOutcome:
     settings_digest: str
     cycles: tuple[CycleOutcome, ...]
 
-    def of(self, scenario: Scenario) -> tuple[CycleOutcome, ...]:
+    def cycles_of_scenario(self, scenario: Scenario) -> tuple[CycleOutcome, ...]:
         """The cycles of a scenario."""
         return tuple(cycle for cycle in self.cycles if cycle.scenario is scenario)

@@ -114,7 +114,7 @@ class LoopbackCeiling:
     many: int = 1
     many_bytes_per_s: float | None = None
 
-    def of(self, connections: int) -> float:
+    def bytes_per_s_over(self, connections: int) -> float:
         """Bytes a second of so many connections: so many times one's, and no more than many were seen to carry."""
         if connections <= 1 or self.many_bytes_per_s is None:
             return self.bytes_per_s
@@ -234,7 +234,7 @@ class Calibration:
         """Whether it had too little CPU. On a host with a single one it always waits, also if nothing else runs."""
         return self.cpus > 1 and self.one.cpu_wait_share > _CPU_WAIT_SHARE_MAX
 
-    def of(self, clients: int) -> Pace:
+    def pace_of_clients(self, clients: int) -> Pace:
         """The pace with so many clients: as many times more as there are, and no more than was reached with many."""
         most = self.one if self.many is None else max(self.one, self.many, key=lambda pace: pace.msgs_per_s)
         if clients * self.one.msgs_per_s >= most.msgs_per_s:
@@ -249,7 +249,7 @@ class Calibration:
         """
         producers = max(1, workload.topics * workload.producers)
         readers = workload.topics * workload.consumers if workload.subscriptions else producers
-        pace = self.of(max(1, ceil(min(producers, readers) / workers)))
+        pace = self.pace_of_clients(max(1, ceil(min(producers, readers) / workers)))
         shares = producers / ceil(producers / workers)
         if shares_host:
             shares = min(shares, max(1.0, self.cpus / pace.cpus))

@@ -179,7 +179,7 @@ class Witness:
     """One acknowledged message that broke the promise, with what is left around it.
 
     Attributes:
-        cut: which cut it was acknowledged before, from 0, by the instants given to `classify`; -1 without a cut.
+        cut: which cut it was acknowledged before, from 0, by the instants given to `find_anomalies`; -1 without a cut.
         before_cut_s: how long before that cut its acknowledgement had arrived; 0 without a cut, or if it arrived while
             all nodes were down.
         previous: the last message of its stream before it that is left, where the first read found it.

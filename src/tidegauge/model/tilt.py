@@ -68,7 +68,7 @@ class Terms:
     allowed: bool = False
 
     @classmethod
-    def of(cls, tilts: Sequence[Tilt], allowed: bool) -> Terms:
+    def of_tilts(cls, tilts: Sequence[Tilt], allowed: bool) -> Terms:
         """Findings sorted into these two."""
         return cls(only_unequal(tilts), tuple(tilt for tilt in tilts if tilt.severity is Severity.ADVICE), allowed)
 

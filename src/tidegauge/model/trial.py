@@ -253,7 +253,7 @@ class Latency:
     p90_ms: float | None = None
     p9999_ms: float | None = None
 
-    def at(self, percentile: str) -> float | None:
+    def percentile_ms(self, percentile: str) -> float | None:
         """A percentile by its name: "p50", "p99.9"."""
         value_ms: float | None = getattr(self, f"{percentile.replace('.', '')}_ms")
         return value_ms

@@ -245,7 +245,7 @@ def _make_translation(
 
 def _parse_thresholds(texts: Sequence[str], campaign: Campaign) -> tuple[str, ...]:
     """The thresholds of the command line. Raises `UserError` for one that this campaign can't have."""
-    names = names_for_thresholds(campaign.each)
+    names = names_for_thresholds(campaign.all_points)
     try:
         return tuple(dict.fromkeys(parse_threshold(text, names).text for text in texts))
     except ValueError as error:

@@ -231,12 +231,12 @@ def _observe_searches(figure: PublishedFigure, fitting: Sequence[TrialSpec], run
             problems.append(f"{step_id} {_why_no_result(failed, run)}")
             continue
         goal = finding.goals[0]
-        rate = goal.sustainable_msgs_per_s
-        if not goal.decided or not rate:
+        msgs_per_s = goal.sustainable_msgs_per_s
+        if not goal.decided or not msgs_per_s:
             problems.append(f"the sustainable rate of {step_id} was not decided: {goal.problem or 'no reason'}")
             continue
         confirmation = results.get(goal.confirmation_trial_id or "")
-        value = _figure_of_search(figure, rate, spec, confirmation)
+        value = _figure_of_search(figure, msgs_per_s, spec, confirmation)
         if value is None:
             problems.append(f"the confirmation of {step_id} has no figure for it ({_WHY_NONE})")
             continue
@@ -264,11 +264,11 @@ def _at_the_window(step_id: str, upper: float | None, run: ExaminedRun) -> list[
 
 
 def _figure_of_search(
-    figure: PublishedFigure, rate: float, spec: TrialSpec, confirmation: MeasuredResult | None
+    figure: PublishedFigure, msgs_per_s: float, spec: TrialSpec, confirmation: MeasuredResult | None
 ) -> float | None:
     """A figure of the rate that was found, or of the trial that confirmed it."""
     if figure.name == SUSTAINABLE:
-        return rate * spec.workload.payload.message_bytes if figure.unit == BYTES_PER_S else rate
+        return msgs_per_s * spec.workload.payload.message_bytes if figure.unit == BYTES_PER_S else msgs_per_s
     return figure.of_trial(confirmation) if confirmation else None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegauge.comparison.across import Pair, RunComparison
+from tidegauge.comparison.across import ComparedPair, RunComparison
 from tidegauge.comparison.differences import LETTERS, Unrecorded
 from tidegauge.comparison.regression import RegressionJudgement, RegressionOutcome
 from tidegauge.comparison.within import Ratio
@@ -50,7 +50,7 @@ class PairWords:
         remarks: what else must be read with them.
     """
 
-    pair: Pair
+    pair: ComparedPair
     title: str
     claims: tuple[tuple[str, ComparisonVerdict], ...]
     remarks: tuple[str, ...]
@@ -153,7 +153,7 @@ def _not_recorded(gap: Unrecorded) -> str:
     return f"{_TITLES[gap.kind]}: not recorded in {join_with_and(gap.letters)}: {gap.what}"
 
 
-def _pair_title(pair: Pair, comparison: RunComparison) -> str:
+def _pair_title(pair: ComparedPair, comparison: RunComparison) -> str:
     mark = fairness.mark(comparison.unequal)
     where = f" ({pair.where})" if pair.where else ""
     system, baseline = with_form(pair.system, pair.forms[0]), with_form(pair.baseline, pair.forms[1])
@@ -161,7 +161,7 @@ def _pair_title(pair: Pair, comparison: RunComparison) -> str:
     return f"{mark}{pair.experiment}{where}: {system}{same}, {pair.run} against {pair.baseline_run}"
 
 
-def _pair_words(pair: Pair, comparison: RunComparison) -> PairWords:
+def _pair_words(pair: ComparedPair, comparison: RunComparison) -> PairWords:
     mark = fairness.mark(comparison.unequal)
     claims = tuple((f"{mark}{claim_across(ratio)}", ratio.comparison.verdict) for ratio in pair.ratios)
     none = "no figure that both have: every trial of a side is INVALID, or has too few samples"
@@ -237,7 +237,7 @@ def content(compared: RunComparison, judgement: RegressionJudgement | None = Non
 _OF_PAIR = ("experiment", "where", "run", "system", "baseline_run", "baseline", "forms", "unequal", "remarks")
 
 
-def _pair_content(pair: Pair) -> dict[str, Any]:
+def _pair_content(pair: ComparedPair) -> dict[str, Any]:
     return {
         **{name: plain(getattr(pair, name)) for name in _OF_PAIR},
         "trials": [result.spec.trial_id for result in pair.results],

@@ -145,7 +145,7 @@ def _verdict_on_limits(goal: Goal, result: LoadResult) -> GoalVerdict:
     undecided = GoalVerdict(PassFail.PASS)
     for limit in goal.limits:
         for where, latency, least, most in _latencies_of_series(limit.series, result):
-            least_ms, most_ms = least.at(limit.percentile), most.at(limit.percentile)
+            least_ms, most_ms = least.percentile_ms(limit.percentile), most.percentile_ms(limit.percentile)
             if least_ms is None or most_ms is None:
                 undecided = GoalVerdict(PassFail.UNDECIDED, "samples", _why_missing(limit.percentile, latency))
             elif least_ms > limit.limit_ms:
@@ -193,9 +193,9 @@ class GoalOutcome:
     """The answer for one goal.
 
     Attributes:
-        lower, upper: the bracket, msg/s: the highest rate that holds (as confirmed, where it is) and the lowest that
-            does not; None where there is none.
-        above: what was broken at `upper`, or why nothing is decided there.
+        lower_msgs_per_s, upper_msgs_per_s: the bracket: the highest rate that holds (as confirmed, where it is) and the
+            lowest that does not; None where there is none.
+        above: what was broken at the upper rate, or why nothing is decided there.
         confirmation: the trial whose figures are published; None where none confirmed a rate.
         stepped_down: how many rates failed their confirmation before.
         problem: "" or why it is not decided.
@@ -203,8 +203,8 @@ class GoalOutcome:
     """
 
     goal: Goal
-    lower: float | None = None
-    upper: float | None = None
+    lower_msgs_per_s: float | None = None
+    upper_msgs_per_s: float | None = None
     above: GoalVerdict | None = None
     confirmation: LoadResult | None = None
     stepped_down: int = 0
@@ -222,16 +222,16 @@ class GoalOutcome:
         return self.confirmation.spec.msgs_per_s if self.confirmation else None
 
 
-def bracket_words(lower: float | None, upper: float | None) -> str:
+def bracket_words(lower_msgs_per_s: float | None, upper_msgs_per_s: float | None) -> str:
     """ "[81,250, 85,300]"; "?" for a bound that is not known."""
-    return f"[{_rate_words(lower)}, {_rate_words(upper)}]"
+    return f"[{_rate_words(lower_msgs_per_s)}, {_rate_words(upper_msgs_per_s)}]"
 
 
 def goal_sentence(outcome: GoalOutcome, trials: int) -> str:
     """The answer in words. `trials`: how many the search and the confirmations made, over all goals."""
     parts = [_answer_words(outcome)]
     if outcome.above is not None and outcome.above.clause and outcome.decided:
-        parts.append(f"at {_rate_words(outcome.upper)} msg/s {outcome.above.clause}")
+        parts.append(f"at {_rate_words(outcome.upper_msgs_per_s)} msg/s {outcome.above.clause}")
     if outcome.stepped_down:
         parts.append(_stepped_down_words(outcome))
     if outcome.remark:
@@ -254,11 +254,15 @@ def _stepped_down_words(outcome: GoalOutcome) -> str:
 def _answer_words(outcome: GoalOutcome) -> str:
     confirmed = outcome.confirmation
     if confirmed is None:
-        search_end = f", the search was at {bracket_words(outcome.lower, outcome.upper)} msg/s" if outcome.lower else ""
+        search_end = (
+            f", the search was at {bracket_words(outcome.lower_msgs_per_s, outcome.upper_msgs_per_s)} msg/s"
+            if outcome.lower_msgs_per_s
+            else ""
+        )
         return f"no rate was confirmed{search_end}"
     least = "" if outcome.decided else "at least "
     answer = f"sustains {least}{_rate_words(outcome.sustainable_msgs_per_s)} msg/s ({rounded(confirmed.mb_per_s)} MB/s)"
-    search_end = f" {bracket_words(outcome.lower, outcome.upper)}" if outcome.decided else ""
+    search_end = f" {bracket_words(outcome.lower_msgs_per_s, outcome.upper_msgs_per_s)}" if outcome.decided else ""
     return f"{answer}{search_end}, confirmed over {confirmed.measured_s:g} s"
 
 

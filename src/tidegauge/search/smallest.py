@@ -40,8 +40,8 @@ class SizeCallbacks:
     `announce` gets a sentence, and how many trials and confirmations are expected yet.
     """
 
-    measure: Callable[[int], LoadResult]
-    confirm: Callable[[int], LoadResult]
+    run_search_trial: Callable[[int], LoadResult]
+    run_confirmation: Callable[[int], LoadResult]
     announce: Callable[[str, int, int], None]
 
 
@@ -99,7 +99,7 @@ class SmallestSearch:
                 return SizeOutcome(failed=below, verdict=self.tried[below], stepped_up=self._stepped_up)
             passed = f"{above:,} is the smallest that passed"
             self.callbacks.announce(f"{passed}, now its confirmation.", 0, 1)
-            confirmation, verdict = self._repeat(self.callbacks.confirm, above)
+            confirmation, verdict = self._repeat(self.callbacks.run_confirmation, above)
             if verdict.outcome is PassFail.PASS:
                 failed = below if below >= self.numbers.low else None
                 why = self.tried[failed] if failed is not None else None
@@ -126,7 +126,7 @@ class SmallestSearch:
                 number = (below + above) // 2
             else:
                 number = min(self.numbers.high, max(self.numbers.low, 2 * below))
-            _, self.tried[number] = self._repeat(self.callbacks.measure, number)
+            _, self.tried[number] = self._repeat(self.callbacks.run_search_trial, number)
 
     def _repeat(self, make_trial: Callable[[int], LoadResult], number: int) -> tuple[LoadResult, GoalVerdict]:
         """The trial that decides on a number, made again where a stall may explain a fail, or nothing is decided."""
@@ -143,7 +143,7 @@ class SmallestSearch:
             if outcomes.count(PassFail.FAIL) > FAIL_REPEATS_MAX:
                 return result, next(each for each in reversed(verdicts) if each.outcome is PassFail.FAIL)
             if outcomes.count(PassFail.UNDECIDED) > UNDECIDED_REPEATS_MAX:
-                if make_trial == self.callbacks.confirm:
+                if make_trial == self.callbacks.run_confirmation:
                     return result, verdict
                 raise _UndecidedError(f"the trials of {number:,} decided nothing: {verdict.clause}")
 

@@ -70,8 +70,8 @@ class Space:
 class Bounds:
     """The highest rate that passed a goal below the lowest that did not; None where there is none (yet)."""
 
-    lower: float | None = None
-    upper: float | None = None
+    lower_msgs_per_s: float | None = None
+    upper_msgs_per_s: float | None = None
 
 
 def _make_controller(goals: int, space: Space, ask: Ask) -> _Controller:
@@ -130,7 +130,7 @@ class _Controller(MultipleLossRatioSearch):  # type: ignore[misc]
 
     def run_initial_trials(self) -> tuple[DiscreteResult, DiscreteResult]:
         """Low loads first: the second is tried only when a goal passes at the first."""
-        first, second = (self.from_float(rate).rounded_down() for rate in self.begin)
+        first, second = (self.from_float(msgs_per_s).rounded_down() for msgs_per_s in self.begin)
         below = self.measure(_ONE_TRIAL, first)
         if second <= first or not any(self._goals_passed(first)):
             return below, below
@@ -177,19 +177,19 @@ STEPS_DOWN_MAX = 3
 class Callbacks:
     """What a search works with. `announce` takes a sentence, and the trials and confirmations expected yet.
 
-    `search` and `confirm` make a trial at a rate; the latter on `fresh` servers, but where others run them or the
-    campaign shares them.
+    `run_search_trial` and `run_confirmation` make a trial at a rate; the latter on `fresh` servers, but where others
+    run them or the campaign shares them.
     """
 
-    search: Callable[[float], LoadResult]
-    confirm: Callable[[float], LoadResult]
+    run_search_trial: Callable[[float], LoadResult]
+    run_confirmation: Callable[[float], LoadResult]
     announce: Callable[[str, int, int], None]
     fresh: bool = True
 
 
 @dataclass(frozen=True)
 class _Step:
-    rate: float
+    msgs_per_s: float
     verdicts: tuple[GoalVerdict, ...]
 
 
@@ -229,52 +229,53 @@ class SustainedSearch:
     def _outcomes_so_far(self) -> list[GoalOutcome]:
         """The bounds of each goal as they stand."""
         return [
-            GoalOutcome(goal, at.lower, at.upper, self._verdict_at(number, at.upper))
+            GoalOutcome(goal, at.lower_msgs_per_s, at.upper_msgs_per_s, self._verdict_at(number, at.upper_msgs_per_s))
             for number, (goal, at) in enumerate(zip(self._goals, self._controller.bounds(), strict=True))
         ]
 
-    def _outcomes_at_rate(self, rate: float) -> tuple[PassFail, ...]:
+    def _outcomes_at_rate(self, msgs_per_s: float) -> tuple[PassFail, ...]:
         """A trial at a rate, made again if it is INVALID. Raises `EnoughError` at the limit of trials."""
         for attempt in range(1 + INVALID_REPEATS_MAX):
             if self._trials_allowed <= 0:
                 self._ran_out = True
                 raise EnoughError
-            result = self._callbacks.search(rate)
+            result = self._callbacks.run_search_trial(msgs_per_s)
             verdicts = tuple(judge_goal(goal, result) for goal in self._goals)
-            self._steps.append(_Step(rate, verdicts))
+            self._steps.append(_Step(msgs_per_s, verdicts))
             spoilt = [verdict for verdict in verdicts if verdict.kind == INVALID]
             if not spoilt or attempt == INVALID_REPEATS_MAX or self._trials_allowed <= 0:
                 break
-            self._announce_search(f"{_rate_words(rate)}: {spoilt[0].clause}; made again")
-        self._announce_search(f"{_rate_words(rate)}: {self._verdicts_in_words(rate, verdicts)}")
+            self._announce_search(f"{_rate_words(msgs_per_s)}: {spoilt[0].clause}; made again")
+        self._announce_search(f"{_rate_words(msgs_per_s)}: {self._verdicts_in_words(msgs_per_s, verdicts)}")
         return tuple(verdict.outcome for verdict in verdicts)
 
-    def _verdicts_in_words(self, rate: float, verdicts: Sequence[GoalVerdict]) -> str:
+    def _verdicts_in_words(self, msgs_per_s: float, verdicts: Sequence[GoalVerdict]) -> str:
         """ "pass [40,000, ?]", "fail: backlog grew by ... [?, 40,000]", for each goal where they differ."""
         if len(set(verdicts)) == 1:
             numbers = range(len(self._goals))
-            again = any(self._is_tried_again(number, rate) for number in numbers)
+            again = any(self._is_tried_again(number, msgs_per_s) for number in numbers)
             brackets = ", ".join(dict.fromkeys(map(self._goal_bracket, numbers)))
             return f"{_verdict_words(verdicts[0], again)} {brackets}"
         return "; ".join(
-            f"'{goal.name}' {_verdict_words(verdict, self._is_tried_again(number, rate))} {self._goal_bracket(number)}"
+            f"'{goal.name}' {_verdict_words(verdict, self._is_tried_again(number, msgs_per_s))} "
+            f"{self._goal_bracket(number)}"
             for number, (goal, verdict) in enumerate(zip(self._goals, verdicts, strict=True))
         )
 
-    def _is_tried_again(self, number: int, rate: float) -> bool:
+    def _is_tried_again(self, number: int, msgs_per_s: float) -> bool:
         """Whether a goal needs a second trial at a rate that it has just failed at, and may have it.
 
         Above a rate that it failed at for good no other trial is of any use to it.
         """
-        outcomes = [step.verdicts[number].outcome for step in self._steps if step.rate == rate]
+        outcomes = [step.verdicts[number].outcome for step in self._steps if step.msgs_per_s == msgs_per_s]
         once = outcomes.count(PassFail.FAIL) == 1 and PassFail.PASS not in outcomes
-        return once and self._trials_allowed > 0 and self._goal_bounds(number)[1] == rate
+        return once and self._trials_allowed > 0 and self._goal_bounds(number)[1] == msgs_per_s
 
     def _goal_bounds(self, number: int) -> tuple[float | None, float | None]:
         """A goal's bounds as the trials so far have them."""
-        passed = {step.rate for step in self._steps if step.verdicts[number].outcome is PassFail.PASS}
-        upper = min((step.rate for step in self._steps if step.rate not in passed), default=None)
-        return max((rate for rate in passed if upper is None or rate < upper), default=None), upper
+        passed = {step.msgs_per_s for step in self._steps if step.verdicts[number].outcome is PassFail.PASS}
+        upper = min((step.msgs_per_s for step in self._steps if step.msgs_per_s not in passed), default=None)
+        return max((msgs_per_s for msgs_per_s in passed if upper is None or msgs_per_s < upper), default=None), upper
 
     def _goal_bracket(self, number: int) -> str:
         return bracket_words(*self._goal_bounds(number))
@@ -286,67 +287,67 @@ class SustainedSearch:
     def _confirm_goal(self, outcome: GoalOutcome, confirmations: int) -> GoalOutcome:
         """Confirm what was found for one goal."""
         outcome = replace(outcome, problem=self._why_open(outcome))
-        name, lower = outcome.goal.name, outcome.lower
+        name, lower = outcome.goal.name, outcome.lower_msgs_per_s
         if lower is None:
             self._callbacks.announce(f"'{name}': no rate was found: {outcome.problem}.", 0, confirmations - 1)
             return outcome
         was_made = lower in self._confirmations
         where = ", on fresh servers" if self._callbacks.fresh else ""
         next_step = "whose confirmation was made" if was_made else f"now its confirmation{where}"
-        text = f"'{name}': found {bracket_words(lower, outcome.upper)}: {_rate_words(lower)}, {next_step}."
+        text = f"'{name}': found {bracket_words(lower, outcome.upper_msgs_per_s)}: {_rate_words(lower)}, {next_step}."
         self._callbacks.announce(text, 0, confirmations - was_made)
         return self._confirm_stepping_down(outcome, lower)
 
     def _why_open(self, outcome: GoalOutcome) -> str:
         """ "" or why the bounds of a goal leave its sustainable rate open."""
         above = outcome.above
-        if outcome.lower is None:
-            lowest = min((step.rate for step in self._steps), default=0.0)
+        if outcome.lower_msgs_per_s is None:
+            lowest = min((step.msgs_per_s for step in self._steps), default=0.0)
             why = f": {above.clause}" if above and above.clause else ""
             return f"not even {_rate_words(lowest)} passed{why}"
-        if outcome.upper is None:
+        if outcome.upper_msgs_per_s is None:
             end = "that is max-rate: raise it" if self._space.max_given else "without max-rate nothing higher is tried"
             if self._ran_out:
                 end = f"the limit of {self._trials_max} trials was reached"
-            return f"nothing was broken up to {_rate_words(outcome.lower)}, and {end}"
+            return f"nothing was broken up to {_rate_words(outcome.lower_msgs_per_s)}, and {end}"
         if above is not None and above.outcome is PassFail.UNDECIDED:
-            return f"at {_rate_words(outcome.upper)} {above.clause}"
+            return f"at {_rate_words(outcome.upper_msgs_per_s)} {above.clause}"
         return ""
 
-    def _verdict_at(self, number: int, rate: float | None) -> GoalVerdict | None:
+    def _verdict_at(self, number: int, msgs_per_s: float | None) -> GoalVerdict | None:
         """Why a goal's upper bound is one: undecided if any of its trials was, else its last fail."""
-        verdicts = [step.verdicts[number] for step in self._steps if step.rate == rate]
+        verdicts = [step.verdicts[number] for step in self._steps if step.msgs_per_s == msgs_per_s]
         undecided = [verdict for verdict in verdicts if verdict.outcome is PassFail.UNDECIDED]
         failed = [verdict for verdict in verdicts if verdict.outcome is not PassFail.PASS]
         return next(reversed(undecided or failed), None)
 
-    def _confirm_stepping_down(self, outcome: GoalOutcome, rate: float) -> GoalOutcome:
+    def _confirm_stepping_down(self, outcome: GoalOutcome, msgs_per_s: float) -> GoalOutcome:
         """Confirm a rate, stepping down where that fails."""
         for steps_down in range(1 + STEPS_DOWN_MAX):
-            result, verdict = self._confirm_rate(outcome.goal, rate)
-            outcome = replace(outcome, lower=rate, stepped_down=steps_down)
+            result, verdict = self._confirm_rate(outcome.goal, msgs_per_s)
+            outcome = replace(outcome, lower_msgs_per_s=msgs_per_s, stepped_down=steps_down)
             if verdict.outcome is PassFail.PASS:
-                wide = "" if outcome.problem else self._remark_on_width(rate, outcome.upper)
+                wide = "" if outcome.problem else self._remark_on_width(msgs_per_s, outcome.upper_msgs_per_s)
                 doubts = "; ".join(
-                    filter(None, (_doubt_of_confirmation(result), self._failed_before(outcome.goal, rate)))
+                    filter(None, (_doubt_of_confirmation(result), self._failed_before(outcome.goal, msgs_per_s)))
                 )
                 return replace(outcome, confirmation=result, remark=doubts or _near_generator(result) or wide)
             if verdict.outcome is PassFail.UNDECIDED:
                 return replace(
-                    outcome, problem=f"the confirmation at {_rate_words(rate)} decided nothing: {verdict.clause}"
+                    outcome, problem=f"the confirmation at {_rate_words(msgs_per_s)} decided nothing: {verdict.clause}"
                 )
             # What was undecided above no longer matters: something is broken below it.
-            problem = f"no confirmation held; the last, at {_rate_words(rate)}: {verdict.clause}"
-            outcome = GoalOutcome(outcome.goal, None, rate, verdict, stepped_down=steps_down + 1)
-            lower = max(self._space.min_msgs_per_s, rate * (1 - self._space.width))
-            if lower >= rate:
+            problem = f"no confirmation held; the last, at {_rate_words(msgs_per_s)}: {verdict.clause}"
+            outcome = GoalOutcome(outcome.goal, None, msgs_per_s, verdict, stepped_down=steps_down + 1)
+            lower = max(self._space.min_msgs_per_s, msgs_per_s * (1 - self._space.width))
+            if lower >= msgs_per_s:
                 break
-            rate = lower
+            msgs_per_s = lower
         return replace(outcome, problem=problem)
 
-    def _confirm_rate(self, goal: Goal, rate: float) -> tuple[LoadResult, GoalVerdict]:
+    def _confirm_rate(self, goal: Goal, msgs_per_s: float) -> tuple[LoadResult, GoalVerdict]:
         """The confirmation at a rate, made again where it is INVALID or a stall may explain its fail."""
-        results = self._confirmations.setdefault(rate, [])
+        results = self._confirmations.setdefault(msgs_per_s, [])
         verdicts = [judge_goal(goal, result) for result in results]
         while True:
             for result, verdict in zip(results, verdicts, strict=True):
@@ -357,13 +358,15 @@ class SustainedSearch:
             clear = any(verdict.outcome is PassFail.CLEAR_FAIL for verdict in verdicts)
             if clear or fails > FAIL_REPEATS_MAX or undecided > INVALID_REPEATS_MAX:
                 return results[-1], verdicts[-1]
-            results.append(self._callbacks.confirm(rate))
+            results.append(self._callbacks.run_confirmation(msgs_per_s))
             verdicts.append(judge_goal(goal, results[-1]))
-            self._callbacks.announce(f"Confirmation of {_rate_words(rate)}: {_plain_verdict(verdicts[-1])}.", 0, 0)
+            self._callbacks.announce(
+                f"Confirmation of {_rate_words(msgs_per_s)}: {_plain_verdict(verdicts[-1])}.", 0, 0
+            )
 
-    def _failed_before(self, goal: Goal, rate: float) -> str:
+    def _failed_before(self, goal: Goal, msgs_per_s: float) -> str:
         """ "" or why the confirmation that held is not the first one at its rate."""
-        verdicts = [judge_goal(goal, result) for result in self._confirmations[rate]]
+        verdicts = [judge_goal(goal, result) for result in self._confirmations[msgs_per_s]]
         failed = next((verdict.clause for verdict in verdicts if verdict.outcome is PassFail.FAIL), "")
         return f"another confirmation at the same rate failed: {failed}" if failed else ""
 
@@ -396,17 +399,17 @@ def _verdict_words(verdict: GoalVerdict, again: bool) -> str:
     return f"{_plain_verdict(verdict)}{next_step}"
 
 
-def _rate_words(rate: float) -> str:
-    return f"{count(rate)} msg/s"
+def _rate_words(msgs_per_s: float) -> str:
+    return f"{count(msgs_per_s)} msg/s"
 
 
 def _trials_left(bounds: Sequence[Bounds], width: float) -> int:
     """About how many trials the search needs yet: halvings of each bracket, with the fails that are tried again."""
     trials = 0.0
     for bound in bounds:
-        if bound.lower is None or bound.upper is None:
+        if bound.lower_msgs_per_s is None or bound.upper_msgs_per_s is None:
             trials += 6
-        elif bound.upper > bound.lower:
-            widths = math.log(bound.upper / bound.lower) / -math.log1p(-width)
+        elif bound.upper_msgs_per_s > bound.lower_msgs_per_s:
+            widths = math.log(bound.upper_msgs_per_s / bound.lower_msgs_per_s) / -math.log1p(-width)
             trials += 1.5 * math.ceil(math.log2(max(1.0, widths)))
     return math.ceil(trials)

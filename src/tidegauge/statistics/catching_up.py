@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tidegauge.model.load import SecondFigures, SubscriptionSecond
 from tidegauge.model.trial import CatchUp, PhaseFigures
 from tidegauge.model.workload import BEFORE, DURING, PHASES, DeviceReads
-from tidegauge.statistics.histograms import EMPTY, Histogram, add, decode, latency_summary
+from tidegauge.statistics.histograms import EMPTY, Histogram, add_histograms, decode_histogram, latency_summary
 from tidegauge.statistics.steady import slope_of
 
 
@@ -60,10 +60,10 @@ class PhaseTally:
         sums.seconds += length_s
         sums.acked += figures.acked
         sums.late_received += sum(sub.received for sub in late)
-        sums.response = add(sums.response, decode(figures.response))
+        sums.response = add_histograms(sums.response, decode_histogram(figures.response))
         for sub in figures.subscriptions:
             if sub.name not in self.late:
-                sums.tailing = add(sums.tailing, decode(sub.end_to_end))
+                sums.tailing = add_histograms(sums.tailing, decode_histogram(sub.end_to_end))
         if phase == BEFORE:
             self.built_msgs = self.backlog_msgs
         if phase == DURING:

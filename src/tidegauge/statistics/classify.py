@@ -127,7 +127,7 @@ class TrialVerdict:
     warnings: tuple[Reason, ...]
 
 
-def classify(evidence: Evidence) -> TrialVerdict:
+def judge_evidence(evidence: Evidence) -> TrialVerdict:
     """Apply all rules."""
     invalid = _reasons_for_invalid(evidence)
     integrity = _loss_and_damage(evidence)
@@ -181,7 +181,7 @@ def _beyond_response(evidence: Evidence, end_to_end: Latency) -> str:
     The system had the message long before.
     """
     for name in ("p50", "p95", "p99"):
-        all_ms, response_ms = end_to_end.at(name), evidence.response.at(name)
+        all_ms, response_ms = end_to_end.percentile_ms(name), evidence.response.percentile_ms(name)
         if all_ms is None or response_ms is None:
             continue
         beyond_ms = all_ms - response_ms
@@ -261,7 +261,7 @@ def _own_lag(
     for worker, own_lag, response in judged:
         lags_of_worker = []
         for name in percentiles:
-            lag_ms, response_ms = own_lag.at(name), response.at(name)
+            lag_ms, response_ms = own_lag.percentile_ms(name), response.percentile_ms(name)
             if lag_ms is not None and response_ms and lag_ms >= floor_ms:
                 lags_of_worker.append(_Lag(name, lag_ms / response_ms, lag_ms, response_ms, worker))
         lags += [max(lags_of_worker, key=lambda lag: lag.share)] if lags_of_worker else []

@@ -21,7 +21,7 @@ import numpy as np
 DRIFT_PPM = 100.0
 """Of a pair: 50 of each. Below that a crystal's datasheet is no bound, and a clock that is being slewed exceeds it."""
 
-Pair = tuple[str, str]
+HostPair = tuple[str, str]
 
 
 class ClockContradictionError(Exception):
@@ -65,7 +65,7 @@ class Offset:
         """How far the truth can be from the middle."""
         return (self.high_ns - self.low_ns) / 2
 
-    def at(self, time_ns: float, drift_ppm: float = DRIFT_PPM) -> Offset:
+    def carried_to(self, time_ns: float, drift_ppm: float = DRIFT_PPM) -> Offset:
         """What it says of another instant."""
         share = drift_ppm / 1e6
         return Offset(
@@ -81,7 +81,7 @@ def offset_at(time_ns: float, measured: Iterable[Offset], drift_ppm: float = DRI
 
     Raises `ClockContradictionError` if they contradict each other, `ValueError` without any.
     """
-    offsets_then = [offset.at(time_ns, drift_ppm) for offset in measured]
+    offsets_then = [offset.carried_to(time_ns, drift_ppm) for offset in measured]
     if not offsets_then:
         raise ValueError("an offset takes at least one exchange")
     low_ns, high_ns = max(offset.low_ns for offset in offsets_then), min(offset.high_ns for offset in offsets_then)
@@ -92,7 +92,7 @@ def offset_at(time_ns: float, measured: Iterable[Offset], drift_ppm: float = DRI
     return Offset(low_ns, high_ns, time_ns, time_ns)
 
 
-def tightest_bounds(bounds: Mapping[Pair, Offset]) -> dict[Pair, Offset]:
+def tightest_bounds(bounds: Mapping[HostPair, Offset]) -> dict[HostPair, Offset]:
     """The tightest bounds of all pairs that follow from those of some, at one instant; each pair in both directions.
 
     `high` of (a, c) is at most `high` of (a, b) plus `high` of (b, c): shortest paths (Floyd-Warshall). Pairs without
@@ -118,7 +118,7 @@ def tightest_bounds(bounds: Mapping[Pair, Offset]) -> dict[Pair, Offset]:
     }
 
 
-def suspect_hosts(bounds: Mapping[Pair, Offset]) -> Sequence[str]:
+def suspect_hosts(bounds: Mapping[HostPair, Offset]) -> Sequence[str]:
     """Hosts without any one of which the rest agree: the bad clock is among them.
 
     Empty if all agree, or if no single host explains it.
@@ -131,7 +131,7 @@ def suspect_hosts(bounds: Mapping[Pair, Offset]) -> Sequence[str]:
     )
 
 
-def _bounds_agree(bounds: Mapping[Pair, Offset]) -> bool:
+def _bounds_agree(bounds: Mapping[HostPair, Offset]) -> bool:
     try:
         tightest_bounds(bounds)
     except ClockContradictionError:

@@ -86,7 +86,7 @@ class Contrast:
         return None if self.blocks_needed is None else self.blocks_needed - self.blocks
 
 
-def contrast(
+def compute_contrast(
     above: Mapping[int, float],
     below: Mapping[int, float],
     *,
@@ -124,7 +124,7 @@ def contrast(
     share = (1 + same_within.share) * (1 + resolution) - 1 if margin is None else None
     judging, limit = (difference_interval, margin) if margin is not None else (ratio_interval, math.log1p(share or 0.0))
     logs = margin is None
-    verdict = _judge(judging, limit, higher_is_better=higher_is_better, logs=logs)
+    verdict = _verdict_on_interval(judging, limit, higher_is_better=higher_is_better, logs=logs)
     needed = None
     if verdict is ComparisonVerdict.NOT_DECIDED and judging is not None and judging.deviation > 0:
         estimate = math.log(judging.estimate) if logs else judging.estimate
@@ -144,7 +144,9 @@ def contrast(
     )
 
 
-def _judge(interval: Interval | None, margin: float, *, higher_is_better: bool, logs: bool) -> ComparisonVerdict:
+def _verdict_on_interval(
+    interval: Interval | None, margin: float, *, higher_is_better: bool, logs: bool
+) -> ComparisonVerdict:
     """The verdict on an interval, whose `margin` reaches to both sides of no difference; of a ratio in logarithms."""
     if interval is None or interval.blocks < BLOCKS_MIN:
         return ComparisonVerdict.NOT_DECIDED

@@ -18,7 +18,7 @@ from enum import StrEnum
 from itertools import combinations, product
 
 Places = tuple[int, ...]
-Pair = tuple[tuple[int, int], tuple[int, int]]
+ValuePair = tuple[tuple[int, int], tuple[int, int]]
 """Two values that occur together: each an axis and the place of a value on it."""
 
 
@@ -75,7 +75,7 @@ def _balance(points: list[list[int]], sizes: Sequence[int]) -> list[Places]:
     return [tuple(point) for point in points]
 
 
-def pairs_of_points(points: Iterable[Places]) -> set[Pair]:
+def pairs_of_points(points: Iterable[Places]) -> set[ValuePair]:
     """Every two values that occur together in a point."""
     return {pair for point in points for pair in combinations(enumerate(point), 2)}
 

@@ -103,7 +103,7 @@ def normal_before(seconds: Sequence[LoadSecond], first_fault_ns: int) -> Normal:
     )
 
 
-def disruption(seconds: Sequence[LoadSecond], normal: Normal, span: FaultSpan) -> Disruption:
+def compute_disruption(seconds: Sequence[LoadSecond], normal: Normal, span: FaultSpan) -> Disruption:
     """What happened from a fault's beginning until the next one's, or until the window's end if it was the last."""
     # The second in which the next fault begins is that one's.
     after = [

@@ -115,7 +115,7 @@ class Histogram:
 EMPTY = Histogram(np.zeros(0, dtype=np.int64))
 
 
-def decode(encoded: bytes) -> Histogram:
+def decode_histogram(encoded: bytes) -> Histogram:
     """The histogram in its encoded bytes; no bytes at all mean an empty one.
 
     Raises ValueError if they are damaged, or not of three significant digits down to 1 ns.
@@ -125,7 +125,7 @@ def decode(encoded: bytes) -> Histogram:
     return _decode_sum([encoded])
 
 
-def add(first: Histogram, other: Histogram) -> Histogram:
+def add_histograms(first: Histogram, other: Histogram) -> Histogram:
     """The samples of both."""
     if not first.counts.size:
         return other
@@ -170,11 +170,11 @@ def _index_of(values_ns: Counts) -> Counts:
 
 def sum_of(histograms: Iterable[Histogram]) -> Histogram:
     """The samples of all."""
-    return reduce(add, histograms, EMPTY)
+    return reduce(add_histograms, histograms, EMPTY)
 
 
 def merged_encodings(encoded: Sequence[bytes]) -> bytes:
-    """The samples of all, encoded; "" where none has any. Raises ValueError like `decode`.
+    """The samples of all, encoded; "" where none has any. Raises ValueError like `decode_histogram`.
 
     All are decoded in one go: a second of a thousand workers has thousands of small ones, and each by itself would cost
     more in calls than in work.
@@ -182,11 +182,11 @@ def merged_encodings(encoded: Sequence[bytes]) -> bytes:
     nonempty = [each for each in encoded if each]
     if len(nonempty) <= 1:
         return nonempty[0] if nonempty else b""
-    return encode(_decode_sum(nonempty))
+    return encode_histogram(_decode_sum(nonempty))
 
 
-def encode(histogram: Histogram) -> bytes:
-    """The histogram's encoding, as `decode` and HdrHistogram's own tools read it; "" of one without samples.
+def encode_histogram(histogram: Histogram) -> bytes:
+    """The histogram's encoding, as `decode_histogram` and HdrHistogram's own tools read it; "" of one without samples.
 
     As the worker leaves its own, uncompressed: see `compressed`.
     """
@@ -220,10 +220,10 @@ def _decode_sum(encoded: Sequence[bytes]) -> Histogram:
     first, waiting_bytes = 0, 0
     for number, body in enumerate(bodies):
         if waiting_bytes + len(body) > room:
-            total = add(total, _sum_at_once(bodies[first:number], places, counted))
+            total = add_histograms(total, _sum_at_once(bodies[first:number], places, counted))
             first, waiting_bytes = number, 0
         waiting_bytes += len(body)
-    return add(total, _sum_at_once(bodies[first:], places, counted))
+    return add_histograms(total, _sum_at_once(bodies[first:], places, counted))
 
 
 def _sum_at_once(bodies: Sequence[bytes], places: Counts, counted: NDArray[np.float64]) -> Histogram:
@@ -383,13 +383,13 @@ def live_ms(encoded: bytes) -> tuple[float | None, float | None]:
 
     Without a sample minimum: they guide, they are not published.
     """
-    histogram = decode(encoded)
+    histogram = decode_histogram(encoded)
     if not histogram.count:
         return None, None
     p50_ns, p99_ns = histogram.percentiles_ns(50.0, 99.0)
     return p50_ns / 1e6, p99_ns / 1e6
 
 
-def summarise(encoded: bytes) -> Latency:
+def summarise_histogram(encoded: bytes) -> Latency:
     """`latency_summary` of an encoded histogram."""
-    return latency_summary(decode(encoded))
+    return latency_summary(decode_histogram(encoded))

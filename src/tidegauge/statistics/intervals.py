@@ -138,7 +138,7 @@ def unpaired_ratio(
     first, second = _logarithms_of(above), _logarithms_of(below)
     if first is None or second is None or min(first.size, second.size) < 2:
         return None
-    return _with_logs_undone(_welch_ends(first, second, confidence), resolution)
+    return _with_logs_undone(_interval_by_welch(first, second, confidence), resolution)
 
 
 def paired_difference(
@@ -154,7 +154,7 @@ def paired_difference(
     differences = np.asarray(above, dtype=np.float64) - np.asarray(below, dtype=np.float64)
     if differences.size < 2 or not np.all(np.isfinite(differences)):
         return None
-    return _ends_of_mean(differences, confidence)
+    return _interval_of_mean(differences, confidence)
 
 
 def unpaired_difference(
@@ -164,7 +164,7 @@ def unpaired_difference(
     first, second = (np.asarray(side, dtype=np.float64) for side in (above, below))
     if min(first.size, second.size) < 2 or not (np.all(np.isfinite(first)) and np.all(np.isfinite(second))):
         return None
-    return _welch_ends(first, second, confidence)
+    return _interval_by_welch(first, second, confidence)
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -185,7 +185,7 @@ def by_block(parts: Iterable[Part], of: Callable[[Part], float | None]) -> dict[
 
 
 def _interval_of_logs(logs: Floats, resolution: float, confidence: float = CONFIDENCE) -> Interval:
-    return _with_logs_undone(_ends_of_mean(logs, confidence), resolution)
+    return _with_logs_undone(_interval_of_mean(logs, confidence), resolution)
 
 
 def _with_logs_undone(logs: Interval, resolution: float) -> Interval:
@@ -195,14 +195,14 @@ def _with_logs_undone(logs: Interval, resolution: float) -> Interval:
     return replace(logs, estimate=math.exp(logs.estimate), low=low, high=high, resolution=resolution)
 
 
-def _ends_of_mean(values: Floats, confidence: float) -> Interval:
+def _interval_of_mean(values: Floats, confidence: float) -> Interval:
     """The interval of the mean of values, one for each block."""
     estimate, deviation = float(values.mean()), float(values.std(ddof=1))
     studentised = partial(_studentised_ends, values, confidence)
     return _interval_around(estimate, deviation, values.size, values.size - 1, studentised, confidence=confidence)
 
 
-def _welch_ends(first: Floats, second: Floats, confidence: float) -> Interval:
+def _interval_by_welch(first: Floats, second: Floats, confidence: float) -> Interval:
     """The interval of the difference of two means."""
     error, freedom = _welch_error(first, second)
     fewer = min(first.size, second.size)
@@ -268,7 +268,7 @@ def _welch_error(first: Floats, second: Floats) -> tuple[float, float]:
 def _studentised_ends(logs: Floats, confidence: float) -> tuple[float, float]:
     drawn = logs[np.random.default_rng(_SEED).integers(0, logs.size, (_RESAMPLES, logs.size))]
     errors = drawn.std(axis=1, ddof=1) / math.sqrt(logs.size)
-    return _ends_of_deviations((drawn.mean(axis=1) - logs.mean()), errors, confidence)
+    return _bounds_by_deviations((drawn.mean(axis=1) - logs.mean()), errors, confidence)
 
 
 def _studentised_difference(first: Floats, second: Floats, confidence: float) -> tuple[float, float]:
@@ -277,10 +277,10 @@ def _studentised_difference(first: Floats, second: Floats, confidence: float) ->
     second_drawn = second[draw.integers(0, second.size, (_RESAMPLES, second.size))]
     errors = np.sqrt(first_drawn.var(axis=1, ddof=1) / first.size + second_drawn.var(axis=1, ddof=1) / second.size)
     moved = first_drawn.mean(axis=1) - second_drawn.mean(axis=1) - (first.mean() - second.mean())
-    return _ends_of_deviations(moved, errors, confidence)
+    return _bounds_by_deviations(moved, errors, confidence)
 
 
-def _ends_of_deviations(moved: Floats, errors: Floats, confidence: float) -> tuple[float, float]:
+def _bounds_by_deviations(moved: Floats, errors: Floats, confidence: float) -> tuple[float, float]:
     """Quantiles of the studentised deviations, turned over. Resamples of one value only have no spread to divide by."""
     spread = errors > 1e-9 * errors.max()
     tails = ((1 - confidence) / 2, (1 + confidence) / 2)

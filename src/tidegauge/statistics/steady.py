@@ -14,7 +14,7 @@ significant. Steady means no trend in any of the three. Noise without trend is s
 it is measured.
 
 A figure also moves when it jumped within the horizon, by more than the tolerance: half of such a horizon holds another
-state, even where the jump back makes the slope vanish. Where a series jumps to another level (`jumps`) is found by
+state, even where the jump back makes the slope vanish. Where a series jumps to another level (`find_jumps`) is found by
 Pettitt's test for one jump, Kuiper's for one up and back down, and again in every part of what they find. A slope test
 sees a climb; a jump in the middle of a window looks like one, a jump up and back down like none. Both tests work on
 ranks, so a single pause of a second can't make a jump. Like the slope test they take seconds for independent, which
@@ -193,7 +193,7 @@ class Trend:
         return self.p_value < ALPHA
 
 
-def trend(values: Sequence[float]) -> Trend:
+def compute_trend(values: Sequence[float]) -> Trend:
     """The trend of equally spaced values; no trend with fewer than three."""
     points, stretch = _thinned_values(values)
     count = len(points)
@@ -232,7 +232,7 @@ class Jump:
     after: float
 
 
-def jumps(values: Sequence[float]) -> tuple[Jump, ...]:
+def find_jumps(values: Sequence[float]) -> tuple[Jump, ...]:
     """Every jump in equally spaced values, in order."""
     starts = sorted(_places_of_jumps(np.asarray(values, dtype=np.float64), 0))
     edges = [0, *starts, len(values)]
@@ -242,7 +242,7 @@ def jumps(values: Sequence[float]) -> tuple[Jump, ...]:
     )
 
 
-def pettitt(values: NDArray[np.float64]) -> tuple[int, float]:
+def find_change_by_ranks(values: NDArray[np.float64]) -> tuple[int, float]:
     """The likeliest place of a jump (first index after it), and the probability of such a one by chance (at most 1)."""
     count = values.size
     statistic = np.abs(2 * np.cumsum(_ranks_of_values(values)) - np.arange(1, count + 1) * (count + 1))[:-1]
@@ -250,7 +250,7 @@ def pettitt(values: NDArray[np.float64]) -> tuple[int, float]:
     return at + 1, min(1.0, 2 * math.exp(-6 * float(statistic[at]) ** 2 / (count**3 + count**2)))
 
 
-def pulse(values: NDArray[np.float64]) -> tuple[int, int, float]:
+def find_pulse(values: NDArray[np.float64]) -> tuple[int, int, float]:
     """The likeliest two places of a jump there and back, and the probability of such by chance (at most 1).
 
     The sums of ranks above the mean are a Brownian bridge; what counts is its range.
@@ -277,10 +277,10 @@ def _places_of_jumps(values: NDArray[np.float64], offset: int) -> list[int]:
     """Places of jumps; of the two tests each has half of `JUMP_ALPHA`."""
     if values.size < SECONDS_MIN:
         return []
-    single, p_value = pettitt(values)
+    single, p_value = find_change_by_ranks(values)
     places = [single]
     if p_value >= JUMP_ALPHA / 2:
-        *places, p_value = pulse(values)
+        *places, p_value = find_pulse(values)
     if p_value >= JUMP_ALPHA / 2:
         return []
     edges = [0, *places, values.size]
@@ -301,13 +301,13 @@ def unsteady_because(points: Sequence[SecondPoint], offered_msgs_per_s: float | 
         return f"fewer than {SECONDS_MIN} whole seconds seen"
     horizon = _seconds_of_horizon(after_first)
     rates = [point.msgs_per_s for point in horizon]
-    rate = median(rates)
-    if rate <= 0:
+    msgs_per_s = median(rates)
+    if msgs_per_s <= 0:
         return "nothing was acknowledged"
     return (
         _off_schedule(rates, offered_msgs_per_s)
-        or _first_moving(horizon, rate)
-        or _start_debt(horizon, rate, bool(offered_msgs_per_s))
+        or _first_moving(horizon, msgs_per_s)
+        or _start_debt(horizon, msgs_per_s, bool(offered_msgs_per_s))
     )
 
 
@@ -348,14 +348,14 @@ def too_short_to_judge(warmup_s_max: float) -> str:
     return f"the warm-up was too short to judge (warm-up-max {warmup_s_max:g} s; {WARM_UP_S_TO_JUDGE} s are needed)"
 
 
-def _first_moving(horizon: Sequence[SecondPoint], rate: float) -> str:
+def _first_moving(horizon: Sequence[SecondPoint], msgs_per_s: float) -> str:
     """The first of rate, p99 and backlog that has a trend, in words; "" if none has."""
     all_at: Sequence[int] = range(len(horizon))
     p99_at, p99s = _p99s_with_places(horizon)
     backlog = [float(point.backlog) for point in horizon]
     figures = [
-        ("rate", all_at, [point.msgs_per_s for point in horizon], RATE_TOLERANCE * rate),
-        ("backlog", all_at, backlog, BACKLOG_TOLERANCE * rate * len(horizon)),
+        ("rate", all_at, [point.msgs_per_s for point in horizon], RATE_TOLERANCE * msgs_per_s),
+        ("backlog", all_at, backlog, BACKLOG_TOLERANCE * msgs_per_s * len(horizon)),
     ]
     if len(p99s) >= SECONDS_MIN:
         figures.insert(1, ("p99", p99_at, p99s, P99_TOLERANCE * median(p99s)))
@@ -376,22 +376,22 @@ def _p99s_with_places(points: Sequence[SecondPoint]) -> tuple[Sequence[int], lis
     return [at for at, _ in places_and_p99s], [p99_ms for _, p99_ms in places_and_p99s]
 
 
-def _start_debt(horizon: Sequence[SecondPoint], rate: float, open_loop: bool) -> str:
+def _start_debt(horizon: Sequence[SecondPoint], msgs_per_s: float, open_loop: bool) -> str:
     """Whether the load is still further behind than it will be, and catches up, in words; "" if it doesn't.
 
     How far behind: by the waiting messages of the slowest subscription, and in an open loop by the time from intended
     to acknowledged, which holds all that waits to be sent. A level that stays is the system's own, however high.
     """
-    for subject, values in _behind_s(horizon, rate, open_loop).items():
+    for subject, values in _behind_s(horizon, msgs_per_s, open_loop).items():
         left_s = median(values[-3:]) if len(values) >= SECONDS_MIN else 0.0
         if left_s > DEBT_S_MIN and _direction_of_trend(values, DEBT_TOLERANCE * left_s) == "falling":
             return f"{subject} still catching up with what was queued before: about {rounded(left_s, 2)} s behind"
     return ""
 
 
-def _behind_s(points: Sequence[SecondPoint], rate: float, open_loop: bool) -> dict[str, list[float]]:
+def _behind_s(points: Sequence[SecondPoint], msgs_per_s: float, open_loop: bool) -> dict[str, list[float]]:
     """How many seconds of load consumers, and in an open loop sending, are behind."""
-    behind = {"consumers are": [point.backlog / rate for point in points]}
+    behind = {"consumers are": [point.backlog / msgs_per_s for point in points]}
     if open_loop:
         behind["sending is"] = [point.p50_ms / 1e3 for point in points if point.p50_ms is not None]
     return behind
@@ -410,12 +410,12 @@ def catching_up(warm_up: Sequence[SecondPoint], window: Sequence[SecondPoint]) -
     Args:
         warm_up: the newest seconds before the window.
     """
-    rate = median([point.msgs_per_s for point in window]) if len(window) >= SECONDS_MIN else 0.0
-    if rate <= 0:
+    msgs_per_s = median([point.msgs_per_s for point in window]) if len(window) >= SECONDS_MIN else 0.0
+    if msgs_per_s <= 0:
         return ""
-    before = _behind_s(_seconds_of_horizon(warm_up[1:]), rate, True)
+    before = _behind_s(_seconds_of_horizon(warm_up[1:]), msgs_per_s, True)
     sentences = []
-    for subject, values in _behind_s(window, rate, True).items():
+    for subject, values in _behind_s(window, msgs_per_s, True).items():
         ends = _worked_off(values)
         if ends and before[subject] and median(before[subject]) >= sum(ends) / 2:
             first_s, last_s = (rounded(end_s, 2) for end_s in ends)
@@ -441,9 +441,9 @@ def backlog_grows(points: Sequence[SecondPoint]) -> bool:
     """Whether consumers fell ever further behind over these seconds (of the measured window)."""
     if len(points) < SECONDS_MIN:
         return False
-    rate = median([point.msgs_per_s for point in points])
+    msgs_per_s = median([point.msgs_per_s for point in points])
     backlog = [float(point.backlog) for point in points]
-    return _direction_of_trend(backlog, BACKLOG_TOLERANCE * rate * len(points)) == "rising"
+    return _direction_of_trend(backlog, BACKLOG_TOLERANCE * msgs_per_s * len(points)) == "rising"
 
 
 def drift_of_window(points: Sequence[SecondPoint]) -> str:
@@ -470,18 +470,18 @@ def drift_of_window(points: Sequence[SecondPoint]) -> str:
 def _off_schedule(rates: Sequence[float], offered_msgs_per_s: float | None) -> str:
     if not offered_msgs_per_s:
         return ""
-    rate = sum(rates) / len(rates)
+    msgs_per_s = sum(rates) / len(rates)
     # Poisson arrivals differ from their rate by chance.
     tolerance = max(SCHEDULE_TOLERANCE, 3 / math.sqrt(offered_msgs_per_s * len(rates)))
-    if abs(rate / offered_msgs_per_s - 1) <= tolerance:
+    if abs(msgs_per_s / offered_msgs_per_s - 1) <= tolerance:
         return ""
     # Who is late is not known here: it may be the load generator.
-    doing = "the load is behind its schedule" if rate < offered_msgs_per_s else "the load is still catching up"
-    return f"{doing}: {rounded(rate)} instead of {rounded(offered_msgs_per_s)} msg/s over the last {len(rates)} s"
+    doing = "the load is behind its schedule" if msgs_per_s < offered_msgs_per_s else "the load is still catching up"
+    return f"{doing}: {rounded(msgs_per_s)} instead of {rounded(offered_msgs_per_s)} msg/s over the last {len(rates)} s"
 
 
 def _direction_of_trend(values: Sequence[float], change_tolerated: float) -> str:
-    drift = trend(values)
+    drift = compute_trend(values)
     change = drift.slope_per_s * (len(values) - 1)
     if not drift.is_real or abs(change) <= change_tolerated:
         return ""
@@ -491,7 +491,7 @@ def _direction_of_trend(values: Sequence[float], change_tolerated: float) -> str
 def _newest_jump(values: Sequence[float], change_tolerated: float) -> Jump | None:
     """The newest jump that matters."""
     thinned, stretch = _thinned_values(values)
-    matter = [jump for jump in jumps(thinned) if abs(jump.after - jump.before) > change_tolerated]
+    matter = [jump for jump in find_jumps(thinned) if abs(jump.after - jump.before) > change_tolerated]
     return replace(matter[-1], at=matter[-1].at * stretch) if matter else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from tidegauge.plain import grouped
-from tidegauge.statistics.histograms import EMPTY, Histogram, add
+from tidegauge.statistics.histograms import EMPTY, Histogram, add_histograms
 from tidegauge.store.documents import mapping_of, part_of, read_object, typed_or_none
 from tidegauge.store.hlog import each_interval
 from tidegauge.store.read import StoredRun, StoredTrial
@@ -94,16 +94,16 @@ class ChangedSetting:
 def changed_clients(trials: Iterable[StoredTrial]) -> list[ChangedSetting]:
     """What differed from its default in these trials; without what has none, as addresses. Never raises for a file."""
     settings = [setting for trial in trials for setting in _read_settings(trial.directory).get("client", ())]
-    values = grouped((_place(setting), str(setting.get("value", ""))) for setting in settings)
+    values = grouped((_place_of_setting(setting), str(setting.get("value", ""))) for setting in settings)
     defaults = {
-        _place(setting): str(setting["default_value"])
+        _place_of_setting(setting): str(setting["default_value"])
         for setting in settings
         if setting.get("is_default") is False and setting.get("default_value") is not None
     }
     return [ChangedSetting(*key, tuple(dict.fromkeys(values[key])), default) for key, default in defaults.items()]
 
 
-def _place(setting: Mapping[str, Any]) -> tuple[str, str]:
+def _place_of_setting(setting: Mapping[str, Any]) -> tuple[str, str]:
     return str(setting.get("scope", "")), str(setting.get("name", ""))
 
 
@@ -179,7 +179,7 @@ def _read_histograms(path: Path) -> dict[str, Histogram]:
     by_tag: dict[str, Histogram] = {}
     try:
         for interval in each_interval(path):
-            by_tag[interval.tag] = add(by_tag.get(interval.tag, EMPTY), interval.histogram)
+            by_tag[interval.tag] = add_histograms(by_tag.get(interval.tag, EMPTY), interval.histogram)
     except (OSError, ValueError, IndexError):
         return {}
     return by_tag
@@ -219,7 +219,7 @@ def response_by_stretch(details: TrialDetails) -> list[Histogram]:
         for interval in each_interval(details.trial.directory / "response.hlog"):
             stretch = _stretch_starting_near(stretch_of, round(interval.start_s * 1000))
             if stretch is not None:
-                by_stretch[stretch] = add(by_stretch.get(stretch, EMPTY), interval.histogram)
+                by_stretch[stretch] = add_histograms(by_stretch.get(stretch, EMPTY), interval.histogram)
     except (OSError, ValueError, IndexError):
         return []
     return [by_stretch[stretch] for stretch in sorted(by_stretch)]

@@ -114,7 +114,7 @@ class Documents:
             content = read_document(path)
             return None if content is None else typed(shape, content)
         except ValueError as error:
-            self.note(path, str(error))
+            self.note_damage(path, str(error))
             return None
 
     def read_part(self, path: Path, name: str, shape: type[T]) -> T | None:
@@ -123,10 +123,10 @@ class Documents:
             part = (read_document(path) or {}).get(name)
             return None if part is None else typed(shape, part, name)
         except ValueError as error:
-            self.note(path, str(error))
+            self.note_damage(path, str(error))
             return None
 
-    def note(self, path: Path, why: str) -> None:
+    def note_damage(self, path: Path, why: str) -> None:
         """Remember that a file of the run can't be read, and why."""
         sentence = f"{path.relative_to(self._run)} can't be read: {why}"
         if sentence not in self.damage:
@@ -143,7 +143,7 @@ class Documents:
                 try:
                     read_regular(Path(entry.path), 0)
                 except OSError as error:
-                    self.note(Path(entry.path), words_of(error))
+                    self.note_damage(Path(entry.path), words_of(error))
 
 
 def read_object(path: Path) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegauge.regular import open_regular
-from tidegauge.statistics.histograms import Histogram, compressed, decode
+from tidegauge.statistics.histograms import Histogram, compressed, decode_histogram
 from tidegauge.store.files import LineFile
 from tidegauge.store.tables import bounded_lines
 
@@ -49,7 +49,7 @@ class IntervalLog:
         file = self._open_file(from_mono_ns)
         whole = compressed(encoded)
         text = base64.b64encode(whole).decode()
-        largest = decode(whole).max_ns() / NS_PER_MS if max_ms is None else max_ms
+        largest = decode_histogram(whole).max_ns() / NS_PER_MS if max_ms is None else max_ms
         start_s = max(0, from_mono_ns - self._base_mono_ns) / 1e9
         length_s = (until_mono_ns - from_mono_ns) / 1e9
         name = f"Tag={tag}," if tag else ""
@@ -99,4 +99,4 @@ def each_interval(path: Path) -> Iterator[LogInterval]:
             tag = fields.pop(0).removeprefix("Tag=") if fields[0].startswith("Tag=") else ""
             if len(fields) < 4 or not 0 <= (start_s := float(fields[0])) <= _SECONDS_MAX:
                 raise ValueError(f"{path}: a line that is no interval")
-            yield LogInterval(start_s, tag, decode(base64.b64decode(fields[3])))
+            yield LogInterval(start_s, tag, decode_histogram(base64.b64decode(fields[3])))

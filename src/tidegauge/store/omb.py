@@ -16,7 +16,7 @@ from typing import Any
 
 from tidegauge.model.workload import Workload
 from tidegauge.places import entries_of_directory
-from tidegauge.statistics.histograms import EMPTY, Histogram, add, sum_of
+from tidegauge.statistics.histograms import EMPTY, Histogram, add_histograms, sum_of
 from tidegauge.store.files import write_bytes, write_files
 from tidegauge.store.hlog import each_interval
 from tidegauge.store.read import StoredTrial
@@ -169,7 +169,7 @@ def _by_second(path: Path, series: str, rows: Sequence[Mapping[str, Any]]) -> di
         at_ns = starts[0] + round(interval.start_s * 1e9)
         after = bisect_left(starts, at_ns)
         nearest = min(starts[max(0, after - 1) : after + 1], key=lambda start: abs(start - at_ns))
-        histograms[nearest] = add(histograms.get(nearest, EMPTY), interval.histogram)
+        histograms[nearest] = add_histograms(histograms.get(nearest, EMPTY), interval.histogram)
     return histograms
 
 

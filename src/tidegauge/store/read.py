@@ -418,7 +418,7 @@ def _read_environment(documents: Documents, path: Path) -> Mapping[str, Any]:
     try:
         typed(_EnvironmentFile, content)
     except ValueError as error:
-        documents.note(path, str(error))
+        documents.note_damage(path, str(error))
         return {}
     return content
 
@@ -429,7 +429,7 @@ def _campaign_text(documents: Documents, path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        documents.note(path, words_of(error))
+        documents.note_damage(path, words_of(error))
         return ""
 
 
@@ -482,7 +482,7 @@ def _read_trial(documents: Documents, directory: Path, alive: bool) -> StoredTri
         result = None if content is None else _parse_result(content)
     except ValueError as error:
         problem = f"{directory / 'result.json'} can't be read: {error}"
-        documents.note(directory / "result.json", str(error))
+        documents.note_damage(directory / "result.json", str(error))
     cause, log_path = (head.cause, head.log_path or "") if head.cause is not None else parts_of_old_reason(head.reason)
     distribution = documents.read_part(directory / "distribution.json", "distribution", _DistributionHead)
     cycles, measuring = None, None

@@ -57,7 +57,7 @@ from tidegauge.store.files import (
     writing,
 )
 from tidegauge.store.read import load_run
-from tidegauge.store.trial import TrialStore, now
+from tidegauge.store.trial import TrialStore, now_text
 from tidegauge.usage import Price
 
 
@@ -91,7 +91,7 @@ class RunStore:
         self._tilts: tuple[Tilt, ...] = ()
         self._session = RunSession(1, self.started_at)
 
-    def plan(self, trials: Sequence[AnySpec]) -> None:
+    def write_plan(self, trials: Sequence[AnySpec]) -> None:
         """Every trial intended, in order, and each block with its seed."""
         blocks = grouped(((spec.block, spec.seed), spec.trial_id) for spec in trials)
         block_rows = [
@@ -99,22 +99,22 @@ class RunStore:
         ]
         write_json(self.path / "plan.json", PlanFile(schema="tidegauge.plan/1", trials=trials, blocks=block_rows))
 
-    def environment(self, facts: Mapping[str, object]) -> None:
+    def write_environment(self, facts: Mapping[str, object]) -> None:
         """What the run runs on in this session."""
         content = {"schema": "tidegauge.environment/1", **facts}
         write_json(self.path / environment_name(self._session.number), content)
 
-    def ceilings(self, ceilings: RunCeilings) -> None:
+    def write_ceilings(self, ceilings: RunCeilings) -> None:
         """What the machine can do at most, by the first session. Raises `RunFailedError`."""
         if not (self.path / CEILINGS_FILE).exists():
             write_json(self.path / CEILINGS_FILE, CeilingsFile(schema="tidegauge.ceilings/1", ceilings=ceilings))
 
-    def meaning(self, overrides: Mapping[str, object], meaning: Mapping[str, str]) -> None:
+    def write_meaning(self, overrides: Mapping[str, object], meaning: Mapping[str, str]) -> None:
         """What the campaign was understood to mean, so that the run is only ever resumed as it began."""
         content = CampaignFile(schema="tidegauge.campaign/1", overrides=overrides, meaning=meaning)
         write_json(self.path / "campaign.json", content)
 
-    def note(self, text: str, left_out: str = "") -> None:
+    def add_note(self, text: str, left_out: str = "") -> None:
         """Something that was reported to the user during the run. Never raises: a note is no reason to fail.
 
         Args:
@@ -123,25 +123,25 @@ class RunStore:
         if self.ended or any(note.text == text for note in self._notes):
             return
         self._notes.append(Note(text, left_out))
-        self._say_running()
+        self._write_running()
 
-    def fairness(self, tilts: Sequence[Tilt]) -> None:
+    def write_tilts(self, tilts: Sequence[Tilt]) -> None:
         """Everything that puts the systems on unequal terms, as far as it is known now. Never raises."""
         self._tilts = tuple(tilts)
         if not self.ended:
-            self._say_running()
+            self._write_running()
 
-    def _say_running(self) -> None:
+    def _write_running(self) -> None:
         with contextlib.suppress(RunFailedError):
             self._write_head("running", "", "", durable=False)
 
-    def trial(self, spec: AnySpec) -> TrialStore:
+    def open_trial(self, spec: AnySpec) -> TrialStore:
         """Open the directory of a trial that begins now. Raises `RunFailedError`."""
         if (self.path / "trials" / spec.trial_id).exists():
-            self.set_aside(spec.trial_id)
+            self.set_trial_aside(spec.trial_id)
         return self._open_trial(spec)
 
-    def reopen(self, spec: AnySpec) -> TrialStore:
+    def reopen_trial(self, spec: AnySpec) -> TrialStore:
         """Open the directory of a trial that an earlier session measured. Raises `RunFailedError`."""
         directory = self.path / "trials" / spec.trial_id
         head = read_object(directory / "trial.json")
@@ -168,7 +168,7 @@ class RunStore:
         self._trials.append(trial)
         return trial
 
-    def set_aside(self, trial_id: str) -> str:
+    def set_trial_aside(self, trial_id: str) -> str:
         """Keep what was measured of a trial that is made again beside. Returns where. Raises `RunFailedError`."""
         directory, earlier_directory = self.path / "trials" / trial_id, self.path / "earlier"
         make_directory(earlier_directory)
@@ -180,7 +180,7 @@ class RunStore:
             raise write_failed(directory, error) from error
         return str(free.relative_to(self.path))
 
-    def finding(self, finding: Finding) -> None:
+    def write_finding(self, finding: Finding) -> None:
         """Keep what an experiment found; attestations beyond the run, too. Raises `RunFailedError`."""
         directory = self.path / "findings"
         make_directory(directory)
@@ -202,7 +202,7 @@ class RunStore:
         for trial in self._trials:
             if not trial.ended:
                 trial.fail(reason_of_open, status == "interrupted")
-        with_reserve(self._reserve, partial(self._write_head, status, reason, now()))
+        with_reserve(self._reserve, partial(self._write_head, status, reason, now_text()))
         self._reserve.unlink(missing_ok=True)
         self.ended = True
         self.alone.close()
@@ -218,7 +218,7 @@ class RunStore:
         self, status: Status, reason: str, ended_at: str, directory: Path | None = None, durable: bool = True
     ) -> None:
         session = replace(self._session, status=status, reason=reason, ended_at=ended_at)
-        terms = Terms.of(self._tilts, self.unequal_allowed)
+        terms = Terms.of_tilts(self._tilts, self.unequal_allowed)
         content = RunFile(
             schema=RUN_SCHEMA,
             name=self.name,
@@ -250,7 +250,7 @@ class RunStore:
     def go_on(self, earlier: Sequence[RunSession], notes: Sequence[Note]) -> None:
         """A further session of a run that ended or was killed. For `resume_run`. Raises `RunFailedError`."""
         self.earlier = tuple(earlier)
-        self._session = RunSession(earlier[-1].number + 1, now())
+        self._session = RunSession(earlier[-1].number + 1, now_text())
         self._notes = list(notes)
         self._write_head("running", "", "")
         write_bytes(self._reserve, b"\0" * RESERVE_BYTES)

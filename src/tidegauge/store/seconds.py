@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegauge.model.load import SecondFigures, SubscriptionSecond, WorkerSecond
-from tidegauge.statistics.histograms import decode
+from tidegauge.statistics.histograms import decode_histogram
 from tidegauge.store.hlog import NS_PER_MS
-from tidegauge.store.tables import EDGES, FLOAT, INT, TEXT, Kinds, last_lines, parquet_schema, read_table
+from tidegauge.store.tables import EDGES, FLOAT, INT, TEXT, ColumnKinds, last_lines, parquet_schema, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +51,7 @@ COLUMNS: Mapping[str, str] = {
 }
 """The type of each, but for the subscriptions and the phase, which come last."""
 _OF_SUBSCRIPTION: Mapping[str, str] = {"name": TEXT, **dict.fromkeys(_COUNTED, INT), **_time_columns("end_to_end")}
-KINDS: Kinds = {**COLUMNS, "subscriptions": _OF_SUBSCRIPTION, "phase": TEXT}
+KINDS: ColumnKinds = {**COLUMNS, "subscriptions": _OF_SUBSCRIPTION, "phase": TEXT}
 _ROWS_MAX = 1_000_000
 """Of a trial's seconds, which is eleven days."""
 
@@ -70,7 +70,7 @@ Times = dict[str, float | None]
 
 def percentile_columns(series: str, encoded: bytes) -> Times:
     """The columns with p50, p99 and maximum of an encoded histogram, in ms; None where nothing was recorded."""
-    names, histogram = _time_columns(series), decode(encoded)
+    names, histogram = _time_columns(series), decode_histogram(encoded)
     if not histogram.count:
         return dict.fromkeys(names)
     ends_ns = histogram.percentiles_ns(50, 99, 100)
@@ -169,7 +169,7 @@ _LAST_BYTES = 512 * 1024
 """Of a growing table, read for its newest second: that of two thousand load generators."""
 
 
-WORKER_KINDS: Kinds = {name: {**COLUMNS, WORKER: INT, "phase": TEXT}[name] for name in WORKER_COLUMNS}
+WORKER_KINDS: ColumnKinds = {name: {**COLUMNS, WORKER: INT, "phase": TEXT}[name] for name in WORKER_COLUMNS}
 
 
 def worker_columns() -> pa.Schema:

@@ -104,8 +104,8 @@ _GROUP_BYTES_MAX = 1 << 30
 ROWS_READ_MAX = 20_000_000
 """A table of more rows is none of ours: a file of some hundred kilobytes can claim any number."""
 
-Kinds = Mapping[str, Any]
-"""The type of each column, as pyarrow calls it; of a list of objects the `Kinds` of these."""
+ColumnKinds = Mapping[str, Any]
+"""The type of each column, as pyarrow calls it; of a list of objects the `ColumnKinds` of these."""
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -143,7 +143,9 @@ def _column_names(head: object) -> list[str]:
     raise ValueError("no names of columns")
 
 
-def read_table(directory: Path, name: str, kinds: Kinds, rows_max: int = ROWS_READ_MAX) -> Iterator[dict[str, Any]]:
+def read_table(
+    directory: Path, name: str, kinds: ColumnKinds, rows_max: int = ROWS_READ_MAX
+) -> Iterator[dict[str, Any]]:
     """The rows of a table, grown up or still growing, oldest first; none if there is no such table.
 
     Each has all columns of `kinds` and no others, None where there is no value; what has other types is left out.
@@ -176,7 +178,7 @@ def _parquet_rows(path: Path, rows_max: int) -> Iterator[dict[str, Any]]:
             yield from batch.to_pylist()
 
 
-def fit_row(row: Mapping[str, Any], kinds: Kinds) -> dict[str, Any] | None:
+def fit_row(row: Mapping[str, Any], kinds: ColumnKinds) -> dict[str, Any] | None:
     """A row with all columns of `kinds` and no others; None if one has another type, or it is of no stretch of time.
 
     Numbers that there are not (NaN) are None.
@@ -212,7 +214,7 @@ def _is_of_kind(value: object, kind: str) -> bool:
     return whole or (kind == FLOAT and isinstance(value, float))
 
 
-def last_lines(path: Path, kinds: Kinds, bytes_max: int, rows_max: int | None = None) -> Iterator[dict[str, Any]]:
+def last_lines(path: Path, kinds: ColumnKinds, bytes_max: int, rows_max: int | None = None) -> Iterator[dict[str, Any]]:
     """The newest rows of a growing table, without reading more of a long one. Raises `OSError`, `ValueError`."""
     with open_regular(path, _GROWING_BYTES_MAX) as file:
         head = file.readline(ROW_BYTES_MAX)

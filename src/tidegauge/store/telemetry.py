@@ -81,7 +81,7 @@ class TelemetryLog:
             for name, columns in COLUMNS.items()
         }
 
-    def sample(self, sample: Sample) -> None:
+    def append_sample(self, sample: Sample) -> None:
         """Append one look. Raises `RunFailedError`."""
         self._directory.mkdir(exist_ok=True)
         span = {"from_mono_ns": sample.from_mono_ns, "until_mono_ns": sample.until_mono_ns}
@@ -96,7 +96,7 @@ class TelemetryLog:
                 {**span, "host": other.host, "seconds": other.seconds, **asdict(other.use)} for other in sample.others
             )
 
-    def metrics(self, rows: Sequence[MetricRow]) -> None:
+    def append_metrics(self, rows: Sequence[MetricRow]) -> None:
         """Append what servers reported. Raises `RunFailedError`."""
         self._directory.mkdir(exist_ok=True)
         self._tables[METRICS].append(asdict(row) for row in rows)
@@ -199,8 +199,8 @@ def _join_tables(directory: Path, read: Read = read_telemetry) -> Iterator[Row]:
     processes, devices, hosts = (_Looks(read(directory, table)) for table in (PROCESSES, DEVICES, HOSTS))
     for host in read(directory, HOST):
         at = host["from_mono_ns"]
-        servers = [row for row in processes.at(at) if not WORKER.fullmatch(row["process"])]
-        yield _row_of_look(host, servers, devices.at(at)) | _cpu_of_hosts(hosts.at(at))
+        servers = [row for row in processes.rows_at(at) if not WORKER.fullmatch(row["process"])]
+        yield _row_of_look(host, servers, devices.rows_at(at)) | _cpu_of_hosts(hosts.rows_at(at))
 
 
 class _Looks:
@@ -210,7 +210,7 @@ class _Looks:
         self._looks = groupby(rows, key=lambda row: int(row["from_mono_ns"]))
         self._at, self._rows = -1, list[Row]()
 
-    def at(self, from_mono_ns: int) -> list[Row]:
+    def rows_at(self, from_mono_ns: int) -> list[Row]:
         """The rows of one look; [] if there are none."""
         while self._at < from_mono_ns:
             self._at, rows_of_look = next(self._looks, (_END, iter(())))

@@ -43,7 +43,7 @@ from tidegauge.store.tables import Table
 from tidegauge.store.telemetry import TelemetryLog
 
 
-def now() -> str:
+def now_text() -> str:
     """This moment in UTC, ISO 8601 with seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -73,7 +73,7 @@ class TrialStore:
         self.log_directory = directory / "logs"
         self._session = int(earlier.get("session") or self.session)
         self._page_cache: dict[str, object] | None = earlier.get("page_cache")
-        self._started_at = str(earlier.get("started_at") or now())
+        self._started_at = str(earlier.get("started_at") or now_text())
         make_directory(self.log_directory)
         # On other hosts they are made there.
         for data in () if self.spec.elsewhere else self._data_directories():
@@ -87,7 +87,7 @@ class TrialStore:
             name: IntervalLog(directory / f"{name}.hlog") for name in ("response", "service", "delay", "end-to-end")
         }
 
-    def second(self, figures: SecondFigures, phase: str = "") -> None:
+    def append_second(self, figures: SecondFigures, phase: str = "") -> None:
         """Append one second's figures and interval histograms. Raises `RunFailedError`."""
         span = (figures.from_mono_ns, figures.until_mono_ns)
         row = seconds.row_of_second(figures, phase)
@@ -100,7 +100,7 @@ class TrialStore:
         self._workers.append(seconds.worker_rows(figures, phase))
         self._seconds.append([row])
 
-    def settings(
+    def write_settings(
         self,
         server: Sequence[Setting],
         client: Sequence[Setting],
@@ -113,33 +113,33 @@ class TrialStore:
         )
         write_json(self.directory / "settings.json", content)
 
-    def witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
+    def write_witness(self, finding: SyncFinding, evidence: Mapping[str, object]) -> None:
         """What the servers were seen to sync before they acknowledged. Raises `RunFailedError`."""
         content = {**WitnessFile(schema="tidegauge.witness/1", finding=finding), **evidence}
         write_json(self.directory / "witness.json", content)
 
-    def evidence(self, name: str) -> Path:
+    def make_evidence_directory(self, name: str) -> Path:
         """A new directory of the trial for what others write. Raises `RunFailedError`."""
         directory = self.directory / "evidence" / name
         make_directory(directory)
         return directory
 
-    def cycles(self, outcome: AttestOutcome) -> None:
+    def write_cycles(self, outcome: AttestOutcome) -> None:
         """What the cycles of an attestation found so far: each may have taken minutes. Raises `RunFailedError`."""
         content = CyclesFile(schema="tidegauge.cycles/1", outcome=outcome)
         write_json(self.directory / CYCLES_FILE, content, durable=True)
 
-    def measuring(self, record: object) -> None:
+    def write_measuring(self, record: object) -> None:
         """What is needed for the trial's result beside its load generators' figures. Raises `RunFailedError`."""
         content = MeasuringFile(schema="tidegauge.measuring/1", measuring=plain(record))
         write_json(self.directory / MEASURING_FILE, content)
 
-    def distribution(self, distribution: Distribution) -> None:
+    def write_distribution(self, distribution: Distribution) -> None:
         """Which files were run."""
         content = DistributionFile(schema="tidegauge.distribution/1", distribution=distribution)
         write_json(self.directory / "distribution.json", content)
 
-    def page_cache(self, dropped: bool, reason: str) -> None:
+    def write_page_cache(self, dropped: bool, reason: str) -> None:
         """Whether the page cache was dropped before the trial, and why not. Raises `RunFailedError`."""
         self._page_cache = {"dropped": dropped, "reason": reason}
         self._write_status("running", "", "")
@@ -154,7 +154,7 @@ class TrialStore:
         with_reserve(self.reserve, write)
         for name in (CYCLES_FILE, MEASURING_FILE):
             (self.directory / name).unlink(missing_ok=True)
-        with_reserve(self.reserve, partial(self._write_status, "finished", "", now()))
+        with_reserve(self.reserve, partial(self._write_status, "finished", "", now_text()))
         self.ended = True
 
     def _make_parquet(self) -> None:
@@ -179,7 +179,7 @@ class TrialStore:
             self._workers.close()
             self.telemetry.close()
         status: Status = "interrupted" if interrupted else "failed"
-        with_reserve(self.reserve, partial(self._write_status, status, cause, now(), log_path))
+        with_reserve(self.reserve, partial(self._write_status, status, cause, now_text(), log_path))
         self.ended = True
 
     def remove_data(self) -> None:

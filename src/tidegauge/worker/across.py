@@ -22,12 +22,12 @@ from tidegauge.statistics.clocks import Offset
 from tidegauge.statistics.histograms import (
     PERCENTILES,
     Histogram,
-    decode,
-    encode,
+    decode_histogram,
+    encode_histogram,
     moved_in_time,
     samples_without,
     sum_of,
-    summarise,
+    summarise_histogram,
 )
 
 CLOCK_SHARE_MAX = 0.10
@@ -79,8 +79,8 @@ def _with_bounds(
     for receiver, sub in enumerate(each):
         if sub is None:
             continue
-        apart = [(part.worker, decode(part.end_to_end), decode(part.before)) for part in sub.apart]
-        same.append(samples_without(decode(sub.end_to_end), sum_of(after for _, after, _ in apart)))
+        apart = [(part.worker, decode_histogram(part.end_to_end), decode_histogram(part.before)) for part in sub.apart]
+        same.append(samples_without(decode_histogram(sub.end_to_end), sum_of(after for _, after, _ in apart)))
         for sender, after, before in apart:
             error = errors[receiver, sender]
             low.append(_latencies_moved_by(after, before, error.low_ns, least=True))
@@ -91,9 +91,9 @@ def _with_bounds(
         return merged
     return replace(
         merged,
-        end_to_end=encode(sum_of([*same, *middle])),
-        end_to_end_low=encode(sum_of([*same, *low])),
-        end_to_end_high=encode(sum_of([*same, *high])),
+        end_to_end=encode_histogram(sum_of([*same, *middle])),
+        end_to_end_low=encode_histogram(sum_of([*same, *low])),
+        end_to_end_high=encode_histogram(sum_of([*same, *high])),
         # Not even the bounds explain them: a clock is not what it was assumed to be.
         negative_latency=merged.negative_latency + impossible,
     )
@@ -112,10 +112,10 @@ def _count_below_zero(after: Histogram, before: Histogram, by_ns: float) -> int:
 
 def end_to_end_times(sub: SubscriptionTotals) -> dict[str, Latency]:
     """The end-to-end times of a `SubscriptionResult`, and their bounds where they cross clocks."""
-    middle = summarise(sub.end_to_end)
+    middle = summarise_histogram(sub.end_to_end)
     if not sub.end_to_end_low and not sub.end_to_end_high:
         return {"end_to_end": middle}
-    low, high = summarise(sub.end_to_end_low), summarise(sub.end_to_end_high)
+    low, high = summarise_histogram(sub.end_to_end_low), summarise_histogram(sub.end_to_end_high)
     unknown: dict[str, Any] = dict.fromkeys(_unknown_percentiles(middle, low, high))
     return {"end_to_end": replace(middle, **unknown), "end_to_end_low": low, "end_to_end_high": high}
 

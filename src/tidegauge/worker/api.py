@@ -52,7 +52,7 @@ class LoadOrder:
     acks: str
     workload: Workload
     msgs_per_s: float
-    trial_id: int
+    trial_number: int
     seed: int
     own_lag_tolerance_ms: float
     consumers_start_paused: bool = False
@@ -143,7 +143,7 @@ _ASK_SYSTEM = frozenset(
 """Calls that take as long as the system under test takes to answer: who is late is not known."""
 
 
-def no_answer(subject: str, call: str, seconds: float, log_path: Path) -> NoAnswerError:
+def no_answer_error(subject: str, call: str, seconds: float, log_path: Path) -> NoAnswerError:
     """The error of a worker that did not answer a call within so many seconds."""
     kind = NoAnswerError if call in _ASK_SYSTEM else WorkerLostError
     return kind(

@@ -116,7 +116,7 @@ class Archives:
     uses: bool | None = None
     directory: Path = field(default_factory=lambda: cache_directory() / "archives" / "worker")
 
-    def of(self, java: JavaRuntime, driver: str) -> Archive | None:
+    def archive_for(self, java: JavaRuntime, driver: str) -> Archive | None:
         """The archive of a worker.
 
         None where the JVM knows none, or the run goes without and this one is there for later runs.

@@ -186,7 +186,7 @@ def _closed_loop_order(clients: int, message_bytes: int) -> LoadOrder:
         acks="one",
         workload=workload,
         msgs_per_s=0.0,
-        trial_id=1,
+        trial_number=1,
         seed=1,
         own_lag_tolerance_ms=5.0,
     )

@@ -35,7 +35,7 @@ from tidegauge.worker.api import (
     Trace,
     WorkerLostError,
     ignore_progress,
-    no_answer,
+    no_answer_error,
 )
 from tidegauge.worker.archive import LOAD_S_MIN, WRITING_S_MAX, Archive
 from tidegauge.worker.generated import worker_pb2 as pb
@@ -228,7 +228,7 @@ class GrpcWorker:
 
     def _with_files(self, order: LoadOrder) -> LoadOrder:
         """The order with files as the worker's host has them."""
-        return replace(self._process.site.own(order), connection=self._files_sent(order.connection))
+        return replace(self._process.site.order_with_its_files(order), connection=self._files_sent(order.connection))
 
     def _connection_message(self, driver: str, settings: Mapping[str, str]) -> pb.Connection:
         return pb.Connection(driver=driver, settings=self._files_sent(settings))
@@ -555,7 +555,7 @@ class GrpcWorker:
         if self._is_gone(_PROBE_DOUBT_S if call == "Probe" else _DOUBT_S if code in _LOST else 0.0):
             return self._death_error(call)
         if code == grpc.StatusCode.DEADLINE_EXCEEDED:
-            return self.ended(call) or no_answer(subject, call, timeout_s, log)
+            return self.ended(call) or no_answer_error(subject, call, timeout_s, log)
         if code == grpc.StatusCode.FAILED_PRECONDITION and call == "Handshake":
             return StartFailedError(
                 f"{subject} does not fit this version of Tidegauge: {details}", "Run `make build`.", log

@@ -32,10 +32,10 @@ from tidegauge.worker.api import (
     Share,
     WorkerLostError,
     ignore_progress,
-    no_answer,
+    no_answer_error,
 )
 from tidegauge.worker.merging import SecondMerger, check_counts, merged_totals
-from tidegauge.worker.sequences import Missing, Part, count_sequences, missing_sequences
+from tidegauge.worker.sequences import Missing, SequencesPart, count_sequences, missing_sequences
 
 ANSWER_S_MAX = 12.0
 """Each member has a deadline of its own for what takes no time, 10 s; this is for what even that does not end."""
@@ -68,10 +68,10 @@ class MemberClocks(Protocol):
     def ahead_ns(self) -> Sequence[int]:
         """By how much each member's clock is ahead of the controller's now, as far as that is known."""
 
-    def same(self, one: int, other: int) -> bool:
+    def have_same_clock(self, one: int, other: int) -> bool:
         """Whether two members have the same clock."""
 
-    def between(self, from_ns: int, until_ns: int) -> Mapping[tuple[int, int], Offset]:
+    def offsets_between(self, from_ns: int, until_ns: int) -> Mapping[tuple[int, int], Offset]:
         """The second's clock minus the first's, of each two that differ, in all of a span of the controller's."""
 
 
@@ -102,7 +102,7 @@ class GroupMember(LoadWorker, Protocol):
         `put` returns False when nobody wants more.
         """
 
-    def sequences(self) -> Iterator[Part]:
+    def sequences(self) -> Iterator[SequencesPart]:
         """What its producers sent and its consumers received, in the order of subscriptions and producers."""
 
 
@@ -205,7 +205,7 @@ class WorkerGroup:
             count,
             # 0 says that it is the same clock.
             tuple(
-                0 if clocks.same(number, other) else member.clock_ahead_ns - own_ns or 1
+                0 if clocks.have_same_clock(number, other) else member.clock_ahead_ns - own_ns or 1
                 for other, member in enumerate(self._members)
             ),
         )
@@ -362,7 +362,9 @@ class WorkerGroup:
             self._final = before
             return merged_totals(self._totals_by_worker(before))
         window, clocks = before[0].window, self._clocks
-        bounds = clocks.between(window.from_mono_ns, window.until_mono_ns) if clocks and window.until_mono_ns else {}
+        bounds = (
+            clocks.offsets_between(window.from_mono_ns, window.until_mono_ns) if clocks and window.until_mono_ns else {}
+        )
         names = [f"sub-{number}" for number in range(workload.subscriptions)]
         still_wanted = threading.Event()
         still_wanted.set()
@@ -454,11 +456,11 @@ class WorkerGroup:
         figures_of_workers = zip(self.processes, self._started, totals, self._stopped, strict=True)
         return [WorkerTotals(*each) for each in figures_of_workers]
 
-    def _stream_parts(self, number: int, still_wanted: threading.Event) -> Iterator[Part]:
+    def _stream_parts(self, number: int, still_wanted: threading.Event) -> Iterator[SequencesPart]:
         """A worker's sequences as they come, a few ahead. Raises `RunFailedError` if they stop coming."""
-        arrivals: queue.Queue[Part | BaseException | None] = queue.Queue(_AHEAD)
+        arrivals: queue.Queue[SequencesPart | BaseException | None] = queue.Queue(_AHEAD)
 
-        def put(item: Part | BaseException | None) -> bool:
+        def put(item: SequencesPart | BaseException | None) -> bool:
             while still_wanted.is_set():
                 with contextlib.suppress(queue.Full):
                     arrivals.put(item, timeout=_LOOK_S)
@@ -524,7 +526,7 @@ class WorkerGroup:
 
     def _late_error(self, number: int, step: str, seconds_max: float) -> NoAnswerError:
         member = self._members[number]
-        error = member.ended(step) or no_answer(member.subject, step, seconds_max, member.log_path)
+        error = member.ended(step) or no_answer_error(member.subject, step, seconds_max, member.log_path)
         self._remember_if_gone(number, error)
         return error
 

@@ -112,7 +112,7 @@ def start_worker(
     options = options or WorkerOptions()
     site = site or Site(host, Installation().find(driver))
     scratch = site.installed.scratch / f"tidegauge-worker-{secrets.token_hex(8)}"
-    archive = options.archives.of(site.installed.java, driver) if options.archives and not site.tls else None
+    archive = options.archives.archive_for(site.installed.java, driver) if options.archives and not site.tls else None
     if archive is not None and not archive.exists and not options.records_archive:
         archive = None
     process = WorkerProcess(

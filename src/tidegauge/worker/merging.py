@@ -29,7 +29,7 @@ from tidegauge.model.load import (
 )
 from tidegauge.model.trial import WorkerResult
 from tidegauge.plain import grouped
-from tidegauge.statistics.histograms import merged_encodings, summarise
+from tidegauge.statistics.histograms import merged_encodings, summarise_histogram
 from tidegauge.worker.sequences import EXAMPLES_MAX, FiguresError, Received, SequenceCounts
 
 _SECOND_NS = 1_000_000_000
@@ -356,8 +356,8 @@ def worker_results(totals: TotalFigures, measured_s: float, *, scheduled: bool) 
             offered_msgs_per_s=window.intended / measured_s if scheduled else None,
             msgs_per_s=window.acked_within / measured_s,
             received_msgs_per_s=sum(sub.window_received for sub in worker.totals.subscriptions) / measured_s,
-            response=summarise(window.response),
-            own_lag=summarise(window.own_lag),
+            response=summarise_histogram(window.response),
+            own_lag=summarise_histogram(window.own_lag),
             cpu_s=window.worker_cpu_ns / 1e9,
             cpu_wait_s=window.cpu_wait_ns / 1e9,
             gc_pause_s=window.gc_pause_ns / 1e9,

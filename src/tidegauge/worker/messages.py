@@ -35,7 +35,7 @@ def prepare_request(
     workload = order.workload
     return pb.PrepareRequest(
         connection=pb.Connection(driver=order.driver, settings=dict(order.connection)),
-        trial_id=order.trial_id,
+        trial_id=order.trial_number,
         seed=order.seed,
         topics=[
             pb.TopicSpec(
@@ -122,7 +122,7 @@ def settings_of(message: pb.DescribeReply | pb.PrepareReply) -> list[Setting]:
 T = TypeVar("T")
 
 
-def reader(
+def make_reader(
     kind: type[T],
     without: Collection[str] = (),
     renamed: Mapping[str, str] | None = None,
@@ -157,25 +157,25 @@ def _reader_of_each(read: Callable[[Any], T]) -> Callable[[Iterable[Any]], tuple
     return lambda items: tuple(map(read, items))
 
 
-facts_of: Callable[[pb.HandshakeReply], WorkerFacts] = reader(WorkerFacts, jvm_flags=tuple, drivers=dict)
+facts_of: Callable[[pb.HandshakeReply], WorkerFacts] = make_reader(WorkerFacts, jvm_flags=tuple, drivers=dict)
 """How the worker introduced itself."""
-second_of: Callable[[pb.SecondFigures], SecondFigures] = reader(
-    SecondFigures, without=("workers",), subscriptions=_reader_of_each(reader(SubscriptionSecond))
+second_of: Callable[[pb.SecondFigures], SecondFigures] = make_reader(
+    SecondFigures, without=("workers",), subscriptions=_reader_of_each(make_reader(SubscriptionSecond))
 )
 """One second of a trial."""
-totals_of: Callable[[pb.TotalFigures], TotalFigures] = reader(
+totals_of: Callable[[pb.TotalFigures], TotalFigures] = make_reader(
     TotalFigures,
     without=("workers", "clocks"),
-    window=reader(WindowFigures, records=_reader_of_each(reader(RecordFigures))),
+    window=make_reader(WindowFigures, records=_reader_of_each(make_reader(RecordFigures))),
     subscriptions=_reader_of_each(
-        reader(
+        make_reader(
             SubscriptionTotals,
             lost_examples=tuple,
             record_end_to_end=tuple,
             duplicated_examples=tuple,
             reordered_examples=tuple,
             corrupt_examples=tuple,
-            apart=_reader_of_each(reader(ApartLatency)),
+            apart=_reader_of_each(make_reader(ApartLatency)),
             without=("end_to_end_low", "end_to_end_high"),
             # Of a trial that goes on and of one that has ended the same figure has two names.
             renamed={"backlog": "lost"},
@@ -184,8 +184,8 @@ totals_of: Callable[[pb.TotalFigures], TotalFigures] = reader(
     errors=_reader_of_each(attrgetter("where", "message", "count")),
 )
 """Totals of a trial."""
-positions_of: Callable[[pb.CommittedPositionsReply], CommittedPositions] = reader(
-    CommittedPositions, positions=_reader_of_each(reader(CommittedPosition))
+positions_of: Callable[[pb.CommittedPositionsReply], CommittedPositions] = make_reader(
+    CommittedPositions, positions=_reader_of_each(make_reader(CommittedPosition))
 )
 """How far subscriptions had come."""
 
@@ -210,8 +210,8 @@ def _with_instants_shifted(figures: T, by_ns: int, *instants: str) -> T:
     return replace(figures, **moved)  # type: ignore[type-var]  # a dataclass
 
 
-_sent_of = reader(SentSequences)
-_received_of = reader(ReceivedSequences)
+_sent_of = make_reader(SentSequences)
+_received_of = make_reader(ReceivedSequences)
 
 
 def sequences_of(message: pb.SequencesPart) -> SentSequences | ReceivedSequences:
@@ -245,7 +245,7 @@ def left_results_of(parts: Iterable[pb.ResultsPart]) -> list[LeftResults]:
     return [LeftResults(header.started_mono_ns, header.reason, tuple(seconds), tuple(sequences), totals)]
 
 
-_partitions_of = _reader_of_each(reader(PartitionRead))
+_partitions_of = _reader_of_each(make_reader(PartitionRead))
 
 
 def read_back_request(

@@ -26,7 +26,7 @@ from pyroaring import BitMap64
 from tidegauge.errors import RunFailedError
 from tidegauge.model.load import ReceivedSequences, SentSequences, Traced, worker_name
 
-Part = SentSequences | ReceivedSequences
+SequencesPart = SentSequences | ReceivedSequences
 EXAMPLES_MAX = 10
 _Key = tuple[int, int]
 """Subscription by its place, from 0, and producer; what was sent comes first, at place -1."""
@@ -68,7 +68,9 @@ class SequenceCounts:
     subscriptions: Mapping[str, Received]
 
 
-def count_sequences(streams: Sequence[Iterable[Part]], subscriptions: Sequence[str], producers: int) -> SequenceCounts:
+def count_sequences(
+    streams: Sequence[Iterable[SequencesPart]], subscriptions: Sequence[str], producers: int
+) -> SequenceCounts:
     """Add up the streams of all workers, each in the order of subscriptions and producers.
 
     Raises `FiguresError`, or whatever a stream raises.
@@ -89,7 +91,7 @@ Missing = Mapping[int, BitMap64]
 """Sequences by producer."""
 
 
-def missing_sequences(streams: Iterable[Iterable[Part]], subscriptions: Collection[str]) -> dict[str, Missing]:
+def missing_sequences(streams: Iterable[Iterable[SequencesPart]], subscriptions: Collection[str]) -> dict[str, Missing]:
     """The acknowledged sequences that no worker received, by subscription. Raises whatever a stream raises."""
     acked: dict[int, BitMap64] = {}
     received: dict[tuple[str, int], BitMap64] = {}
@@ -186,7 +188,7 @@ class _Tally:
         self._subscriptions = [Received() for _ in subscriptions]
         self._next_producer = [0] * len(subscriptions)
 
-    def in_order(self, worker: int, stream: Iterable[Part]) -> Iterator[tuple[_Key, int, Part]]:
+    def in_order(self, worker: int, stream: Iterable[SequencesPart]) -> Iterator[tuple[_Key, int, SequencesPart]]:
         """A worker's parts with their keys, which must grow."""
         last: _Key = (_SENT, -1)
         for part in stream:
@@ -200,7 +202,7 @@ class _Tally:
             last = key
             yield key, worker, part
 
-    def take_sent(self, producer: int, parts: Sequence[tuple[int, Part]]) -> None:
+    def take_sent(self, producer: int, parts: Sequence[tuple[int, SequencesPart]]) -> None:
         """What a producer sent, which is one worker's, perhaps in several parts."""
         worker, part = parts[0]
         other = next((other for other, _ in parts if other != worker), None)
@@ -224,7 +226,7 @@ class _Tally:
         if unknown:
             self._unknown[producer] = unknown
 
-    def take_received(self, place: int, producer: int, parts: Sequence[tuple[int, Part]]) -> None:
+    def take_received(self, place: int, producer: int, parts: Sequence[tuple[int, SequencesPart]]) -> None:
         """What a subscription received of a producer, by each worker that received any."""
         self._none_received(place, producer)
         union = BitMap64()
@@ -280,7 +282,7 @@ class _Tally:
             lost -= unknown
             subscription.examples += _example_texts(producer, lost, EXAMPLES_MAX - len(subscription.examples))
 
-    def _add_to_set(self, worker: int, whole: BitMap64, part: Part, packed: bytes) -> None:
+    def _add_to_set(self, worker: int, whole: BitMap64, part: SequencesPart, packed: bytes) -> None:
         """Add what a worker says in one part, of which no other has anything."""
         try:
             sequences = BitMap64.deserialize(packed) if packed else _NONE
@@ -298,7 +300,7 @@ def _example_texts(producer: int, sequences: BitMap64, count: int) -> tuple[str,
     return tuple(f"producer {producer} sequence {sequence}" for sequence in islice(sequences, count))
 
 
-def _words_of_part(part: Part) -> str:
+def _words_of_part(part: SequencesPart) -> str:
     if isinstance(part, SentSequences):
         return f"producer {part.producer}"
     return f"what {part.subscription} received of producer {part.producer}"

@@ -72,7 +72,7 @@ class Site:
     tls: Tls | None = None
     payloads: Mapping[str, str] = field(default_factory=dict)
 
-    def own(self, order: LoadOrder) -> LoadOrder:
+    def order_with_its_files(self, order: LoadOrder) -> LoadOrder:
         """The order with files as the host has them."""
         workload = order.workload
         payload = replace(workload.payload, file=self.payloads.get(workload.payload.file, workload.payload.file))

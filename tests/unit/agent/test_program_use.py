@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tidegauge.agent.program_use import IDLE_LOOKS, Accounts, Proc, ProgramWatch, cgroup_name, worst_programs
+from tidegauge.agent.program_use import IDLE_LOOKS, Proc, ProgramAccounts, ProgramWatch, cgroup_name, worst_programs
 from tidegauge.agent.sampler import host_with_accounts
 from tidegauge.hosts.procfs import TICKS_PER_S, Identity, Stat, parse_stat
 from tidegauge.model.use import HostUse, ProgramUse
@@ -47,8 +47,8 @@ class Machine:
         return ProgramWatch(proc)
 
 
-def look(watch: ProgramWatch) -> Accounts:
-    found = watch.look({SERVER}, control=(AGENT,))
+def look(watch: ProgramWatch) -> ProgramAccounts:
+    found = watch.take_accounts({SERVER}, control=(AGENT,))
     assert found is not None
     return found
 
@@ -63,7 +63,7 @@ def test_each_second_has_its_owner(machine: Machine) -> None:
     machine.run(21, "dd", 900)
     machine.run(30, "kworker/0:1", 0, of_kernel=True)
     watch = machine.watch()
-    assert watch.look({SERVER}, control=(AGENT,)) is None
+    assert watch.take_accounts({SERVER}, control=(AGENT,)) is None
     for pid, seconds in ((SERVER, 0.5), (AGENT, 0.02), (20, 0.8), (21, 0.1), (30, 0.2)):
         machine.spend(pid, seconds)
     machine.moved[21] = (0, 10**9)
@@ -80,7 +80,7 @@ def test_each_second_has_its_owner(machine: Machine) -> None:
 def test_a_short_process_counts_once_for_whoever_waited_for_it(machine: Machine) -> None:
     machine.run(20, "make", 0)
     watch = machine.watch()
-    watch.look({SERVER})
+    watch.take_accounts({SERVER})
     machine.run(40, "cc1", 0, parent=20)
     machine.spend(40, 0.6)
     assert look(watch).others_cpu_s == pytest.approx(0.6)
@@ -96,7 +96,7 @@ def test_a_whole_tree_that_ends_at_once_counts_once(machine: Machine) -> None:
     machine.run(40, "build", 0, parent=20)
     machine.run(41, "cc1", 0, parent=40)
     watch = machine.watch()
-    watch.look({SERVER})
+    watch.take_accounts({SERVER})
     machine.spend(41, 0.9)
     assert look(watch).others_cpu_s == pytest.approx(0.9)
     # It was waited for by what was waited for: 0.95 s in all.
@@ -110,7 +110,7 @@ def test_sleepers_are_looked_at_by_turns_and_what_they_used_counts_late(machine:
         machine.run(pid, "sleeper", 100)
     watch = machine.watch()
     for _ in range(2):
-        watch.look({SERVER})
+        watch.take_accounts({SERVER})
     machine.asked.clear()
     for pid in range(100, 150):
         machine.spend(pid, 0.01)
@@ -123,7 +123,7 @@ def test_sleepers_are_looked_at_by_turns_and_what_they_used_counts_late(machine:
 def test_a_number_that_was_used_again_is_another_process(machine: Machine) -> None:
     machine.run(20, "old", 10_000)
     watch = machine.watch()
-    watch.look({SERVER})
+    watch.take_accounts({SERVER})
     machine.run(20, "new", round(0.3 * TICKS_PER_S), identity=Identity(20, 99))
     found = look(watch)
     assert (found.others_cpu_s, found.programs[0].name) == (pytest.approx(0.3), "new")
@@ -133,7 +133,7 @@ def test_bytes_that_may_not_be_read_are_unknown_and_not_none(machine: Machine) -
     machine.run(20, "dd", 0)
     machine.moved[20] = None
     watch = machine.watch()
-    watch.look({SERVER})
+    watch.take_accounts({SERVER})
     machine.spend(20, 0.5)
     assert look(watch).others_written_bytes is None
     assert look(watch).others_written_bytes == 0
@@ -141,10 +141,10 @@ def test_bytes_that_may_not_be_read_are_unknown_and_not_none(machine: Machine) -
 
 def test_what_is_busy_beyond_all_that_is_seen_is_kept_apart() -> None:
     host = HostUse(2, 1.9, 0.2, 0.1, 0.1, 8 << 30, 4 << 30, 0, 0, 0, 0, 0, 0, 0, cpu_kernel_s=0.1)
-    known = host_with_accounts(host, Accounts(0.2, 0.5, 0.02, 0.3, 0, 0, 0, ()))
+    known = host_with_accounts(host, ProgramAccounts(0.2, 0.5, 0.02, 0.3, 0, 0, 0, ()))
     assert (known.cpu_kernel_s, known.others_cpu_s, known.unseen_cpu_s) == (pytest.approx(0.3), 0.3, pytest.approx(0.7))
     assert host_with_accounts(host, None) == host
-    late = host_with_accounts(host, Accounts(0.2, 0.5, 0.02, 9.0, 0, 0, 0, ()))
+    late = host_with_accounts(host, ProgramAccounts(0.2, 0.5, 0.02, 9.0, 0, 0, 0, ()))
     assert late.others_cpu_s == pytest.approx(1.3), "no more than was busy"
 
 

@@ -14,7 +14,7 @@ import pytest
 from patience import wait_for
 
 from tidegauge.agent import trees
-from tidegauge.agent.trees import NotStoppedError, not_stopped, stop_all
+from tidegauge.agent.trees import NotStoppedError, stop_all, why_not_stopped
 from tidegauge.hosts import procfs
 from tidegauge.hosts.procfs import Stat
 
@@ -87,14 +87,14 @@ def session(pid: int) -> list[Stat]:
 
 def test_every_thread_is_seen_stopped(run: Callable[..., int]) -> None:
     pid = run(THREADS)
-    assert not_stopped(pid) != ""
+    assert why_not_stopped(pid) != ""
     stopped = stop_all(lambda: session(pid), 60.0)
     assert [identity.pid for identity in stopped] == [pid]
     states = trees.thread_states(pid)
     assert len(states) == 21
     assert set(states.values()) <= {"T", "D"}
-    trees.go_on(stopped)
-    wait_for(lambda: not_stopped(pid), 60.0, "going on")
+    trees.continue_processes(stopped)
+    wait_for(lambda: why_not_stopped(pid), 60.0, "going on")
 
 
 def test_nobody_escapes_by_being_started_meanwhile(run: Callable[..., int]) -> None:
@@ -103,10 +103,10 @@ def test_nobody_escapes_by_being_started_meanwhile(run: Callable[..., int]) -> N
         stopped = stop_all(lambda: session(pid), 60.0)
         before = {stat.pid for stat in session(pid)}
         assert before == {identity.pid for identity in stopped}
-        assert all(not_stopped(number) == "" for number in before)
+        assert all(why_not_stopped(number) == "" for number in before)
         time.sleep(0.1)
         assert {stat.pid for stat in session(pid)} == before
-        trees.go_on(stopped)
+        trees.continue_processes(stopped)
 
 
 def can_trace() -> bool:
@@ -139,5 +139,5 @@ def test_one_that_stops_late_is_waited_for(run: Callable[..., int]) -> None:
 def test_a_process_that_is_gone_stands() -> None:
     process = subprocess.Popen(["true"])
     process.wait()
-    assert not_stopped(process.pid) == ""
+    assert why_not_stopped(process.pid) == ""
     assert stop_all(lambda: [], 1.0) == []

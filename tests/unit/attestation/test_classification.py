@@ -14,7 +14,7 @@ from histories import history_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegauge.attestation.classification import Anomalies, classify, moved_back
+from tidegauge.attestation.classification import Anomalies, find_anomalies, moved_back
 from tidegauge.attestation.evidence import History, Read, RecordKind, read_history, read_of
 from tidegauge.model.message import (
     LOST,
@@ -45,18 +45,18 @@ def fates(found: Anomalies) -> list[Fate]:
 
 
 def test_nothing_sent_and_nothing_found() -> None:
-    found = classify(history_of([]), [read_of("r", [])])
+    found = find_anomalies(history_of([]), [read_of("r", [])])
     assert found.is_clean
     assert found.invoked == 0
 
 
 def test_without_a_read_there_is_no_judgement() -> None:
     with pytest.raises(ValueError, match="nothing to judge without a read"):
-        classify(history_of(acked(0)), [])
+        find_anomalies(history_of(acked(0)), [])
 
 
 def test_the_places_of_losses_in_a_stream() -> None:
-    found = classify(history_of(acked(*range(8))), [read_of("r", there(2, 3, 5, 6))])
+    found = find_anomalies(history_of(acked(*range(8))), [read_of("r", there(2, 3, 5, 6))])
     first, middle, last, kept = Fate.LOST_FIRST, Fate.LOST_MIDDLE, Fate.LOST_LAST, Fate.KEPT
     assert fates(found) == [first, first, kept, kept, middle, kept, kept, last]
     assert found.lost == found.broken == 4
@@ -69,21 +69,21 @@ def test_the_places_of_losses_in_a_stream() -> None:
 
 def test_partitions_are_streams_of_their_own() -> None:
     sent = acked(0, 2, 4) + acked(1, 3, 5, partition=1)
-    found = classify(history_of(sent), [read_of("r", there(0, 2, 4) + there(1, partition=1))])
+    found = find_anomalies(history_of(sent), [read_of("r", there(0, 2, 4) + there(1, partition=1))])
     # By sequence alone, 3 would be in the middle.
     assert fates(found) == [Fate.KEPT] * 3 + [Fate.LOST_LAST, Fate.KEPT, Fate.LOST_LAST]
 
 
 def test_without_partitions_a_producer_is_a_stream() -> None:
     sent = [Sent(0, s, s, ACKED, s + 1) for s in range(4)]
-    found = classify(history_of(sent), [read_of("r", there(0, 3))])
+    found = find_anomalies(history_of(sent), [read_of("r", there(0, 3))])
     assert fates(found) == [Fate.KEPT, Fate.LOST_MIDDLE, Fate.LOST_MIDDLE, Fate.KEPT]
 
 
 def test_cuts_part_a_stream() -> None:
     history = history_of(acked(*range(9)))
     reads = [read_of("r", there(0, 1, 3, 6, 7, 8))]
-    found = classify(history, reads, cuts_ns=[58, 28])
+    found = find_anomalies(history, reads, cuts_ns=[58, 28])
     # Before 28: 0 to 2. Before 58: 3 to 5. After: the rest.
     assert fates(found)[2] is Fate.LOST_LAST
     assert fates(found)[4:6] == [Fate.LOST_LAST, Fate.LOST_LAST]
@@ -96,14 +96,14 @@ def test_an_acknowledgement_that_arrives_while_all_is_down_was_sent_before_the_c
     history = history_of(acked(*range(6)))
     reads = [read_of("r", there(0, 4, 5))]
     # Cut after the acknowledgement of 1 (15), started again before that of 4 (45).
-    assert fates(classify(history, reads, cuts_ns=[20]))[2] is Fate.LOST_FIRST
-    found = classify(history, reads, cuts_ns=[20], back_ns=[40])
+    assert fates(find_anomalies(history, reads, cuts_ns=[20]))[2] is Fate.LOST_FIRST
+    found = find_anomalies(history, reads, cuts_ns=[20], back_ns=[40])
     assert fates(found)[1:4] == [Fate.LOST_LAST] * 3
     assert found.witness is not None
     assert found.witness.sent.sequence == 1
     assert found.witness.before_cut_s == pytest.approx(5e-9)
     with pytest.raises(ValueError, match="zip"):
-        classify(history, reads, cuts_ns=[20, 50], back_ns=[40])
+        find_anomalies(history, reads, cuts_ns=[20, 50], back_ns=[40])
 
 
 def test_unknown_and_refused_messages() -> None:
@@ -114,7 +114,7 @@ def test_unknown_and_refused_messages() -> None:
         Sent(0, 4, 40, REFUSED, 41),
         Sent(0, 5, 50, REFUSED),
     ]
-    found = classify(history_of(sent), [read_of("r", there(0, 1, 3, 5))])
+    found = find_anomalies(history_of(sent), [read_of("r", there(0, 1, 3, 5))])
     assert fates(found)[2:] == [Fate.UNKNOWN_GONE, Fate.UNKNOWN_KEPT, Fate.REFUSED_GONE, Fate.REFUSED_KEPT]
     assert found.broken == 0
     assert not found.is_clean
@@ -122,7 +122,7 @@ def test_unknown_and_refused_messages() -> None:
 
 def test_reads_that_differ() -> None:
     sent = [*acked(0, 1), Sent(0, 2, 20)]
-    found = classify(history_of(sent), [read_of("leader", there(0, 1, 2)), read_of("replica 2", there(0))])
+    found = find_anomalies(history_of(sent), [read_of("leader", there(0, 1, 2)), read_of("replica 2", there(0))])
     assert fates(found) == [Fate.KEPT, Fate.DIFFERENT, Fate.DIFFERENT]
     # A message of unknown outcome that comes and goes is odd, but nobody was promised anything.
     assert found.broken == 1
@@ -136,29 +136,31 @@ def test_reads_owe_nothing_that_came_after_they_began() -> None:
     first = replace(read_of("first", early), began_ns=20)
     second = replace(read_of("second", late), began_ns=50)
     # Message 2 was acknowledged at 25; message 3 has no outcome, and may appear at any time.
-    assert fates(classify(history_of(sent), [first, second])) == [Fate.KEPT] * 3 + [Fate.UNKNOWN_KEPT]
-    assert fates(classify(history_of(sent), [second, first])) == [Fate.KEPT] * 3 + [Fate.UNKNOWN_KEPT]
+    assert fates(find_anomalies(history_of(sent), [first, second])) == [Fate.KEPT] * 3 + [Fate.UNKNOWN_KEPT]
+    assert fates(find_anomalies(history_of(sent), [second, first])) == [Fate.KEPT] * 3 + [Fate.UNKNOWN_KEPT]
     later = replace(first, began_ns=60)
-    assert fates(classify(history_of(sent), [second, later]))[2:] == [Fate.DIFFERENT, Fate.DIFFERENT]
+    assert fates(find_anomalies(history_of(sent), [second, later]))[2:] == [Fate.DIFFERENT, Fate.DIFFERENT]
     # No read was late enough to tell.
-    assert fates(classify(history_of(sent), [first]))[2] is Fate.UNREADABLE
+    assert fates(find_anomalies(history_of(sent), [first]))[2] is Fate.UNREADABLE
 
 
 def test_a_read_that_did_not_come_to_the_end_says_nothing_of_what_it_lacks() -> None:
     history = history_of(acked(0, 1) + acked(2, 3, partition=1))
     cut_short = (PartitionRead(0, 0, 2, True), PartitionRead(0, 1, 1, False, "no time"))
     short = read_of("short", there(0, 1) + there(2, partition=1), cut_short)
-    found = classify(history, [short])
+    found = find_anomalies(history, [short])
     assert fates(found) == [Fate.KEPT] * 3 + [Fate.UNREADABLE]
     assert found.broken == 0
     assert found.unreadable == ("short: partition 1 of topic 0 after 1 messages: no time",)
     whole = read_of("whole", there(0, 1) + there(2, 3, partition=1))
-    assert fates(classify(history, [short, whole])) == [Fate.KEPT] * 4
+    assert fates(find_anomalies(history, [short, whole])) == [Fate.KEPT] * 4
     # A whole read that lacks it knows.
-    assert fates(classify(history, [short, read_of("r", there(0, 1) + there(2, partition=1))]))[3] is Fate.LOST_LAST
+    assert (
+        fates(find_anomalies(history, [short, read_of("r", there(0, 1) + there(2, partition=1))]))[3] is Fate.LOST_LAST
+    )
     # A partition of which nothing could be read says the least of all.
     unread = (PartitionRead(0, 0, 2, True), PartitionRead(0, 1, 0, False, "no leader"))
-    found = classify(history, [read_of("unread", there(0, 1), unread)])
+    found = find_anomalies(history, [read_of("unread", there(0, 1), unread)])
     assert fates(found) == [Fate.KEPT] * 2 + [Fate.UNREADABLE] * 2
 
 
@@ -169,7 +171,7 @@ def test_damage() -> None:
         FoundMessage(0, 2, flags=Flag.CORRUPT),
         FoundMessage(0, 2),
     ]
-    found = classify(history_of(acked(0, 1, 2)), [read_of("r", found_rows)])
+    found = find_anomalies(history_of(acked(0, 1, 2)), [read_of("r", found_rows)])
     assert fates(found) == [Fate.KEPT, Fate.CORRUPT, Fate.KEPT]
     assert (found.corrupt, found.broken, found.phantom) == (2, 1, 0)
     assert found.witness is not None
@@ -177,7 +179,7 @@ def test_damage() -> None:
 
 
 def test_foreign_messages_are_phantoms_and_never_taken_for_ours() -> None:
-    found = classify(history_of(acked(0, 1)), [read_of("r", [*there(0), FoundMessage(0, 1, flags=Flag.FOREIGN)])])
+    found = find_anomalies(history_of(acked(0, 1)), [read_of("r", [*there(0), FoundMessage(0, 1, flags=Flag.FOREIGN)])])
     assert found.phantom == 1
     assert fates(found)[1] is Fate.LOST_LAST
 
@@ -185,10 +187,10 @@ def test_foreign_messages_are_phantoms_and_never_taken_for_ours() -> None:
 def test_order_is_judged_within_producer_and_partition() -> None:
     sent = acked(0, 1, 2, 3) + acked(0, 1, producer=1)
     mixed = [*there(1, 0), *there(0, producer=1), *there(3, 2), *there(1, producer=1), *there(3)]
-    found = classify(history_of(sent), [read_of("r", mixed)])
+    found = find_anomalies(history_of(sent), [read_of("r", mixed)])
     assert (found.reordered, found.duplicated, found.copies) == (2, 1, 1)
     apart = there(1, partition=1) + there(0)
-    assert classify(history_of(sent), [read_of("r", apart)]).reordered == 0
+    assert find_anomalies(history_of(sent), [read_of("r", apart)]).reordered == 0
 
 
 def positions_at(*positions: tuple[int, int]) -> CommittedPositions:
@@ -200,7 +202,7 @@ def test_committed_positions() -> None:
     changes = moved_back(before, after)
     assert changes == (PositionChange("sub-0", 0, 1, 20, 19), PositionChange("sub-0", 0, 2, 30, -1))
     assert [change.is_lost for change in changes] == [False, True]
-    found = classify(history_of(acked(0)), [read_of("r", there(0))], [(before, after)])
+    found = find_anomalies(history_of(acked(0)), [read_of("r", there(0))], [(before, after)])
     assert found.figures()["positions_lost"] == found.figures()["positions_moved_back"] == 1
     assert found.broken == 0
     assert not found.is_clean
@@ -240,7 +242,7 @@ def test_every_message_has_exactly_one_fate_that_fits_what_was_reported(
 ) -> None:
     sent, reads, cuts = trial
     history = history_of(sent)
-    found = classify(history, reads_of(reads), cuts_ns=cuts)
+    found = find_anomalies(history, reads_of(reads), cuts_ns=cuts)
     assert sum(found.counts.values()) == len(sent) == found.invoked
     of_acked = {*LOST, Fate.KEPT, Fate.CORRUPT, Fate.DIFFERENT, Fate.UNREADABLE}
     for row, fate in zip(map(history.row, range(len(history))), fates(found), strict=True):
@@ -262,10 +264,10 @@ def test_the_order_in_which_messages_and_reads_are_given_does_not_matter(
     trial: tuple[list[Sent], list[list[FoundMessage]], list[int]], random: object
 ) -> None:
     sent, reads, cuts = trial
-    found = classify(history_of(sent), reads_of(reads), cuts_ns=cuts)
+    found = find_anomalies(history_of(sent), reads_of(reads), cuts_ns=cuts)
     mixed = sent[:]
     random.shuffle(mixed)  # type: ignore[attr-defined]
-    again = classify(history_of(mixed), reads_of(reads)[::-1], cuts_ns=cuts[::-1])
+    again = find_anomalies(history_of(mixed), reads_of(reads)[::-1], cuts_ns=cuts[::-1])
     assert again.figures() == found.figures()
     assert np.array_equal(again.fates, found.fates)
 

@@ -9,7 +9,7 @@ import pytest
 from cut_samples import CUT_NS, cut
 from histories import cut_result, history_of
 
-from tidegauge.attestation.classification import classify
+from tidegauge.attestation.classification import find_anomalies
 from tidegauge.attestation.evidence import read_of
 from tidegauge.attestation.judging import Criteria, CutResult, judge_cuts, loss_bound, why_not_counted
 from tidegauge.model.attest import AttestVerdict, CycleOutcome
@@ -17,7 +17,7 @@ from tidegauge.model.attest import AttestVerdict, CycleOutcome
 SMALL = Criteria(at_risk_min=2, in_flight_min=1)
 
 
-CLEAN = cut().found
+CLEAN = cut().cycle
 POSITIVE = [cut(kept=2)]
 
 
@@ -32,7 +32,7 @@ def test_a_cut_knows_what_was_at_risk() -> None:
     assert (found.at_risk, found.in_flight) == (4, 3)
     assert found.write_age_s == pytest.approx(0.5)
     empty = history_of([])
-    found_nothing = classify(empty, [read_of("r", [])])
+    found_nothing = find_anomalies(empty, [read_of("r", [])])
     nothing = cut_result(empty, found_nothing, number=1, scenario="all", nodes=(1,), cut_mono_ns=CUT_NS).outcome
     assert (nothing.at_risk, nothing.in_flight, nothing.write_age_s) == (0, 0, math.inf)
 
@@ -100,8 +100,8 @@ def test_a_control_may_lose_in_any_of_its_cuts() -> None:
     ("negative", "positive", "reason"),
     [
         (None, POSITIVE, "the negative control (the same without a cut) is missing"),
-        (cut(unreadable=True, kept=3).found, POSITIVE, "in the negative control not everything could be read"),
-        (cut(kept=3).found, POSITIVE, "the negative control, without a cut, broke 1 acknowledged message"),
+        (cut(unreadable=True, kept=3).cycle, POSITIVE, "in the negative control not everything could be read"),
+        (cut(kept=3).cycle, POSITIVE, "the negative control, without a cut, broke 1 acknowledged message"),
         (CLEAN, [], "the positive control (the same cut with local sync off) is missing"),
         (CLEAN, [cut(), cut()], "the positive control lost nothing in 2 cuts"),
         (
@@ -121,7 +121,7 @@ def test_controls_that_fail_make_it_inconclusive(
 
 
 def test_a_negative_control_that_loses_spoils_a_refutation_too() -> None:
-    assert verdict([cut(kept=0)], cut(kept=3).found) is AttestVerdict.INCONCLUSIVE
+    assert verdict([cut(kept=0)], cut(kept=3).cycle) is AttestVerdict.INCONCLUSIVE
 
 
 def test_no_cuts_at_all() -> None:

@@ -24,7 +24,7 @@ def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
     monkeypatch.setenv("TIDEGAUGE_STATE", str(tmp_path / "state"))
     monkeypatch.delenv(SWITCH, raising=False)
     made = Case(tmp_path)
-    monkeypatch.setattr(ceilings, "measure", made.measure)
+    monkeypatch.setattr(ceilings, "measure_ceilings", made.measure)
     return made
 
 

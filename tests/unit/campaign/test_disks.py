@@ -86,7 +86,7 @@ def test_disks_of_the_command_line_are_found_from_other_directories(monkeypatch:
 
 def test_the_command_to_repeat_a_run_names_every_disk(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "one", "", "c.yaml")
-    run.meaning({"data-directories": ["/mnt/c", "/mnt/d"]}, {})
+    run.write_meaning({"data-directories": ["/mnt/c", "/mnt/d"]}, {})
     stored = store.load_run(run.path)
     assert command_words(stored, ["run", "c.yaml"]) == ["run", "c.yaml", "--data-dir", "/mnt/c", "--data-dir", "/mnt/d"]
 
@@ -110,7 +110,7 @@ def a_trial() -> LoadSpec:
 def test_a_trial_has_its_own_directory_on_every_disk_and_leaves_none(tmp_path: Path) -> None:
     disks = [tmp_path / name for name in ("a", "b")]
     run = store.create_run(tmp_path / "runs", "q", "", disks=disks, journal_disks=disks[:1])
-    trial = run.trial(a_trial())
+    trial = run.open_trial(a_trial())
     assert [path.parent for path in trial.disks] == disks
     assert [path.parent for path in trial.journal_disks] == disks[:1]
     assert len({*trial.disks, *trial.journal_disks}) == 3, "data and journal on one disk don't mix"

@@ -12,7 +12,7 @@ from run_samples import result
 from tidegauge.campaign.plan.plan import Plan, is_made, plan_campaign, point_of_rates
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.campaign.run.execute import StepLab
-from tidegauge.campaign.run.recorded import NOTHING
+from tidegauge.campaign.run.recorded import NOTHING_RECORDED
 from tidegauge.errors import UserError
 from tidegauge.model.trial import LoadResult, LoadSpec
 
@@ -96,7 +96,7 @@ def test_a_step_takes_its_share_of_the_rates_found_there_and_of_nothing_else_the
 
     resources = SimpleNamespace(observer=lambda _: None)
     run: Any = SimpleNamespace(
-        results=results, findings=[], expected=[step.trials], resources=resources, recorded=NOTHING
+        results=results, findings=[], expected=[step.trials], resources=resources, recorded=NOTHING_RECORDED
     )
     lab = StepLab(run, 0, step, measure)
     assert [result.spec.experiment for result in lab.results] == ["peak", "peak"]

@@ -56,7 +56,7 @@ def test_a_matrix_is_multiplied_out_the_last_axis_fastest(tmp_path: Path) -> Non
 def test_a_campaign_without_a_sweep_has_one_point_without_values(tmp_path: Path) -> None:
     campaign = parse(tmp_path, "", BASE.replace("sweep:\n", ""))
     assert campaign.points == ()
-    assert [(dict(point.values), point.campaign) for point in campaign.each] == [({}, campaign)]
+    assert [(dict(point.values), point.campaign) for point in campaign.all_points] == [({}, campaign)]
 
 
 def test_a_named_axis_sets_several_fields_together(tmp_path: Path) -> None:

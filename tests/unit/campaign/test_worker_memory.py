@@ -127,8 +127,12 @@ def test_what_the_user_says_wins() -> None:
 def test_a_rate_that_is_found_on_the_way_is_no_planned_rate() -> None:
     waits = replace(trial(Workload(), 1.0), msgs_per_s=None, rate_rule=RateRule("50% of peak", is_share=True))
     workers = Workers([waits], NO_CHOICE, LARGE)
-    assert workers.of(replace(waits, msgs_per_s=1000.0)).heap_mb == 1216, "equal for systems with different peaks"
-    assert workers.of(replace(waits, trial_id="0007-s09", msgs_per_s=1000.0)).heap_mb == 1216, "a search's own"
+    assert workers.memory_of_trial(replace(waits, msgs_per_s=1000.0)).heap_mb == 1216, (
+        "equal for systems with different peaks"
+    )
+    assert workers.memory_of_trial(replace(waits, trial_id="0007-s09", msgs_per_s=1000.0)).heap_mb == 1216, (
+        "a search's own"
+    )
 
 
 def test_a_worker_that_trials_share_is_large_enough_for_all_of_them() -> None:
@@ -136,10 +140,14 @@ def test_a_worker_that_trials_share_is_large_enough_for_all_of_them() -> None:
     fast = trial(Workload(), None, trial_id="2", servers=ServerReuse.SHARED)
     elsewhere = trial(MANY_READERS, None, trial_id="3", servers=ServerReuse.SHARED, system="other@1", attached=True)
     workers = Workers([slow, fast, elsewhere], NO_CHOICE, LARGE)
-    assert workers.of(slow) == workers.of(fast) == workers.most(slow.system, slow.point)
-    assert workers.of(slow).heap_mb == 1216
+    assert (
+        workers.memory_of_trial(slow)
+        == workers.memory_of_trial(fast)
+        == workers.largest_memory(slow.system, slow.point)
+    )
+    assert workers.memory_of_trial(slow).heap_mb == 1216
     alone = Workers([replace(trial, servers=ServerReuse.FRESH) for trial in (slow, fast)], NO_CHOICE, LARGE)
-    assert alone.of(slow) == LEAST
+    assert alone.memory_of_trial(slow) == LEAST
 
 
 def test_a_plan_says_what_the_worker_gets_and_why() -> None:
@@ -176,7 +184,7 @@ def test_a_workload_too_large_for_the_machine_is_refused_before_anything_is_star
     assert "8,000 MiB are available" in caught.value.message
     assert "--worker-heap" in caught.value.hint
     (need,) = memory_needs(campaign, workers)
-    given_mb = workers.of(workers.trials[0])
+    given_mb = workers.memory_of_trial(workers.trials[0])
     assert need.worker_mb == given_mb.heap_mb + given_mb.direct_memory_mb + WORKER_OUTSIDE_HEAP_MB
     assert MemoryPlan((need,), None).sentences()[-1] == f"The load generator gets at most: {given_mb}"
 

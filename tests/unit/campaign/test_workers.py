@@ -18,7 +18,7 @@ from tidegauge.campaign.plan.memory import worker_memory
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
 from tidegauge.hosts.memory import Machine
-from tidegauge.limiting.decide import Load, _generator_of_consumer
+from tidegauge.limiting.decide import JudgedLoad, _generator_of_consumer
 from tidegauge.model.attest import AttestPlan
 from tidegauge.model.host import MemoryNeed, MemoryPlan, WorkerMemory
 from tidegauge.model.trial import AttestSpec, LoadSpec
@@ -157,7 +157,7 @@ def test_processes_of_load_generators_are_known_by_their_names() -> None:
     ],
 )
 def test_a_busy_consumer_belongs_to_its_load_generator(consumer: str, workers: tuple[str, ...], whose: str) -> None:
-    load = Load.__new__(Load)
+    load = JudgedLoad.__new__(JudgedLoad)
     object.__setattr__(load, "consumer", consumer)
     object.__setattr__(load, "workers", workers)
     assert _generator_of_consumer(load) == whose

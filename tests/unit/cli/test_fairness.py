@@ -50,12 +50,12 @@ def replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         _recorded: object,
         **_more: object,
     ) -> None:
-        run.plan(plan.trials)
+        run.write_plan(plan.trials)
         observer(RunStarted(str(run.path), plan.trials, 10.0))
         FairnessWatch(plan, wanted_tilts(plan), run, observer)
         for trial in plan.trials:
-            directory = run.trial(trial)
-            directory.second(second())
+            directory = run.open_trial(trial)
+            directory.append_second(second())
             found = replace(result(trial), level=LevelFinding(trial.choice.level, ("as asked",)))
             directory.finish(found, totals())
             observer(TrialEnded(trial, found, ""))

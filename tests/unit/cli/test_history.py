@@ -23,8 +23,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         campaign, tags = ("nightly", ("main",)) if night < 12 else ("other", ("branch",))
         run = store.create_run(directory, campaign, f"name: {campaign}\n", labels=RunLabels("", tags))
         made = result(spec(), (1.0 if night < 6 else 1.5) + night / 1000)
-        run.plan([made.spec])
-        run.trial(made.spec).finish(made, totals())
+        run.write_plan([made.spec])
+        run.open_trial(made.spec).finish(made, totals())
         run.finish("finished")
         head = json.loads((run.path / "run.json").read_text())
         (run.path / "run.json").write_text(

@@ -21,7 +21,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for labels in (RunLabels("nightly-1", ("main",)), RunLabels("nightly-2", ("main", "ci")), RunLabels()):
         run = store.create_run(runs, "quick", "", labels=labels)
         for result in blocks_of("kafka@4.3.1", *BEFORE[:1]):
-            run.trial(result.spec).finish(result, totals())
+            run.open_trial(result.spec).finish(result, totals())
         run.finish("finished")
     return runs
 

@@ -65,11 +65,11 @@ def measured(
         **_more: object,
     ) -> None:
         trials = plan.trials
-        run.plan(trials)
+        run.write_plan(trials)
         observer(RunStarted(str(run.path), trials, 10.0))
         for trial in trials:
-            directory = run.trial(trial)
-            directory.second(second())
+            directory = run.open_trial(trial)
+            directory.append_second(second())
             found = change(result(replace(trial, msgs_per_s=trial.msgs_per_s or 20_000.0)))
             directory.finish(found, totals())
             observer(TrialEnded(trial, found, ""))

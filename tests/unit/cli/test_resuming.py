@@ -15,7 +15,7 @@ from tidegauge import store
 from tidegauge.campaign.plan.plan import Plan
 from tidegauge.campaign.read.fingerprint import meaning_of_campaign
 from tidegauge.campaign.read.parse import parse_campaign
-from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, Trial
+from tidegauge.campaign.run.recorded import OtherwiseError, Recorded, TrialWithResult
 from tidegauge.cli import resuming, running
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
@@ -66,10 +66,10 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
         **_more: object,
     ) -> None:
         trials = plan.trials
-        run.plan(trials)
+        run.write_plan(trials)
         for number, trial in enumerate(trial for trial in trials if recorded.result_of(trial) is None):
-            directory = run.trial(trial)
-            directory.second(second())
+            directory = run.open_trial(trial)
+            directory.append_second(second())
             if number == 2:
                 directory.fail("interrupted", True)
                 raise KeyboardInterrupt
@@ -150,7 +150,7 @@ def test_what_was_unequal_stays_marked_however_early_a_session_ends(made: Made, 
     (stored,) = store.list_runs(tmp_path / "runs")
     tilt = Tilt("heap", Severity.UNEQUAL, Stage.IN_FORCE, ("kafka",), "w", "y", "a", "s", "r")
     before = store.resume_run(stored.path)
-    before.fairness((tilt,))
+    before.write_tilts((tilt,))
     before.finish("interrupted", "Ctrl-C")
     store.resume_run(stored.path).finish("interrupted", "before anything was looked at")
     assert [tilt["rule"] for tilt in run_json(stored.path)["unequal"]] == ["heap"]
@@ -163,16 +163,16 @@ def test_a_share_of_a_rate_that_came_out_otherwise_is_measured_again_and_reporte
         rate_rule=RateRule("50% of lowest peak", is_share=True),
         msgs_per_s=50_000.0,
     )
-    recorded = Recorded({done.trial_id: Trial(done, result(done))})
+    recorded = Recorded({done.trial_id: TrialWithResult(done, result(done))})
     other = replace(done, msgs_per_s=10_000.0)
     assert recorded.result_of(other) is None
-    assert "its rate, 50% of lowest peak, was 50,000 msg/s and is 10,000 now" in recorded.stale(other)
+    assert "its rate, 50% of lowest peak, was 50,000 msg/s and is 10,000 now" in recorded.why_stale(other)
     assert recorded.result_of(done) is recorded.trials[done.trial_id].found
-    assert recorded.stale(done) == ""
+    assert recorded.why_stale(done) == ""
     with pytest.raises(OtherwiseError, match="measure_s was"):
         recorded.result_of(replace(other, measure_s=1.0))
     absolute = replace(done, rate_rule=RateRule("50k"))
-    fixed = Recorded({done.trial_id: Trial(absolute, result(absolute))})
+    fixed = Recorded({done.trial_id: TrialWithResult(absolute, result(absolute))})
     with pytest.raises(OtherwiseError, match="msgs_per_s was 50000"):
         fixed.result_of(replace(absolute, msgs_per_s=10_000.0))
 

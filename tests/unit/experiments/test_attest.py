@@ -39,15 +39,15 @@ class Lab:
         self.results: Sequence[AttestResult] = ()
         self.findings: list[Finding] = []
 
-    def measure(self, spec: AttestSpec) -> AttestResult:
+    def run_trial(self, spec: AttestSpec) -> AttestResult:
         found = attested(spec, self._outcomes.pop(0))
         self.results = (*self.results, found)
         return found
 
-    def decided(self, text: str, left: Sequence[AttestSpec] = ()) -> None:
+    def announce_decision(self, text: str, left: Sequence[AttestSpec] = ()) -> None:
         raise AssertionError(text)
 
-    def found(self, finding: Finding) -> None:
+    def record_finding(self, finding: Finding) -> None:
         self.findings.append(finding)
 
 
@@ -132,12 +132,12 @@ def stored(runs: Path, subject: AttestOutcome, means: Means = Means.POWER) -> st
     options = AttestOptions(means=means)
     finding, lab = carried_out(options, base(), subject, outcome(cycle(lost=9)))
     run = store.create_run(runs, "attest", "name: attest\nsystems: [kafka]\n", "campaigns/attest.yaml")
-    run.plan([measured.spec for measured in lab.results])
+    run.write_plan([measured.spec for measured in lab.results])
     for measured in lab.results:
-        trial = run.trial(measured.spec)
-        assert trial.evidence("cycle-0001").is_dir()
+        trial = run.open_trial(measured.spec)
+        assert trial.make_evidence_directory("cycle-0001").is_dir()
         trial.finish(measured, totals())
-    run.finding(finding)
+    run.write_finding(finding)
     run.finish("finished")
     return store.load_run(run.path)
 

@@ -17,9 +17,9 @@ from tidegauge.errors import RunFailedError
 from tidegauge.fleet import probes
 from tidegauge.fleet.check import (
     check_fleet,
+    clock_offsets_and_problems,
     disagreements,
     hosts_outside_network,
-    judged_clocks,
     missing_hosts,
     rounds_of_pairs,
 )
@@ -178,10 +178,10 @@ def test_versions_must_agree_and_java_be_there() -> None:
 
 def test_clocks_that_contradict_each_other_or_are_not_known_well() -> None:
     ok = {("a", "b"): Offset(0, 10_000, 0, 0), ("b", "c"): Offset(0, 10_000, 0, 0), ("a", "c"): Offset(0, 10_000, 0, 0)}
-    assert judged_clocks(ok, 6_000)[1] == []
-    (wide,) = judged_clocks(ok, 4_000)[1]
+    assert clock_offsets_and_problems(ok, 6_000)[1] == []
+    (wide,) = clock_offsets_and_problems(ok, 4_000)[1]
     assert "are known to within 5 us only (wanted: 4 us)" in wide
-    bounds, (contradiction,) = judged_clocks(ok | {("a", "c"): Offset(1e6, 1.1e6, 0, 0)}, 6_000)
+    bounds, (contradiction,) = clock_offsets_and_problems(ok | {("a", "c"): Offset(1e6, 1.1e6, 0, 0)}, 6_000)
     assert not bounds
     assert "one of a, b, c was set or slewed" in contradiction
 

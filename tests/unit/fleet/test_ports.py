@@ -84,7 +84,7 @@ def test_servers_get_ports_that_a_firewall_is_told_of() -> None:
     assert set(find_free_ports(50, (), SERVER_PORTS)) <= set(SERVER_PORTS)
     with pytest.raises(StartFailedError, match=r"Only \d of 3 TCP ports from 7998 to 7999 are free"):
         find_free_ports(3, (), range(7998, 8000))
-    assert ray_node.firewall(head=False)[-2:] == ["7200 to 7999", "7201 to 7219/udp"]
+    assert ray_node.ports_to_open(head=False)[-2:] == ["7200 to 7999", "7201 to 7219/udp"]
 
 
 def test_a_firewall_between_hosts_of_a_run_is_named_before_anything_waits_for_it(

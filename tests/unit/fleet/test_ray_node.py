@@ -40,8 +40,8 @@ def test_the_head_and_a_joiner_have_fixed_ports_and_nothing_that_ray_would_choos
         # In a directory that only its user can enter: Ray lets everybody write to what it is given.
         assert "--temp-dir=/tmp/x/r" in line
     ports = ["6379", "7001 to 7007", "7100 to 7199", "7200 to 7999", "7201 to 7219/udp"]
-    assert ray_node.firewall(head=True) == ports
-    assert "6379" not in ray_node.firewall(head=False)
+    assert ray_node.ports_to_open(head=True) == ports
+    assert "6379" not in ray_node.ports_to_open(head=False)
     settings = ray_node.ray_environment(RayNode("10.0.0.1", "10.0.0.1:6379", "controller", "mark", "/tmp/x"))
     assert not any("TLS" in name for name in settings)
     assert settings["RAY_AUTH_MODE"] == "token"
@@ -155,9 +155,9 @@ def test_what_is_wrong_is_said(
 def test_a_host_without_ray_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     with pytest.raises(UserError, match="Fleets need Ray") as raised:
-        ray_node.start("10.0.0.1", "10.0.0.1:6379", "load")
+        ray_node.start_node("10.0.0.1", "10.0.0.1:6379", "load")
     assert "tidegauge[fleet]" in raised.value.hint
-    assert ray_node.end() == []
+    assert ray_node.end_node() == []
 
 
 def test_nothing_runs_here(capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,7 +177,7 @@ def test_rays_ports_are_reached_at_one_address_and_its_private_ones_by_nobody(mo
     made: list[str] = []
     monkeypatch.setattr(network.commands, "capability_refusal", lambda *_: "")
     monkeypatch.setattr(network, "apply_rules", made.append)
-    assert network.keep_to("rays", "10.0.0.1", ray_node._GUARDED_PORTS, ray_node._PRIVATE_PORTS) == ""
+    assert network.restrict_ports("rays", "10.0.0.1", ray_node._GUARDED_PORTS, ray_node._PRIVATE_PORTS) == ""
     (rules,) = made
     lines = rules.splitlines()
     assert "tcp dport { 6379, 7001-7007, 7100-7199 } ip daddr != 10.0.0.1 drop" in lines

@@ -25,7 +25,7 @@ from tidegauge.hosts.ceilings_measure import (
     THOROUGH_S_MAX,
     Effort,
     idle_words,
-    measure,
+    measure_ceilings,
     measure_loopback,
     measure_memory,
     place_for,
@@ -34,7 +34,7 @@ from tidegauge.hosts.ceilings_measure import (
 )
 from tidegauge.hosts.clock import clock_quality
 from tidegauge.hosts.kept import SCHEMA, fresh_ceilings, keep_ceilings, kept_ceilings, path_of
-from tidegauge.hosts.memory import waiting_bytes
+from tidegauge.hosts.memory import unwritten_bytes
 from tidegauge.model.ceilings import SYNC_BATCH_BYTES, SYNC_SMALL_BYTES, Ceilings, LoopbackCeiling
 
 SHORT = Effort(write_s=0.05, read_s=0.05, sync_s=0.05, files_s=0.05, loopback_s=0.1, memory_s=0.0)
@@ -54,7 +54,7 @@ class TestMeasuring:
     def test_everything_is_measured_and_nothing_left(self, tmp_path: Path, small: None) -> None:
         tracked: list[tuple[Path, bool]] = []
         progress: list[tuple[str, float]] = []
-        found = measure(
+        found = measure_ceilings(
             [tmp_path], SHORT, lambda path: tracked.append((path, path.exists())), lambda *left: progress.append(left)
         )
         (disk,) = found.disks
@@ -88,7 +88,7 @@ class TestMeasuring:
         places = [tmp_path / name for name in ("a", "b")]
         for place in places:
             place.mkdir()
-        found = measure(places, SHORT, lambda _: None, lambda *_: None, loopback=False)
+        found = measure_ceilings(places, SHORT, lambda _: None, lambda *_: None, loopback=False)
         assert [disk.path for disk in found.disks] == [str(places[0])]
         assert found.loopback is None
 
@@ -99,7 +99,7 @@ class TestMeasuring:
         monkeypatch.setattr(DiskMeasure, "read", broken)
         monkeypatch.setattr(DiskMeasure, "sync", broken)
         with pytest.raises(OSError, match="Input/output error"):
-            measure([tmp_path], SHORT, lambda _: None, lambda *_: None)
+            measure_ceilings([tmp_path], SHORT, lambda _: None, lambda *_: None)
         assert left_in(tmp_path) == []
 
     def test_a_disk_that_is_nearly_full_is_not_measured(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ class TestMeasuring:
             return real_open(path, flags, *more, **kinds)  # type: ignore[call-overload, no-any-return]
 
         monkeypatch.setattr(os, "open", refusing)
-        (disk,) = measure([tmp_path], SHORT, lambda _: None, lambda *_: None, loopback=False).disks
+        (disk,) = measure_ceilings([tmp_path], SHORT, lambda _: None, lambda *_: None, loopback=False).disks
         assert (disk.direct, disk.write_bytes_per_s, disk.read_bytes_per_s) == (False, None, None)
         assert "no direct I/O" in disk.doubts[0]
         assert disk.syncs
@@ -212,7 +212,7 @@ class TestSustained:
         monkeypatch.setattr(ceilings_measure, "dirty_limit_bytes", lambda name="": 0 if name else 8 << 20)
         progress: list[str] = []
         wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
-        (disk,) = measure(
+        (disk,) = measure_ceilings(
             [tmp_path], wanted, lambda _: None, lambda what, _: progress.append(what), loopback=False
         ).disks
         assert disk.sustained_write_bytes_per_s or disk.sustained_problem
@@ -220,7 +220,7 @@ class TestSustained:
         if disk.direct:
             assert any(what.endswith(" GB") for what in progress)
         assert left_in(tmp_path) == []
-        (brief,) = measure([tmp_path], SHORT, lambda _: None, lambda *_: None, loopback=False).disks
+        (brief,) = measure_ceilings([tmp_path], SHORT, lambda _: None, lambda *_: None, loopback=False).disks
         assert not (brief.sustained_write_bytes_per_s or brief.sustained_problem)
 
     def test_a_disk_with_time_to_spare_was_not_at_its_limit(self) -> None:
@@ -241,7 +241,7 @@ class TestSustained:
         monkeypatch.setattr(ceilings_measure, "idle_words", lambda _begun, _ended: words)
         monkeypatch.setattr(DiskMeasure, "sustain", sustain)
         wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
-        (disk,) = measure([tmp_path], wanted, lambda _: None, lambda *_: None, loopback=False).disks
+        (disk,) = measure_ceilings([tmp_path], wanted, lambda _: None, lambda *_: None, loopback=False).disks
         if disk.direct:
             assert (disk.sustained_write_bytes_per_s, disk.sustained_problem) == (expected, words)
 
@@ -253,7 +253,7 @@ class TestSustained:
 
         monkeypatch.setattr(DiskMeasure, "sustain", full)
         wanted = replace(SHORT, sustain_s=0.2, fill_s=0.1)
-        (disk,) = measure([tmp_path], wanted, lambda _: None, lambda *_: None, loopback=False).disks
+        (disk,) = measure_ceilings([tmp_path], wanted, lambda _: None, lambda *_: None, loopback=False).disks
         assert disk.sustained_write_bytes_per_s is None
         if disk.direct:
             assert disk.write_bytes_per_s
@@ -266,10 +266,10 @@ class TestSustained:
         assert replace(disk, write_bytes_per_s=1e9).writes_per_s_of(600) == 1e9
 
     def test_what_waits_is_read_from_the_kernel(self, tmp_path: Path) -> None:
-        assert waiting_bytes(tmp_path) == 0
+        assert unwritten_bytes(tmp_path) == 0
         (tmp_path / "proc").mkdir()
         (tmp_path / "proc/meminfo").write_text("Dirty:   100 kB\nWriteback:   20 kB\nWritebackTmp:  7 kB\n")
-        assert waiting_bytes(tmp_path) == 120 * 1024
+        assert unwritten_bytes(tmp_path) == 120 * 1024
 
 
 class TestLoopback:
@@ -277,12 +277,12 @@ class TestLoopback:
     MANY = replace(ONE, many=8, many_bytes_per_s=8e9)
 
     def test_the_ceiling_is_that_of_as_many_connections(self) -> None:
-        assert [self.MANY.of(count) for count in (0, 1, 2, 3, 100)] == [3e9, 3e9, 6e9, 8e9, 8e9]
-        assert [self.ONE.of(count) for count in (1, 100)] == [3e9, 3e9], "several were not measured"
+        assert [self.MANY.bytes_per_s_over(count) for count in (0, 1, 2, 3, 100)] == [3e9, 3e9, 6e9, 8e9, 8e9]
+        assert [self.ONE.bytes_per_s_over(count) for count in (1, 100)] == [3e9, 3e9], "several were not measured"
 
     def test_several_that_carried_less_than_one_are_no_lower_ceiling(self) -> None:
         slower = replace(self.ONE, many=8, many_bytes_per_s=2e9)
-        assert slower.of(8) == slower.most_bytes_per_s == 3e9
+        assert slower.bytes_per_s_over(8) == slower.most_bytes_per_s == 3e9
 
     def test_cpus_for_two_at_once_are_needed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         asked: list[int] = []

@@ -42,7 +42,7 @@ def test_missing_tools_and_rights_are_reported(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert loop_disk.refusal() == "needs root"
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(commands, "text_of", lambda _path: "CapEff:\t000001ffffffffff")
+    monkeypatch.setattr(commands, "read_stripped_text", lambda _path: "CapEff:\t000001ffffffffff")
     monkeypatch.setattr("shutil.which", lambda tool: None if tool == "mkfs.ext4" else "/bin/x")
     assert loop_disk.refusal() == "mkfs.ext4 can't be found (package e2fsprogs)"
 

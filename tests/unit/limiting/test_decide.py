@@ -24,7 +24,7 @@ from limiting_samples import (
 from run_samples import result, spec, totals
 
 from tidegauge.campaign.run.trial import use as of_trial
-from tidegauge.limiting.decide import Load, limiting_resource
+from tidegauge.limiting.decide import JudgedLoad, limiting_resource
 from tidegauge.limiting.window_use import DeviceShare, ThreadShare, WindowUse
 from tidegauge.model.host import HostLink
 from tidegauge.model.level import LevelFinding
@@ -294,7 +294,7 @@ def test_reading_is_judged_without_the_producers_side() -> None:
 
 
 def test_what_is_judged_is_the_trials_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    judged: list[Load] = []
+    judged: list[JudgedLoad] = []
     monkeypatch.setattr(of_trial, "limiting_resource", lambda load, _use, _ceilings: judged.append(load))
     trial = replace(spec(experiment="peak"), attached=True)
     trial = replace(trial, workload=replace(trial.workload, topics=2, producers=3, arrival=Arrival.CLOSED_LOOP))

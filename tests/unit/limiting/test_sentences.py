@@ -39,7 +39,7 @@ from tidegauge.statistics.steady import (
     unsteady_because,
 )
 from tidegauge.statistics.within_trial import mean_within
-from tidegauge.thresholds import Known, parse_threshold
+from tidegauge.thresholds import KnownNames, parse_threshold
 
 MODULES = (*modules_of("limiting", "statistics"), "thresholds.py", "usage.py")
 NO_SENTENCES = (
@@ -409,7 +409,7 @@ def ruled(text: str, results: Sequence[Any] = (), findings: Sequence[Any] = ()) 
 def misspelt(text: str) -> Scene:
     def scene(_: Any) -> list[str]:
         try:
-            parse_threshold(text, Known(["latency"], ["kafka"]))
+            parse_threshold(text, KnownNames(["latency"], ["kafka"]))
         except ValueError as error:
             return [str(error)]
         return [text]

@@ -15,7 +15,7 @@ from worker_samples import worker_seen
 from tidegauge import store
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
-from tidegauge.live.exporter import FIGURES, WORKER_FIGURES, Exporter
+from tidegauge.live.exporter import GAUGES, WORKER_GAUGES, Exporter
 from tidegauge.model.events import Decided, PhaseStarted, RunStarted, SecondSeen, TrialEnded, UseNow
 
 WORKERS_OFFERED = "tidegauge_worker_offered_msgs_per_s"
@@ -48,7 +48,7 @@ def test_a_run_from_its_start_to_its_end() -> None:
         assert found["tidegauge_disk_busy_share", (trial,)] == 0.97
         assert found["tidegauge_server_cpus", (trial,)] == 1.2
         names = {name for name, _ in found} | {"tidegauge_end_to_end_p99_ms"}
-        assert names == {*FIGURES, "tidegauge_phase"}
+        assert names == {*GAUGES, "tidegauge_phase"}
 
         # A second without an acknowledgement has no p99: the last one's would be exposed as its own.
         exporter(replace(SECOND, response_p99_ms=None))
@@ -112,7 +112,7 @@ def test_a_port_that_is_taken_or_none() -> None:
 
 def test_every_gauge_is_in_the_document() -> None:
     text = (Path(__file__).resolve().parents[3] / "docs/tables/figures.md").read_text()
-    assert [name for name in (*FIGURES, *WORKER_FIGURES) if f"`{name}`" not in text] == []
+    assert [name for name in (*GAUGES, *WORKER_GAUGES) if f"`{name}`" not in text] == []
 
 
 def test_a_port_that_can_not_be_had_leaves_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

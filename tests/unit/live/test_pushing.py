@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tidegauge.cli.main import run_command
 from tidegauge.errors import UserError
-from tidegauge.live.exporter import FIGURES, PHASE, WORKER_FIGURES
+from tidegauge.live.exporter import GAUGES, PHASE, WORKER_GAUGES
 from tidegauge.live.pushing import Pusher
 from tidegauge.model.events import RunStarted, SecondSeen
 
@@ -144,7 +144,7 @@ def dashboard_queries() -> list[str]:
 
 def test_the_dashboard_asks_for_what_is_exported() -> None:
     names = {name for query in dashboard_queries() for name in re.findall(r"\b[a-z_][a-z_0-9]*\b", query)}
-    assert names == {*FIGURES, *WORKER_FIGURES, PHASE}
+    assert names == {*GAUGES, *WORKER_GAUGES, PHASE}
 
 
 def test_the_dashboard_has_the_parts_that_grafana_reads() -> None:

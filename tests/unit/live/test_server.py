@@ -49,10 +49,10 @@ class TestAccess:
     def test_with_a_token_the_name_does_not_matter_but_the_token_does(self) -> None:
         access = Access("0.0.0.0", TOKEN)
         assert access.host_problem("bench.example:80") == ""
-        assert access.permitted(TOKEN, "")
-        assert access.permitted("", f"a=b; tidegauge-token={TOKEN}")
+        assert access.is_permitted(TOKEN, "")
+        assert access.is_permitted("", f"a=b; tidegauge-token={TOKEN}")
         for query, cookie in (("", ""), ("wrong", ""), ("", "tidegauge-token=wrong"), ("", "no;;=cookie")):
-            assert not access.permitted(query, cookie)
+            assert not access.is_permitted(query, cookie)
 
     @pytest.mark.parametrize(
         ("address", "loopback"),
@@ -67,13 +67,13 @@ def going(tmp_path: Path) -> store.RunStore:
     """A run with a finished trial and one that is measuring."""
     run = store.create_run(tmp_path / "runs", "going", "name: going\n")
     first, now = spec(number=1), spec(system="pulsar@4.2.4", number=2)
-    run.plan([first, now, spec(number=3)])
-    done = run.trial(first)
-    done.second(second())
+    run.write_plan([first, now, spec(number=3)])
+    done = run.open_trial(first)
+    done.append_second(second())
     done.finish(result(first), totals())
-    trial = run.trial(now)
+    trial = run.open_trial(now)
     for number in range(3):
-        trial.second(second(number))
+        trial.append_second(second(number))
     return run
 
 
@@ -242,7 +242,7 @@ class TestFollower:
     ) -> None:
         follower = RunFollower(going.path)
         assert follower.state()["before"] is None
-        third = going.trial(spec(number=3))
+        third = going.open_trial(spec(number=3))
         state = follower.state()
         assert (state["trial"]["trial_id"], state["trial"]["seconds"]) == ("0003-latency-kafka", [])
         assert (state["before"]["trial_id"], len(state["before"]["seconds"])) == ("0002-latency-pulsar", 3)
@@ -274,12 +274,12 @@ class TestFollower:
         assert RunFollower(going.path).state()["pending"] == []
 
     def test_a_closed_loop_has_no_target(self, going: store.RunStore) -> None:
-        going.trial(replace(spec(number=3), msgs_per_s=None))
+        going.open_trial(replace(spec(number=3), msgs_per_s=None))
         assert RunFollower(going.path).state()["trial"]["target_msgs_per_s"] is None
 
     def test_a_trial_that_only_reads_shows_what_it_receives(self, going: store.RunStore) -> None:
-        trial = going.trial(replace(reading().spec, trial_id="0003-read-kafka"))
-        trial.second(replace(second(), acked=0), "read")
+        trial = going.open_trial(replace(reading().spec, trial_id="0003-read-kafka"))
+        trial.append_second(replace(second(), acked=0), "read")
         newest = RunFollower(going.path).state()["trial"]
         (shown,) = newest["seconds"]
         assert newest["phase"] == "read"
@@ -287,14 +287,14 @@ class TestFollower:
         assert (shown["backlog_msgs"], shown["in_flight_msgs"]) == (None, None), "of what others sent nobody knows it"
 
     def test_a_trial_that_a_resumed_run_makes_again_is_the_newest(self, going: store.RunStore) -> None:
-        later = going.trial(spec(number=3))
+        later = going.open_trial(spec(number=3))
         later.finish(result(later.spec), totals())
         for trial in store.load_run(going.path).trials:
             head = trial.directory / "trial.json"
             head.write_text(head.read_text().replace(trial.started_at, f"2026-11-21T03:24:0{trial.trial_id[3]}+00:00"))
         follower = RunFollower(going.path)
         assert follower.state()["trial"]["trial_id"] == "0003-latency-kafka"
-        going.trial(spec(system="pulsar@4.2.4", number=2))
+        going.open_trial(spec(system="pulsar@4.2.4", number=2))
         state = follower.state()
         assert [trial["status"] for trial in state["trials"]] == ["finished", "running", "finished"]
         assert (state["trial"]["trial_id"], state["trial"]["phase"]) == ("0002-latency-pulsar", "starting")
@@ -302,9 +302,9 @@ class TestFollower:
     def test_several_load_generators_have_their_rates(self, going: store.RunStore) -> None:
         follower = RunFollower(going.path)
         assert follower.state()["trial"]["workers"] == []
-        trial = going.trial(spec(number=3))
+        trial = going.open_trial(spec(number=3))
         for number in range(2):
-            trial.second(second_of_several(number))
+            trial.append_second(second_of_several(number))
         state = follower.state()
         jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
         shown = state["trial"]["workers"]
@@ -321,11 +321,13 @@ class TestFollower:
     def test_each_other_host_of_a_fleet_is_shown_as_it_was_heard_last(self, going: store.RunStore) -> None:
         follower = RunFollower(going.path)
         assert follower.state()["trial"]["hosts"] == []
-        trial = going.trial(spec(number=3))
+        trial = going.open_trial(spec(number=3))
         used = replace(SAMPLE.host, cpu_s=SAMPLE.host.cpus, io_stall_s=0.5, network_sent_bytes=8_000_000)
         others = [OtherHostUse("10.0.0.3", 2.0, replace(used, io_stall_s=None)), OtherHostUse("10.0.0.2", 2.0, used)]
-        trial.telemetry.sample(replace(SAMPLE, others=(OtherHostUse("10.0.0.2", 1.0, replace(used, cpu_s=0.0)),)))
-        trial.telemetry.sample(replace(SAMPLE, others=tuple(others)))
+        trial.telemetry.append_sample(
+            replace(SAMPLE, others=(OtherHostUse("10.0.0.2", 1.0, replace(used, cpu_s=0.0)),))
+        )
+        trial.telemetry.append_sample(replace(SAMPLE, others=tuple(others)))
         state = follower.state()
         jsonschema.validate(state, json_schemas()["tidegauge.live/1"])
         first, second = state["trial"]["hosts"]
@@ -353,15 +355,15 @@ class TestFollower:
     def test_what_a_trial_used_stays_until_the_next_one_begins(
         self, going: store.RunStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        trial = going.trial(spec(number=3))
-        trial.second(second())
+        trial = going.open_trial(spec(number=3))
+        trial.append_second(second())
         follower = RunFollower(going.path)
         for ended in (False, True):
             # Of the same clock, so that the look covers the second's middle.
             if ended:
                 trial.finish(result(trial.spec), totals())
             else:
-                trial.telemetry.sample(replace(SAMPLE, from_mono_ns=0, until_mono_ns=2**62))
+                trial.telemetry.append_sample(replace(SAMPLE, from_mono_ns=0, until_mono_ns=2**62))
             (shown,) = follower.state()["trial"]["seconds"]
             assert shown["server_memory_mib"] == 600
         monkeypatch.setattr("tidegauge.live.state.use_rows", lambda *_: 1 / 0)

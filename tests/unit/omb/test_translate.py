@@ -314,13 +314,15 @@ class TestTheResult:
 
         def run_prepared(_ready: object, run: store.RunStore, _out: object, notes: Any, **_more: object) -> None:
             for note in notes:
-                run.note(note.text)
+                run.add_note(note.text)
             for number in (1, 2):
-                trial = run.trial(replace(spec(experiment="max-throughput", number=number), exploratory=True))
-                trial.second(second())
+                trial = run.open_trial(replace(spec(experiment="max-throughput", number=number), exploratory=True))
+                trial.append_second(second())
                 trial.finish(result(replace(trial.spec)), totals())
             goals = [{"goal": "no limit", "confirmation_trial_id": confirmed}]
-            run.finding(Finding("0001-max-throughput", "max-throughput", "kafka", 0, True, (), (), {"goals": goals}))
+            run.write_finding(
+                Finding("0001-max-throughput", "max-throughput", "kafka", 0, True, (), (), {"goals": goals})
+            )
             run.finish("finished")
 
         monkeypatch.setattr(running, "run_prepared", run_prepared)
@@ -350,8 +352,8 @@ class TestTheResult:
         def run_prepared(ready: Any, run: store.RunStore, *_: object, watchers: Sequence[object]) -> None:
             watched.append(len(watchers))
             for made in ready.plan.trials:
-                trial = run.trial(made)
-                trial.second(second())
+                trial = run.open_trial(made)
+                trial.append_second(second())
                 trial.finish(result(made), totals())
             run.finish("finished")
 

@@ -13,7 +13,7 @@ import yaml
 
 from tidegauge.campaign.read.parse import parse_campaign
 from tidegauge.cli.main import run_command
-from tidegauge.live.exporter import FIGURES, WORKER_FIGURES
+from tidegauge.live.exporter import GAUGES, WORKER_GAUGES
 from tidegauge.systems import registry
 
 ROOT = Path(__file__).parents[3]
@@ -79,7 +79,7 @@ def test_the_dashboard_shows_figures_that_are_exposed() -> None:
     dashboard = json.loads((CONTAINER / "grafana/dashboard.json").read_text())
     shown = {target["expr"] for panel in dashboard["panels"] for target in panel["targets"]}
     assert shown
-    assert shown <= {*FIGURES, *WORKER_FIGURES}
+    assert shown <= {*GAUGES, *WORKER_GAUGES}
     provider = yaml.safe_load((CONTAINER / "grafana/dashboards.yaml").read_text())["providers"][0]
     mounted = sources_and_targets("grafana")["./grafana/dashboard.json"]
     assert str(Path(mounted).parent) == provider["options"]["path"]

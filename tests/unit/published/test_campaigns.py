@@ -44,7 +44,7 @@ def test_a_campaign_is_planned_on_equal_terms_and_bounded(path: Path) -> None:
     assert campaign.name == path.stem
     plan = plan_campaign(campaign)
     assert 0 < plan.seconds_expected < HOURS_MAX * 3600
-    assert Terms.of(wanted_tilts(plan), False).refused is (path.stem in UNEQUAL)
+    assert Terms.of_tilts(wanted_tilts(plan), False).refused is (path.stem in UNEQUAL)
 
 
 @pytest.mark.parametrize("name", UNEQUAL)
@@ -85,7 +85,7 @@ def test_tiered_and_co_located_servers_have_the_same_memory(scale: str) -> None:
                 "", 3, system.heap_mb, system.direct_memory_mb, system.shape
             )
         )
-        for point in campaign.each
+        for point in campaign.all_points
     ]
     assert len(each) == 2
     assert each[0] == each[1]
@@ -145,7 +145,7 @@ def test_a_node_of_the_original_scale_has_the_memory_and_the_caches_of_the_repor
     campaign = parsed(path, scale="original")
     assert campaign.published is not None
     whole = report_named(campaign.published.report)
-    for point in campaign.each:
+    for point in campaign.all_points:
         for system in point.campaign.systems:
             theirs = whole.systems[system.name]
             for own_mb, sizes in ((system.heap_mb, theirs.heap), (system.direct_memory_mb, theirs.direct_memory)):
@@ -207,7 +207,7 @@ def test_the_brief_scale_takes_minutes_and_can_decide_some_of_it(path: Path) -> 
     plan = plan_campaign(campaign)
     assert plan.seconds_expected < BRIEF_MINUTES_MAX * 60
     assert not plan_warnings(plan.trials)
-    assert Terms.of(wanted_tilts(plan), False).refused is (path.stem in UNEQUAL)
+    assert Terms.of_tilts(wanted_tilts(plan), False).refused is (path.stem in UNEQUAL)
     assert campaign.published is not None
     run = ExaminedRun(plan.trials, ())
     known = {claim.id: claim for claim in report_named(campaign.published.report).claims}

@@ -84,10 +84,10 @@ def test_the_brief_scale_stands_with_every_verdict_and_decides_less() -> None:
 
 def test_the_page_names_both_machines_and_the_scale(tmp_path: Path) -> None:
     run = store.create_run(tmp_path / "runs", "mine", "name: mine\n")
-    run.environment({"host": {"cpu_model": "EPYC", "cpus": 2, "memory_bytes": 24 << 30}})
+    run.write_environment({"host": {"cpu_model": "EPYC", "cpus": 2, "memory_bytes": 24 << 30}})
     kafka, pulsar = pair(50.0, 10.0)
     for trial_result in (kafka, pulsar):
-        run.trial(trial_result.spec).finish(trial_result, totals())
+        run.open_trial(trial_result.spec).finish(trial_result, totals())
     run.finish("finished")
     store.keep_published(run.path, examine_claims(replace(CHOICE, scale="brief"), store.load_run(run.path)))
     stored = store.load_run(run.path)
@@ -165,9 +165,9 @@ def test_verdicts_stand_in_markdown_too(tmp_path: Path) -> None:
 def stored_run(tmp_path: Path) -> Path:
     run = store.create_run(tmp_path / "runs", "mine", "name: mine\n")
     results = pair(50.0, 10.0)
-    run.plan([result.spec for result in results])
+    run.write_plan([result.spec for result in results])
     for trial_result in results:
-        run.trial(trial_result.spec).finish(trial_result, totals())
+        run.open_trial(trial_result.spec).finish(trial_result, totals())
     run.finish("finished")
     return run.path
 
@@ -264,9 +264,9 @@ def test_a_file_that_can_not_be_read_is_no_verdict(tmp_path: Path) -> None:
 def test_trials_that_failed_are_the_reason_given(tmp_path: Path) -> None:
     run = store.create_run(tmp_path / "runs", "mine", "name: mine\n")
     kafka, pulsar = pair(50.0, 10.0)
-    run.plan([kafka.spec, pulsar.spec])
-    run.trial(kafka.spec).finish(result(kafka.spec), totals())
-    run.trial(pulsar.spec).fail("the bookie ended", False)
+    run.write_plan([kafka.spec, pulsar.spec])
+    run.open_trial(kafka.spec).finish(result(kafka.spec), totals())
+    run.open_trial(pulsar.spec).fail("the bookie ended", False)
     run.finish("failed", "1 of 2 trials failed")
     claim = examine_claims(CHOICE, store.load_run(run.path)).claims[0]
     assert claim.verdict is ClaimVerdict.NOT_DECIDED

@@ -138,17 +138,17 @@ def stored(
     allowed: bool = False,
 ) -> str:
     run = store.create_run(directory, f"mine-{system}", text)
-    run.environment({"host": host})
+    run.write_environment({"host": host})
     run.unequal_allowed = allowed
-    run.meaning({}, meant(system, heap_mb=memory) if memory else {})
+    run.write_meaning({}, meant(system, heap_mb=memory) if memory else {})
     results = [
         measured(replace(trial(system, level=level, block=block), trial_id=f"{level}-{block}-{system}"), p99_ms)
         for level in (1, 2, 3)
         for block in range(3)
     ]
-    run.plan([result.spec for result in results])
+    run.write_plan([result.spec for result in results])
     for result in results:
-        run.trial(result.spec).finish(result, totals())
+        run.open_trial(result.spec).finish(result, totals())
     run.finish("finished")
     return run.path.name
 

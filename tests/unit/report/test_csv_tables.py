@@ -32,12 +32,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> store.StoredRun:
     written = store.create_run(tmp_path_factory.mktemp("x") / "runs", "quick", "", labels=RunLabels("n,1", ("a", "b")))
     for number, linger in enumerate(("1ms", "20ms"), 1):
         trial_spec = replace(spec(number=number), point={"producer.linger.ms": linger})
-        trial = written.trial(trial_spec)
-        trial.second(second(0), "warm-up")
-        trial.second(second(1), "measure")
+        trial = written.open_trial(trial_spec)
+        trial.append_second(second(0), "warm-up")
+        trial.append_second(second(1), "measure")
         trial.finish(replace(result(trial_spec, number), validity=Validity.DOUBTFUL), totals())
-    written.trial(spec(number=3)).fail('kafka-1 ended: "exit 1",\nsee its log', False)
-    written.finding(
+    written.open_trial(spec(number=3)).fail('kafka-1 ended: "exit 1",\nsee its log', False)
+    written.write_finding(
         Finding("0004-max", "max-throughput", "kafka@4.3.1", 0, True, ("it sustains 5k",), figures={"chase_s": 2.5})
     )
     written.finish("finished")
@@ -85,7 +85,7 @@ def test_findings_have_a_table_of_their_own(run: store.StoredRun) -> None:
 def test_two_axes_never_share_a_column(tmp_path: Path) -> None:
     written = store.create_run(tmp_path, "quick", "")
     trial_spec = replace(spec(), point={"a.b": "1", "a-b": "2"})
-    written.trial(trial_spec).finish(result(trial_spec), totals())
+    written.open_trial(trial_spec).finish(result(trial_spec), totals())
     written.finish("finished")
     (row,) = rows_of(results_csv(store.load_run(written.path)))
     assert (row["point_a_b"], row["point_a_b_2"]) == ("1", "2")

@@ -21,7 +21,7 @@ from tidegauge.report.loads import load_words
 from tidegauge.report.plots.draw import page_drawing
 from tidegauge.report.plots.model import Details
 from tidegauge.report.plots.timeline import MAIN, timelines
-from tidegauge.statistics.classify import Evidence, classify
+from tidegauge.statistics.classify import Evidence, judge_evidence
 
 
 def shown(block: Block) -> list[str]:
@@ -162,10 +162,10 @@ def test_a_fault_is_no_doubt_about_figures_but_a_loss_is(lost: int, status: str)
         backlog_grew=True,
         drift="rate fell",
     )
-    verdict = classify(replace(evidence, faults=1))
+    verdict = judge_evidence(replace(evidence, faults=1))
     assert verdict.status == status
     assert verdict.validity.value == ("doubtful" if lost else "valid")
     assert str(verdict.warnings[0]).startswith("a fault was made while it was measured")
     assert "4,000 messages failed and 100 never had an outcome" in texts_of(verdict.warnings)
     assert not any("keep up" in warning or "steady" in warning for warning in texts_of(verdict.warnings))
-    assert classify(evidence).validity.value == "doubtful"
+    assert judge_evidence(evidence).validity.value == "doubtful"

@@ -26,11 +26,11 @@ HOSTILE = "<script>alert(1)</script> | `x` \x00\x1b[31m *bold* \ud800\nnew line"
 def stored(tmp_path: Path, *results: LoadResult, status: str = "finished") -> store.StoredRun:
     run = store.create_run(tmp_path / "runs", "quick", "")
     run.thresholds = ("response_ms_p99 < 10", "lost == 0")
-    run.plan(
+    run.write_plan(
         [*[result.spec for result in results], spec("never@1", number=99)][: len(results) + (status != "finished")]
     )
     for measured in results:
-        run.trial(measured.spec).finish(measured, totals())
+        run.open_trial(measured.spec).finish(measured, totals())
     run.finish(status, "" if status == "finished" else "the disk is full")
     return store.load_run(run.path)
 

@@ -50,9 +50,9 @@ def text_of(*renderables: object) -> str:
 def run_with(tmp_path: Path, *found: Finding, results: tuple[LoadResult, ...] = (result(),)) -> store.StoredRun:
     run = store.create_run(tmp_path / "runs", "quick", "")
     for one in results:
-        run.trial(one.spec).finish(one, totals())
+        run.open_trial(one.spec).finish(one, totals())
     for finding in found:
-        run.finding(finding)
+        run.write_finding(finding)
     run.finish("finished")
     return store.load_run(run.path)
 

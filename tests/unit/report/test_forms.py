@@ -44,11 +44,11 @@ def found(one: LoadResult) -> Finding:
 
 def stored(runs: Path, name: str, *results: LoadResult, searched: bool = True) -> store.StoredRun:
     run = store.create_run(runs, name, "", "c.yaml")
-    run.plan([result.spec for result in results])
+    run.write_plan([result.spec for result in results])
     for measured in results:
-        run.trial(measured.spec).finish(measured, totals())
+        run.open_trial(measured.spec).finish(measured, totals())
         if searched:
-            run.finding(found(measured))
+            run.write_finding(found(measured))
     run.finish("finished")
     return store.load_run(run.path)
 

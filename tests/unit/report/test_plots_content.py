@@ -20,7 +20,7 @@ from tidegauge.report.plots.curves import load_plots, percentile_curve, percenti
 from tidegauge.report.plots.model import Axis, Details, Form, Mark, Plot, Series, data_table, thinned_points
 from tidegauge.report.plots.overview import sustainable_bars, throughput_bars
 from tidegauge.report.plots.timeline import MAIN, RESOURCES, host_charts, timelines, trial_timelines
-from tidegauge.statistics.histograms import EMPTY, decode
+from tidegauge.statistics.histograms import EMPTY, decode_histogram
 from tidegauge.store.tables import condense_rows
 
 Loaded = tuple[store.StoredRun, Details]
@@ -46,7 +46,9 @@ def samples_of(*latencies_ms: float) -> bytes:
 
 class TestPercentiles:
     def test_the_curve_goes_as_far_as_ten_samples_lie_beyond(self) -> None:
-        percentiles, latencies = percentile_curve(decode(samples_of(*(float(value) for value in range(1, 1001)))))
+        percentiles, latencies = percentile_curve(
+            decode_histogram(samples_of(*(float(value) for value in range(1, 1001))))
+        )
         assert percentiles[-1] == pytest.approx(99.0)
         at = dict(zip(percentiles, latencies, strict=True))
         assert at[50.0] == pytest.approx(500, rel=0.002)
@@ -55,7 +57,7 @@ class TestPercentiles:
 
     def test_too_few_samples_have_none(self) -> None:
         assert percentile_curve(EMPTY) == ((), ())
-        assert percentile_curve(decode(samples_of(*([1.0] * 20)))) == ((), ())
+        assert percentile_curve(decode_histogram(samples_of(*([1.0] * 20)))) == ((), ())
 
     def test_histograms_of_repeated_trials_are_merged(self, sample: Loaded) -> None:
         _, details = sample
@@ -70,7 +72,9 @@ class TestPercentiles:
         block = block_of(sample, "latency")
         one = next(result for result in block.results if result.spec.system == KAFKA)
         own = details[one.spec.trial_id]
-        tags = {f"end-to-end/sub-{n}": decode(samples_of(*[ms] * 1000)) for n, ms in enumerate((3.0, 9.0, 5.0))}
+        tags = {
+            f"end-to-end/sub-{n}": decode_histogram(samples_of(*[ms] * 1000)) for n, ms in enumerate((3.0, 9.0, 5.0))
+        }
         two = {**details, one.spec.trial_id: replace(own, histograms=tags)}
         (plot,) = percentile_plots(Block("latency", (one,)), two, "01")
         assert plot.series[0].y[-1] == pytest.approx(9.0, rel=0.002)
@@ -82,7 +86,7 @@ class TestPercentiles:
         late = replace(one.spec, late=LateReaders(1, 1000, "1000 messages", 0.99, 60.0))
         one = replace(one, spec=late, subscriptions=subscriptions)
         own = ([3.0] * 1000, [1.0] * 600 + [9.0] * 400, [5000.0] * 1000)
-        tags = {f"end-to-end/sub-{number}": decode(samples_of(*ms)) for number, ms in enumerate(own)}
+        tags = {f"end-to-end/sub-{number}": decode_histogram(samples_of(*ms)) for number, ms in enumerate(own)}
         changed = {one.spec.trial_id: replace(details[one.spec.trial_id], histograms=tags)}
         (plot,) = percentile_plots(Block("latency", (one,)), changed, "01")
         at = dict(zip(plot.series[0].x, plot.series[0].y, strict=True))
@@ -93,7 +97,7 @@ class TestPercentiles:
         _, details = sample
         result = next(result for result in block_of(sample, "latency").results if result.spec.system == KAFKA)
         two = tuple(replace(result.subscriptions[0], name=f"sub-{number}") for number in range(2))
-        tags = {"end-to-end/sub-0": decode(samples_of(*[3.0] * 1000))}
+        tags = {"end-to-end/sub-0": decode_histogram(samples_of(*[3.0] * 1000))}
         changed = {result.spec.trial_id: replace(details[result.spec.trial_id], histograms=tags)}
         for subscriptions, plots in ((two[:1], 1), (two, 0)):
             block = Block("latency", (replace(result, subscriptions=subscriptions),))
@@ -139,11 +143,11 @@ class TestTimelines:
     def test_a_trial_that_only_reads_shows_what_it_received(self, tmp_path: Path) -> None:
         run = store.create_run(tmp_path, "read", "name: read\n")
         one, cut = reading(), replace(reading().spec, trial_id="0002-read-kafka")
-        run.plan([one.spec, cut])
+        run.write_plan([one.spec, cut])
         for trial_spec in (one.spec, cut):
-            trial = run.trial(trial_spec)
+            trial = run.open_trial(trial_spec)
             for number in range(3):
-                trial.second(replace(second(number), acked=0))
+                trial.append_second(replace(second(number), acked=0))
             if trial_spec is one.spec:
                 trial.finish(one, totals())
         run.finish("interrupted")

@@ -264,9 +264,9 @@ def test_there_is_something_to_act_on_where_the_exit_code_says_so(tmp_path: Path
 def test_a_system_without_a_result_is_missed(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "", "campaigns/quick.yaml")
     fast, slow = pair()
-    run.plan([fast.spec, slow.spec])
-    run.trial(fast.spec).finish(fast, totals())
-    run.trial(slow.spec).fail("kafka-1 ended with exit code 1", False)
+    run.write_plan([fast.spec, slow.spec])
+    run.open_trial(fast.spec).finish(fast, totals())
+    run.open_trial(slow.spec).fail("kafka-1 ended with exit code 1", False)
     run.finish("failed", "1 of 2 trials failed")
     loaded = store.load_run(run.path)
     assert "no result of Kafka" in sentence(loaded, "latency")
@@ -281,9 +281,9 @@ def test_a_system_without_a_result_is_missed(tmp_path: Path) -> None:
 def test_a_second_trial_that_failed_is_worth_acting_on(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "", "campaigns/quick.yaml")
     fast, slow = pair()
-    run.plan([fast.spec, slow.spec])
-    run.trial(fast.spec).fail("pulsar-1 was killed", False)
-    run.trial(slow.spec).fail("kafka-1 ended with exit code 1", False)
+    run.write_plan([fast.spec, slow.spec])
+    run.open_trial(fast.spec).fail("pulsar-1 was killed", False)
+    run.open_trial(slow.spec).fail("kafka-1 ended with exit code 1", False)
     run.finish("failed", "2 of 2 trials failed")
     text = " ".join(screen(store.load_run(run.path)).split())
     assert text.count("pulsar-1 was killed") == 1

@@ -166,7 +166,7 @@ def test_a_run_is_reported_by_its_points(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "swept", "name: swept")
     both = [level(at(1, durability="3"), 3), level(at(2, scale=0.5, durability="4"), 4)]
     for one in both:
-        run.trial(one.spec).finish(one, totals())
+        run.open_trial(one.spec).finish(one, totals())
     run.finish("finished")
     stored = store.load_run(run.path)
     assert [result.spec.point for result in stored.results] == [{"durability": "3"}, {"durability": "4"}]

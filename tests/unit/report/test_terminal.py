@@ -264,11 +264,11 @@ def test_own_client_settings_do_not_part_systems_but_are_reported(tmp_path: Path
 
 def test_unfinished_trials_name_their_reason_and_logs(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
-    run.plan([spec(), spec(number=2)])
-    trial = run.trial(spec())
+    run.write_plan([spec(), spec(number=2)])
+    trial = run.open_trial(spec())
     (trial.log_directory / "kafka-1.log").write_text("x")
     trial.fail("kafka-1 ended with exit code 1", False)
-    run.trial(spec(number=2)).fail("it too", False, run.path / "trials/0002-latency-kafka/logs")
+    run.open_trial(spec(number=2)).fail("it too", False, run.path / "trials/0002-latency-kafka/logs")
     run.finish("failed", "2 of 2 trials failed: kafka-1 ended with exit code 1")
     text = rendered(run_report(store.load_run(run.path)), 140)
     assert "failed, 0 of 2 trials finished" in text
@@ -280,8 +280,8 @@ def test_unfinished_trials_name_their_reason_and_logs(tmp_path: Path) -> None:
 
 def test_an_interrupted_trial_is_reported_once(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
-    run.plan([spec()])
-    run.trial(spec()).fail("interrupted", True)
+    run.write_plan([spec()])
+    run.open_trial(spec()).fail("interrupted", True)
     run.finish("interrupted", "interrupted by the user")
     text = rendered(run_report(store.load_run(run.path)), 140)
     assert "0001-latency-kafka: interrupted\n" in text.replace(" \n", "\n")
@@ -296,13 +296,13 @@ def test_a_reason_that_no_trial_gives_is_shown(tmp_path: Path) -> None:
 
 def test_the_host_is_reported(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
-    run.trial(spec())
+    run.open_trial(spec())
     disks = {"/x": {"file_system": "ext4"}, "/y": {}}
     host = {"cpus": 2, "cpu_model": "Xeon", "memory_bytes": 24 << 30, "kernel": "Linux 6.1 #1 SMP", "disks": disks}
-    run.environment({"host": host})
+    run.write_environment({"host": host})
     text = rendered(run_report(store.load_run(run.path)))
     assert "Host: 2 CPUs (Xeon), 24 GiB memory, Linux 6.1, data on ext4. Servers and clients ran on it" in text
-    run.environment({"host": host | {"cpus": 1}})
+    run.write_environment({"host": host | {"cpus": 1}})
     assert "Host: 1 CPU (Xeon)" in rendered(run_report(store.load_run(run.path)))
     for planned, words in (
         ({"apart": True}, "Clients ran on it, servers on other hosts. Between them nothing was encrypted (plaintext"),
@@ -310,7 +310,7 @@ def test_the_host_is_reported(tmp_path: Path) -> None:
         ({"attached": True, "load_hosts": 2}, "Clients ran on the hosts of a fleet, servers on others."),
         ({"attached": True}, "Clients ran on it. Others run the servers; where was not looked up."),
     ):
-        run.plan([replace(spec(), **planned)])
+        run.write_plan([replace(spec(), **planned)])
         assert words in " ".join(rendered(run_report(store.load_run(run.path))).split())
 
 
@@ -325,9 +325,9 @@ def test_where_attached_servers_were_is_what_was_seen(tmp_path: Path, cpus: floa
     account = HostAccount("", 2, 1.0, cpus, 0.5, 0.0, 0.1, 0.0, 0.0, 0.0, 0.0)
     attached = result(replace(spec(), attached=True), accounts=(account,))
     run = store.create_run(tmp_path, "quick", "")
-    run.environment({"host": {"cpus": 2}})
-    run.plan([attached.spec])
-    run.trial(attached.spec).finish(attached, totals())
+    run.write_environment({"host": {"cpus": 2}})
+    run.write_plan([attached.spec])
+    run.open_trial(attached.spec).finish(attached, totals())
     assert words in " ".join(rendered(run_report(store.load_run(run.path))).split())
 
 

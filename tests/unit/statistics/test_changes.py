@@ -11,9 +11,16 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from scipy import stats
 
-from tidegauge.statistics.histograms import Histogram, add, decode
+from tidegauge.statistics.histograms import Histogram, add_histograms, decode_histogram
 from tidegauge.statistics.intervals import Method
-from tidegauge.statistics.steady import SecondPoint, drift_of_window, jumps, pettitt, pulse, unsteady_because
+from tidegauge.statistics.steady import (
+    SecondPoint,
+    drift_of_window,
+    find_change_by_ranks,
+    find_jumps,
+    find_pulse,
+    unsteady_because,
+)
 from tidegauge.statistics.within_trial import block_length, mean_within, percentile_within
 
 
@@ -26,7 +33,7 @@ def noisy(*parts: tuple[int, float], seed: int = 1, noise: float = 0.03) -> list
 @pytest.mark.parametrize("seed", range(5))
 def test_pettitts_statistic_is_the_largest_of_mann_whitneys(seed: int) -> None:
     values = np.round(np.array(noisy((12, 100.0), (18, 104.0), seed=seed)))  # Rounded, so that there are ties.
-    at, p_value = pettitt(values)
+    at, p_value = find_change_by_ranks(values)
     count = values.size
     distances = {}
     for split in range(1, count):
@@ -38,32 +45,32 @@ def test_pettitts_statistic_is_the_largest_of_mann_whitneys(seed: int) -> None:
 
 
 def test_one_jump_is_found_where_it_is() -> None:
-    (found,) = jumps(noisy((20, 100.0), (15, 130.0)))
+    (found,) = find_jumps(noisy((20, 100.0), (15, 130.0)))
     assert found.at == 20
     assert found.before == pytest.approx(100, rel=0.05)
     assert found.after == pytest.approx(130, rel=0.05)
 
 
 def test_up_and_back_down_are_two() -> None:
-    found = jumps(noisy((25, 100.0), (25, 160.0), (25, 100.0)))
+    found = find_jumps(noisy((25, 100.0), (25, 160.0), (25, 100.0)))
     assert [jump.at for jump in found] == [pytest.approx(25, abs=2), pytest.approx(50, abs=2)]
     assert [round(jump.after, -1) for jump in found] == [160, 100]
 
 
 def test_neither_noise_nor_a_pause_nor_too_few_values_jump() -> None:
-    assert jumps(noisy((40, 100.0))) == ()
+    assert find_jumps(noisy((40, 100.0))) == ()
     pause = noisy((40, 100.0))
     pause[17] = 900.0
-    assert jumps(pause) == ()
-    assert jumps(noisy((6, 100.0), (6, 200.0))) == ()
-    assert jumps([5.0] * 40) == ()
-    assert jumps([]) == ()
+    assert find_jumps(pause) == ()
+    assert find_jumps(noisy((6, 100.0), (6, 200.0))) == ()
+    assert find_jumps([5.0] * 40) == ()
+    assert find_jumps([]) == ()
 
 
 def test_the_range_of_a_bridge_has_kuipers_distribution() -> None:
     """Of noise, a probability below p is found in at most a share p of all series: a short bridge reaches less far."""
     draw = np.random.default_rng(3)
-    found = np.array([pulse(draw.normal(size=60))[2] for _ in range(400)])
+    found = np.array([find_pulse(draw.normal(size=60))[2] for _ in range(400)])
     assert 0.03 <= float((found < 0.1).mean()) <= 0.11
     assert 0.30 <= float((found < 0.5).mean()) <= 0.53
 
@@ -90,7 +97,7 @@ def histogram(*values_ns: int) -> Histogram:
     made = HdrHistogram(1, 3_600_000_000_000, 3)
     for value in values_ns:
         made.record_value(value)
-    return decode(base64.b64decode(made.encode()))
+    return decode_histogram(base64.b64decode(made.encode()))
 
 
 def seconds(count: int, seed: int = 1, drift: float = 0.0, each: int = 200) -> list[Histogram]:
@@ -106,7 +113,7 @@ def test_a_percentile_within_a_trial_is_that_of_the_merged_histogram() -> None:
     parts = seconds(20)
     merged = parts[0]
     for part in parts[1:]:
-        merged = add(merged, part)
+        merged = add_histograms(merged, part)
     found = percentile_within(parts, 99.0)
     assert found is not None
     assert found.method is Method.WITHIN_TRIAL

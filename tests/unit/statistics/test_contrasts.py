@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from tidegauge.model.variant import SameWithin
-from tidegauge.statistics.contrasts import Contrast, confidence_of_each, contrast
+from tidegauge.statistics.contrasts import Contrast, compute_contrast, confidence_of_each
 from tidegauge.statistics.intervals import BLOCKS_MAX, ComparisonVerdict, t_quantile
 
 
 def made(above: Sequence[float], below: Sequence[float], margin: str = "3%", **more: object) -> Contrast:
     numbered: list[Mapping[int, float]] = [dict(enumerate(side)) for side in (above, below)]
     options = {"higher_is_better": False, "unit": "ms", "same_within": SameWithin.from_text(margin), **more}
-    compared = contrast(*numbered, **options)  # type: ignore[arg-type]
+    compared = compute_contrast(*numbered, **options)  # type: ignore[arg-type]
     assert compared is not None
     return compared
 
@@ -77,12 +77,12 @@ def test_what_is_open_says_how_many_more_blocks_would_decide() -> None:
 
 def test_without_blocks_in_common_each_side_stands_by_itself() -> None:
     options = {"higher_is_better": False, "unit": "ms"}
-    one = contrast({0: 2.0, 1: 2.1, 2: 1.9}, {3: 1.0, 4: 1.05, 5: 0.95}, **options)  # type: ignore[arg-type]
+    one = compute_contrast({0: 2.0, 1: 2.1, 2: 1.9}, {3: 1.0, 4: 1.05, 5: 0.95}, **options)  # type: ignore[arg-type]
     assert one is not None
     assert (one.paired, one.verdict) == (False, ComparisonVerdict.WORSE)
     assert one.difference == pytest.approx(1.0)
-    assert contrast({0: 1.0}, {}, **options) is None  # type: ignore[arg-type]
-    assert contrast({0: 0.0}, {0: 1.0}, **options) is None  # type: ignore[arg-type]
+    assert compute_contrast({0: 1.0}, {}, **options) is None  # type: ignore[arg-type]
+    assert compute_contrast({0: 0.0}, {0: 1.0}, **options) is None  # type: ignore[arg-type]
 
 
 def test_several_comparisons_share_what_may_be_missed() -> None:

@@ -9,7 +9,7 @@ import pytest
 from run_samples import second as run_second
 
 from tidegauge.campaign.run.injection import load_second
-from tidegauge.statistics.disruption import FaultSpan, LoadSecond, disruption, normal_before
+from tidegauge.statistics.disruption import FaultSpan, LoadSecond, compute_disruption, normal_before
 
 NS = 1_000_000_000
 CALM = LoadSecond(0, NS, acked=1000, received=1000, p99_ms=5.0)
@@ -33,7 +33,7 @@ LATE: dict[str, object] = {"acked": 4000, "received": 4000, "p99_ms": 3000.0}
 
 
 def found(rows: Sequence[LoadSecond], at: FaultSpan):  # type: ignore[no-untyped-def]
-    return disruption(rows, normal_before(rows, at.begin_ns), at)
+    return compute_disruption(rows, normal_before(rows, at.begin_ns), at)
 
 
 def test_an_outage_is_measured_from_the_fault_to_calm() -> None:
@@ -94,7 +94,10 @@ def test_a_restless_system_is_held_to_its_own_worst_second() -> None:
 
 def test_of_several_faults_each_has_its_own_seconds() -> None:
     rows = seconds(*[{}] * 3, OUT, LATE, *[{}] * 4, OUT, OUT, {"failed": 7, "duplicated": 3}, *[{}] * 4)
-    first, second = found(rows, span(3.0, 4.0, 9.0)), disruption(rows, normal_before(rows, 3 * NS), span(9.0, 11.0))
+    first, second = (
+        found(rows, span(3.0, 4.0, 9.0)),
+        compute_disruption(rows, normal_before(rows, 3 * NS), span(9.0, 11.0)),
+    )
     assert (first.publish_gap_s, first.normal_after_s, first.failed) == (1.0, 2.0, 0)
     assert (second.publish_gap_s, second.failed, second.duplicated) == (2.0, 7, 3)
     assert second.normal_after_s == 2.0
@@ -112,7 +115,7 @@ def test_without_any_second_before_nothing_is_known_to_be_normal() -> None:
     rows = seconds(*[{}] * 8)
     normal = normal_before(rows, 0)
     assert normal.p99_ms is None
-    assert disruption(rows, normal, span(0.0, 1.0)).normal_after_s is None
+    assert compute_disruption(rows, normal, span(0.0, 1.0)).normal_after_s is None
 
 
 def test_a_second_is_as_bad_as_the_subscription_that_received_least() -> None:

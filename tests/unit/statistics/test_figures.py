@@ -65,11 +65,11 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def stored(runs: Path, *results: LoadResult, findings: Sequence[Finding] = ()) -> store.StoredRun:
     run = store.create_run(runs, "quick", "name: quick\n")
     run.thresholds = ("gc_pause_s < 1",) if "gc_pause_s" in FIGURES else ()
-    run.plan([result.spec for result in results])
+    run.write_plan([result.spec for result in results])
     for measured in results:
-        run.trial(measured.spec).finish(measured, totals())
+        run.open_trial(measured.spec).finish(measured, totals())
     for finding in findings:
-        run.finding(finding)
+        run.write_finding(finding)
     run.finish("finished")
     return store.load_run(run.path)
 

@@ -20,14 +20,14 @@ from tidegauge.statistics import histograms
 from tidegauge.statistics.histograms import (
     EMPTY,
     Histogram,
-    add,
+    add_histograms,
     compressed,
-    decode,
-    encode,
+    decode_histogram,
+    encode_histogram,
     latency_summary,
     live_ms,
     merged_encodings,
-    summarise,
+    summarise_histogram,
     without_unknown_tail,
 )
 
@@ -35,7 +35,7 @@ HOUR_NS = 3600 * 10**9
 
 
 def merge(parts: Iterable[bytes]) -> Histogram:
-    return reduce(add, map(decode, parts), EMPTY)
+    return reduce(add_histograms, map(decode_histogram, parts), EMPTY)
 
 
 def encoded(values: list[int], highest: int = HOUR_NS, lowest: int = 1, digits: int = 3, times: int = 1) -> bytes:
@@ -52,7 +52,7 @@ def exact(values: list[int], percentile: float) -> int:
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, HOUR_NS), min_size=1, max_size=300))
 def test_percentiles_are_those_of_the_sorted_samples_within_three_digits(values: list[int]) -> None:
-    histogram = decode(encoded(values))
+    histogram = decode_histogram(encoded(values))
     assert histogram.count == len(values)
     for percentile in (50.0, 90.0, 99.0, 99.9, 100.0):
         assert histogram.percentile_ns(percentile) == pytest.approx(exact(values, percentile), rel=1e-3, abs=1)
@@ -62,7 +62,7 @@ def test_percentiles_are_those_of_the_sorted_samples_within_three_digits(values:
 @given(st.lists(st.integers(1, HOUR_NS), min_size=1, max_size=300))
 def test_mean_and_maximum_agree_with_the_package(values: list[int]) -> None:
     reference = HdrHistogram.decode(base64.b64encode(encoded(values)))
-    histogram = decode(encoded(values))
+    histogram = decode_histogram(encoded(values))
     assert histogram.mean_ns() == pytest.approx(reference.get_mean_value(), rel=1e-3, abs=1)
     assert histogram.max_ns() == reference.get_max_value()
 
@@ -76,7 +76,7 @@ def test_merging_is_the_same_as_recording_everything_in_one_whatever_the_ranges(
     small: list[int], large: list[int]
 ) -> None:
     merged = merge([encoded(small, 10**6), encoded(large), b""])
-    together = decode(encoded(small + large))
+    together = decode_histogram(encoded(small + large))
     assert merged.count == len(small) + len(large)
     for percentile in (1.0, 50.0, 99.0, 100.0):
         assert merged.percentile_ns(percentile) == together.percentile_ns(percentile)
@@ -89,31 +89,31 @@ def test_merged_percentiles_are_not_the_average_of_percentiles() -> None:
 
 
 def test_nothing_recorded() -> None:
-    assert decode(b"") is EMPTY
-    assert decode(encoded([])).count == 0
-    assert summarise(b"").p50_ms is None
+    assert decode_histogram(b"") is EMPTY
+    assert decode_histogram(encoded([])).count == 0
+    assert summarise_histogram(b"").p50_ms is None
     assert live_ms(b"") == (None, None)
     assert EMPTY.share_above(0) == 0.0
 
 
 def test_share_above_counts_what_lies_beyond() -> None:
-    assert decode(encoded([100] * 75 + [5000] * 25)).share_above(1000) == 0.25
+    assert decode_histogram(encoded([100] * 75 + [5000] * 25)).share_above(1000) == 0.25
 
 
 @pytest.mark.parametrize("cut", [1, 8, 20, 40])
 def test_damaged_bytes_are_refused(cut: int) -> None:
     good = encoded(list(range(1, 500)))
     with pytest.raises(ValueError, match="histogram"):
-        decode(good[:-cut])
+        decode_histogram(good[:-cut])
     with pytest.raises(ValueError, match="histogram"):
-        decode(b"\x00" * cut)
+        decode_histogram(b"\x00" * cut)
 
 
 def test_other_precision_and_other_resolution_are_refused() -> None:
     with pytest.raises(ValueError, match="digits"):
-        decode(encoded([5], digits=2))
+        decode_histogram(encoded([5], digits=2))
     with pytest.raises(ValueError, match="from 1024 ns on"):
-        decode(encoded([5000], lowest=1024))
+        decode_histogram(encoded([5000], lowest=1024))
 
 
 def test_a_truncated_number_is_refused() -> None:
@@ -124,7 +124,7 @@ def test_a_truncated_number_is_refused() -> None:
     plain[-1] |= 0x80
     packed = zlib.compress(bytes(plain))
     with pytest.raises(ValueError, match="middle of a number"):
-        decode(struct.pack(">II", 0x1C849314, len(packed)) + packed)
+        decode_histogram(struct.pack(">II", 0x1C849314, len(packed)) + packed)
 
 
 @pytest.mark.parametrize(
@@ -135,14 +135,14 @@ def test_a_truncated_number_is_refused() -> None:
     ],
 )
 def test_a_percentile_needs_ten_samples_beyond_it(percentile: str, samples_min: int) -> None:
-    assert latency_summary(decode(encoded([1000], times=samples_min - 1))).at(percentile) is None
-    assert latency_summary(decode(encoded([1000], times=samples_min))).at(percentile) == 0.001
+    assert latency_summary(decode_histogram(encoded([1000], times=samples_min - 1))).percentile_ms(percentile) is None
+    assert latency_summary(decode_histogram(encoded([1000], times=samples_min))).percentile_ms(percentile) == 0.001
 
 
 def test_summary_of_known_values() -> None:
     generator = random.Random(1)
     values = [int(generator.lognormvariate(13, 1)) for _ in range(20_000)]
-    summary = latency_summary(decode(encoded(values)))
+    summary = latency_summary(decode_histogram(encoded(values)))
     assert summary.count == 20_000
     assert summary.mean_ms == pytest.approx(sum(values) / len(values) / 1e6, rel=2e-3)
     assert summary.p50_ms == pytest.approx(exact(values, 50) / 1e6, rel=2e-3)
@@ -160,8 +160,8 @@ def test_many_are_merged_as_one_after_the_other_and_the_package_reads_the_result
 ) -> None:
     encodings = [encoded(values, times=times) for values in parts]
     whole, expected = merged_encodings(encodings), merge(encodings)
-    assert decode(whole).count == expected.count == times * sum(map(len, parts))
-    assert decode(whole).percentiles_ns(50, 99, 100) == expected.percentiles_ns(50, 99, 100)
+    assert decode_histogram(whole).count == expected.count == times * sum(map(len, parts))
+    assert decode_histogram(whole).percentiles_ns(50, 99, 100) == expected.percentiles_ns(50, 99, 100)
     if expected.count:
         reference = HdrHistogram.decode(base64.b64encode(whole))
         assert reference.get_total_count() == expected.count
@@ -173,13 +173,13 @@ def test_more_than_is_summed_in_one_go_is_merged_all_the_same(monkeypatch: pytes
     at_once = merged_encodings(encodings)
     monkeypatch.setattr(histograms, "_AT_ONCE_BYTES", 100)
     assert merged_encodings(encodings) == at_once
-    assert decode(at_once).count == merge(encodings).count
+    assert decode_histogram(at_once).count == merge(encodings).count
 
 
 def test_what_is_encoded_is_decoded_as_it_was() -> None:
-    known = decode(encoded([3, 3, 10**6, 5 * 10**9]))
-    assert (decode(encode(known)).counts == known.counts).all()
-    assert encode(EMPTY) == b""
+    known = decode_histogram(encoded([3, 3, 10**6, 5 * 10**9]))
+    assert (decode_histogram(encode_histogram(known)).counts == known.counts).all()
+    assert encode_histogram(EMPTY) == b""
 
 
 def stored(encoding: bytes) -> bytes:
@@ -192,10 +192,10 @@ def test_what_a_worker_left_uncompressed_is_read_and_merged_and_becomes_smaller(
     usual = encoded([7 * value**2 for value in range(1000)])
     left = stored(usual)
     assert len(left) > 1.2 * len(usual)
-    assert (decode(left).counts == decode(usual).counts).all()
-    assert (decode(merged_encodings([left, usual])).counts == 2 * decode(usual).counts).all()
+    assert (decode_histogram(left).counts == decode_histogram(usual).counts).all()
+    assert (decode_histogram(merged_encodings([left, usual])).counts == 2 * decode_histogram(usual).counts).all()
     assert len(compressed(left)) < 1.1 * len(usual)
-    assert (decode(compressed(left)).counts == decode(usual).counts).all()
+    assert (decode_histogram(compressed(left)).counts == decode_histogram(usual).counts).all()
     assert compressed(usual) == usual
     with pytest.raises(ValueError, match="not an encoded histogram"):
         compressed(left[:-9])

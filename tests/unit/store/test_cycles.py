@@ -23,10 +23,10 @@ FILES = Distribution("kafka", "4.3.1", Path("/cache"), Path("/jvm"), "25", "ab" 
 def interrupted(runs: Path, lost: int = 0) -> store.StoredRun:
     """A run that was interrupted in the second cut of its attestation."""
     run = store.create_run(runs, "attest", "")
-    run.plan([SPEC])
-    trial = run.trial(SPEC)
-    trial.distribution(FILES)
-    trial.cycles(outcome(cycle(lost=lost)))
+    run.write_plan([SPEC])
+    trial = run.open_trial(SPEC)
+    trial.write_distribution(FILES)
+    trial.write_cycles(outcome(cycle(lost=lost)))
     trial.fail("interrupted", True)
     run.finish("interrupted", "interrupted by the user")
     return store.load_run(run.path)
@@ -63,8 +63,8 @@ def test_it_is_gone_on_with_if_nothing_has_changed(tmp_path: Path) -> None:
 
 def test_a_result_takes_its_place(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "attest", "")
-    trial = run.trial(SPEC)
-    trial.cycles(outcome(cycle()))
+    trial = run.open_trial(SPEC)
+    trial.write_cycles(outcome(cycle()))
     trial.finish(attested(SPEC, outcome(cycle())), totals())
     run.finish("finished")
     assert not (trial.directory / "cycles.json").exists()

@@ -30,9 +30,9 @@ def _read(path: Path) -> list[HdrHistogram]:
 
 @pytest.fixture
 def trial(tmp_path: Path) -> Path:
-    made = store.create_run(tmp_path, "q", "").trial(spec())
+    made = store.create_run(tmp_path, "q", "").open_trial(spec())
     for number in range(3):
-        made.second(second(number))
+        made.append_second(second(number))
     made.finish(result(), totals())
     return made.directory
 

@@ -114,9 +114,9 @@ def keys_of(path: Path, name: str, part: str) -> set[str]:
 
 def test_it_is_written_again_with_the_fields_of_its_kind_only(run: store.StoredRun, tmp_path: Path) -> None:
     again = store.create_run(tmp_path, "again", run.campaign_text, run.campaign_path)
-    again.plan(run.planned)
+    again.write_plan(run.planned)
     for result in run.results:
-        again.trial(result.spec).finish(result, totals())
+        again.open_trial(result.spec).finish(result, totals())
     read = store.load_run(again.path)
     assert (read.planned, read.results) == (run.planned, run.results)
     kept = {"spec", "msgs_per_s", "mb_per_s", "subscriptions", "measured_s", "validity"}

@@ -15,7 +15,7 @@ from run_samples import encoded, result, second, spec, totals
 
 from tidegauge import store
 from tidegauge.model.workload import Workload
-from tidegauge.statistics.histograms import EMPTY, decode
+from tidegauge.statistics.histograms import EMPTY, decode_histogram
 from tidegauge.store import omb
 from tidegauge.store.hlog import LogInterval
 from tidegauge.store.omb import omb_result, periods_of, quantiles
@@ -36,13 +36,13 @@ def written(tmp_path: Path) -> dict[str, Any]:
 def of_window(tmp_path: Path, from_ns: int, until_ns: int) -> dict[str, Any]:
     """The result of 27 seconds of which so much was measured."""
     begin = BEGIN
-    trial = store.create_run(tmp_path, "q", "").trial(spec())
+    trial = store.create_run(tmp_path, "q", "").open_trial(spec())
     for number in range(27):
         sample = second(number)
         one = replace(
             sample.subscriptions[0], received=500, backlog=number, end_to_end=encoded(3 * MS) if number > 2 else b""
         )
-        trial.second(
+        trial.append_second(
             replace(
                 sample,
                 from_mono_ns=begin + number * SECOND,
@@ -98,7 +98,9 @@ def test_a_window_without_a_whole_second_has_one_period(tmp_path: Path) -> None:
 def test_a_long_trial_takes_no_longer_than_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """By CPU time, which no other load changes: seconds times seconds of a trial of a day would take hours."""
     seconds = range(10_000)
-    intervals = [LogInterval(float(at), "", decode(encoded(2 * MS)) if at == seconds[-1] else EMPTY) for at in seconds]
+    intervals = [
+        LogInterval(float(at), "", decode_histogram(encoded(2 * MS)) if at == seconds[-1] else EMPTY) for at in seconds
+    ]
     monkeypatch.setattr(omb, "each_interval", lambda _: intervals)
     rows = [{"from_mono_ns": BEGIN + at * SECOND, "service_max_ms": 2.0} for at in seconds]
     before_s = time.process_time()
@@ -156,7 +158,7 @@ def test_quantiles_rise_to_the_maximum(written: dict[str, Any]) -> None:
 
 
 def test_quantiles_can_be_drawn_as_ombs_charts_do() -> None:
-    histogram = decode(encoded(*[number * MS for number in range(1, 1001)]))
+    histogram = decode_histogram(encoded(*[number * MS for number in range(1, 1001)]))
     found = quantiles(histogram, MS)
     points = [(math.log10(100 / (100 - float(at))), value) for at, value in found.items() if float(at) <= 99.999]
     assert len(points) > 100

@@ -31,7 +31,7 @@ RESULT = result(validity=Validity.INVALID, reasons=REASONS, warnings=WARNINGS, d
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     run = store.create_run(tmp_path, "sample", "", "")
-    run.trial(spec()).finish(RESULT, totals())
+    run.open_trial(spec()).finish(RESULT, totals())
     run.finish("finished")
     return run.path
 
@@ -119,7 +119,7 @@ def test_what_is_no_list_of_texts_is_a_problem_of_its_file(run: Path, reasons: o
 
 def test_why_a_trial_failed_is_known_without_the_log_that_it_names(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "failed", "", "")
-    run.trial(spec()).fail("The worker ended.", False, Path("/logs/worker.log"))
+    run.open_trial(spec()).fail("The worker ended.", False, Path("/logs/worker.log"))
     run.finish("failed")
     (path,) = run.path.glob("trials/*/trial.json")
     content = json.loads(path.read_text())
@@ -136,8 +136,8 @@ def test_which_system_was_left_out_is_known(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "left", "", "")
     note = left_out_note("kafka@4.3.1", "it is too\n large", "nodes=3")
     assert note.text == "kafka@4.3.1 at nodes=3 is left out: it is too large"
-    run.note("something else")
-    run.note(note.text, note.left_out)
+    run.add_note("something else")
+    run.add_note(note.text, note.left_out)
     run.finish("finished")
     assert store.load_run(run.path).left_out == (note,)
     head = run.path / "run.json"

@@ -32,20 +32,22 @@ from tidegauge.store.telemetry import METRICS, MetricRow, read_telemetry
 
 def _whole_run(runs: Path) -> store.RunStore:
     run = store.create_run(runs, "quick", "systems: [kafka]\r\n", "campaigns/quick.yaml")
-    run.plan([spec(), spec("pulsar@4.2.4", number=2)])
-    run.environment({"kernel": "6.1", "jdks": {"/usr/lib/jvm/x": "25"}})
-    trial = run.trial(spec())
+    run.write_plan([spec(), spec("pulsar@4.2.4", number=2)])
+    run.write_environment({"kernel": "6.1", "jdks": {"/usr/lib/jvm/x": "25"}})
+    trial = run.open_trial(spec())
     (trial.data_directory / "segment.log").write_bytes(b"x")
-    trial.distribution(Distribution("kafka", "4.3.1", Path("/cache"), Path("/jvm"), "25", "ab" * 32, "maven central"))
-    trial.settings(
+    trial.write_distribution(
+        Distribution("kafka", "4.3.1", Path("/cache"), Path("/jvm"), "25", "ab" * 32, "maven central")
+    )
+    trial.write_settings(
         [Setting("broker 1", "flush.messages", "1", False)],
         [Setting("producer", "acks", "all")],
         ["-Xmx1g"],
         WorkerFacts(7, "1", "25.0.2", "/jvm", ("-Xmx256m",), 256 << 20, {"kafka": "4.3.1"}),
     )
     for number in range(3):
-        trial.second(second(number))
-    trial.page_cache(False, "needs root")
+        trial.append_second(second(number))
+    trial.write_page_cache(False, "needs root")
     trial.finish(result(warnings=reasons_of("one")), totals())
     run.finish("finished")
     return run
@@ -59,9 +61,9 @@ def test_whether_the_page_cache_was_dropped_is_disclosed(tmp_path: Path) -> None
 
 def test_telemetry_that_can_not_become_parquet_costs_no_result(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
-    run.plan([spec()])
-    trial = run.trial(spec())
-    trial.telemetry.metrics([MetricRow(1, 2, "kafka-1", "log_flush_ms", 4.5)])
+    run.write_plan([spec()])
+    trial = run.open_trial(spec())
+    trial.telemetry.append_metrics([MetricRow(1, 2, "kafka-1", "log_flush_ms", 4.5)])
     lines = trial.directory / "telemetry/metrics.jsonl"
     with lines.open("a") as file:
         file.write('[1,2,"kafka-1","log_flush_ms","not a number"]\n')
@@ -73,12 +75,12 @@ def test_telemetry_that_can_not_become_parquet_costs_no_result(tmp_path: Path) -
 
 def test_notes_are_kept_from_the_first_moment(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
-    run.note("first")
+    run.add_note("first")
     assert store.load_run(run.path).notes == ("first",)
     assert store.load_run(run.path).status == "running"
-    run.note("second")
+    run.add_note("second")
     run.finish("finished")
-    run.note("too late")
+    run.add_note("too late")
     stored = store.load_run(run.path)
     assert (stored.status, stored.notes) == ("finished", ("first", "second"))
 
@@ -163,7 +165,7 @@ def test_seconds_become_parquet_with_units_in_the_names(tmp_path: Path) -> None:
 
 def test_unfinite_numbers_stay_readable_json(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "q", "")
-    trial = run.trial(spec())
+    trial = run.open_trial(spec())
     trial.finish(result(gc_pause_s=float("inf")), totals())
     text = (trial.directory / "result.json").read_text()
     json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
@@ -210,9 +212,9 @@ def test_a_run_is_readable_after_each_of_its_files(tmp_path: Path) -> None:
 
 def test_a_line_cut_short_by_a_kill_is_left_out(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "q", "")
-    trial = run.trial(spec())
-    trial.second(second(0))
-    trial.second(second(1))
+    trial = run.open_trial(spec())
+    trial.append_second(second(0))
+    trial.append_second(second(1))
     path = trial.directory / "seconds.jsonl"
     os.truncate(path, path.stat().st_size - 40)
     assert [row["second"] for row in store.read_seconds(trial.directory)] == [0]
@@ -290,8 +292,8 @@ def test_a_zombie_writer_counts_as_dead(tmp_path: Path) -> None:
 
 def test_a_failed_run_keeps_its_reason_and_closes_open_trials(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "q", "")
-    trial = run.trial(spec())
-    trial.second(second())
+    trial = run.open_trial(spec())
+    trial.append_second(second())
     run.finish("interrupted", "Ctrl-C")
     run.finish("finished")
     stored = store.load_run(run.path)
@@ -306,7 +308,7 @@ def test_a_run_of_which_no_trial_began_can_be_removed(tmp_path: Path) -> None:
     assert empty.remove_if_empty()
     assert not empty.path.exists()
     begun = store.create_run(tmp_path, "begun", "")
-    begun.trial(spec())
+    begun.open_trial(spec())
     begun.finish("failed", "It did not start.")
     assert not begun.remove_if_empty()
     assert store.load_run(begun.path).status == "failed"
@@ -314,11 +316,11 @@ def test_a_run_of_which_no_trial_began_can_be_removed(tmp_path: Path) -> None:
 
 def test_data_can_live_on_another_disk(tmp_path: Path) -> None:
     run = store.create_run(tmp_path / "runs", "q", "", data_root=tmp_path / "disk")
-    trial = run.trial(spec())
+    trial = run.open_trial(spec())
     assert trial.data_directory == tmp_path / "disk" / f"{run.path.name}-{spec().trial_id}"
     trial.remove_data()
     assert not trial.data_directory.exists()
-    left_open = run.trial(spec(number=2))
+    left_open = run.open_trial(spec(number=2))
     (left_open.data_directory / "segment.log").write_bytes(b"x")
     run.finish("finished")
     assert list((tmp_path / "disk").iterdir()) == []
@@ -382,8 +384,8 @@ def test_a_disk_without_room_for_parquet_costs_no_result(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(tables, "write_parquet", full)
     run = store.create_run(tmp_path, "quick", "")
-    trial = run.trial(spec())
-    trial.second(second())
+    trial = run.open_trial(spec())
+    trial.append_second(second())
     trial.finish(result(), totals())
     run.finish("finished")
     (stored,) = store.load_run(run.path).trials
@@ -393,7 +395,7 @@ def test_a_disk_without_room_for_parquet_costs_no_result(tmp_path: Path, monkeyp
 
 def test_the_reserve_is_for_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = store.create_run(tmp_path, "quick", "")
-    trial = run.trial(spec())
+    trial = run.open_trial(spec())
     real = files.replace_file
 
     def full(path: Path, content: bytes, durable: bool = False) -> None:
@@ -414,12 +416,12 @@ def test_a_full_disk_is_a_clear_message_and_keeps_what_was_measured(tmp_path: Pa
         pytest.skip("can't mount a tmpfs here")
     try:
         run = store.create_run(tmp_path, "full", "")
-        first = run.trial(spec())
+        first = run.open_trial(spec())
         first.finish(result(), totals())
-        trial = run.trial(spec(number=2))
+        trial = run.open_trial(spec(number=2))
         with pytest.raises(RunFailedError, match="the disk is full") as caught:
             for number in range(100_000):
-                trial.second(second(number))
+                trial.append_second(second(number))
         _fill(tmp_path)
         trial.fail(caught.value.message, interrupted=False)
         run.finish("failed", caught.value.message)
@@ -442,13 +444,13 @@ def _fill(directory: Path) -> None:
 
 def test_a_trial_that_was_measured_is_gone_on_with_in_its_directory(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
-    run.plan([spec()])
-    trial = run.trial(spec())
-    trial.page_cache(True, "")
-    trial.settings([Setting("broker 1", "flush.messages", "1", False)], [], [], None)
+    run.write_plan([spec()])
+    trial = run.open_trial(spec())
+    trial.write_page_cache(True, "")
+    trial.write_settings([Setting("broker 1", "flush.messages", "1", False)], [], [], None)
     for number in range(3):
-        trial.second(second(number))
-    trial.measuring({"trial_id": 7})
+        trial.append_second(second(number))
+    trial.write_measuring({"trial_id": 7})
     trial.fail("interrupted", True)
     stored = store.load_run(run.path)
     assert stored.trials[0].measuring == {"trial_id": 7}
@@ -457,8 +459,8 @@ def test_a_trial_that_was_measured_is_gone_on_with_in_its_directory(tmp_path: Pa
     run.finish("interrupted")
 
     resumed = store.resume_run(run.path)
-    again = resumed.reopen(spec())
-    again.second(second(0))
+    again = resumed.reopen_trial(spec())
+    again.append_second(second(0))
     again.finish(result(), totals())
     head = json.loads((again.directory / "trial.json").read_text())
     assert (head["session"], head["page_cache"]) == (1, {"dropped": True, "reason": ""}), "of those who measured"
@@ -470,8 +472,8 @@ def test_a_trial_that_was_measured_is_gone_on_with_in_its_directory(tmp_path: Pa
 
 def test_of_a_trial_that_failed_nothing_is_gone_on_with(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
-    trial = run.trial(spec())
-    trial.measuring({"trial_id": 7})
+    trial = run.open_trial(spec())
+    trial.write_measuring({"trial_id": 7})
     trial.fail("kafka-1 ended", False)
     assert recorded_of(store.load_run(run.path)).measured == {}
 

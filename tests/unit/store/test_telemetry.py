@@ -130,7 +130,7 @@ class TestCgroups:
         (group.parent / "blkio.throttle.write_bps_device").write_text("7:0 1000\n")
         (group / "blkio.throttle.write_iops_device").write_text("7:0 50\n254:0 9\n")
         watch = CgroupWatch(tmp_path)
-        quota, memory = watch.of(9)
+        quota, memory = watch.limits_of_process(9)
         assert quota is not None
         assert (quota.cpus, quota.throttled_s, memory) == (0.3, 2.5, None)
         assert watch.write_limits([9]) == {"7:0": WriteLimit(1000, 50), "254:0": WriteLimit(None, 9)}
@@ -144,7 +144,7 @@ class TestCgroups:
         (group / "memory.stat").write_text("inactive_file 50\n")
         (group / "io.max").write_text("7:0 rbps=max wbps=2000 riops=max wiops=max\n")
         watch = CgroupWatch(tmp_path)
-        quota, memory = watch.of(9)
+        quota, memory = watch.limits_of_process(9)
         assert quota is not None
         assert memory is not None
         assert (quota.cpus, quota.throttled_s) == (1.5, 1.5)
@@ -153,7 +153,7 @@ class TestCgroups:
 
     def test_a_process_that_is_gone_has_no_limits(self, tmp_path: Path) -> None:
         self.root(tmp_path, 2)
-        assert CgroupWatch(tmp_path).of(10) == (None, None)
+        assert CgroupWatch(tmp_path).limits_of_process(10) == (None, None)
 
 
 class TestGcLog:
@@ -228,8 +228,8 @@ class TestTally:
         assert (other.cpu_share, other.network_sent_bytes_per_s) == (pytest.approx(0.75), pytest.approx(300))
         assert other.network_received_bytes_per_s == pytest.approx(HOST_USE.network_received_bytes / 2)
         assert use.host.cpu_share == pytest.approx(0.5)
-        assert use.on("10.0.0.2") is other
-        assert use.on("") is use.host
+        assert use.share_of_host("10.0.0.2") is other
+        assert use.share_of_host("") is use.host
         assert use.processes[0].host == "10.0.0.2"
 
     def test_looks_in_which_a_device_was_busy_all_the_time_are_summed_up(self) -> None:
@@ -256,9 +256,9 @@ class TestTally:
 class TestTables:
     def test_looks_become_rows_and_then_parquet(self, tmp_path: Path) -> None:
         log = TelemetryLog(tmp_path)
-        log.sample(SAMPLE)
-        log.sample(later(SAMPLE, 1))
-        log.metrics([MetricRow(1, 2, "kafka-1", "log_flush_ms", 4.5)])
+        log.append_sample(SAMPLE)
+        log.append_sample(later(SAMPLE, 1))
+        log.append_metrics([MetricRow(1, 2, "kafka-1", "log_flush_ms", 4.5)])
         growing = {name: list(read_telemetry(tmp_path, name)) for name in (PROCESSES, DEVICES, HOST, METRICS)}
         assert [len(growing[name]) for name in (PROCESSES, DEVICES, HOST, METRICS)] == [2, 2, 2, 1]
         log.finish()
@@ -271,7 +271,7 @@ class TestTables:
 
     def test_other_hosts_have_a_table_of_their_own(self, tmp_path: Path) -> None:
         log = TelemetryLog(tmp_path)
-        log.sample(replace(SAMPLE, others=(OtherHostUse("10.0.0.2", 1.5, HOST_USE),)))
+        log.append_sample(replace(SAMPLE, others=(OtherHostUse("10.0.0.2", 1.5, HOST_USE),)))
         log.finish()
         (row,) = read_telemetry(tmp_path, HOSTS)
         assert (row["host"], row["seconds"], row["cpu_s"]) == ("10.0.0.2", 1.5, HOST_USE.cpu_s)
@@ -279,7 +279,7 @@ class TestTables:
 
     def test_a_kill_in_the_middle_of_a_line_loses_that_line_only(self, tmp_path: Path) -> None:
         log = TelemetryLog(tmp_path)
-        log.sample(SAMPLE)
+        log.append_sample(SAMPLE)
         log.close()
         path = tmp_path / "telemetry/host.jsonl"
         path.write_bytes(path.read_bytes() + b'[1000000000,2000000000,"cut')
@@ -292,7 +292,7 @@ class TestTables:
         (tmp_path / "telemetry").mkdir()
         (tmp_path / "telemetry/host.jsonl").symlink_to("/dev/full")
         with pytest.raises(RunFailedError, match="disk is full"):
-            TelemetryLog(tmp_path).sample(SAMPLE)
+            TelemetryLog(tmp_path).append_sample(SAMPLE)
 
 
 def test_a_sample_travels_as_json() -> None:

@@ -16,8 +16,8 @@ from tidegauge.store.telemetry import OF_HOST, TelemetryLog, last_use_rows, use_
 def test_servers_are_taken_together_and_the_worker_is_none(tmp_path: Path) -> None:
     log = TelemetryLog(tmp_path)
     servers = (PROCESS, replace(PROCESS, name="kafka-2", gc_pause_s=None), replace(PROCESS, name="worker"))
-    log.sample(replace(SAMPLE, processes=servers, devices=(DEVICE, replace(DEVICE, number="8:0", busy_s=0.9))))
-    log.sample(later(SAMPLE, 1, processes=(), devices=(), host=replace(SAMPLE.host, others_cpu_s=0.5)))
+    log.append_sample(replace(SAMPLE, processes=servers, devices=(DEVICE, replace(DEVICE, number="8:0", busy_s=0.9))))
+    log.append_sample(later(SAMPLE, 1, processes=(), devices=(), host=replace(SAMPLE.host, others_cpu_s=0.5)))
     log.finish()
     first, second = use_rows(tmp_path, 100)
     assert (first["others_cpu_percent"], second["others_cpu_percent"]) == (None, 25.0)
@@ -34,10 +34,10 @@ def test_servers_are_taken_together_and_the_worker_is_none(tmp_path: Path) -> No
 
 def test_each_other_host_of_a_fleet_has_a_column(tmp_path: Path) -> None:
     log = TelemetryLog(tmp_path)
-    log.sample(SAMPLE)
+    log.append_sample(SAMPLE)
     busy = replace(SAMPLE.host, cpu_s=1.5 * SAMPLE.host.cpus / 2)
     late = OtherHostUse("10.0.0.2", 2.0, busy)
-    log.sample(
+    log.append_sample(
         later(SAMPLE, 1, others=(OtherHostUse("10.0.0.2", 1.0, busy), late, OtherHostUse("10.0.0.3", 1.0, busy)))
     )
     log.finish()
@@ -52,7 +52,7 @@ def test_long_trials_keep_their_peaks_in_fewer_rows(tmp_path: Path) -> None:
     log = TelemetryLog(tmp_path)
     for second in range(50):
         busy = replace(PROCESS, cpu_s=1.9 if second == 33 else 0.5)
-        log.sample(later(SAMPLE, second, processes=(busy,)))
+        log.append_sample(later(SAMPLE, second, processes=(busy,)))
     log.close()
     rows = use_rows(tmp_path, 10)
     assert len(rows) <= 10
@@ -71,7 +71,7 @@ def test_the_newest_rows_of_a_trial_that_goes_on(tmp_path: Path, monkeypatch: py
     log = TelemetryLog(tmp_path)
     assert last_use_rows(tmp_path) == []
     for second in range(50):
-        log.sample(later(SAMPLE, second))
+        log.append_sample(later(SAMPLE, second))
     log.close()
     assert last_use_rows(tmp_path) == list(use_rows(tmp_path, 100))
     monkeypatch.setattr("tidegauge.store.telemetry.LAST_BYTES", 4096)

@@ -11,7 +11,7 @@ from run_samples import result, second, spec, totals
 from worker_samples import second_of_several, several, totals_of_several, worker_second
 
 from tidegauge import store
-from tidegauge.statistics.histograms import decode
+from tidegauge.statistics.histograms import decode_histogram
 from tidegauge.store.hlog import each_interval
 from tidegauge.store.seconds import WORKER_COLUMNS, WORKER_KINDS, WORKERS, worker_rows_of
 from tidegauge.store.tables import read_table
@@ -20,13 +20,13 @@ REFERENCE = (Path(__file__).resolve().parents[3] / "docs/reference.md").read_tex
 
 
 def trial_of(tmp_path: Path) -> store.TrialStore:
-    return store.create_run(tmp_path, "quick", "").trial(spec())
+    return store.create_run(tmp_path, "quick", "").open_trial(spec())
 
 
 def test_each_second_of_each_is_a_row_with_the_columns_of_the_seconds(tmp_path: Path) -> None:
     trial = trial_of(tmp_path)
     for number in range(2):
-        trial.second(second_of_several(number), "measure")
+        trial.append_second(second_of_several(number), "measure")
     growing = list(read_table(trial.directory, WORKERS, WORKER_KINDS))
     trial.finish(several(), totals_of_several())
     rows = list(read_table(trial.directory, WORKERS, WORKER_KINDS))
@@ -48,10 +48,10 @@ def test_each_second_of_each_is_a_row_with_the_columns_of_the_seconds(tmp_path: 
 
 def test_rows_of_a_trial_that_is_gone_on_with_are_written_anew(tmp_path: Path) -> None:
     run = store.create_run(tmp_path, "quick", "")
-    run.trial(spec()).second(second_of_several(0))
+    run.open_trial(spec()).append_second(second_of_several(0))
     run.finish("interrupted")
-    again = store.resume_run(run.path).reopen(spec())
-    again.second(second_of_several(0))
+    again = store.resume_run(run.path).reopen_trial(spec())
+    again.append_second(second_of_several(0))
     again.finish(several(), totals_of_several())
     assert [row["worker"] for row in read_table(again.directory, WORKERS, WORKER_KINDS)] == [1, 2, 3]
 
@@ -65,7 +65,7 @@ def test_the_windows_of_each_are_an_interval_log(tmp_path: Path) -> None:
     whole = {interval.tag: interval.histogram for interval in each_interval(trial.directory / "window.hlog")}
     assert list(whole) == list(tags)
     response = found["worker-2/response"]
-    assert response.percentiles_ns(50, 100) == decode(totals().window.response).percentiles_ns(50, 100)
+    assert response.percentiles_ns(50, 100) == decode_histogram(totals().window.response).percentiles_ns(50, 100)
     assert whole["response"].count == 3 * response.count
 
 
@@ -81,7 +81,7 @@ def test_totals_and_results_of_each_are_in_the_result(tmp_path: Path) -> None:
 
 def test_of_one_alone_nothing_more_is_written(tmp_path: Path) -> None:
     trial = trial_of(tmp_path)
-    trial.second(second())
+    trial.append_second(second())
     trial.finish(result(), totals())
     assert not list(trial.directory.glob("workers*"))
     assert list(read_table(trial.directory, WORKERS, WORKER_KINDS)) == []
@@ -89,7 +89,7 @@ def test_of_one_alone_nothing_more_is_written(tmp_path: Path) -> None:
 
 def test_a_trial_without_a_result_keeps_them(tmp_path: Path) -> None:
     trial = trial_of(tmp_path)
-    trial.second(second_of_several())
+    trial.append_second(second_of_several())
     trial.fail("Load generator 2 of 3 was killed by signal 9.", interrupted=False)
     assert [row["worker"] for row in list(read_table(trial.directory, WORKERS, WORKER_KINDS))] == [1, 2, 3]
 
@@ -98,7 +98,7 @@ def test_rows_of_the_newest_second_are_read_while_it_goes(tmp_path: Path) -> Non
     trial = trial_of(tmp_path)
     assert worker_rows_of(trial.directory, 0) == []
     for number in range(2):
-        trial.second(second_of_several(number))
+        trial.append_second(second_of_several(number))
     assert [row["worker"] for row in worker_rows_of(trial.directory, 1)] == [1, 2, 3]
     assert worker_rows_of(trial.directory, 2) == []
 

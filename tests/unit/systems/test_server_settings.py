@@ -168,7 +168,7 @@ def test_files_that_are_fetched_later_are_asked_before_servers_start(
     path.write_text("name: c\nsystems: [{name: kafka, settings: {num.io.thread: 8}}]\nexperiments: [peak]\n")
     system = known(monkeypatch, None)
     campaign = parse_campaign(path, {}, ["kafka"])
-    ((_, choice),) = campaign.choices
+    ((_, choice),) = campaign.systems_at_points
     _check_settings(campaign, system, "4.3.1", choice)
     known(monkeypatch, ServerSettings(frozenset({"num.io.threads"})))
     with pytest.raises(UserError, match=r"num\.io\.thread: .*did you mean 'num\.io\.threads'"):

@@ -13,7 +13,13 @@ from merging_samples import sub_totals, totals
 from tidegauge.model.load import ApartLatency, TotalFigures
 from tidegauge.model.trial import NO_LATENCY, SubscriptionResult
 from tidegauge.statistics.clocks import Offset
-from tidegauge.statistics.histograms import Histogram, decode, encode, moved_in_time, samples_without
+from tidegauge.statistics.histograms import (
+    Histogram,
+    decode_histogram,
+    encode_histogram,
+    moved_in_time,
+    samples_without,
+)
 from tidegauge.worker.across import across_clocks, clock_warnings, end_to_end_times
 
 MS = 1_000_000
@@ -55,8 +61,8 @@ def trial(ahead_ns: int, true_ns: list[int], estimate_ns: int, own_ns: list[int]
     seen = [latency + estimate_ns - ahead_ns for latency in true_ns]
     after, before = [value for value in seen if value >= 0], [-value for value in seen if value < 0]
     sub = sub_totals(
-        end_to_end=encode(of(*own_ns, *after)),
-        apart=(ApartLatency(1, encode(of(*after)), encode(of(*before))),),
+        end_to_end=encode_histogram(of(*own_ns, *after)),
+        apart=(ApartLatency(1, encode_histogram(of(*after)), encode_histogram(of(*before))),),
     )
     return [totals(subscriptions=(sub,)), totals(subscriptions=(sub_totals(end_to_end=b""),))]
 
@@ -79,11 +85,11 @@ def test_the_truth_lies_between_the_bounds_whatever_the_estimate() -> None:
         found = bounded(ahead_ns, true_ns, chance.randint(low, high), own_ns, low=low, high=high)
         truth = of(*true_ns, *own_ns)
         for percentile in (1, 50, 90, 99, 100):
-            least, most = (decode(found.end_to_end_low), decode(found.end_to_end_high))
+            least, most = (decode_histogram(found.end_to_end_low), decode_histogram(found.end_to_end_high))
             # Buckets are a thousandth wide.
             assert least.percentile_ns(percentile) * 0.998 <= truth.percentile_ns(percentile)
             assert truth.percentile_ns(percentile) <= most.percentile_ns(percentile) * 1.002
-        assert decode(found.end_to_end).count == decode(found.end_to_end_low).count == 500
+        assert decode_histogram(found.end_to_end).count == decode_histogram(found.end_to_end_low).count == 500
         assert found.negative_latency == 0
 
 
@@ -99,7 +105,7 @@ def test_what_may_have_been_in_time_is_not_counted_though_its_bucket_reaches_bel
 
 
 def test_on_one_clock_nothing_changes() -> None:
-    each = [totals(subscriptions=(sub_totals(end_to_end=encode(of(MS))),))]
+    each = [totals(subscriptions=(sub_totals(end_to_end=encode_histogram(of(MS))),))]
     found = across_clocks(each[0], each, {}, [0])
     assert found.subscriptions[0] == each[0].subscriptions[0]
     assert found.clocks == ()
@@ -109,9 +115,9 @@ def test_on_one_clock_nothing_changes() -> None:
 def test_percentiles_that_are_not_known_to_a_tenth_are_not_given_but_their_bounds() -> None:
     values = [MS] * 600 + [20 * MS] * 600
     sub = sub_totals(
-        end_to_end=encode(of(*values)),
-        end_to_end_low=encode(moved_in_time(of(*values), -0.5 * MS)),
-        end_to_end_high=encode(moved_in_time(of(*values), 0.5 * MS)),
+        end_to_end=encode_histogram(of(*values)),
+        end_to_end_low=encode_histogram(moved_in_time(of(*values), -0.5 * MS)),
+        end_to_end_high=encode_histogram(moved_in_time(of(*values), 0.5 * MS)),
     )
     times = end_to_end_times(sub)
     assert times["end_to_end"].p50_ms is None, "1 ms, give or take 0.5"
@@ -131,8 +137,8 @@ def test_percentiles_that_are_not_known_to_a_tenth_are_not_given_but_their_bound
 
 def test_too_far_an_estimate_is_no_excuse_for_what_cannot_be() -> None:
     """Found 50 us after their intended time, by a clock that was really at least 100 us less ahead."""
-    sub = sub_totals(end_to_end=encode(of(*[50_000] * 4, *[400_000] * 6)), apart=())
-    part = ApartLatency(1, sub.end_to_end, encode(of(1_000)))
+    sub = sub_totals(end_to_end=encode_histogram(of(*[50_000] * 4, *[400_000] * 6)), apart=())
+    part = ApartLatency(1, sub.end_to_end, encode_histogram(of(1_000)))
     each = [totals(subscriptions=(replace(sub, apart=(part,)),)), totals(subscriptions=(sub_totals(end_to_end=b""),))]
     bounds = {(0, 1): offset(-200_000, -100_000), (1, 0): offset(100_000, 200_000)}
     found = across_clocks(each[0], each, bounds, [0, 0]).subscriptions[0]

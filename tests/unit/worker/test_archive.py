@@ -43,17 +43,17 @@ def recorded(archive: Archive | None, scratch: Path) -> Archive:
 
 def write(tmp_path: Path, driver: str) -> Archive:
     """A run writes the archive of a driver."""
-    archive = recorded(archives(tmp_path, driver).of(JAVA, driver), tmp_path / "scratch")
+    archive = recorded(archives(tmp_path, driver).archive_for(JAVA, driver), tmp_path / "scratch")
     assert archive.keep(tmp_path / "scratch")
     return archive
 
 
 def test_a_run_without_an_archive_writes_one_and_the_next_run_uses_it(tmp_path: Path) -> None:
     run, scratch = archives(tmp_path), tmp_path / "scratch"
-    first = recorded(run.of(JAVA, "kafka"), scratch)
+    first = recorded(run.archive_for(JAVA, "kafka"), scratch)
     assert first.keep(scratch)
-    assert run.of(JAVA, "kafka") is None, "the other workers of the run must be equal to the first"
-    found = archives(tmp_path).of(JAVA, "kafka")
+    assert run.archive_for(JAVA, "kafka") is None, "the other workers of the run must be equal to the first"
+    found = archives(tmp_path).archive_for(JAVA, "kafka")
     assert found is not None
     assert found.flags(scratch) == [f"-XX:AOTCache={first.path}"]
     assert begins_with_archive(found.flags(scratch))
@@ -64,12 +64,12 @@ def test_a_run_without_an_archive_writes_one_and_the_next_run_uses_it(tmp_path: 
 def test_systems_that_are_compared_begin_alike(tmp_path: Path) -> None:
     write(tmp_path, "kafka")
     run = archives(tmp_path, "kafka", "pulsar")
-    assert run.of(JAVA, "kafka") is None, "Pulsar's worker has none"
-    recorded(run.of(JAVA, "pulsar"), tmp_path / "scratch").keep(tmp_path / "scratch")
-    assert run.of(JAVA, "kafka") is None, "it stays so until the run ends"
+    assert run.archive_for(JAVA, "kafka") is None, "Pulsar's worker has none"
+    recorded(run.archive_for(JAVA, "pulsar"), tmp_path / "scratch").keep(tmp_path / "scratch")
+    assert run.archive_for(JAVA, "kafka") is None, "it stays so until the run ends"
     later = archives(tmp_path, "kafka", "pulsar")
     for driver in ("kafka", "pulsar"):
-        found = later.of(JAVA, driver)
+        found = later.archive_for(JAVA, driver)
         assert found is not None
         assert found.exists
 
@@ -77,33 +77,33 @@ def test_systems_that_are_compared_begin_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize("uses", [True, False])
 def test_a_run_that_is_gone_on_with_keeps_to_what_it_began_with(tmp_path: Path, uses: bool) -> None:
     write(tmp_path, "kafka")
-    found = archives(tmp_path, uses=uses).of(JAVA, "kafka")
+    found = archives(tmp_path, uses=uses).archive_for(JAVA, "kafka")
     assert (found is not None and found.exists) == uses
 
 
 def test_until_one_is_written_every_worker_records(tmp_path: Path) -> None:
     run, scratch = archives(tmp_path), tmp_path / "scratch"
-    nothing = run.of(JAVA, "kafka")
+    nothing = run.archive_for(JAVA, "kafka")
     assert nothing is not None
     assert not nothing.keep(scratch), "its JVM was killed"
-    recorded(run.of(JAVA, "kafka"), scratch)
+    recorded(run.archive_for(JAVA, "kafka"), scratch)
 
 
 def test_another_java_or_another_jar_has_another_archive(tmp_path: Path, jars: dict[str, Path]) -> None:
     paths = set()
     for java in (JAVA, JavaRuntime(Path("/opt/java"), "25.0.4", JAVA_MAJOR), JavaRuntime(Path("/other"), "25.0.3", 25)):
-        found = archives(tmp_path).of(java, "kafka")
+        found = archives(tmp_path).archive_for(java, "kafka")
         assert found is not None
         paths.add(found.path)
     jars["kafka"].write_text("built anew")
-    rebuilt = archives(tmp_path).of(JAVA, "kafka")
+    rebuilt = archives(tmp_path).archive_for(JAVA, "kafka")
     assert rebuilt is not None
     assert rebuilt.path not in paths
     assert len(paths) == 3
 
 
 def test_a_java_without_archives_gets_no_flag(tmp_path: Path) -> None:
-    assert archives(tmp_path).of(JavaRuntime(Path("/opt/java"), "21.0.9", 21), "kafka") is None
+    assert archives(tmp_path).archive_for(JavaRuntime(Path("/opt/java"), "21.0.9", 21), "kafka") is None
 
 
 def test_old_archives_go_unless_they_are_in_use(tmp_path: Path) -> None:
@@ -111,9 +111,9 @@ def test_old_archives_go_unless_they_are_in_use(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     for version in range(9):
         java = JavaRuntime(Path("/opt/java"), f"25.0.{version}", JAVA_MAJOR)
-        kept = recorded(archives(tmp_path).of(java, "kafka"), scratch)
+        kept = recorded(archives(tmp_path).archive_for(java, "kafka"), scratch)
         os.utime(used, (1, 1))
-        assert archives(tmp_path, "pulsar").of(JAVA, "pulsar") is not None
+        assert archives(tmp_path, "pulsar").archive_for(JAVA, "pulsar") is not None
         assert kept.keep(scratch)
         os.utime(kept.path, (version + 2, version + 2))
     assert len(list(kept.path.parent.iterdir())) == 6
@@ -122,14 +122,14 @@ def test_old_archives_go_unless_they_are_in_use(tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
-    archive = recorded(archives(tmp_path).of(JAVA, "kafka"), scratch)
+    archive = recorded(archives(tmp_path).archive_for(JAVA, "kafka"), scratch)
     archive.path.parent.parent.joinpath("archives").write_text("a file where the directory should be")
     assert not archive.keep(scratch)
 
 
 def test_an_interrupted_copy_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scratch = tmp_path / "scratch"
-    archive = recorded(archives(tmp_path).of(JAVA, "kafka"), scratch)
+    archive = recorded(archives(tmp_path).archive_for(JAVA, "kafka"), scratch)
 
     def copy(_: Path, to: Path) -> None:
         to.write_text("half of")

@@ -21,7 +21,7 @@ from tidegauge.model.workload import ShareSize, Workload, share_sizes
 from tidegauge.worker import group
 from tidegauge.worker.api import LoadOrder, NoAnswerError, OnProgress, Share, ignore_progress
 from tidegauge.worker.group import GroupMember, WorkerGroup
-from tidegauge.worker.sequences import FiguresError, Part
+from tidegauge.worker.sequences import FiguresError, SequencesPart
 
 ORDER = LoadOrder(
     connection={},
@@ -33,7 +33,7 @@ ORDER = LoadOrder(
     acks="all",
     workload=Workload(topics=2, producers=1, subscriptions=1, consumers=1),
     msgs_per_s=100.0,
-    trial_id=1,
+    trial_number=1,
     seed=1,
     own_lag_tolerance_ms=1.0,
 )
@@ -48,7 +48,7 @@ class Member:
     fails: dict[str, Exception] = field(default_factory=dict)
     hangs: set[str] = field(default_factory=set)
     seconds: list[SecondFigures] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
+    parts: list[SequencesPart] = field(default_factory=list)
     found: TotalFigures = field(default_factory=lambda: totals(sent=0, subscriptions=(sub_totals(unique=0),)))
     begins: Callable[[int], int] = lambda at_ns: at_ns
     death: NoAnswerError | None = None
@@ -108,7 +108,7 @@ class Member:
         self._note("totals")
         return self.found
 
-    def sequences(self) -> Iterator[Part]:
+    def sequences(self) -> Iterator[SequencesPart]:
         self._note("sequences")
         yield from self.parts
 

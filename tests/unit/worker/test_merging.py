@@ -19,7 +19,7 @@ from tidegauge.model.load import (
     WorkerSecond,
     WorkerTotals,
 )
-from tidegauge.statistics.histograms import decode
+from tidegauge.statistics.histograms import decode_histogram
 from tidegauge.worker import merging
 from tidegauge.worker.merging import SecondMerger, check_counts, merged_totals
 from tidegauge.worker.sequences import FiguresError, Received, SequenceCounts
@@ -61,14 +61,14 @@ def test_a_second_of_two_workers_is_the_sum_of_theirs() -> None:
     assert (found.scheduled_msgs_per_s, found.own_lag_ns_max, found.blocked_ns) == (150.0, 8, 7)
     assert (found.worker_cpu_ns, found.heap_used_bytes, found.gc_pause_ns, found.jit_ns) == (10, 14, 4, 30)
     assert (found.busiest_consumer, found.busiest_consumer_busy_ns) == ("sub-0 consumer 1 (load generator 2 of 2)", 20)
-    response = decode(found.response)
+    response = decode_histogram(found.response)
     assert response.count == 3
     assert response.percentile_ns(50) == pytest.approx(2e6, rel=1e-3)
     assert response.max_ns() == pytest.approx(4e6, rel=1e-3)
     assert [each.name for each in found.subscriptions] == ["sub-0", "sub-9", "sub-10"]
     whole = found.subscriptions[0]
     assert (whole.received, whole.unique, whole.duplicated, whole.backlog) == (41, 80, 1, 60)
-    assert decode(whole.end_to_end).count == 1
+    assert decode_histogram(whole.end_to_end).count == 1
 
 
 def test_a_second_keeps_what_each_worker_had_of_it() -> None:
@@ -173,7 +173,7 @@ def test_totals_are_sums_and_loss_comes_from_the_sets_alone() -> None:
     assert found.errors == (("send", "slow", 5), ("send", "gone", 1))
     assert (found.window.intended, found.window.own_lag_over_tolerance, found.window.blocked_ns) == (20, 2, 4)
     assert (found.window.gc_pause_ns, found.window.cpu_wait_ns, found.window.worker_cpu_ns) == (9, 5, 6)
-    assert decode(found.window.response).count == 3
+    assert decode_histogram(found.window.response).count == 3
     (whole,) = found.subscriptions
     assert (whole.received, whole.unique, whole.lost, whole.backlog) == (100, 99, 101, 101)
     assert (whole.duplicated, whole.reordered, whole.window_received) == (13, 2, 40)
@@ -216,9 +216,9 @@ def test_records_of_a_schedule_and_receipts_without_producers_are_merged() -> No
     none = replace(part, subscriptions=(sub_totals(record_end_to_end=(histogram(2.0), b"")),))
     found = merged_totals(workers(part, none))
     assert [each.intended for each in found.window.records] == [20, 20]
-    assert decode(found.window.records[1].response).count == 2
+    assert decode_histogram(found.window.records[1].response).count == 2
     (whole,) = found.subscriptions
-    assert [decode(each).count for each in whole.record_end_to_end] == [2, 0]
+    assert [decode_histogram(each).count for each in whole.record_end_to_end] == [2, 0]
     assert (whole.first_received_mono_ns, whole.last_received_mono_ns) == (7, 9)
 
 

@@ -142,4 +142,4 @@ def test_a_field_that_no_message_has_is_an_error() -> None:
         sent_by_nobody: int
 
     with pytest.raises(AttributeError, match="sent_by_nobody"):
-        messages.reader(Misnamed)(pb.SecondFigures())
+        messages.make_reader(Misnamed)(pb.SecondFigures())

@@ -213,7 +213,7 @@ def order() -> LoadOrder:
         acks="all",
         workload=workload,
         msgs_per_s=1000.5,
-        trial_id=13,
+        trial_number=13,
         seed=14,
         own_lag_tolerance_ms=2.5,
         consumers_start_paused=True,

@@ -14,8 +14,8 @@ from pyroaring import BitMap64
 from tidegauge.model.load import ReceivedSequences, SentSequences, Traced
 from tidegauge.worker.sequences import (
     FiguresError,
-    Part,
     Received,
+    SequencesPart,
     account_for_missing,
     count_sequences,
     missing_sequences,
@@ -114,10 +114,10 @@ def scenes(draw: st.DrawFn) -> Scene:
     return Scene(tuple(zip(lengths, unknown, strict=True)), kept)
 
 
-def streams(scene: Scene) -> list[list[Part]]:
-    found: list[list[Part]] = []
+def streams(scene: Scene) -> list[list[SequencesPart]]:
+    found: list[list[SequencesPart]] = []
     for worker in range(3):
-        own: list[Part] = [
+        own: list[SequencesPart] = [
             sent(number, *producer) for number, producer in enumerate(scene.producers) if number % 3 == worker
         ]
         for sub in range(2):
@@ -173,7 +173,7 @@ def test_any_division_gives_what_plain_sets_give(scene: Scene) -> None:
         pytest.param([SentSequences(0, 5, b"rubbish")], "its set for producer 0 can't be read", id="damaged"),
     ],
 )
-def test_what_cannot_be_is_an_error_that_names_the_worker(parts: list[Part], said: str) -> None:
+def test_what_cannot_be_is_an_error_that_names_the_worker(parts: list[SequencesPart], said: str) -> None:
     with pytest.raises(FiguresError, match=f"load generator 2 of 2: .*{said}"):
         count_sequences([[sent(1, 3)] if parts[0] != sent(1, 5) else [], parts], ["sub-0"], 2)
 
@@ -189,7 +189,7 @@ def test_one_set_of_each_worker_is_taken_at_a_time() -> None:
     """However many messages there were: what is read ahead of each stream is one part."""
     taken = [0, 0]
 
-    def stream(worker: int) -> Iterator[Part]:
+    def stream(worker: int) -> Iterator[SequencesPart]:
         for producer in range(worker, 100, 2):
             yield sent(producer, 10)
         for producer in range(100):

@@ -31,7 +31,7 @@ class ImpossibleError(UserError):
 
 @dataclass(frozen=True)
 class Contender:
-    """A system at a point: as the campaign wants it, and the system itself, which is `known`.
+    """A system at a point: as the campaign wants it, and the system itself, its `implementation`.
 
     Attributes:
         label: how trials name it: "kafka@4.3.1".
@@ -41,7 +41,7 @@ class Contender:
     """
 
     system: SystemChoice
-    known: System
+    implementation: System
     label: str
     choice: LevelChoice
     identity: str
@@ -80,7 +80,7 @@ def find_contenders(
     Raises `UserError` if a system can't give the level or the shape asked for, and is not to be left out.
     """
     contenders_by_point, left_out = [], []
-    for point in campaign.each:
+    for point in campaign.all_points:
         contenders_at_point, reasons = _contenders_at_point(
             point, campaign.skip_impossible and bool(campaign.points), find_system
         )

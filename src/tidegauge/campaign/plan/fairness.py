@@ -44,7 +44,9 @@ def wanted_tilts(plan: Plan) -> tuple[Tilt, ...]:
         spec = step.trials[0]
         contenders_at_point = points.setdefault(point_words(spec.point), {})
         if spec.system not in contenders_at_point:
-            contenders_at_point[spec.system] = contender_of_trial(spec, step.contender.system, step.contender.known)
+            contenders_at_point[spec.system] = contender_of_trial(
+                spec, step.contender.system, step.contender.implementation
+            )
     tilts: tuple[Tilt, ...] = ()
     for contenders_at_point in points.values():
         tilts += new_among(
@@ -80,7 +82,7 @@ class FairnessWatch:
             self._report_tilts(new)
 
     def _report_tilts(self, new: Sequence[Tilt]) -> None:
-        self._store.fairness(self.tilts)
+        self._store.write_tilts(self.tilts)
         for tilt in only_unequal(new):
             self._observer(UnequalFound(tilt))
 

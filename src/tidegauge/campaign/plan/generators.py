@@ -128,7 +128,7 @@ def _step_of_each_system(plan: Plan) -> list[Step]:
 
 def _check_clients_of_step(step: Step, campaign: Campaign, bounds: LoadBounds) -> None:
     load, workers = _load_of_step(step), campaign.worker.count
-    choice, system = step.contender.system, step.contender.known
+    choice, system = step.contender.system, step.contender.implementation
     clients = in_words((load.producers, "producer"), (load.consumers, "consumer"))
     need = f"{campaign.source_path}: workload.topics: {clients} of {system.title}"
     if short := load.of_each(workers, bounds):
@@ -152,7 +152,7 @@ def _check_clients_of_step(step: Step, campaign: Campaign, bounds: LoadBounds) -
 def _load_of_step(step: Step) -> _Load:
     trial = step.trials[0]
     workload, nodes = trial.workload, SERVERS_UNKNOWN if trial.attached else trial.nodes
-    return _Load(*users_of(workload), nodes, step.contender.known.clients(workload, trial.choice, nodes))
+    return _Load(*users_of(workload), nodes, step.contender.implementation.clients(workload, trial.choice, nodes))
 
 
 def in_words(*counted: tuple[int, str]) -> str:

@@ -29,7 +29,7 @@ COPIES_MAX = 3
 
 def check_handles(campaign: Campaign, available: Handles) -> None:
     """Raise `UserError` with the figures where a server would need more than a process may have here."""
-    for point, choice in campaign.choices:
+    for point, choice in campaign.systems_at_points:
         if campaign.starts_here(choice):
             _check_handles_of_server(point.campaign, choice, registry.system_named(choice.name), available)
 
@@ -57,7 +57,7 @@ def machines_of(campaign: Campaign) -> int:
     return max(
         (
             registry.system_named(choice.name).machines(point.campaign.nodes, choice.shape)
-            for point, choice in campaign.choices
+            for point, choice in campaign.systems_at_points
             if choice.attach is None
         ),
         default=0,

@@ -101,7 +101,7 @@ class Workers:
                 memories_by_system[trial.system].append(self._memory_of_trial(trial))
         return memories_by_system
 
-    def of(self, spec: TrialSpec) -> WorkerMemory:
+    def memory_of_trial(self, spec: TrialSpec) -> WorkerMemory:
         """The worker's memory for a trial; one that the plan lacks (a search makes what it needs) has no known rate."""
         unknown = replace(spec, msgs_per_s=None, schedule=None) if isinstance(spec, LoadSpec) else spec
         planned = self._trial_by_id.get(spec.trial_id, unknown)
@@ -112,10 +112,10 @@ class Workers:
     def _memory_of_trial(self, spec: TrialSpec) -> WorkerMemory:
         return worker_memory(spec, self.choice, self.machine, self.sharing)
 
-    def most(self, system: str, point: Mapping[str, str]) -> WorkerMemory:
+    def largest_memory(self, system: str, point: Mapping[str, str]) -> WorkerMemory:
         """The largest memory that the worker of a system's trials has at a point of a sweep."""
         trials_at_point = [trial for trial in self.trials if trial.system == system and trial.point == point]
-        worker_memories = [self.of(trial) for trial in trials_at_point]
+        worker_memories = [self.memory_of_trial(trial) for trial in trials_at_point]
         return _largest_worker(worker_memories or [WorkerMemory(*_least_memory_mb(self.choice))])
 
 
@@ -124,10 +124,10 @@ def worker_memory(
 ) -> WorkerMemory:
     """What the worker of a trial gets by itself; what the user chose wins."""
     # The highest rate that is known beforehand; 0 = as fast as it goes, or nobody knows yet.
-    rate = 0.0 if spec.workload.arrival is Arrival.CLOSED_LOOP else spec.most_msgs_per_s
+    msgs_per_s = 0.0 if spec.workload.arrival is Arrival.CLOSED_LOOP else spec.most_msgs_per_s
     share = largest_share(spec.workload, choice.count)
-    held_mb, flow_mb = _held_mb(spec, rate, share, sharing), _flow_mb(spec.workload, rate, machine, share)
-    direct_mb = _direct_mb(spec, rate, share, sharing)
+    held_mb, flow_mb = _held_mb(spec, msgs_per_s, share, sharing), _flow_mb(spec.workload, msgs_per_s, machine, share)
+    direct_mb = _direct_mb(spec, msgs_per_s, share, sharing)
     heap_least, direct_least = _least_memory_mb(choice)
     heap_mb = choice.heap_mb or max(heap_least, _rounded_up_mb(max(held_mb, flow_mb)))
     direct_memory_mb = choice.direct_memory_mb or max(direct_least, _rounded_up_mb(direct_mb))
@@ -138,7 +138,7 @@ def worker_memory(
         because.append(f"{clients} may hold {held_mb:,} MiB")
     elif heap_mb > heap_least:
         because.append(
-            f"{_part_of(share)}{_rate_words(rate, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages"
+            f"{_part_of(share)}{_rate_words(msgs_per_s, machine)} 1 MiB for every {_MSGS_PER_S_PER_MIB:,} messages"
         )
     if direct_memory_mb > direct_least:
         because.append(f"what {clients} read and write at once is {direct_mb:,} MiB")
@@ -167,21 +167,21 @@ def _largest_worker(worker_memories: Sequence[WorkerMemory]) -> WorkerMemory:
     return WorkerMemory(heap.heap_mb, direct.direct_memory_mb, because.strip("; "))
 
 
-def _flow_mb(workload: Workload, rate: float, machine: Machine, share: Fraction) -> int:
+def _flow_mb(workload: Workload, rate_msgs_per_s: float, machine: Machine, share: Fraction) -> int:
     """Heap (MiB) for what flows at the rate, or, if that is 0, as fast as the CPUs may carry it."""
     # Half of the work is to send a message, half to receive it, by each subscription.
     times = (1 + workload.subscriptions) / 2 * max(1.0, workload.payload.message_bytes / 1024)
-    msgs_per_s = rate * times if rate else _MSGS_PER_S_PER_CPU * machine.cpus
+    msgs_per_s = rate_msgs_per_s * times if rate_msgs_per_s else _MSGS_PER_S_PER_CPU * machine.cpus
     most_mb = min(_FLOW_MB_MAX, machine.memory_mb // _FLOW_SHARE_OF_MACHINE or HEAP_MB_LEAST)
     return min(most_mb, round(msgs_per_s * share / _MSGS_PER_S_PER_MIB))
 
 
-def _held_mb(spec: TrialSpec, rate: float, share: Fraction, sharing: Sharing) -> int:
+def _held_mb(spec: TrialSpec, msgs_per_s: float, share: Fraction, sharing: Sharing) -> int:
     workload = spec.workload
     producers, consumers = users_of(workload)
     # A consumer holds messages of so many servers.
     servers = min(SERVERS_UNKNOWN if spec.attached else spec.nodes, workload.partitions)
-    held_bytes = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, rate))
+    held_bytes = min(consumers * servers * _fetch_bytes(workload), _stalled_bytes(spec, msgs_per_s))
     held_bytes += WINDOW_SHARE_OF_HEAP * _large_window_bytes(workload)
     clients = _clients_bytes(consumers * share, shared=sharing.consumers)
     clients += _clients_bytes(producers * share, shared=sharing.producers)
@@ -194,7 +194,7 @@ def _clients_bytes(users: Fraction, *, shared: bool) -> Fraction | int:
     return users * _CLIENT_BYTES if users <= clients else clients * _CLIENT_BYTES + (users - clients) * _SHARING_BYTES
 
 
-def _direct_mb(spec: TrialSpec, rate: float, share: Fraction, sharing: Sharing) -> int:
+def _direct_mb(spec: TrialSpec, msgs_per_s: float, share: Fraction, sharing: Sharing) -> int:
     """Returns the direct memory (MiB) that a load generator needs which carries a share of a trial.
 
     The JDK keeps, for each thread, a native copy as large as its largest read and write; Netty holds what is queued.
@@ -205,7 +205,7 @@ def _direct_mb(spec: TrialSpec, rate: float, share: Fraction, sharing: Sharing) 
     batch_bytes = max(_WRITE_BYTES, workload.client.batch_bytes_max)
     # Those that share a client share its thread.
     threads = min(consumers * share, Fraction(clients_of(ceil(consumers * share), shared=sharing.consumers)))
-    stalled = _stalled_bytes(spec, rate) * share
+    stalled = _stalled_bytes(spec, msgs_per_s) * share
     read = min(consumers * share * _fetch_bytes(workload), max(threads * _READ_BYTES_LEAST, stalled))
     written = 2 * max(min(producers * batch_bytes, IN_FLIGHT_BYTES_MAX), _large_window_bytes(workload))
     return _OWN_DIRECT_MB + ceil((read + written * share) / _MIB)
@@ -239,31 +239,33 @@ def _fetch_bytes(workload: Workload) -> int:
     return min(most, max(least, workload.client.batch_bytes_max, queue_bytes))
 
 
-def _stalled_bytes(spec: TrialSpec, rate: float) -> int:
+def _stalled_bytes(spec: TrialSpec, msgs_per_s: float) -> int:
     """What consumers can find at once: without a planned rate, or with a backlog to be read, any amount."""
-    if not rate or (isinstance(spec, LoadSpec) and spec.late is not None):
+    if not msgs_per_s or (isinstance(spec, LoadSpec) and spec.late is not None):
         return 1 << 62
     message_bytes = spec.workload.payload.message_bytes + _RECORD_OVERHEAD_BYTES
-    return round(rate * _STALL_S * spec.workload.subscriptions * message_bytes)
+    return round(msgs_per_s * _STALL_S * spec.workload.subscriptions * message_bytes)
 
 
 def _rounded_up_mb(mb: int) -> int:
     return -(-mb // _STEP_MB) * _STEP_MB
 
 
-def _rate_words(rate: float, machine: Machine) -> str:
-    return f"{count(rate)} msg/s need" if rate else f"full speed of {machine.cpus} CPUs needs"
+def _rate_words(msgs_per_s: float, machine: Machine) -> str:
+    return f"{count(msgs_per_s)} msg/s need" if msgs_per_s else f"full speed of {machine.cpus} CPUs needs"
 
 
 def memory_needs(campaign: Campaign, workers: Workers) -> tuple[MemoryNeed, ...]:
     """What each system of a campaign needs, in the campaign's order; of a sweep the most that any point needs."""
-    return tuple(_largest_needs([_need_of_system(point, choice, workers) for point, choice in campaign.choices]))
+    return tuple(
+        _largest_needs([_need_of_system(point, choice, workers) for point, choice in campaign.systems_at_points])
+    )
 
 
 def _need_of_system(point: Point, choice: SystemChoice, workers: Workers) -> MemoryNeed:
     campaign, system = point.campaign, registry.system_named(choice.name)
     name = label_of_system(choice, system)
-    worker = workers.most(name, point.values)
+    worker = workers.largest_memory(name, point.values)
     # What a fleet's hosts have is not known before they are asked.
     most = max((spec.generators for spec in workers.trials if isinstance(spec, LoadSpec)), default=0)
     workers_here = 0 if workers.choice.hosts else max(workers.choice.count, most)
@@ -292,7 +294,7 @@ def campaign_that_fits(
     needs_refused: list[MemoryNeed] = []
     needs: list[MemoryNeed] = []
     systems_kept: list[list[SystemChoice]] = []
-    for point in campaign.each:
+    for point in campaign.all_points:
         systems_kept.append([])
         for choice in point.campaign.systems:
             need = _need_of_system(point, choice, workers)

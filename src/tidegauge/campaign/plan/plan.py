@@ -218,10 +218,10 @@ def plan_warnings(trials: Sequence[TrialSpec]) -> tuple[str, ...]:
 
 def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = registry.system_named) -> Plan:
     """Plan all trials of a campaign. Raises `UserError` if a system can't give the level or the shape asked for."""
-    for point in campaign.each:
+    for point in campaign.all_points:
         check_experiments(point.campaign)
     contenders_by_point, left_out = find_contenders(campaign, find_system)
-    points = campaign.each
+    points = campaign.all_points
     # Nobody waits for more: the plan alone would take minutes.
     count = campaign.repeat * sum(map(len, contenders_by_point)) * len(campaign.experiments)
     if count > STEPS_MAX:
@@ -255,7 +255,7 @@ def plan_campaign(campaign: Campaign, find_system: Callable[[str], System] = reg
 
 def _points_of_variants(campaign: Campaign) -> list[list[int]]:
     """The numbers of points that differ in the variant only, group by group; each point alone without variants."""
-    numbered = list(enumerate(campaign.each))
+    numbered = list(enumerate(campaign.all_points))
     if not campaign.variants:
         return [[number] for number, _ in numbered]
     return list(
@@ -268,14 +268,14 @@ def _rates_first(campaign: Campaign, turns: Sequence[Turn]) -> Sequence[Turn]:
     if not campaign.rates_at:
         return turns
     names = [experiment.name for experiment in campaign.experiments]
-    points = [point.values for point in campaign.each]
+    points = [point.values for point in campaign.all_points]
     turns_made = [turn for turn in turns if is_made(names[turn.experiment], points[turn.point], campaign.rates_at)]
     return sorted(turns_made, key=lambda turn: names[turn.experiment] not in FINDERS)
 
 
 def _plan_step(point: Point, chosen: ExperimentChoice, contender: Contender, number: int, block: int) -> Step:
     """Plan the step of this number, from 1. The seed is the same for all systems of a block."""
-    campaign, system, implementation = point.campaign, contender.system, contender.known
+    campaign, system, implementation = point.campaign, contender.system, contender.implementation
     base = TrialSpec(
         trial_id=f"{number:04d}-{chosen.name}-{system.name}{_slug_of_point(point)}",
         experiment=chosen.name,
@@ -313,8 +313,8 @@ def _plan_step(point: Point, chosen: ExperimentChoice, contender: Contender, num
 
 def _with_sending(trial: Spec, contender: Contender) -> Spec:
     """The trial with how its producers are to send, the system's own settings included."""
-    case = case_of(trial, contender.system, contender.known)
-    return replace(trial, sending=sending_of(case, contender.known.client_facts(case).facts))
+    case = case_of(trial, contender.system, contender.implementation)
+    return replace(trial, sending=sending_of(case, contender.implementation.client_facts(case).facts))
 
 
 def _with_best_choice(trial: AttestSpec, system: System) -> AttestSpec:

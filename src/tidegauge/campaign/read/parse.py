@@ -64,7 +64,7 @@ from tidegauge.systems.api import expected_level
 from tidegauge.systems.registry import VERSION, listed_names, unknown_system
 from tidegauge.systems.registry import system_named as find_system
 from tidegauge.systems.server_settings import setting_problems
-from tidegauge.thresholds import ABORT_EXAMPLE, EXAMPLES, Known, parse_abort_rule, parse_threshold
+from tidegauge.thresholds import ABORT_EXAMPLE, EXAMPLES, KnownNames, parse_abort_rule, parse_threshold
 from tidegauge.usage import Price, parse_price
 
 THRESHOLDS = "thresholds"
@@ -88,7 +88,7 @@ def read_abort_rules(source: Source, points: Sequence[Point]) -> tuple[str, ...]
 
 
 def _read_conditions(
-    source: Source, key: str, points: Sequence[Point], parse: Callable[[object, Known | None], str]
+    source: Source, key: str, points: Sequence[Point], parse: Callable[[object, KnownNames | None], str]
 ) -> tuple[str, ...]:
     listed = source.data.get(key, [])
     if not isinstance(listed, list):
@@ -104,10 +104,10 @@ def _read_conditions(
     return tuple(dict.fromkeys(conditions))
 
 
-def names_for_thresholds(points: Sequence[Point]) -> Known:
+def names_for_thresholds(points: Sequence[Point]) -> KnownNames:
     """What thresholds on a campaign may speak of, which has these points."""
     campaigns = [point.campaign for point in points]
-    return Known(
+    return KnownNames(
         experiments=list(dict.fromkeys(choice.name for campaign in campaigns for choice in campaign.experiments)),
         systems=list(dict.fromkeys(_system_label(system) for campaign in campaigns for system in campaign.systems)),
         point={axis: list(dict.fromkeys(point.values[axis] for point in points)) for axis in points[0].values},

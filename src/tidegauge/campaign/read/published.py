@@ -135,7 +135,7 @@ def with_differences(campaign: Campaign, trials: Sequence[TrialSpec]) -> Campaig
         [_as_sent(trial) for trial in trials],
         grouped(
             (system.name, _servers_of_system(point.campaign, system, server_hosts))
-            for point, system in campaign.choices
+            for point, system in campaign.systems_at_points
             if system.attach is None
         ),
         Placement(

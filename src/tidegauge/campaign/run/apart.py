@@ -14,7 +14,13 @@ from tidegauge.agent.authority import Authority, make_request
 from tidegauge.agent.client import AgentHost
 from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.limits import machines_of
-from tidegauge.campaign.run.on_hosts import OnHost, installed_on, on_each, provision_on, send_to_each
+from tidegauge.campaign.run.on_hosts import (
+    OnHost,
+    call_on_each_host,
+    provision_on_hosts,
+    send_to_each_host,
+    workers_installed_on,
+)
 from tidegauge.distribution.sending import file_parcel, path_on_hosts
 from tidegauge.errors import RunFailedError, UserError
 from tidegauge.fleet.api import Launcher
@@ -62,7 +68,7 @@ class Apart:
 
     def provision(self, distribution: Distribution) -> None:
         """Get a system's version on every host. Raises `RunFailedError` if the files there are others."""
-        provision_on(
+        provision_on_hosts(
             self.launcher, [*self.servers, *self.keepers], distribution, lambda text: self.observer(Note(text))
         )
 
@@ -75,12 +81,12 @@ class Apart:
 
         `data`, `journals`: the directories that nodes keep them in by turns. Raises `TidegaugeError`.
         """
-        return on_each(self.launcher, self.servers, OnHost, "ceilings", data, journals)
+        return call_on_each_host(self.launcher, self.servers, OnHost, "ceilings", data, journals)
 
 
 @dataclass
 class LoadHosts:
-    """The hosts of load generators, `each` with as many; and their clocks (see `worker.group.MemberClocks`).
+    """The hosts of load generators, each with as many; and their clocks (see `worker.group.MemberClocks`).
 
     Load generator n is on host n modulo their number, so that neighbours in a trial's order are on several hosts.
 
@@ -90,7 +96,7 @@ class LoadHosts:
     """
 
     agents: Sequence[RemoteHost]
-    each: int
+    workers_per_host: int
     clocks: FleetClocks
     installed: Mapping[tuple[str, str], Installed]
     payloads: Mapping[str, str]
@@ -98,7 +104,7 @@ class LoadHosts:
 
     def __post_init__(self) -> None:
         """Say which load generator is on which host."""
-        self._hosts = [number % len(self.agents) for number in range(self.each * len(self.agents))]
+        self._hosts = [number % len(self.agents) for number in range(self.workers_per_host * len(self.agents))]
         self._key, self._certificate = self.authority.controller_keys()
 
     def sites(self, driver: str) -> list[Site]:
@@ -127,16 +133,16 @@ class LoadHosts:
         ahead_ns = self.clocks.ahead_ns()
         return [ahead_ns[host] for host in self._hosts]
 
-    def off_ns(self) -> float:
+    def clock_error_ns(self) -> float:
         """By how much instants of load generators may now be wrong by this host's clock. Raises `ClockError`."""
         return max(width_s for pair, width_s in self.clocks.widths_s().items() if HERE in pair) / 2 * 1e9
 
-    def same(self, one: int, other: int) -> bool:
-        """See `MemberClocks.same`."""
+    def have_same_clock(self, one: int, other: int) -> bool:
+        """See `MemberClocks.have_same_clock`."""
         return self._hosts[one] == self._hosts[other]
 
-    def between(self, from_ns: int, until_ns: int) -> dict[tuple[int, int], Offset]:
-        """See `MemberClocks.between`."""
+    def offsets_between(self, from_ns: int, until_ns: int) -> dict[tuple[int, int], Offset]:
+        """See `MemberClocks.offsets_between`."""
         if len(self.agents) == 1:
             return {}
         bounds = self.clocks.bounds(from_ns, until_ns)
@@ -144,7 +150,7 @@ class LoadHosts:
         return {
             (one, other): bounds[names[one], names[other]]
             for one, other in permutations(range(len(names)), 2)
-            if not self.same(one, other)
+            if not self.have_same_clock(one, other)
         }
 
 
@@ -199,7 +205,7 @@ def _check_places(campaign: Campaign, launcher: Launcher, hosts: Sequence[FleetH
     """Raise `RunFailedError` if a host lacks a directory that was chosen for data; as this host words them."""
     places = (*campaign.data_directories, *campaign.journal_directories, campaign.data_directory)
     if directories := [str(expand_path(place)) for place in places if place]:
-        on_each(launcher, hosts, OnHost, "check_disks", directories)
+        call_on_each_host(launcher, hosts, OnHost, "check_disks", directories)
 
 
 @contextlib.contextmanager
@@ -241,7 +247,7 @@ def servers_apart(
             ends.callback(clocks.close)
             payloads = _send_payloads(campaign, launcher, load_hosts, say)
             _check_width(clocks, fleet.clock_s_max)
-            installed = installed_on(launcher, load_hosts, _drivers_of_systems(campaign))
+            installed = workers_installed_on(launcher, load_hosts, _drivers_of_systems(campaign))
             load = LoadHosts(loads, fleet.workers_per_host, clocks, installed, payloads, authority=authority)
         say(f"{seated}; {_load_words(loads, fleet.workers_per_host)}.")
         yield Apart(
@@ -252,7 +258,7 @@ def servers_apart(
                 {load_link(number): agent for number, agent in enumerate(loads)},
                 directory=directory,
                 spared_ports=FLEET_PORTS,
-                load_clocks_off_ns=load.off_ns if load else lambda: 0.0,
+                load_clocks_off_ns=load.clock_error_ns if load else lambda: 0.0,
             ),
             seated.seats,
             launcher,
@@ -261,7 +267,7 @@ def servers_apart(
             observer,
             load,
             links,
-            _machine_of_all(on_each(launcher, load_hosts, OnHost, "machine").values()),
+            _machine_of_all(call_on_each_host(launcher, load_hosts, OnHost, "machine").values()),
         )
 
 
@@ -276,7 +282,7 @@ def _machine_of_all(machines: Iterable[Machine]) -> Machine | None:
 
 
 def _drivers_of_systems(campaign: Campaign) -> set[str]:
-    return {registry.system_named(choice.name).driver for _, choice in campaign.choices}
+    return {registry.system_named(choice.name).driver for _, choice in campaign.systems_at_points}
 
 
 def _send_payloads(
@@ -284,9 +290,9 @@ def _send_payloads(
 ) -> Mapping[str, str]:
     """Send files of message values to load hosts; where these have each, by where it is here."""
     places_by_file: dict[str, str] = {}
-    for file in sorted({point.campaign.workload.payload.file for point in campaign.each} - {""}):
+    for file in sorted({point.campaign.workload.payload.file for point in campaign.all_points} - {""}):
         parcel = file_parcel(Path(file))
-        send_to_each(launcher, hosts, parcel, say)
+        send_to_each_host(launcher, hosts, parcel, say)
         places_by_file[file] = str(path_on_hosts(parcel))
     return places_by_file
 

@@ -78,8 +78,8 @@ def level_to_expect(step: Step, asked: AskedCluster) -> LevelFinding | None:
     spec, contender = step.trials[0], step.contender
     if spec.workload.existing_topics or asked.nodes is None:
         return None
-    case = case_of(replace(spec, nodes=asked.nodes), contender.system, contender.known)
-    return expected_level(contender.known, case, asked.settings)
+    case = case_of(replace(spec, nodes=asked.nodes), contender.system, contender.implementation)
+    return expected_level(contender.implementation, case, asked.settings)
 
 
 def expected_level_words(label: str, asked: AskedCluster, finding: LevelFinding | None) -> str:

@@ -38,14 +38,14 @@ def chase_backlog(
         from_ns: when the measured window begins; it is open, and closed here.
         begin_ns: when the load began.
     """
-    follower.begin(BEFORE, from_ns)
+    follower.begin_phase(BEFORE, from_ns)
     reads_at_from = session.server_read_bytes()
     _build_backlog(session, follower, late, from_ns)
-    resumed_ns = follower.edge(_LEAD_S)
-    follower.begin(DURING, resumed_ns)
+    resumed_ns = follower.next_second_edge(_LEAD_S)
+    follower.begin_phase(DURING, resumed_ns)
     # What limits is asked of the time in which a backlog was read away.
     session.use_window(resumed_ns)
-    follower.until(resumed_ns)
+    follower.follow_until(resumed_ns)
     reads_at_start = session.server_read_bytes()
     session.worker.resume_consumers(list(late_names(session.spec.workload.subscriptions, late)))
     times = _read_away(session, follower, late, resumed_ns, begin_ns)
@@ -62,7 +62,7 @@ def chase_backlog(
         session.spec.attached,
         compressed=load.client.compression is not Compression.NONE,
     )
-    follower.until_known(until_ns, patience_s=3.0)
+    follower.follow_until_known(until_ns, patience_s=3.0)
     return Chased(resumed_ns, until_ns, catch_up(follower.tally, times, message_bytes, reads, session.limits))
 
 
@@ -73,9 +73,9 @@ def _build_backlog(session: TrialSession[LoadSpec], follower: Follower, late: La
     expected_s = max(spec.measure_s, late.backlog_msgs / rate)
     latest_ns = from_ns + round((_BUILD_TIMES_MAX * expected_s + _BUILD_S_MORE) * SECOND_NS)
     session.phase("build", f"a backlog of {late.rule}, whose readers wait", expected_s)
-    follower.until(from_ns + round(spec.measure_s * SECOND_NS))
+    follower.follow_until(from_ns + round(spec.measure_s * SECOND_NS))
     while follower.tally.backlog_msgs < late.backlog_msgs and time.monotonic_ns() < latest_ns:
-        follower.until_next_second(latest_ns)
+        follower.follow_until_next_second(latest_ns)
 
 
 def _read_away(
@@ -83,7 +83,7 @@ def _read_away(
 ) -> ChaseTimes:
     """Follow the late readers until their backlog is gone or time is up."""
     # The last second before the readers' start ends at about that instant, and is known a little later.
-    follower.until_known(resumed_ns, patience_s=3.0)
+    follower.follow_until_known(resumed_ns, patience_s=3.0)
     tally = follower.tally
     built = backlog = tally.built_msgs
     gone_msgs = gone_at(built, late.drained_share, session.spec.msgs_per_s or 0.0)
@@ -93,7 +93,7 @@ def _read_away(
     seen, seen_ns = 0, resumed_ns
     while chase_s is None:
         if seen == len(tally.behind):
-            if seen_ns >= deadline_ns or not follower.until_next_second(deadline_ns + SECOND_NS):
+            if seen_ns >= deadline_ns or not follower.follow_until_next_second(deadline_ns + SECOND_NS):
                 break
             continue
         now_ns, now = tally.behind[seen]
@@ -115,12 +115,12 @@ def _measure_after(session: TrialSession[LoadSpec], follower: Follower, from_ns:
     length_s = _LEAD_S
     if gone:
         length_s = session.spec.measure_s
-        follower.begin(AFTER, follower.points.last.until_mono_ns)
+        follower.begin_phase(AFTER, follower.points.last.until_mono_ns)
         session.phase("after", "the backlog counts as gone, the load continues", length_s)
-    until_ns = follower.edge(length_s)
+    until_ns = follower.next_second_edge(length_s)
     session.worker.set_window(from_ns, until_ns)
-    follower.begin(DRAIN, until_ns)
-    follower.until(until_ns)
+    follower.begin_phase(DRAIN, until_ns)
+    follower.follow_until(until_ns)
     return until_ns
 
 

@@ -17,7 +17,7 @@ from tidegauge.campaign.model import Campaign
 from tidegauge.campaign.plan.generators import sizes_to_know, sizing_warnings
 from tidegauge.errors import RunFailedError, TidegaugeError, UserError
 from tidegauge.experiments.attest import NAME as ATTEST
-from tidegauge.hosts.ceilings_measure import BRIEF, machine_id, measure, place_for
+from tidegauge.hosts.ceilings_measure import BRIEF, machine_id, measure_ceilings, place_for
 from tidegauge.hosts.kept import fresh_ceilings, keep_ceilings, kept_ceilings, seconds_since
 from tidegauge.model.ceilings import Calibration, Ceilings, RunCeilings, size_class
 from tidegauge.model.events import Note, Observer, PhaseStarted
@@ -134,15 +134,15 @@ def fleet_ceilings(
 
 def _has_use_for_ceilings(campaign: Campaign) -> bool:
     """Whether results are compared with ceilings: not if others run all servers, nor of attestations alone."""
-    starts_any = any(system.attach is None for _, system in campaign.choices)
-    chosen = [choice.name for point in campaign.each for choice in point.campaign.experiments]
+    starts_any = any(system.attach is None for _, system in campaign.systems_at_points)
+    chosen = [choice.name for point in campaign.all_points for choice in point.campaign.experiments]
     of_use = starts_any and any(name != ATTEST for name in chosen)
     return of_use and os.environ.get(SWITCH, "").lower() != "off"
 
 
 def _measure_and_keep(disks: Sequence[Path], host: Host) -> Ceilings:
     """Measure briefly, and keep it for the next run. Raises `UserError`, `OSError`."""
-    ceilings = measure(disks, BRIEF, host.track_directory, lambda _what, _left_s: None)
+    ceilings = measure_ceilings(disks, BRIEF, host.track_directory, lambda _what, _left_s: None)
     with contextlib.suppress(OSError):
         keep_ceilings(ceilings)
     return ceilings

@@ -31,30 +31,30 @@ from tidegauge.store.run import RunStore
 from tidegauge.store.trial import TrialStore
 from tidegauge.worker.api import LeftResults
 from tidegauge.worker.group import GroupMember, Put, WorkerGroup, pump_in_thread
-from tidegauge.worker.sequences import Part
+from tidegauge.worker.sequences import SequencesPart
 
 
-def collectable(spec: LoadSpec) -> bool:
+def is_collectable(spec: LoadSpec) -> bool:
     """Whether its result follows from figures alone: of faults and late readers the controller sees more."""
     return spec.late is None and not spec.faults
 
 
-def observed_of(
+def observe_trial(
     spec: LoadSpec, measuring: Measuring, follower: Follower, steady_until_ns: int, drain_end: str
 ) -> Observed:
     """What is known of a trial by its controller and by its seconds, which are asked to be steady until an instant."""
     return Observed(
         known=measuring,
-        jit_cpus=jit_cpus(follower.between(measuring.from_mono_ns, measuring.until_mono_ns)),
+        jit_cpus=jit_cpus(follower.points_between(measuring.from_mono_ns, measuring.until_mono_ns)),
         # Under a schedule rates and latencies change as they were meant to: no drift of the system's.
-        seconds=() if spec.schedule else tuple(follower.between(measuring.from_mono_ns, steady_until_ns)),
+        seconds=() if spec.schedule else tuple(follower.points_between(measuring.from_mono_ns, steady_until_ns)),
         drain_end=drain_end,
         busy_consumers=follower.receiving.busy_consumers(),
         window_end_backlogs=follower.receiving.window_end,
     )
 
 
-def collect(
+def collect_result(
     spec: LoadSpec, record: Mapping[str, Any], driver: str, resources: RunResources, store: RunStore
 ) -> LoadResult | None:
     """The result of a trial of which `record` is the stored `Measuring`; None if it must be made again, which is noted.
@@ -81,8 +81,8 @@ def _collect_result(
         _check_left_results(left_results, measuring)
         figures = left_figures(left_results, spec.workload, measuring.processes, logs, worker.facts)
         totals = figures.totals()
-        trial = store.reopen(spec)
-        result = _judge_collected(
+        trial = store.reopen_trial(spec)
+        result = _with_reason_of_collecting(
             _result_of_left(spec, measuring, figures, totals, trial), totals, left_results[0].reason
         )
         trial.finish(result, totals)
@@ -91,7 +91,7 @@ def _collect_result(
         worker.close()
     if not any(_count_gaps(totals)):
         return result
-    place_aside = store.set_aside(spec.trial_id)
+    place_aside = store.set_trial_aside(spec.trial_id)
     resources.observer(
         Note(f"{spec.trial_id} is made again: {result.reasons[0]}. What it had measured is in {place_aside}.")
     )
@@ -114,13 +114,13 @@ def _result_of_left(
     spec: LoadSpec, measuring: Measuring, figures: SecondsSource, totals: TotalFigures, trial: TrialStore
 ) -> LoadResult:
     follower = Follower(spec, figures, trial, lambda _: None, lambda: None)
-    follower.begin(MEASURE, measuring.from_mono_ns)
-    follower.begin(DRAIN, measuring.until_mono_ns)
-    follower.until_end()
+    follower.begin_phase(MEASURE, measuring.from_mono_ns)
+    follower.begin_phase(DRAIN, measuring.until_mono_ns)
+    follower.follow_to_end()
     # Whether what is missing was lost, or on its way, nobody knows.
     drain_end = "limit" if _count_gaps(totals)[0] else "drained"
-    observed = observed_of(spec, measuring, follower, measuring.until_mono_ns, drain_end)
-    return make_result(spec, totals, replace(observed, warm_up=follower.between(0, measuring.from_mono_ns)))
+    observed = observe_trial(spec, measuring, follower, measuring.until_mono_ns, drain_end)
+    return make_result(spec, totals, replace(observed, warm_up=follower.points_between(0, measuring.from_mono_ns)))
 
 
 def _count_gaps(totals: TotalFigures) -> tuple[int, int]:
@@ -130,7 +130,7 @@ def _count_gaps(totals: TotalFigures) -> tuple[int, int]:
     return missing, max(totals.unresolved, window.intended - window.acked - window.failed)
 
 
-def _judge_collected(result: LoadResult, totals: TotalFigures, reason: str) -> LoadResult:
+def _with_reason_of_collecting(result: LoadResult, totals: TotalFigures, reason: str) -> LoadResult:
     """The result with what is to be said of a trial that nobody saw end."""
     collected = (
         "its controller ended before the trial did, and its figures are what its load generators had written by then "
@@ -169,7 +169,7 @@ class _LeftMember:
     def totals(self) -> TotalFigures:
         return self.left.totals
 
-    def sequences(self) -> Iterator[Part]:
+    def sequences(self) -> Iterator[SequencesPart]:
         yield from self.left.sequences
 
 

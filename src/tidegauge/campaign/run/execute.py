@@ -14,8 +14,8 @@ from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.campaign.plan.contenders import label_of_system
 from tidegauge.campaign.plan.fairness import FairnessWatch, wanted_tilts
 from tidegauge.campaign.plan.plan import FINDERS, Plan, Step, plan_warnings
-from tidegauge.campaign.run.collecting import collect
-from tidegauge.campaign.run.recorded import NOTHING, Recorded
+from tidegauge.campaign.run.collecting import collect_result
+from tidegauge.campaign.run.recorded import NOTHING_RECORDED, Recorded
 from tidegauge.campaign.run.resources import RunResources, resources_of
 from tidegauge.campaign.run.session import SharedServers, Subject
 from tidegauge.campaign.run.topics import attachment_of_run
@@ -92,11 +92,11 @@ class StepLab:
             point = {**point, VARIANT: self.point[VARIANT]}
         return point == self.point or (experiment in FINDERS and point == self.step.rates_point)
 
-    def measure(self, spec: AnySpec) -> TrialResult:
+    def run_trial(self, spec: AnySpec) -> TrialResult:
         """Make one trial, unless an earlier session has. Its result counts, whatever becomes of the step."""
         self.begun.append(spec)
         recorded, observer = self.run.recorded, self.run.resources.observer
-        if stale := recorded.stale(spec):
+        if stale := recorded.why_stale(spec):
             observer(Note(stale))
         recorded_result = recorded.result_of(spec)
         self._replaying = recorded_result is not None
@@ -107,7 +107,7 @@ class StepLab:
         self.run.results.append(result)
         return result
 
-    def decided(self, text: str, left: Sequence[AnySpec] = ()) -> None:
+    def announce_decision(self, text: str, left: Sequence[AnySpec] = ()) -> None:
         """Report a decision, with what it is expected to cost yet."""
         self.run.expected[self.place] = (*self.begun, *left)
         if self._replaying:
@@ -115,12 +115,12 @@ class StepLab:
         whole = tuple(trial for trials in self.run.expected for trial in trials)
         self.run.resources.observer(Decided(text, whole, len(left), sum(map(seconds_expected, left))))
 
-    def found(self, finding: Finding) -> None:
+    def record_finding(self, finding: Finding) -> None:
         """Store and show a finding."""
         finding = replace(finding, point=self.point)
-        is_recorded = self.run.recorded.has(finding, replayed=not self._measured)
+        is_recorded = self.run.recorded.has_finding(finding, replayed=not self._measured)
         if not is_recorded:
-            self.run.store.finding(finding)
+            self.run.store.write_finding(finding)
         self.run.findings.append(finding)
         if not is_recorded:
             self.run.resources.observer(FindingReached(finding))
@@ -152,17 +152,17 @@ class _Run:
     _in_a_row: Counter[str] = field(default_factory=Counter)
     _refused: dict[tuple[str, LevelChoice], str] = field(default_factory=dict)
 
-    def steps(self, plan: Plan) -> None:
+    def carry_out_steps(self, plan: Plan) -> None:
         """Carry out all steps of the plan. Servers that go on do so as long as the next step could use them."""
         try:
             for place, step in enumerate(plan.steps):
-                self.step(place, step)
+                self.carry_out_step(place, step)
                 if plan.campaign.deployment is not ServerReuse.SHARED:
                     self._shared.close()
         finally:
             self._shared.close()
 
-    def step(self, place: int, step: Step) -> None:
+    def carry_out_step(self, place: int, step: Step) -> None:
         """Run one experiment on one system. Failures are recorded; only what makes the run pointless is raised."""
         system, contender = step.trials[0].system, step.contender
         subject = replace(self.subjects[system], choice=contender.system, wanted=contender.deployment)
@@ -197,7 +197,7 @@ class _Run:
         measuring = self.recorded.measuring_of(spec)
         if measuring is not None and isinstance(spec, LoadSpec):
             self._shared.close()
-            collected = collect(spec, measuring, subject.system.driver, self.resources, self.store)
+            collected = collect_result(spec, measuring, subject.system.driver, self.resources, self.store)
             if collected is not None:
                 self.resources.observer(TrialEnded(spec, collected, ""))
                 return collected
@@ -209,7 +209,7 @@ class _Run:
                 break
             except BaseException as error:
                 if isinstance(error, GeneratorFailedError) and retries_left:
-                    place_aside = self.store.set_aside(spec.trial_id)
+                    place_aside = self.store.set_trial_aside(spec.trial_id)
                     text = f"{spec.trial_id} is made again: {error.message} What it had measured is in {place_aside}."
                     self.resources.observer(Note(text))
                     continue
@@ -221,7 +221,7 @@ class _Run:
         return result
 
     def _attempt_trial(self, subject: Subject, spec: AnySpec) -> AnyResult:
-        store = self.store.trial(spec)
+        store = self.store.open_trial(spec)
         try:
             before = self.recorded.cycles_of(spec) if isinstance(spec, AttestSpec) else None
             return run_trial(spec, subject, self.resources, store, self._shared, before=before, fairness=self.fairness)
@@ -237,7 +237,7 @@ class _Run:
         planned = [spec for trials in self.expected for spec in trials]
         if [spec.trial_id for spec in planned] != stored:
             self.planned = planned
-            self.store.plan(planned)
+            self.store.write_plan(planned)
 
     def _skip_trials(
         self, place: int, step: Step, begun: Sequence[AnySpec], cause: str, log_path: Path | None = None
@@ -251,7 +251,7 @@ class _Run:
             if spec.trial_id not in names and (number == 0 or not spec.exploratory)
         ]
         for spec in skipped:
-            store = self.store.trial(spec)
+            store = self.store.open_trial(spec)
             store.fail(cause, False, log_path)
             self.failures.append(f"{spec.trial_id}: {reason}")
             self.resources.observer(TrialEnded(spec, None, reason))
@@ -272,7 +272,7 @@ def execute(
     store: RunStore,
     host: Host,
     observer: Observer,
-    recorded: Recorded = NOTHING,
+    recorded: Recorded = NOTHING_RECORDED,
     *,
     ceilings: RunCeilings | None = None,
     calibrations: Sequence[Calibration] = (),
@@ -300,7 +300,7 @@ def run_plan(
     resources: RunResources,
     find_system: Callable[[str], System],
     *,
-    recorded: Recorded = NOTHING,
+    recorded: Recorded = NOTHING_RECORDED,
 ) -> list[TrialResult]:
     """Run a planned campaign to its end and mark the run finished, failed or interrupted.
 
@@ -316,13 +316,13 @@ def run_plan(
         RunFailedError: no trial gave a result.
         BaseException: whatever interrupted it, after everything was ended and marked.
     """
-    store.plan(plan.trials)
+    store.write_plan(plan.trials)
     try:
         subjects = _provision_systems(plan.campaign, resources, find_system, store.path)
         resources.end_provisioning()
         plan = plan.only(subjects)
         recorded.check_files({name: subject.distribution for name, subject in subjects.items()})
-        store.plan(plan.trials)
+        store.write_plan(plan.trials)
         resources.observer(RunStarted(str(store.path), plan.trials, plan.seconds_expected))
         for warning in plan_warnings(plan.trials):
             resources.observer(Note(warning))
@@ -332,7 +332,7 @@ def run_plan(
         )
         expected = [step.trials for step in plan.steps]
         run = _Run(store, resources, subjects, watch, recorded, plan.campaign.retry, plan.trials, expected)
-        run.steps(plan)
+        run.carry_out_steps(plan)
         if not run.results and run.first_error is not None:
             raise _nothing_found(run.first_error)
     except BaseException as error:
@@ -372,7 +372,9 @@ def _provision_systems(
     observer = resources.observer
     subjects: dict[str, Subject] = {}
     unavailable: UserError | None = None
-    choices_by_label = {label_of_system(choice, find_system(choice.name)): choice for _, choice in campaign.choices}
+    choices_by_label = {
+        label_of_system(choice, find_system(choice.name)): choice for _, choice in campaign.systems_at_points
+    }
     for name, choice in choices_by_label.items():
         system = find_system(choice.name)
         if choice.attach is not None:
@@ -404,7 +406,7 @@ def _check_settings(campaign: Campaign, system: System, version: str, choice: Sy
     alike = label_of_system(choice, system)
     each = (
         other_choice.settings
-        for _, other_choice in campaign.choices
+        for _, other_choice in campaign.systems_at_points
         if other_choice.name == system.name and label_of_system(other_choice, system) == alike
     )
     settings_given = {name: value for settings in each for name, value in settings.items()}

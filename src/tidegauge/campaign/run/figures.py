@@ -91,7 +91,7 @@ class SecondHistory:
             self._kept = [_merge_points([first, second]) for first, second in pairs]
             self._stretch *= 2
 
-    def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
+    def points_between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
         """The seconds with their middle in a span, one entry a second; of long trials neighbours share an entry."""
 
         def inside(seen: Sequence[TimedPoint]) -> list[SecondPoint]:
@@ -105,14 +105,14 @@ def _merge_points(timed: list[TimedPoint]) -> TimedPoint:
     if len(timed) == 1:
         return timed[0]
     points = [merged.point for merged in timed]
-    rate = sum(point.msgs_per_s for point in points) / len(points)
+    msgs_per_s = sum(point.msgs_per_s for point in points) / len(points)
     p99_ms = max((point.p99_ms for point in points if point.p99_ms is not None), default=None)
     delay_ms = max((point.delay_p99_ms for point in points if point.delay_p99_ms is not None), default=None)
     jit_cpus = sum(point.jit_cpus for point in points) / len(points)
     middles_ms = [point.p50_ms for point in points if point.p50_ms is not None]
     p50_ms = median(middles_ms) if middles_ms else None
     last = points[-1]
-    point = SecondPoint(rate, p99_ms, last.backlog, last.backlogs, jit_cpus, delay_ms, p50_ms)
+    point = SecondPoint(msgs_per_s, p99_ms, last.backlog, last.backlogs, jit_cpus, delay_ms, p50_ms)
     return TimedPoint(timed[-1].until_mono_ns, point, timed[-1].length_ns)
 
 
@@ -193,20 +193,20 @@ class Follower:
         while not self._queue.empty():
             yield self._queue.get_nowait()
 
-    def begin(self, phase: str, at_mono_ns: int) -> None:
+    def begin_phase(self, phase: str, at_mono_ns: int) -> None:
         """`phase` begins at an instant (monotonic ns) later than all given so far, which may be still to come."""
         self._phases.append((at_mono_ns, phase))
 
-    def cut_short(self, phase: str, at_mono_ns: int) -> None:
+    def cut_phase_short(self, phase: str, at_mono_ns: int) -> None:
         """`phase` begins at an instant, whatever was to begin from then on."""
         self._phases = [(begin, name) for begin, name in self._phases if begin < at_mono_ns] + [(at_mono_ns, phase)]
 
-    def until(self, mono_ns: int) -> None:
+    def follow_until(self, mono_ns: int) -> None:
         """Follow until an instant of the monotonic clock. Raises `RunFailedError` when something has failed."""
         while (left_s := (mono_ns - time.monotonic_ns()) / 1e9) > 0:
             self._look_for_figures(min(left_s, _LOOK_S))
 
-    def until_next_second(self, deadline_mono_ns: int) -> bool:
+    def follow_until_next_second(self, deadline_mono_ns: int) -> bool:
         """Follow until one more second is known; False if the deadline came first."""
         seconds_known = len(self.points)
         while len(self.points) == seconds_known:
@@ -216,17 +216,17 @@ class Follower:
             self._look_for_figures(min(left_s, _LOOK_S))
         return True
 
-    def until_known(self, mono_ns: int, patience_s: float) -> None:
+    def follow_until_known(self, mono_ns: int, patience_s: float) -> None:
         """Follow until the figures reach an instant, or patience ends: the last second may come late.
 
         A second that ended less than half its length before the instant is the last: the next belongs to what follows.
         """
         deadline_mono_ns = time.monotonic_ns() + round(patience_s * 1e9)
         while not self.points or self.points.last.until_mono_ns + self.points.last.length_ns // 2 < mono_ns:
-            if self._ended or not self.until_next_second(deadline_mono_ns):
+            if self._ended or not self.follow_until_next_second(deadline_mono_ns):
                 return
 
-    def edge(self, in_s: float) -> int:
+    def next_second_edge(self, in_s: float) -> int:
         """The first edge of the worker's seconds at least so far ahead; any instant where no second is known."""
         at_ns = time.monotonic_ns() + round(in_s * 1e9)
         if not self.points:
@@ -234,7 +234,7 @@ class Follower:
         edge_ns = self.points.last.until_mono_ns
         return edge_ns + -(-(at_ns - edge_ns) // SECOND_NS) * SECOND_NS
 
-    def until_end(self) -> None:
+    def follow_to_end(self) -> None:
         """Follow until there are no more figures. Raises `RunFailedError` when something has failed."""
         while not self._ended:
             self._look_for_figures(_LOOK_S)
@@ -253,9 +253,9 @@ class Follower:
             if isinstance(item, SecondFigures):
                 self._keep_second(item)
 
-    def between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
+    def points_between(self, from_mono_ns: int, until_mono_ns: int) -> list[SecondPoint]:
         """The seconds with their middle in a span."""
-        return self.points.between(from_mono_ns, until_mono_ns)
+        return self.points.points_between(from_mono_ns, until_mono_ns)
 
     def _read_worker(self) -> None:
         try:
@@ -289,7 +289,7 @@ class Follower:
         """Store a second; returns the phase in which it lies."""
         middle_ns = (figures.from_mono_ns + figures.until_mono_ns) // 2
         phase = [phase for at_mono_ns, phase in self._phases if at_mono_ns <= middle_ns][-1]
-        self.store.second(figures, phase)
+        self.store.append_second(figures, phase)
         received = {sub.name: sub.received for sub in figures.subscriptions}
         self.silences.take(received, figures.from_mono_ns, figures.until_mono_ns)
         if phase == MEASURE or phase in PHASES:
@@ -313,21 +313,21 @@ class Follower:
         if reads:
             moved = sum(sub.received for sub in figures.subscriptions)
             moved_bytes = sum(sub.received_bytes for sub in figures.subscriptions)
-        rate = moved / length_s
+        msgs_per_s = moved / length_s
         # What a closed loop sends is due when it is sent.
         delay_ms = live_ms(figures.delay)[1] if self.spec.most_msgs_per_s else None
         jit_cpus = figures.jit_ns / 1e9 / length_s
-        point = SecondPoint(rate, p99_ms, backlog, backlogs, jit_cpus, delay_ms, p50_ms)
+        point = SecondPoint(msgs_per_s, p99_ms, backlog, backlogs, jit_cpus, delay_ms, p50_ms)
         self.points.append(TimedPoint(figures.until_mono_ns, point, figures.until_mono_ns - figures.from_mono_ns))
         mb_per_s, slowest_ms = moved_bytes / length_s / 1e6, [p99 for p99 in end_to_end_ms if p99 is not None]
         end_to_end_p99_ms = max(slowest_ms, default=None)
         if phase == MEASURE:
-            values = (rate, mb_per_s, p50_ms, p99_ms, end_to_end_p99_ms, float(backlog))
+            values = (msgs_per_s, mb_per_s, p50_ms, p99_ms, end_to_end_p99_ms, float(backlog))
             self.abort.take(dict(zip(ABORT_FIGURES, values, strict=True)))
         self.observer(
             SecondSeen(
                 trial_id=self.spec.trial_id,
-                msgs_per_s=rate,
+                msgs_per_s=msgs_per_s,
                 mb_per_s=mb_per_s,
                 response_p99_ms=p99_ms,
                 end_to_end_p99_ms=end_to_end_p99_ms,

@@ -20,7 +20,7 @@ from tidegauge.model.faults import ALL, LEADER, RANDOM, Fault, FaultResult
 from tidegauge.model.load import SecondFigures
 from tidegauge.model.rig import Rig
 from tidegauge.model.trial import TrialSpec
-from tidegauge.statistics.disruption import FaultSpan, LoadSecond, disruption, normal_before
+from tidegauge.statistics.disruption import FaultSpan, LoadSecond, compute_disruption, normal_before
 from tidegauge.statistics.histograms import live_ms
 from tidegauge.systems.api import Deployment
 
@@ -49,8 +49,8 @@ class Injector:
         disks: by number of a node, the disk of its own; empty where no fault needs one.
         links: by number of a node, its name in the network, and under `KEEPER` that of what is no node; empty where no
             fault needs one.
-        leaders: asks who leads which partition, the first one first. May raise `RunFailedError`.
-        missing: what nodes and replicas do not take part yet; "" if all do. May raise `RunFailedError`.
+        read_leaders: asks who leads which partition, the first one first. May raise `RunFailedError`.
+        read_missing: what nodes and replicas do not take part yet; "" if all do. May raise `RunFailedError`.
         injected: those that began.
     """
 
@@ -59,14 +59,14 @@ class Injector:
     rig: Rig
     disks: Mapping[int, Path]
     links: Mapping[int, str]
-    leaders: Callable[[], Mapping[str, int]]
-    missing: Callable[[], str]
+    read_leaders: Callable[[], Mapping[str, int]]
+    read_missing: Callable[[], str]
     injected: list[Injected] = field(default_factory=list)
-    _over: threading.Event = field(default_factory=threading.Event)
+    _ended: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
     _error: TidegaugeError | None = None
 
-    def begin(self, window_from_ns: int) -> None:
+    def begin_faults(self, window_from_ns: int) -> None:
         """Faults come at their times after this instant (monotonic ns)."""
         self._thread = threading.Thread(
             target=self._make_all_faults, args=(window_from_ns,), name="faults", daemon=True
@@ -74,7 +74,7 @@ class Injector:
         self._thread.start()
 
     @property
-    def busy(self) -> bool:
+    def has_faults_to_come(self) -> bool:
         """Whether a fault is in force or to come."""
         return self._thread is not None and self._thread.is_alive()
 
@@ -83,16 +83,16 @@ class Injector:
         if self._error is not None:
             raise self._error
 
-    def recovered(self) -> bool:
+    def has_recovered(self) -> bool:
         """Whether all nodes and replicas take part again; False if that is unknown."""
         try:
-            return not self.missing()
+            return not self.read_missing()
         except RunFailedError:
             return False
 
     def close(self) -> None:
         """Make no more, and lift what is in force. Never raises."""
-        self._over.set()
+        self._ended.set()
         if self._thread is not None:
             self._thread.join()
         if self.spec.faults:
@@ -117,7 +117,7 @@ class Injector:
 
     def _wait_until(self, until_ns: int) -> bool:
         """Wait until an instant (monotonic ns); False if there is nothing to wait for any more."""
-        return not self._over.wait(max(0.0, (until_ns - time.monotonic_ns()) / 1e9))
+        return not self._ended.wait(max(0.0, (until_ns - time.monotonic_ns()) / 1e9))
 
     def _choose_nodes(self, fault: Fault, number: int) -> TrialNodes:
         """The nodes to hit. Raises `RunFailedError`, also if the fault is one of disks and none of them keeps data."""
@@ -129,7 +129,7 @@ class Injector:
                 f"A fault of disks can't be made on node {', '.join(map(str, targets))}, which keeps no data.",
                 "Choose a node by its number: those that keep data come first.",
             )
-        return TrialNodes(targets, self.deployment, self.rig, disks, self.links, self.missing, self._over)
+        return TrialNodes(targets, self.deployment, self.rig, disks, self.links, self.read_missing, self._ended)
 
     def _choose_targets(self, fault: Fault, number: int) -> tuple[int, ...]:
         """The numbers of the nodes to hit. Raises `RunFailedError`."""
@@ -147,11 +147,11 @@ class Injector:
         problem = "the servers name no leader"
         while True:
             try:
-                if leaders := self.leaders():
+                if leaders := self.read_leaders():
                     return next(iter(leaders.values()))
             except RunFailedError as error:
                 problem = error.message
-            if time.monotonic() > deadline_s or self._over.wait(_POLL_S):
+            if time.monotonic() > deadline_s or self._ended.wait(_POLL_S):
                 raise RunFailedError(f"No fault could be made on the leader: {problem}.")
 
     def _make_fault(self, fault: Fault, nodes: TrialNodes) -> None:
@@ -207,7 +207,7 @@ def fault_results(
             until_s=(injection.lifted_ns - from_ns) / 1e9,
             p99_before_ms=normal.p99_ms,
             lost=lost if len(injected) == 1 or not lost else None,
-            **vars(disruption(seconds, normal, span)),
+            **vars(compute_disruption(seconds, normal, span)),
         )
         for injection, span in zip(injected, spans, strict=True)
     )

@@ -49,7 +49,7 @@ class OnHost:
         return registry.system_named(system).provision(version, lambda _text: None)
 
 
-def installed_on(
+def workers_installed_on(
     launcher: Launcher, hosts: Sequence[FleetHost], drivers: Iterable[str]
 ) -> dict[tuple[str, str], Installed]:
     """What hosts have for workers, by their address and a driver.
@@ -59,7 +59,9 @@ def installed_on(
     installed: dict[tuple[str, str], Installed] = {}
     for driver in drivers:
         local_installation = Installation().with_digest(driver)
-        for address, remote_installation in on_each(launcher, hosts, Installation, "with_digest", driver).items():
+        for address, remote_installation in call_on_each_host(
+            launcher, hosts, Installation, "with_digest", driver
+        ).items():
             if remote_installation.digest != local_installation.digest:
                 raise RunFailedError(
                     f"The load generator on {address} is not the same as here.",
@@ -76,7 +78,7 @@ def installed_on(
 
 
 @contextlib.contextmanager
-def _made_on(launcher: Launcher, host: FleetHost, kind: Callable[[], object]) -> Iterator[Remote]:
+def _remote_object_on(launcher: Launcher, host: FleetHost, kind: Callable[[], object]) -> Iterator[Remote]:
     """An object on a host. What its methods raise becomes a `RunFailedError` with the host's address."""
     remote = launcher.start(host, kind)
     try:
@@ -89,20 +91,20 @@ def _made_on(launcher: Launcher, host: FleetHost, kind: Callable[[], object]) ->
         remote.end()
 
 
-def on_each(
+def call_on_each_host(
     launcher: Launcher, hosts: Sequence[FleetHost], kind: Callable[[], object], method: str, *arguments: object
 ) -> dict[str, Any]:
     """What an object on each host answers, by address, all at once. Raises `RunFailedError` if one can't."""
 
     def ask(host: FleetHost) -> Any:
-        with _made_on(launcher, host, kind) as remote:
+        with _remote_object_on(launcher, host, kind) as remote:
             return remote.call(method, *arguments, timeout_s=_FETCH_S_MAX)
 
     with ThreadPoolExecutor(max(1, len(hosts))) as pool:
         return {host.address: answer for host, answer in zip(hosts, pool.map(ask, hosts), strict=True)}
 
 
-def provision_on(
+def provision_on_hosts(
     launcher: Launcher, hosts: Sequence[FleetHost], distribution: Distribution, say: Callable[[str], None]
 ) -> None:
     """See that hosts have a system's files as they are here; those in this host's cache are sent to who lacks them.
@@ -112,8 +114,8 @@ def provision_on(
     parcels = [entry_parcel(distribution), *map(tool_parcel, registry.system_named(distribution.system).tools())]
     for parcel in parcels:
         if parcel is not None:
-            send_to_each(launcher, hosts, parcel, say)
-    for address, remote_distribution in on_each(
+            send_to_each_host(launcher, hosts, parcel, say)
+    for address, remote_distribution in call_on_each_host(
         launcher, hosts, OnHost, "provision", distribution.system, distribution.version
     ).items():
         if problem := difference_of_files(distribution, remote_distribution):
@@ -123,13 +125,15 @@ def provision_on(
             )
 
 
-def send_to_each(launcher: Launcher, hosts: Sequence[FleetHost], parcel: Parcel, say: Callable[[str], None]) -> None:
+def send_to_each_host(
+    launcher: Launcher, hosts: Sequence[FleetHost], parcel: Parcel, say: Callable[[str], None]
+) -> None:
     """Send a parcel to the hosts that lack it, and say to which. Raises `RunFailedError`."""
 
     interrupted = threading.Event()
 
     def send_to_host(host: FleetHost) -> bool:
-        with _made_on(launcher, host, Inbox) as inbox:
+        with _remote_object_on(launcher, host, Inbox) as inbox:
 
             def take(piece: bytes) -> None:
                 if interrupted.is_set():

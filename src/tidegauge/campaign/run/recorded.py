@@ -30,7 +30,7 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
-class Left(Generic[Found]):
+class RecordedTrial(Generic[Found]):
     """A trial of an earlier session: as asked for, and what it left. `digest`: of the system's files, "" if unknown."""
 
     spec: TrialSpec
@@ -38,11 +38,11 @@ class Left(Generic[Found]):
     digest: str = ""
 
 
-Trial = Left[AnyResult]
+TrialWithResult = RecordedTrial[AnyResult]
 """A finished trial, with its result."""
-Begun = Left[AttestOutcome]
+TrialWithCycles = RecordedTrial[AttestOutcome]
 """An attestation that was ended before its time, with what its cycles found."""
-Measured = Left[Mapping[str, Any]]
+TrialWithMeasuring = RecordedTrial[Mapping[str, Any]]
 """A trial that was being measured when its session ended, with what was known as that began."""
 
 
@@ -55,20 +55,20 @@ class Recorded:
         archives_used: whether its workers began with archives of their code (`worker.archive`); None = none has ended.
     """
 
-    trials: Mapping[str, Trial] = field(default_factory=dict)
+    trials: Mapping[str, TrialWithResult] = field(default_factory=dict)
     findings: Sequence[Finding] = ()
     tilts: Sequence[Tilt] = ()
-    begun: Mapping[str, Begun] = field(default_factory=dict)
+    begun: Mapping[str, TrialWithCycles] = field(default_factory=dict)
     archives_used: bool | None = None
-    measured: Mapping[str, Measured] = field(default_factory=dict)
+    measured: Mapping[str, TrialWithMeasuring] = field(default_factory=dict)
 
     def result_of(self, spec: TrialSpec) -> AnyResult | None:
-        """What a trial found, if it was made, and at the rate that it has now (see `stale`).
+        """What a trial found, if it was made, and at the rate that it has now (see `why_stale`).
 
         Raises `OtherwiseError` if one of that name was made with other values.
         """
         recorded_trial = self.trials.get(spec.trial_id)
-        if recorded_trial is None or self.stale(spec):
+        if recorded_trial is None or self.why_stale(spec):
             return None
         before, now = plain(recorded_trial.spec), plain(spec)
         if changed := _names_of_changes(before, now):
@@ -78,13 +78,13 @@ class Recorded:
 
     def cycles_of(self, spec: TrialSpec) -> AttestOutcome | None:
         """What the cycles of this very attestation found before it was ended; None if there are none to go on with."""
-        return _left_of(spec, self.begun)
+        return _record_of_same_trial(spec, self.begun)
 
     def measuring_of(self, spec: TrialSpec) -> Mapping[str, Any] | None:
         """What was known of this very trial as it began to be measured; None unless its session ended after that."""
-        return _left_of(spec, self.measured)
+        return _record_of_same_trial(spec, self.measured)
 
-    def stale(self, spec: TrialSpec) -> str:
+    def why_stale(self, spec: TrialSpec) -> str:
         """Why a finished trial must be made again, in a sentence; "" if it needn't.
 
         Its rate is a share of one that was made again in this session and came out otherwise. Kept as it was, it would
@@ -103,7 +103,7 @@ class Recorded:
             why = f"its schedule, {spec.rate_rule}, has other rates now, since the rate that they are shares of"
         return f"{spec.trial_id} is measured again, and its earlier result is set aside: {why} was measured again."
 
-    def has(self, finding: Finding, *, replayed: bool) -> bool:
+    def has_finding(self, finding: Finding, *, replayed: bool) -> bool:
         """Whether this was found before.
 
         Of trials that were all `replayed` nothing else can have been found: where the same answer has other words,
@@ -132,7 +132,11 @@ class Recorded:
 
     def check_files(self, distributions: Mapping[str, Distribution]) -> None:
         """Raise `OtherwiseError` if a system's files are not those that were run before."""
-        left_trials: tuple[Left[Any], ...] = (*self.trials.values(), *self.begun.values(), *self.measured.values())
+        left_trials: tuple[RecordedTrial[Any], ...] = (
+            *self.trials.values(),
+            *self.begun.values(),
+            *self.measured.values(),
+        )
         for trial in left_trials:
             distribution = distributions.get(trial.spec.system)
             if distribution is not None and trial.digest and trial.digest != distribution.digest:
@@ -144,10 +148,10 @@ class Recorded:
                 )
 
 
-NOTHING = Recorded()
+NOTHING_RECORDED = Recorded()
 
 
-def _left_of(spec: TrialSpec, trials_by_id: Mapping[str, Left[Found]]) -> Found | None:
+def _record_of_same_trial(spec: TrialSpec, trials_by_id: Mapping[str, RecordedTrial[Found]]) -> Found | None:
     """What this very trial left; None if nothing, or if one of that name was another."""
     left_trial = trials_by_id.get(spec.trial_id)
     return left_trial.found if left_trial is not None and plain(left_trial.spec) == plain(spec) else None

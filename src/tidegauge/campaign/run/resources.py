@@ -101,13 +101,13 @@ class WorkerStarter:
         """`machine`: that of the load generators. `uses_archives`: as an earlier session of the run has decided."""
         self._choice = plan.campaign.worker
         self._memory = Workers(plan.trials, self._choice, machine, sharing_of(plan))
-        self._archives = Archives({step.contender.known.driver for step in plan.steps}, uses_archives)
+        self._archives = Archives({step.contender.implementation.driver for step in plan.steps}, uses_archives)
 
     def start(
         self, host: Host, driver: str, logs: Path, spec: TrialSpec, elsewhere: WorkerHosts | None = None
     ) -> LoadWorker:
         """Start those of a trial, `elsewhere` or on `host`; one alone for an attestation. Raises `RunFailedError`."""
-        memory = self._memory.of(spec)
+        memory = self._memory.memory_of_trial(spec)
         options = WorkerOptions(
             memory.heap_mb,
             memory.direct_memory_mb,

@@ -208,7 +208,7 @@ def settle_machine(setup: TrialSetup) -> Settled:
     """Drop the page cache, and wait until CPUs and disks are as calm as they get. Raises `RunFailedError`."""
     spec, resources, store = setup.spec, setup.resources, setup.store
     why_kept = _drop_page_cache(spec, resources, store, setup.running)
-    store.page_cache(not why_kept, why_kept)
+    store.write_page_cache(not why_kept, why_kept)
     resources.observer(PhaseStarted(spec.trial_id, "settle", "", None))
     if resources.disturbance_decides:
         await_calm_cpus(resources.host, resources.observer, spec.trial_id)
@@ -223,7 +223,7 @@ def start_session(setup: TrialSetup[Spec], settled: Settled, cleanup: ExitStack)
     `StartFailedError`.
     """
     spec, subject, resources, store = setup.spec, setup.subject, setup.resources, setup.store
-    store.distribution(subject.distribution)
+    store.write_distribution(subject.distribution)
     topics = topics_for(spec, subject.system, subject.attachment)
     cleanup.callback(topics.close)
     if setup.running is not None:
@@ -295,8 +295,8 @@ def with_faults(session: TrialSession[Spec], topics: Sequence[str], cleanup: Exi
         rig=session.resources.host.rig,
         disks=session.node_rig.disks,
         links={number: seat.link for number, seat in session.node_rig.seats.items()},
-        leaders=lambda: session.deployment.leaders(_describe_topics(session, topics[:1])),
-        missing=lambda: missing_parts(session, topics),
+        read_leaders=lambda: session.deployment.leaders(_describe_topics(session, topics[:1])),
+        read_missing=lambda: missing_parts(session, topics),
     )
     cleanup.callback(injector.close)
     return replace(session, faults=injector)

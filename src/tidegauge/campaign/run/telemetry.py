@@ -123,7 +123,7 @@ class UseRecorder:
             device for device in sample.devices if device.number in self.devices or device.reads or device.writes
         ]
         sample = replace(sample, devices=tuple(devices))
-        self.store.telemetry.sample(sample)
+        self.store.telemetry.append_sample(sample)
         with self._lock:
             if self._window.holds(sample.from_mono_ns, sample.until_mono_ns):
                 self._window.tally.add(sample)
@@ -183,7 +183,7 @@ class UseRecorder:
             return
         value_by_metric = figures_of_span(before, now, max(1e-3, (now_ns - before_ns) / 1e9), self.metrics)
         rows = [MetricRow(before_ns, now_ns, endpoint.process, name, value) for name, value in value_by_metric.items()]
-        self.store.telemetry.metrics(rows)
+        self.store.telemetry.append_metrics(rows)
         with self._lock:
             # A span of some seconds belongs to the window in which its middle lies.
             middle_ns = (before_ns + now_ns) // 2

@@ -22,8 +22,8 @@ class TrialNodes:
     """Implements `model.faults.procedure.FaultedNodes` for nodes that were started here.
 
     Attributes:
-        missing: what nodes and replicas do not take part yet; "" if all do. May raise `RunFailedError`.
-        over: set when the trial is over, or ended: nobody waits for a node any more.
+        read_missing: what nodes and replicas do not take part yet; "" if all do. May raise `RunFailedError`.
+        trial_ended: set when the trial is over, or ended: nobody waits for a node any more.
     """
 
     numbers: tuple[int, ...]
@@ -31,8 +31,8 @@ class TrialNodes:
     rig: Rig
     disks: tuple[Path, ...]
     links: Mapping[int, str]
-    missing: Callable[[], str]
-    over: threading.Event = field(default_factory=threading.Event)
+    read_missing: Callable[[], str]
+    trial_ended: threading.Event = field(default_factory=threading.Event)
 
     @property
     def processes(self) -> list[str]:
@@ -46,7 +46,7 @@ class TrialNodes:
 
     def start_again(self) -> None:
         """Start what of them has ended, unless the trial is over."""
-        for number in () if self.over.is_set() else self.numbers:
+        for number in () if self.trial_ended.is_set() else self.numbers:
             self.deployment.start_node(number)
 
     def restart_nodes(self, numbers: Sequence[int]) -> None:
@@ -61,12 +61,12 @@ class TrialNodes:
         deadline_s = time.monotonic() + BACK_S_MAX
         while True:
             try:
-                missing = self.missing()
+                missing = self.read_missing()
             except RunFailedError as error:
                 missing = error.message
             if not missing:
                 return True
-            if self.over.wait(_POLL_S):
+            if self.trial_ended.wait(_POLL_S):
                 return False
             self.deployment.check_alive()
             if time.monotonic() > deadline_s:

@@ -39,7 +39,7 @@ def with_witness(session: TrialSession, order: LoadOrder, level: LevelFinding) -
     except RunFailedError as error:
         # Whatever it means for the trial shows in the trial.
         finding, evidence = not_watched(f"not all messages to watch the servers by went through: {error.message}"), {}
-    session.store.witness(finding, evidence)
+    session.store.write_witness(finding, evidence)
     return replace(level, syncs=finding)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tidegauge.comparison.across import Pair
+from tidegauge.comparison.across import ComparedPair
 from tidegauge.comparison.within import Ratio
 from tidegauge.numbers import percent
 from tidegauge.plain import grouped
@@ -53,7 +53,7 @@ def _share_of_ratio(ratio: Ratio) -> float | None:
     return ratio.comparison.noise if ratio.contrast is None else ratio.contrast.share
 
 
-def _plot_of_ratios(pair: Pair, title: str, ratios: Sequence[Ratio], share: float, plot_id: str) -> Plot:
+def _plot_of_ratios(pair: ComparedPair, title: str, ratios: Sequence[Ratio], share: float, plot_id: str) -> Plot:
     rows = [
         _FigureRow(ratio, ratio.contrast.ratio, ratio.contrast.ratio_interval)
         if ratio.contrast
@@ -77,7 +77,7 @@ def _plot_of_ratios(pair: Pair, title: str, ratios: Sequence[Ratio], share: floa
     )
 
 
-def _plot_of_differences(pair: Pair, title: str, ratios: Sequence[Ratio], plot_id: str) -> Plot:
+def _plot_of_differences(pair: ComparedPair, title: str, ratios: Sequence[Ratio], plot_id: str) -> Plot:
     contrasts = [(ratio, ratio.contrast) for ratio in ratios if ratio.contrast is not None]
     rows = [_FigureRow(ratio, contrast.difference, contrast.difference_interval) for ratio, contrast in contrasts]
     (margin_ms, *_) = [contrast.same_within.ms or 0.0 for _, contrast in contrasts]
@@ -102,7 +102,7 @@ def _axis_of_rows(rows: Sequence[_FigureRow]) -> Axis:
     return Axis("figure", form=Form.WORDS, names=tuple(row.name for row in rows))
 
 
-def _series_of_rows(pair: Pair, rows: Sequence[_FigureRow]) -> Series:
+def _series_of_rows(pair: ComparedPair, rows: Sequence[_FigureRow]) -> Series:
     return Series(
         pair.system,
         "",

@@ -18,7 +18,7 @@ from tidegauge.report.plots.model import P99_MEANING, Axis, Details, Form, Mark,
 from tidegauge.report.tables import Point, in_order, short_point
 from tidegauge.search.goals import Goal, PassFail, judge_goal
 from tidegauge.statistics.figures import prompt_readers
-from tidegauge.statistics.histograms import EMPTY, Histogram, add
+from tidegauge.statistics.histograms import EMPTY, Histogram, add_histograms
 from tidegauge.store.details import END_TO_END
 
 _NS_PER_MS = 1e6
@@ -101,7 +101,7 @@ def _merged_histograms(results: Sequence[LoadResult], details: Details, kind: st
         for tag, histogram in details[result.spec.trial_id].histograms.items():
             series, _, subscription = tag.partition("/")
             if series == kind and subscription not in late:
-                whole[tag] = add(whole.get(tag, EMPTY), histogram)
+                whole[tag] = add_histograms(whole.get(tag, EMPTY), histogram)
         # Whoever received nothing has no histogram, and must not be hidden by those that did.
         seen = {tag.partition("/")[2] for tag in whole}
         if kind == END_TO_END and prompt - seen and seen != {""}:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegauge.durability import Part, find_level, grouped_clauses, is_majority, no_level
+from tidegauge.durability import HalfOfLevel, find_level, grouped_clauses, is_majority, no_level
 from tidegauge.fairness import Case
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting, by_scope
@@ -99,7 +99,9 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
     # Where nobody produces, what a producer at this level would wait for.
     acks = "one" if "1" in acks_of_producers else "all" if acks_of_producers else client_acks(choice, nodes)
     brokers = by_scope(settings, "broker ")
-    replication = [Part(topic, *_replication_of_topic(_Topic(values), acks, nodes)) for topic, values in topics.items()]
+    replication = [
+        HalfOfLevel(topic, *_replication_of_topic(_Topic(values), acks, nodes)) for topic, values in topics.items()
+    ]
     local = [_local_sync(topic, _Topic(values)) for topic, values in topics.items()]
     caveats = [
         (topic, caveat)
@@ -136,18 +138,18 @@ class _Topic:
         return ""
 
 
-def _local_sync(topic: str, reported: _Topic) -> Part:
+def _local_sync(topic: str, reported: _Topic) -> HalfOfLevel:
     """Whether a topic is fsynced before the acknowledgement."""
     if other := reported.otherwise():
-        return Part(topic, None, other)
+        return HalfOfLevel(topic, None, other)
     value = reported.values.get("flush.messages", "")
     if not value.isdecimal():
-        return Part(topic, None, f"flush.messages is {f'{value!r}' if value else 'not reported'}")
+        return HalfOfLevel(topic, None, f"flush.messages is {f'{value!r}' if value else 'not reported'}")
     if value == "1":
         consequence = "so each append is fsynced before it is acknowledged"
-        return Part(topic, True, f"flush.messages=1, {consequence}", "flush.messages=1")
+        return HalfOfLevel(topic, True, f"flush.messages=1, {consequence}", "flush.messages=1")
     consequence = "so an acknowledged message may be in memory only"
-    return Part(topic, False, f"flush.messages={value}, {consequence}", f"flush.messages={value}")
+    return HalfOfLevel(topic, False, f"flush.messages={value}, {consequence}", f"flush.messages={value}")
 
 
 def _replication_of_topic(reported: _Topic, acks: str, nodes: int) -> tuple[bool | None, str]:

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegauge.durability import Part, find_level, grouped_clauses, is_majority, no_level, weakest
+from tidegauge.durability import HalfOfLevel, find_level, grouped_clauses, is_majority, no_level, weakest
 from tidegauge.model.level import LevelChoice, LevelFinding
 from tidegauge.model.server import Setting, by_scope, listed_entries, scopes_of, values_of
 
@@ -65,7 +65,7 @@ class Quorum:
 class Replication:
     """`parts`: whether a majority has a message when it is acknowledged, by the settings that make it so or not."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[HalfOfLevel, ...]
     caveats: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -78,18 +78,18 @@ def replication_of(settings: Sequence[Setting], nodes: int) -> Replication:
     if nodes < MAJORITY_OF_3:
         quorums = "/".join(sorted({str(quorum.awaited) for quorum in brokers})) or "not reported"
         reason = f"managedLedgerDefaultAckQuorum={quorums}: there is no second copy"
-        return Replication((Part("one bookie", False, reason),))
+        return Replication((HalfOfLevel("one bookie", False, reason),))
     # For the ledgers to come: the policy in force, where a topic reports it, else where it comes from.
     deciding = [*(list(_topic_policies(settings)) or policies or brokers), *ledgers]
     if not deciding:
-        return Replication((Part("cluster", None, "no ack quorum was read back"),))
-    sync = weakest([Part(quorum.source, quorum.sync, quorum.said) for quorum in deciding])
+        return Replication((HalfOfLevel("cluster", None, "no ack quorum was read back"),))
+    sync = weakest([HalfOfLevel(quorum.source, quorum.sync, quorum.said) for quorum in deciding])
     # The place where it was set says more than the topic where it shows.
     causes = [quorum for quorum in (policies or brokers) if quorum.sync is sync] or [
         quorum for quorum in deciding if quorum.sync is sync
     ]
     bookies = f"over {nodes} bookies"
-    parts = tuple(Part(quorum.source, sync, f"{quorum.shown} {bookies}", quorum.said) for quorum in causes)
+    parts = tuple(HalfOfLevel(quorum.source, sync, f"{quorum.shown} {bookies}", quorum.said) for quorum in causes)
     caveats = grouped_clauses(
         (quorum.source, caveat) for quorum in deciding for caveat in _quorum_caveats(quorum, nodes)
     )
@@ -246,7 +246,7 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
         bookie: _journal_of({name: value.lower() for name, value in values.items()})
         for bookie, values in bookies.items()
     }
-    local = [Part(bookie, journal.synced, journal.reason, journal.cause) for bookie, journal in journals.items()]
+    local = [HalfOfLevel(bookie, journal.synced, journal.reason, journal.cause) for bookie, journal in journals.items()]
     replication = replication_of(settings, nodes)
     form_problem = ""
     if choice.level in (2, 4):

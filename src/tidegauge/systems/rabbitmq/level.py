@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidegauge.distribution.coordinates import version_numbers
-from tidegauge.durability import NODES_FOR_REPLICATION, Part, find_level, is_majority, no_level
+from tidegauge.durability import NODES_FOR_REPLICATION, HalfOfLevel, find_level, is_majority, no_level
 from tidegauge.errors import did_you_mean
 from tidegauge.fairness import Case
 from tidegauge.model.level import ANY_LEVEL, LevelChoice, LevelFinding
@@ -163,8 +163,8 @@ def derive_level(settings: Sequence[Setting], choice: LevelChoice, nodes: int) -
     absent = [queue.where for queue in queues if queue.get("queue.type") == "absent" or queue.get("queues") == "0"]
     if absent:
         return LevelFinding(None, (), tuple(f"{where}: there is no such queue" for where in absent))
-    local = [Part(queue.where, *_local_sync(queue, version)) for queue in queues]
-    replication = [Part(queue.where, *_replication_of_queue(queue)) for queue in queues]
+    local = [HalfOfLevel(queue.where, *_local_sync(queue, version)) for queue in queues]
+    replication = [HalfOfLevel(queue.where, *_replication_of_queue(queue)) for queue in queues]
     finding = find_level(choice, replication, local, form_problem=_form_problem(queues, choice))
     return replace(finding, problems=(*finding.problems, *_state_problems(settings, queues)))
 

@@ -50,7 +50,7 @@ class AttestProcedure(TrialProcedure[AttestSpec, AttestResult]):
         _write_back_disks(session)
         return session, UNKNOWN_LEVEL
 
-    def measure(
+    def carry_out_trial(
         self, session: TrialSession[AttestSpec], level: LevelFinding, started_at: str
     ) -> tuple[AttestResult, TotalFigures]:
         """Carry out the cycles. Raises `OtherwiseError` if the settings in force are not those of the cycles before."""
@@ -127,7 +127,7 @@ class _Trial:
                 outcomes.append(
                     CycleOutcome(cycle.number, cycle.scenario, (), 0, unreadable=(error.message,), served=False)
                 )
-            self.session.store.cycles(AttestOutcome(self._digest, tuple(outcomes)))
+            self.session.store.write_cycles(AttestOutcome(self._digest, tuple(outcomes)))
             if _is_enough(self._plan, outcomes[-1]):
                 break
         self.took_s = time.monotonic() - began_s
@@ -152,7 +152,7 @@ class _Trial:
         """Check the level in force once, before anything is cut. Raises `LevelMismatchError`, `OtherwiseError`."""
         session = self.session
         flags, facts = session.deployment.jvm_flags, session.worker.facts
-        session.store.settings(prepared.settings, prepared.client_settings, flags, facts)
+        session.store.write_settings(prepared.settings, prepared.client_settings, flags, facts)
         settings = [*prepared.settings, *prepared.client_settings]
         self.level = checked_level(session, settings)
         self._digest = settings_digest(prepared.settings)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tidegauge.attestation.classification import Anomalies, classify
+from tidegauge.attestation.classification import Anomalies, find_anomalies
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.attestation.evidence import History, Longs, Read, last_positions, load_read, read_history, read_of
 from tidegauge.attestation.judging import at_stake
@@ -86,7 +86,7 @@ class Prepared:
 
 def prepare_cycle(session: TrialSession[AttestSpec], cycle: Cycle) -> Prepared:
     """Make the topic and its clients. Raises `StartFailedError`, `RunFailedError`."""
-    evidence = session.store.evidence(f"cycle-{cycle.number:04d}")
+    evidence = session.store.make_evidence_directory(f"cycle-{cycle.number:04d}")
     topic = f"{session.topics.names(1)[0]}-{cycle.number}"
     spec = replace(session.spec, seed=session.spec.seed + cycle.number)
     order = load_order(spec, session.subject.system, session.deployment, (topic,), evidence)
@@ -131,19 +131,19 @@ def run_cycle(session: TrialSession[AttestSpec], cycle: Cycle, prepared: Prepare
     finally:
         _release_nodes(session, sorted(watch.held), watch)
     session.worker.stop_producers(GRACE_S)
-    history = read_history(Path(order.history_directory), order.trial_id)
+    history = read_history(Path(order.history_directory), order.trial_number)
     cuts = tuple(at_stake(history, cut) for cut in watch.cuts)
     outcome = CycleOutcome(cycle.number, cycle.scenario, cuts, int(history.acknowledged.sum()))
     if watch.unavailable:
         outcome = replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts, served=False)
-        return _not_served(session, outcome, history, watch.back_ns, order.trial_id)
+        return _not_served(session, outcome, history, watch.back_ns, order.trial_number)
     last = history.last_positions(watch.frozen_ns)
     reads = [_read_once(session, order, name, last) for name in ("first read", "second read")]
     pairs = [] if before is None else [(before, session.worker.committed_positions(order))]
     reads += _read_replicas(session, order, reads)
-    anomalies = classify(history, reads, pairs, [cut.frozen_mono_ns for cut in cuts], watch.back_ns)
+    anomalies = find_anomalies(history, reads, pairs, [cut.frozen_mono_ns for cut in cuts], watch.back_ns)
     outcome = replace(outcome, first_publish_s=_first_publish_s(history, watch.frozen_ns))
-    return _with_anomalies(session, outcome, history, anomalies, order.trial_id)
+    return _with_anomalies(session, outcome, history, anomalies, order.trial_number)
 
 
 def _first_publish_s(history: History, frozen_ns: int) -> float | None:
@@ -172,7 +172,7 @@ def _not_served(
         FoundMessage(message.producer, message.sequence, message.partition, message.position) for message in stored
     ]
     files = replace(read_of("data files", messages_found), began_ns=back_ns[-1])
-    anomalies = classify(history, [files], cuts_ns=[cut.frozen_mono_ns for cut in outcome.cuts], back_ns=back_ns)
+    anomalies = find_anomalies(history, [files], cuts_ns=[cut.frozen_mono_ns for cut in outcome.cuts], back_ns=back_ns)
     # A message in a file that no server serves is neither kept nor lost.
     counts = {**anomalies.counts, Fate.KEPT: 0}
     counts[Fate.UNREADABLE] += anomalies.counts[Fate.KEPT]
@@ -286,7 +286,7 @@ def _read_once(session: TrialSession, order: LoadOrder, name: str, last: Positio
     keeper = f"sub-{order.workload.subscriptions - 1}"
     file = Path(order.history_directory) / f"{name.replace(' ', '-')}.log"
     read_back = session.worker.read_back(order, keeper, file, READ_S_MAX, node=node, last=last)
-    return load_read(name, read_back, order.trial_id)
+    return load_read(name, read_back, order.trial_number)
 
 
 def _with_anomalies(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tidegauge.campaign.run.catch_up import Chased, chase_backlog
-from tidegauge.campaign.run.collecting import collectable, observed_of
+from tidegauge.campaign.run.collecting import is_collectable, observe_trial
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, SECOND_NS, Follower
 from tidegauge.campaign.run.injection import fault_results
 from tidegauge.campaign.run.session import TrialSession
@@ -68,7 +68,7 @@ class Drained:
 class LoadProcedure(WindowProcedure[LoadSpec, LoadResult]):
     """A trial that sends, at a rate or as fast as it goes."""
 
-    def measure_window(
+    def carry_out_phases(
         self, session: TrialSession[LoadSpec], level: LevelFinding, started_at: str
     ) -> tuple[LoadResult, TotalFigures]:
         """Carry out the phases under load, a step each: warm-up, measure, drain."""
@@ -100,13 +100,13 @@ def _warm_up(session: TrialSession[LoadSpec], follower: Follower, begin_ns: int)
     spec = session.spec
     earliest_ns = begin_ns + round(spec.warmup_s_min * SECOND_NS)
     latest_ns = begin_ns + round(spec.warmup_s_max * SECOND_NS)
-    follower.until(earliest_ns)
+    follower.follow_until(earliest_ns)
     while True:
         unsteady = unsteady_because(follower.points.recent, spec.msgs_per_s)
         cold = cold_because(follower.points.recent) if spec.warmup_s_min < spec.warmup_s_max else ""
         whole = bool(follower.points) and follower.points.last.until_mono_ns >= latest_ns
         # The figures of the last second come a little after its end, and they count.
-        if not (unsteady or cold) or whole or not follower.until_next_second(latest_ns + _LATE_NS):
+        if not (unsteady or cold) or whole or not follower.follow_until_next_second(latest_ns + _LATE_NS):
             return WarmUp(unsteady, cold)
 
 
@@ -122,7 +122,7 @@ def _open_window(
     """Tell everybody what is measured once the warm-up is over."""
     spec, worker = session.spec, session.worker
     # Ahead, so that no message of it has been sent yet, on the edges of the worker's seconds.
-    from_ns = follower.edge(lead_s(len(worker.processes)))
+    from_ns = follower.next_second_edge(lead_s(len(worker.processes)))
     until_ns = from_ns + round(spec.measure_s * SECOND_NS)
     # With late readers the window ends when they are done, which nobody knows yet.
     worker.set_window(from_ns, until_ns if spec.late is None else 0)
@@ -139,9 +139,9 @@ def _open_window(
         disk=session.disk,
         sending=session.sending,
     )
-    if collectable(spec):
+    if is_collectable(spec):
         # For a controller that comes later, if this one ends once the trial is measured.
-        session.store.measuring(measuring)
+        session.store.write_measuring(measuring)
     session.use_window(from_ns, until_ns if spec.late is None else 0)
     return measuring
 
@@ -150,20 +150,20 @@ def _measure_window(session: TrialSession[LoadSpec], follower: Follower, measuri
     """Measure until the window ends and its figures are known; meanwhile faults come, or late readers read."""
     spec, from_ns, until_ns = session.spec, measuring.from_mono_ns, measuring.until_mono_ns
     chased: Chased | None = None
-    follower.until(from_ns)
+    follower.follow_until(from_ns)
     with metering_cpu(session) as cpu:
         if spec.late is None:
             session.phase("measure", _doubt_of_warm_up(spec, measuring.unsteady, measuring.cold), spec.measure_s)
-            follower.begin(MEASURE, from_ns)
-            follower.begin(DRAIN, until_ns)
+            follower.begin_phase(MEASURE, from_ns)
+            follower.begin_phase(DRAIN, until_ns)
             if session.faults is not None:
-                session.faults.begin(from_ns)
+                session.faults.begin_faults(from_ns)
             until_ns = _follow_window(session, follower, from_ns, until_ns)
         else:
             chased = chase_backlog(session, follower, spec.late, from_ns, measuring.begin_mono_ns)
             until_ns = chased.until_ns
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
-    follower.until_known(until_ns, patience_s=3.0)
+    follower.follow_until_known(until_ns, patience_s=3.0)
     _await_faults(session, follower)
     aborted = follower.abort if until_ns < measuring.until_mono_ns and spec.late is None else None
     return MeasuredLoad(until_ns, cpu, chased, aborted)
@@ -172,10 +172,10 @@ def _measure_window(session: TrialSession[LoadSpec], follower: Follower, measuri
 def _follow_window(session: TrialSession[LoadSpec], follower: Follower, from_ns: int, until_ns: int) -> int:
     """Follow the window to its end, which comes early if a rule of `abort-on` is broken. Returns where it ended."""
     while (now_ns := time.monotonic_ns()) < until_ns:
-        follower.until(min(until_ns, now_ns + SECOND_NS // 4))
+        follower.follow_until(min(until_ns, now_ns + SECOND_NS // 4))
         if follower.abort.broken is None:
             continue
-        end_ns = follower.edge(lead_s(len(session.worker.processes)))
+        end_ns = follower.next_second_edge(lead_s(len(session.worker.processes)))
         if end_ns >= until_ns:
             break
         session.resources.observer(
@@ -183,10 +183,10 @@ def _follow_window(session: TrialSession[LoadSpec], follower: Follower, from_ns:
         )
         session.worker.set_window(from_ns, end_ns)
         session.use_window(from_ns, end_ns)
-        follower.cut_short(DRAIN, end_ns)
-        follower.until(end_ns)
+        follower.cut_phase_short(DRAIN, end_ns)
+        follower.follow_until(end_ns)
         return end_ns
-    follower.until(until_ns)
+    follower.follow_until(until_ns)
     return until_ns
 
 
@@ -204,18 +204,18 @@ def _await_faults(session: TrialSession, follower: Follower) -> None:
     """
     if session.faults is None:
         return
-    while session.faults.busy:
-        follower.until(time.monotonic_ns() + SECOND_NS // 4)
+    while session.faults.has_faults_to_come:
+        follower.follow_until(time.monotonic_ns() + SECOND_NS // 4)
     session.phase("recover", "until all nodes take part again", _RECOVER_S_MAX)
     deadline_s = time.monotonic() + _RECOVER_S_MAX
-    while not session.faults.recovered():
+    while not session.faults.has_recovered():
         if time.monotonic() > deadline_s:
             problem = f"not all nodes took part again within {_RECOVER_S_MAX:.0f} s of the window's end"
             session.resources.observer(
                 Note(f"{session.spec.trial_id}: {problem}; what they owed counts as failed, or is looked for.")
             )
             return
-        follower.until(time.monotonic_ns() + SECOND_NS // 2)
+        follower.follow_until(time.monotonic_ns() + SECOND_NS // 2)
 
 
 def _drain_consumers(session: TrialSession[LoadSpec], follower: Follower) -> Drained:
@@ -253,7 +253,7 @@ def _await_drained(session: TrialSession[LoadSpec], follower: Follower) -> tuple
             return "idle", session.worker.totals()
         if now_s > deadline_s:
             return "limit", session.worker.totals()
-        follower.until(time.monotonic_ns() + SECOND_NS // 4)
+        follower.follow_until(time.monotonic_ns() + SECOND_NS // 4)
 
 
 def _end_load(
@@ -268,7 +268,7 @@ def _end_load(
     measuring = replace(measuring, until_mono_ns=measured.until_ns, level=level)
     return replace(
         # What late readers do to the others is reported by phases: whether figures are steady is asked before them.
-        observed_of(spec, measuring, follower, chased.resumed_ns if chased else measured.until_ns, drained.end),
+        observe_trial(spec, measuring, follower, chased.resumed_ns if chased else measured.until_ns, drained.end),
         server_cpu_s=measured.cpu.servers_s,
         control_cpu_s=measured.cpu.control_s,
         catch_up=chased.found if chased else None,

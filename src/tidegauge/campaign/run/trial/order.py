@@ -46,7 +46,7 @@ def load_order(
         acks=system.client_acks(spec.choice, spec.nodes),
         workload=replace(spec.workload, payload=replace(payload, pool_bodies=bodies)),
         msgs_per_s=load.msgs_per_s or 0.0 if load else spec.most_msgs_per_s,
-        trial_id=trial_number(directory),
+        trial_number=trial_number(directory),
         seed=spec.seed,
         own_lag_tolerance_ms=OWN_LAG_TOLERANCE_MS,
         subscriptions_start_paused=load.late.subscriptions if load and load.late else 0,

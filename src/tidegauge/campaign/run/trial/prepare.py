@@ -56,7 +56,7 @@ def prepare_load(session: TrialSession[Spec]) -> tuple[TrialSession[Spec], LoadO
     topic_settings = session.subject.choice.topic
     order = load_order(spec, system, session.deployment, topics, session.store.directory, topic_settings=topic_settings)
     if spec.workload.existing_topics:
-        session.topics.keep(order.trial_id, *topics)
+        session.topics.keep(order.trial_number, *topics)
     try:
         client_settings = worker.prepare(order, TrialProgress(session.resources.observer, spec.trial_id).report)
     except RunFailedError:
@@ -67,7 +67,7 @@ def prepare_load(session: TrialSession[Spec]) -> tuple[TrialSession[Spec], LoadO
     if attachment is not None:
         server_settings = attachment.without_secrets(server_settings)
         client_settings = attachment.without_secrets(client_settings)
-    session.store.settings(server_settings, client_settings, session.deployment.jvm_flags, worker.facts)
+    session.store.write_settings(server_settings, client_settings, session.deployment.jvm_flags, worker.facts)
     # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
     settings = [*server_settings, *client_settings]
     level = checked_level(session, settings)

@@ -29,7 +29,9 @@ class TrialProcedure(ABC, Generic[Spec, Result]):
         """
 
     @abstractmethod
-    def measure(self, session: TrialSession[Spec], level: LevelFinding, started_at: str) -> tuple[Result, TotalFigures]:
+    def carry_out_trial(
+        self, session: TrialSession[Spec], level: LevelFinding, started_at: str
+    ) -> tuple[Result, TotalFigures]:
         """Carry out what is measured, until nothing more comes. Raises `RunFailedError`."""
 
     @abstractmethod

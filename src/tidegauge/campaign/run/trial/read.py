@@ -20,7 +20,7 @@ _FIRST_S = 15.0
 class ReadProcedure(WindowProcedure[ReadSpec, ReadResult]):
     """A trial that sends nothing: consumers read what others have sent."""
 
-    def measure_window(
+    def carry_out_phases(
         self, session: TrialSession[ReadSpec], level: LevelFinding, started_at: str
     ) -> tuple[ReadResult, TotalFigures]:
         """Let the consumers read until the time is up, or nothing has come for `spec.drain_s_max`."""
@@ -32,7 +32,7 @@ class ReadProcedure(WindowProcedure[ReadSpec, ReadResult]):
         with follow_trial(session, begin_ns) as follower:
             with metering_cpu(session) as cpu:
                 # Several workers begin a little later, and what was read before is in no window.
-                follower.until(begin_ns)
+                follower.follow_until(begin_ns)
                 worker.resume_consumers([])
                 _await_idle(session, follower, begin_ns + round(spec.measure_s * SECOND_NS))
                 until_ns = time.monotonic_ns()
@@ -49,7 +49,7 @@ class ReadProcedure(WindowProcedure[ReadSpec, ReadResult]):
 def _await_idle(session: TrialSession[ReadSpec], follower: Follower, limit_ns: int) -> None:
     received, since_s = 0, time.monotonic()
     while time.monotonic_ns() < limit_ns:
-        follower.until(min(limit_ns, time.monotonic_ns() + SECOND_NS // 4))
+        follower.follow_until(min(limit_ns, time.monotonic_ns() + SECOND_NS // 4))
         total = sum(sub.received for sub in session.worker.counts().subscriptions)
         if total > received:
             received, since_s = total, time.monotonic()

@@ -29,9 +29,9 @@ from tidegauge.model.trial import (
 )
 from tidegauge.model.workload import Arrival, RateSchedule
 from tidegauge.numbers import plural, rounded
-from tidegauge.statistics.classify import FAILED_CHECK, OK, Evidence, classify, damage_reason
+from tidegauge.statistics.classify import FAILED_CHECK, OK, Evidence, damage_reason, judge_evidence
 from tidegauge.statistics.figures import largest_times
-from tidegauge.statistics.histograms import summarise, without_unknown_tail
+from tidegauge.statistics.histograms import summarise_histogram, without_unknown_tail
 from tidegauge.statistics.steady import (
     SecondPoint,
     backlog_grows,
@@ -109,7 +109,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
     subscriptions = tuple(_subscription_result(sub, observed) for sub in totals.subscriptions)
     workers = worker_results(totals, measured_s, scheduled=spec.workload.arrival is not Arrival.CLOSED_LOOP)
     evidence = _evidence_of_trial(spec, totals, observed, measured_s, subscriptions=subscriptions, workers=workers)
-    verdict = classify(evidence)
+    verdict = judge_evidence(evidence)
     without_outcome = evidence.failed + evidence.unresolved
     return LoadResult(
         spec=spec,
@@ -124,7 +124,7 @@ def make_result(spec: LoadSpec, totals: TotalFigures, observed: Observed) -> Loa
         failed=totals.failed,
         unresolved=totals.unresolved,
         response=without_unknown_tail(evidence.response, without_outcome),
-        service=without_unknown_tail(summarise(window.service), without_outcome),
+        service=without_unknown_tail(summarise_histogram(window.service), without_outcome),
         delay=evidence.delay,
         own_lag=evidence.own_lag,
         subscriptions=subscriptions,
@@ -173,7 +173,7 @@ def _record_results(schedule: RateSchedule, totals: TotalFigures, measured_s: fl
     records = zip(schedule.records, schedule.due(measured_s), totals.window.records, strict=False)
     for number, (name, (messages, seconds), figures) in enumerate(records):
         if seconds > 0:
-            end_to_end = [summarise(sub.record_end_to_end[number]) for sub in totals.subscriptions]
+            end_to_end = [summarise_histogram(sub.record_end_to_end[number]) for sub in totals.subscriptions]
             yield RecordResult(
                 name=name,
                 seconds=seconds,
@@ -181,9 +181,9 @@ def _record_results(schedule: RateSchedule, totals: TotalFigures, measured_s: fl
                 msgs_per_s=figures.acked_within / seconds,
                 intended=figures.intended,
                 failed=figures.failed,
-                response=summarise(figures.response),
-                service=summarise(figures.service),
-                delay=summarise(figures.delay),
+                response=summarise_histogram(figures.response),
+                service=summarise_histogram(figures.service),
+                delay=summarise_histogram(figures.delay),
                 end_to_end=largest_times(end_to_end) or NO_LATENCY,
             )
 
@@ -211,9 +211,9 @@ def _evidence_of_trial(
         failed=window.failed,
         unresolved=max(totals.unresolved, missing),
         never_sent=max(0, missing - totals.unresolved),
-        own_lag=summarise(window.own_lag),
-        delay=summarise(window.delay),
-        response=summarise(window.response),
+        own_lag=summarise_histogram(window.own_lag),
+        delay=summarise_histogram(window.delay),
+        response=summarise_histogram(window.response),
         subscriptions=subscriptions,
         unsteady=observed.known.unsteady,
         cold=observed.known.cold,

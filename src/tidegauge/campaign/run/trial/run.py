@@ -73,20 +73,26 @@ def run_trial(
         shared.close()
     if before is not None:
         # At once, so that a session that comes to nothing costs none of the cycles.
-        store.cycles(before)
+        store.write_cycles(before)
     running = shared.session
     try:
         if isinstance(spec, AttestSpec):
-            return _carry_out(AttestProcedure(before), TrialSetup(spec, subject, resources, store), shared)
+            return _carry_out_procedure(AttestProcedure(before), TrialSetup(spec, subject, resources, store), shared)
         if isinstance(spec, ReadSpec):
-            return _carry_out(ReadProcedure(), TrialSetup(spec, subject, resources, store, running, fairness), shared)
-        return _carry_out(LoadProcedure(), TrialSetup(spec, subject, resources, store, running, fairness), shared)
+            return _carry_out_procedure(
+                ReadProcedure(), TrialSetup(spec, subject, resources, store, running, fairness), shared
+            )
+        return _carry_out_procedure(
+            LoadProcedure(), TrialSetup(spec, subject, resources, store, running, fairness), shared
+        )
     except BaseException:
         shared.close()
         raise
 
 
-def _carry_out(procedure: TrialProcedure[Spec, Result], setup: TrialSetup[Spec], shared: SharedServers) -> Result:
+def _carry_out_procedure(
+    procedure: TrialProcedure[Spec, Result], setup: TrialSetup[Spec], shared: SharedServers
+) -> Result:
     """Go through the phases from *settle* on."""
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     with ExitStack() as cleanup:
@@ -95,7 +101,7 @@ def _carry_out(procedure: TrialProcedure[Spec, Result], setup: TrialSetup[Spec],
         session = start_session(setup, settled, cleanup)
         session = make_ready(setup, session)
         session, level = procedure.prepare(session, cleanup)
-        result, totals = procedure.measure(session, level, started_at)
+        result, totals = procedure.carry_out_trial(session, level, started_at)
         setup.store.finish(result, totals)
         procedure.clear_up(session)
         if not setup.spec.leaves_servers:

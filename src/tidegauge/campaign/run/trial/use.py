@@ -13,7 +13,7 @@ from tidegauge.campaign.run.session import TrialSession, server_directories
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.durability import Level, level_named
 from tidegauge.hosts.loop_disk import device_number
-from tidegauge.limiting.decide import Load, limiting_resource
+from tidegauge.limiting.decide import JudgedLoad, limiting_resource
 from tidegauge.limiting.disturbance import MeasuredTrial
 from tidegauge.limiting.window_use import WindowUse
 from tidegauge.model.load import TotalFigures
@@ -88,7 +88,7 @@ def limiting_of(
     load = result if isinstance(result, LoadResult) else None
     reads = load is None or load.catch_up is not None
     busy = load.busy_consumer if load else None
-    load_of_trial = Load(
+    load_of_trial = JudgedLoad(
         msgs_per_s=result.msgs_per_s,
         offered_msgs_per_s=None if reads else result.offered_msgs_per_s,
         blocked_share=window.blocked_ns / 1e9 / max(1e-9, result.measured_s) / producers,

@@ -87,17 +87,17 @@ class WindowProcedure(TrialProcedure[Spec, Measured]):
         check_witnesses(session.spec, level)
         return replace(with_faults(session, order.topic_names, cleanup), order=order), level
 
-    def measure(
+    def carry_out_trial(
         self, session: TrialSession[Spec], level: LevelFinding, started_at: str
     ) -> tuple[Measured, TotalFigures]:
         """Measure the window, and judge what was used meanwhile."""
         with contextlib.closing(begin_recording(session)) as use:
             session = replace(session, use=use)
-            result, totals = self.measure_window(session, level, started_at)
+            result, totals = self.carry_out_phases(session, level, started_at)
         return with_use(session, result, totals, use.window_use()), totals
 
     @abstractmethod
-    def measure_window(
+    def carry_out_phases(
         self, session: TrialSession[Spec], level: LevelFinding, started_at: str
     ) -> tuple[Measured, TotalFigures]:
         """Carry out the phases of which the window is one. Raises `RunFailedError`."""
