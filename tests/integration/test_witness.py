@@ -14,7 +14,7 @@ import pytest
 from deployments import Ready, ready
 from live import order_on
 
-from tidegauge.campaign.run.session import TrialSession
+from tidegauge.campaign.run.running_trial import RunningTrial
 from tidegauge.campaign.run.witnessing import MESSAGES, with_witness
 from tidegauge.durability import disagreement
 from tidegauge.hosts.syscalls import watch_syncs
@@ -61,8 +61,8 @@ class Watched:
         order = order_on(here.deployment, here.system, here.choice, **own)
         self.kept = Kept()
         resources = SimpleNamespace(host=here.host)
-        session = SimpleNamespace(resources=resources, deployment=here.deployment, worker=here.worker, store=self.kept)
-        return with_witness(cast(TrialSession, session), order, LevelFinding(claimed, ("claimed by the test",)))
+        trial = SimpleNamespace(resources=resources, deployment=here.deployment, worker=here.worker, store=self.kept)
+        return with_witness(cast(RunningTrial, trial), order, LevelFinding(claimed, ("claimed by the test",)))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from attest_scenes import NONE, Stage, all_at, outcome_of, stage
 from wrong_servers import AcknowledgesBeforeItWrites, Honest
 
 from tidegauge.attestation.words import until_then
-from tidegauge.campaign.run import session as run_session
+from tidegauge.campaign.run import running_trial
 from tidegauge.campaign.run.recorded import OtherwiseError
 from tidegauge.campaign.run.trial import attest
 from tidegauge.model.attest import AttestOutcome, AttestPlan, FileSystem, Means
@@ -90,7 +90,7 @@ def test_a_cycle_that_could_not_be_carried_out_is_made_again(stage: Stage, monke
 def test_a_session_that_comes_to_nothing_costs_no_cycle(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = interrupted(stage, monkeypatch, 3, Honest())
     del stage.store.cycles_stored
-    monkeypatch.setattr(run_session, "start_servers", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(running_trial, "start_servers", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         stage.run(*CYCLES, before=stored)
     assert stage.store.cycles_stored == stored

@@ -20,7 +20,7 @@ from wrong_servers import (
 
 from tidegauge.attestation.data_files import Copy
 from tidegauge.attestation.evidence import History
-from tidegauge.campaign.run import session
+from tidegauge.campaign.run import running_trial
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.model.attest import Act, ActKind, AttestOutcome, Cycle, Means, Role, Scenario
 from tidegauge.model.events import PhaseProgress
@@ -284,7 +284,7 @@ def test_a_node_that_does_not_answer_yet_is_asked_again(stage: Stage) -> None:
 
 
 def test_one_that_never_answers_is_reported_with_its_reason(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "READY_S_MAX", 0.5)
+    monkeypatch.setattr(running_trial, "READY_S_MAX", 0.5)
     (cut,) = outcome_of(stage.run(all_at(), mute=1_000_000, serve_s_max=0.5)).cycles
     assert cut.figures == {}
     assert "within 0 s: The bookie's settings could not be read back: connection refused" in cut.unreadable[0]

@@ -22,7 +22,7 @@ from wrong_servers import (
 
 from tidegauge.attestation.evidence import RecordKind as Record
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.run.session import Subject
+from tidegauge.campaign.run.running_trial import Subject
 from tidegauge.campaign.run.trial import attest_cycle
 from tidegauge.campaign.run.trial.run import run_trial
 from tidegauge.experiments import procedure

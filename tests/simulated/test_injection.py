@@ -13,7 +13,7 @@ import pytest
 from injection_scenes import CUT_NS, NODES, Recorder, done, fault, injecting
 
 from tidegauge.campaign.plan.limits import NO_RIG
-from tidegauge.campaign.run.session import TrialSession, with_faults
+from tidegauge.campaign.run.running_trial import RunningTrial, with_faults
 from tidegauge.errors import RunFailedError, StartFailedError
 from tidegauge.model.faults import BOTH, INTO, OUT_OF, Fault, FaultKind
 from tidegauge.model.rig import Rig
@@ -191,7 +191,7 @@ def test_who_leads_is_known_while_a_node_is_still_starting() -> None:
     )
     worker = SimpleNamespace(describe=lambda driver, connection, topics: [setting])
     rig = cast(Rig, Recorder())
-    session = StartingNode(
+    trial = StartingNode(
         SimpleNamespace(faults=(fault(FaultKind.PAUSE),), seed=1, nodes=3, attached=False),
         SimpleNamespace(host=SimpleNamespace(rig=rig)),
         SimpleNamespace(system=SimpleNamespace(driver="pulsar")),
@@ -199,7 +199,7 @@ def test_who_leads_is_known_while_a_node_is_still_starting() -> None:
         deployment,
     )
     with ExitStack() as cleanup:
-        injector = with_faults(cast(TrialSession, session), ["t"], cleanup).faults
+        injector = with_faults(cast(RunningTrial, trial), ["t"], cleanup).faults
         assert injector is not None
         assert injector.read_leaders() == {"t-0": 2}
         assert not injector.has_recovered()

@@ -24,9 +24,9 @@ from trial_scenes import Scene as Trial
 from witness_scenes import Stage as Watching
 
 from tidegauge.campaign.run import figures as run_figures
-from tidegauge.campaign.run import injection, session, telemetry, topics, tracing
+from tidegauge.campaign.run import injection, running_trial, telemetry, topics, tracing
 from tidegauge.campaign.run.catch_up import _device_reads
-from tidegauge.campaign.run.session import _drop_page_cache
+from tidegauge.campaign.run.running_trial import _drop_page_cache
 from tidegauge.campaign.run.topics import Tools, TopicLedger, delete_leftover_topics
 from tidegauge.campaign.run.trial import load as trial
 from tidegauge.campaign.run.trial.result import _late_warnings, read_result
@@ -44,7 +44,7 @@ from tidegauge.systems.metrics import Endpoint, Metric
 MODULES = [
     f"campaign/run/{name}.py"
     for name in (
-        *("catch_up", "figures", "injection", "session", "telemetry"),
+        *("catch_up", "figures", "injection", "running_trial", "telemetry"),
         *(
             "topics",
             "tracing",
@@ -63,7 +63,7 @@ MODULES = [
 def quick(stage: Stage) -> None:
     stage.patch.setattr(trial, "_IDLE_S", 0.2)
     stage.patch.setattr(tracing, "SETTLE_S", 0.0)
-    stage.patch.setattr(session, "ATTACHED_READY_S_MAX", 0.2)
+    stage.patch.setattr(running_trial, "ATTACHED_READY_S_MAX", 0.2)
     stage.patch.setenv("TIDEGAUGE_STATE", str(stage.path / "state"))
     stage.patch.setenv("KAFKA_PASSWORD", "hunter2-hunter2")
 
@@ -106,7 +106,7 @@ def nothing(_one: Trial, _stage: Stage) -> None:
 
 
 def never_ready(one: Trial, stage: Stage) -> None:
-    stage.patch.setattr(session, "READY_S_MAX", 0.2)
+    stage.patch.setattr(running_trial, "READY_S_MAX", 0.2)
     stage.patch.setattr(one.worker, "probe", refuse("connection refused"))
 
 
@@ -460,7 +460,7 @@ CLAIMS = [
     Claim("the topics are empty, nothing of them", "empty topics", "topics that consumers may not read"),
     Claim("consumers met {}: {}", "topics that consumers may not read", "empty topics"),
     Claim("no message was received: {}", "empty topics", "topics that are read"),
-    # session.py
+    # running_trial.py
     Claim("until {} accepts and delivers a message", "a trial", "servers that do not start"),
     Claim(
         "others run the servers, whose page cache", "the cache of others' servers", "the cache of servers that go on"

@@ -14,7 +14,7 @@ from attached_scenes import CHOICE, SECRET, AttachedScene, recorded_topics, refu
 from reasons import texts_of
 from trial_scenes import SPEC
 
-from tidegauge.campaign.run import session, topics
+from tidegauge.campaign.run import running_trial, topics
 from tidegauge.campaign.run.topics import Tools, TopicLedger, delete_leftover_topics
 from tidegauge.campaign.run.trial import load as trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
@@ -108,7 +108,7 @@ def test_a_failing_trial_deletes_its_topics_too(scene: AttachedScene, monkeypatc
 
 
 def test_who_is_not_let_in_makes_no_topic(scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "ATTACHED_READY_S_MAX", 0.3)
+    monkeypatch.setattr(running_trial, "ATTACHED_READY_S_MAX", 0.3)
     monkeypatch.setattr(scene.worker, "describe", refuse("wrong password"))
     with pytest.raises(StartFailedError, match=r"kafka@attached was not ready within .* wrong password") as caught:
         scene.run_attached()
@@ -129,7 +129,7 @@ def test_who_is_refused_is_not_kept_waiting(scene: AttachedScene, monkeypatch: p
 
 
 def test_a_topic_that_was_refused_does_not_remain(scene: AttachedScene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "ATTACHED_READY_S_MAX", 0.3)
+    monkeypatch.setattr(running_trial, "ATTACHED_READY_S_MAX", 0.3)
     refused = refuse("Kafka could not create topic bench.probe: not authorized", topic_refused=True)
     monkeypatch.setattr(scene.worker, "probe", refused)
     monkeypatch.setattr(scene.worker, "delete_topics", refuse("not authorized either"))

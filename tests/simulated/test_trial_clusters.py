@@ -11,7 +11,7 @@ import pytest
 from run_scenes import Scene as RunScene
 from trial_scenes import SPEC, Scene
 
-from tidegauge.campaign.run import session
+from tidegauge.campaign.run import running_trial
 from tidegauge.campaign.run.trial import load as trial
 from tidegauge.errors import RunFailedError, StartFailedError, UserError
 from tidegauge.hosts import space, storage
@@ -125,8 +125,8 @@ def test_a_server_that_ended_is_reported_before_who_could_not_ask_it(
 def test_what_is_missing_for_good_is_reported(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, limit: str, missing: list[str], message: str
 ) -> None:
-    monkeypatch.setattr(session, limit, 0.3)
-    monkeypatch.setattr(session, "READY_S_MAX_NEXT_NODE", 0.0)
+    monkeypatch.setattr(running_trial, limit, 0.3)
+    monkeypatch.setattr(running_trial, "READY_S_MAX_NEXT_NODE", 0.0)
     answers(scene, monkeypatch, *missing)
     with pytest.raises(StartFailedError, match=message):
         scene.run(THREE)

@@ -22,7 +22,7 @@ from reasons import texts_of
 from trial_scenes import SPEC, Scene
 
 from tidegauge.campaign.run import figures as run_figures
-from tidegauge.campaign.run import session, tracing
+from tidegauge.campaign.run import running_trial, tracing
 from tidegauge.campaign.run.figures import SECOND_NS, SecondHistory, TimedPoint
 from tidegauge.campaign.run.trial import load as trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError
@@ -205,7 +205,7 @@ def test_a_server_that_never_answers_is_given_up_with_the_cause(scene: Scene, mo
     def refuse(*_args: Any, **_keywords: Any) -> float:
         raise RunFailedError("connection refused")
 
-    monkeypatch.setattr(session, "READY_S_MAX", 0.3)
+    monkeypatch.setattr(running_trial, "READY_S_MAX", 0.3)
     monkeypatch.setattr(scene.worker, "probe", refuse)
     with pytest.raises(StartFailedError, match=r"not ready within .*connection refused"):
         scene.run()
@@ -537,8 +537,8 @@ class Reader:
 @pytest.mark.parametrize(("warmup_s_max", "steady"), [(6.0, False), (7.0, True)])
 def test_seven_seconds_of_warm_up_are_enough_to_judge_it(warmup_s_max: float, steady: bool) -> None:
     reader = Reader()
-    session: Any = SimpleNamespace(spec=replace(SPEC, warmup_s_min=1.0, warmup_s_max=warmup_s_max))
-    unsteady, _ = trial._warm_up(session, reader, 0)  # type: ignore[arg-type]
+    waiting: Any = SimpleNamespace(spec=replace(SPEC, warmup_s_min=1.0, warmup_s_max=warmup_s_max))
+    unsteady, _ = trial._warm_up(waiting, reader, 0)  # type: ignore[arg-type]
     assert (unsteady == "") == steady
     assert len(reader.points) == warmup_s_max, "not a second more than allowed"
     assert (too_short_to_judge(warmup_s_max) == "") == steady, "the rule that is stated is the one that is used"
@@ -558,14 +558,14 @@ def test_a_warm_up_also_waits_for_the_compiler(
     compiles_s: int, warmup_s: tuple[float, float], lasts_s: int, cold: str
 ) -> None:
     reader = Reader(compiles_s)
-    session: Any = SimpleNamespace(spec=replace(SPEC, warmup_s_min=warmup_s[0], warmup_s_max=warmup_s[1]))
-    assert trial._warm_up(session, reader, 0) == ("", cold)  # type: ignore[arg-type]
+    waiting: Any = SimpleNamespace(spec=replace(SPEC, warmup_s_min=warmup_s[0], warmup_s_max=warmup_s[1]))
+    assert trial._warm_up(waiting, reader, 0) == ("", cold)  # type: ignore[arg-type]
     assert len(reader.points) == lasts_s
 
 
 def test_a_warm_up_at_another_rate_than_offered_is_never_steady() -> None:
-    session: Any = SimpleNamespace(spec=replace(SPEC, msgs_per_s=2000.0, warmup_s_min=1.0, warmup_s_max=9.0))
-    unsteady, _ = trial._warm_up(session, Reader(), 0)  # type: ignore[arg-type]
+    waiting: Any = SimpleNamespace(spec=replace(SPEC, msgs_per_s=2000.0, warmup_s_min=1.0, warmup_s_max=9.0))
+    unsteady, _ = trial._warm_up(waiting, Reader(), 0)  # type: ignore[arg-type]
     assert unsteady.startswith("the load is behind its schedule: 1,000 instead of 2,000 msg/s")
 
 

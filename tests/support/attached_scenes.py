@@ -13,7 +13,7 @@ from trial_scenes import SPEC, Scene
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import topics
-from tidegauge.campaign.run.session import Subject
+from tidegauge.campaign.run.running_trial import Subject
 from tidegauge.campaign.run.topics import Attachment
 from tidegauge.campaign.run.trial.run import run_trial
 from tidegauge.errors import RunFailedError

@@ -14,7 +14,7 @@ from wrong_servers import Honest
 
 from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.run.session import Subject
+from tidegauge.campaign.run.running_trial import Subject
 from tidegauge.campaign.run.trial import attest_cycle
 from tidegauge.campaign.run.trial.run import run_trial
 from tidegauge.model.attest import Act, ActKind, AttestOutcome, AttestPlan, Cycle, FileSystem, Means, Role, Scenario

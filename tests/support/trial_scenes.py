@@ -10,7 +10,7 @@ from typing import Any
 from campaign_doubles import FakeHost, FakeResources, FakeSystem, FakeTrialStore, FakeWorker, Journal
 
 from tidegauge.campaign.model import SystemChoice
-from tidegauge.campaign.run.session import Subject
+from tidegauge.campaign.run.running_trial import Subject
 from tidegauge.campaign.run.trial.run import run_trial
 from tidegauge.model.events import Event
 from tidegauge.model.level import LevelChoice

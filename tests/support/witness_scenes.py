@@ -13,7 +13,7 @@ from trial_scenes import SPEC
 
 from tidegauge.campaign.model import SystemChoice
 from tidegauge.campaign.run import witnessing
-from tidegauge.campaign.run.session import Subject
+from tidegauge.campaign.run.running_trial import Subject
 from tidegauge.campaign.run.trial.run import run_trial
 from tidegauge.durability import SyncCall, WatchedSyncs
 from tidegauge.model.trial import LoadResult, LoadSpec

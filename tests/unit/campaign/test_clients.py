@@ -15,7 +15,7 @@ from tidegauge.campaign.model import Campaign, SystemChoice, WorkerChoice
 from tidegauge.campaign.plan.generators import check_clients, sharing_of
 from tidegauge.campaign.plan.memory import worker_memory
 from tidegauge.campaign.plan.plan import plan_campaign
-from tidegauge.campaign.run.session import TOPICS_READ_MAX, evenly_spread
+from tidegauge.campaign.run.running_trial import TOPICS_READ_MAX, evenly_spread
 from tidegauge.errors import UserError
 from tidegauge.hosts.facts import load_bounds
 from tidegauge.hosts.memory import Machine

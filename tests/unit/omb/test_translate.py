@@ -18,7 +18,7 @@ from tidegauge import store
 from tidegauge.campaign.model import AUTO
 from tidegauge.campaign.plan.plan import plan_campaign
 from tidegauge.campaign.read.attach import read_secrets
-from tidegauge.campaign.run.session import TrialSession
+from tidegauge.campaign.run.running_trial import RunningTrial
 from tidegauge.campaign.run.trial.order import load_order
 from tidegauge.campaign.run.witnessing import LevelMismatchError, checked_level
 from tidegauge.cli import omb as command
@@ -240,7 +240,7 @@ class TestALevelAsFound:
         def checked(choice: LevelChoice) -> LevelFinding:
             subject, trial = SimpleNamespace(system=registry.system_named("kafka")), replace(spec(), choice=choice)
             session = SimpleNamespace(spec=trial, subject=subject, deployment=None)
-            return checked_level(cast(TrialSession, session), list(self.SETTINGS))
+            return checked_level(cast(RunningTrial, session), list(self.SETTINGS))
 
         finding = checked(LevelChoice(3, as_found=True))
         assert (finding.level, finding.problems) == (4, ())

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 
 from tidegauge.campaign.run.figures import DRAIN, SECOND_NS, Follower
-from tidegauge.campaign.run.session import TrialSession
+from tidegauge.campaign.run.running_trial import RunningTrial
 from tidegauge.model.trial import CatchUp, LoadSpec
 from tidegauge.model.workload import AFTER, BEFORE, DURING, Compression, DeviceReads, LateReaders, late_names
 from tidegauge.statistics.catching_up import ChaseTimes, catch_up, crossed_s, gone_at
@@ -30,7 +30,7 @@ class Chased:
 
 
 def chase_backlog(
-    session: TrialSession[LoadSpec], follower: Follower, late: LateReaders, from_ns: int, begin_ns: int
+    trial: RunningTrial[LoadSpec], follower: Follower, late: LateReaders, from_ns: int, begin_ns: int
 ) -> Chased:
     """Build the backlog, let the late readers at it, and measure on for a while when it is gone.
 
@@ -39,56 +39,56 @@ def chase_backlog(
         begin_ns: when the load began.
     """
     follower.begin_phase(BEFORE, from_ns)
-    reads_at_from = session.server_read_bytes()
-    _build_backlog(session, follower, late, from_ns)
+    reads_at_from = trial.server_read_bytes()
+    _build_backlog(trial, follower, late, from_ns)
     resumed_ns = follower.next_second_edge(_LEAD_S)
     follower.begin_phase(DURING, resumed_ns)
     # What limits is asked of the time in which a backlog was read away.
-    session.use_window(resumed_ns)
+    trial.use_window(resumed_ns)
     follower.follow_until(resumed_ns)
-    reads_at_start = session.server_read_bytes()
-    session.worker.resume_consumers(list(late_names(session.spec.workload.subscriptions, late)))
-    times = _read_away(session, follower, late, resumed_ns, begin_ns)
-    reads_at_end = session.server_read_bytes()
+    reads_at_start = trial.server_read_bytes()
+    trial.worker.resume_consumers(list(late_names(trial.spec.workload.subscriptions, late)))
+    times = _read_away(trial, follower, late, resumed_ns, begin_ns)
+    reads_at_end = trial.server_read_bytes()
     reads_s = (time.monotonic_ns() - resumed_ns) / 1e9
-    session.use_window(resumed_ns, time.monotonic_ns())
-    until_ns = _measure_after(session, follower, from_ns, times.chase_s is not None)
-    load = session.spec.workload
+    trial.use_window(resumed_ns, time.monotonic_ns())
+    until_ns = _measure_after(trial, follower, from_ns, times.chase_s is not None)
+    load = trial.spec.workload
     message_bytes = load.payload.message_bytes
     reads = _device_reads(
         (reads_at_from, reads_at_start, reads_at_end),
         (max(1e-3, (resumed_ns - from_ns) / 1e9), reads_s),
         times.backlog_msgs * message_bytes,
-        session.spec.attached,
+        trial.spec.attached,
         compressed=load.client.compression is not Compression.NONE,
     )
     follower.follow_until_known(until_ns, patience_s=3.0)
-    return Chased(resumed_ns, until_ns, catch_up(follower.tally, times, message_bytes, reads, session.limits))
+    return Chased(resumed_ns, until_ns, catch_up(follower.tally, times, message_bytes, reads, trial.limits))
 
 
-def _build_backlog(session: TrialSession[LoadSpec], follower: Follower, late: LateReaders, from_ns: int) -> None:
+def _build_backlog(trial: RunningTrial[LoadSpec], follower: Follower, late: LateReaders, from_ns: int) -> None:
     """Wait until the backlog is large enough and the phase long enough, but not far too long."""
-    spec = session.spec
+    spec = trial.spec
     rate = spec.msgs_per_s or 1.0
     expected_s = max(spec.measure_s, late.backlog_msgs / rate)
     latest_ns = from_ns + round((_BUILD_TIMES_MAX * expected_s + _BUILD_S_MORE) * SECOND_NS)
-    session.phase("build", f"a backlog of {late.rule}, whose readers wait", expected_s)
+    trial.phase("build", f"a backlog of {late.rule}, whose readers wait", expected_s)
     follower.follow_until(from_ns + round(spec.measure_s * SECOND_NS))
     while follower.tally.backlog_msgs < late.backlog_msgs and time.monotonic_ns() < latest_ns:
         follower.follow_until_next_second(latest_ns)
 
 
 def _read_away(
-    session: TrialSession[LoadSpec], follower: Follower, late: LateReaders, resumed_ns: int, begin_ns: int
+    trial: RunningTrial[LoadSpec], follower: Follower, late: LateReaders, resumed_ns: int, begin_ns: int
 ) -> ChaseTimes:
     """Follow the late readers until their backlog is gone or time is up."""
     # The last second before the readers' start ends at about that instant, and is known a little later.
     follower.follow_until_known(resumed_ns, patience_s=3.0)
     tally = follower.tally
     built = backlog = tally.built_msgs
-    gone_msgs = gone_at(built, late.drained_share, session.spec.msgs_per_s or 0.0)
+    gone_msgs = gone_at(built, late.drained_share, trial.spec.msgs_per_s or 0.0)
     deadline_ns = resumed_ns + round(late.chase_s_max * SECOND_NS)
-    session.phase("catch up", f"on {built:,} messages while the load continues", late.chase_s_max)
+    trial.phase("catch up", f"on {built:,} messages while the load continues", late.chase_s_max)
     chase_s: float | None = None
     seen, seen_ns = 0, resumed_ns
     while chase_s is None:
@@ -110,15 +110,15 @@ def _read_away(
     )
 
 
-def _measure_after(session: TrialSession[LoadSpec], follower: Follower, from_ns: int, gone: bool) -> int:
+def _measure_after(trial: RunningTrial[LoadSpec], follower: Follower, from_ns: int, gone: bool) -> int:
     """Measure on once the backlog is gone, and close the window. Without that there is no *after*."""
     length_s = _LEAD_S
     if gone:
-        length_s = session.spec.measure_s
+        length_s = trial.spec.measure_s
         follower.begin_phase(AFTER, follower.points.last.until_mono_ns)
-        session.phase("after", "the backlog counts as gone, the load continues", length_s)
+        trial.phase("after", "the backlog counts as gone, the load continues", length_s)
     until_ns = follower.next_second_edge(length_s)
-    session.worker.set_window(from_ns, until_ns)
+    trial.worker.set_window(from_ns, until_ns)
     follower.begin_phase(DRAIN, until_ns)
     follower.follow_until(until_ns)
     return until_ns

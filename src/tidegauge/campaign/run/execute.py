@@ -17,7 +17,7 @@ from tidegauge.campaign.plan.plan import FINDERS, Plan, Step, plan_warnings
 from tidegauge.campaign.run.collecting import collect_result
 from tidegauge.campaign.run.recorded import NOTHING_RECORDED, Recorded
 from tidegauge.campaign.run.resources import RunResources, resources_of
-from tidegauge.campaign.run.session import SharedServers, Subject
+from tidegauge.campaign.run.running_trial import SharedServers, Subject
 from tidegauge.campaign.run.topics import attachment_of_run
 from tidegauge.campaign.run.trial.run import run_trial
 from tidegauge.campaign.run.witnessing import LevelMismatchError

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from tidegauge.campaign.run.session import TrialSession
+from tidegauge.campaign.run.running_trial import RunningTrial
 from tidegauge.errors import GeneratorFailedError, RunFailedError
 from tidegauge.model.load import SubscriptionTotals, TotalFigures, Traced
 from tidegauge.numbers import plural
@@ -26,7 +26,7 @@ SETTLE_S = 30.0
 a copy that no longer follows (Kafka's `replica.lag.time.max.ms`), up to which alone it can be read."""
 
 
-def trace_missing(session: TrialSession, totals: TotalFigures) -> tuple[TotalFigures, Mapping[str, Traced]]:
+def trace_missing(trial: RunningTrial, totals: TotalFigures) -> tuple[TotalFigures, Mapping[str, Traced]]:
     """The totals once consumers are closed, and what became of what each subscription misses; {} if none does.
 
     Raises `GeneratorFailedError` if the load generator is gone.
@@ -34,9 +34,9 @@ def trace_missing(session: TrialSession, totals: TotalFigures) -> tuple[TotalFig
     behind = [sub.name for sub in totals.subscriptions if sub.lost]
     if not behind:
         return totals, {}
-    worker, order = session.worker, session.order
+    worker, order = trial.worker, trial.order
     words = plural(max(sub.lost for sub in totals.subscriptions), "message")
-    session.phase("search", f"for {words} that consumers did not receive", TRACE_S_MAX)
+    trial.phase("search", f"for {words} that consumers did not receive", TRACE_S_MAX)
     deadline_s = time.monotonic() + TRACE_S_MAX
     try:
         # Closed, so that servers take back what they had sent, and nothing arrives while it is looked for.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegauge.campaign.run.session import TrialSession, read_again
+from tidegauge.campaign.run.running_trial import RunningTrial, read_again
 from tidegauge.durability import changed_level, disagreement, evidence_of, judge_syncs, not_watched, setting_changes
 from tidegauge.errors import RunFailedError
 from tidegauge.hosts.tracefs import NoTraceError
@@ -19,19 +19,19 @@ PAUSE_S = 0.02
 ACK_S_MAX = 10.0
 
 
-def with_witness(session: TrialSession, order: LoadOrder, level: LevelFinding) -> LevelFinding:
+def with_witness(trial: RunningTrial, order: LoadOrder, level: LevelFinding) -> LevelFinding:
     """The finding with what the servers were seen to do; the evidence is stored. `order` is the trial's own.
 
     Never a failure of its own: where nobody can look, the finding says why. Costs about a second where somebody can.
     """
     if level.level is None:
         return level
-    nodes = session.deployment.storage_processes
+    nodes = trial.deployment.storage_processes
     if not nodes:
         return replace(level, syncs=not_watched("others run the servers"))
     try:
-        with session.resources.host.watch_syncs(nodes) as finish:
-            messages = session.worker.witness(_witness_order(order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
+        with trial.resources.host.watch_syncs(nodes) as finish:
+            messages = trial.worker.witness(_witness_order(order, len(nodes)), MESSAGES, PAUSE_S, ACK_S_MAX)
             seen = finish()
         finding, evidence = judge_syncs(level.level, nodes, messages, seen), evidence_of(seen, messages)
     except NoTraceError as error:
@@ -39,7 +39,7 @@ def with_witness(session: TrialSession, order: LoadOrder, level: LevelFinding) -
     except RunFailedError as error:
         # Whatever it means for the trial shows in the trial.
         finding, evidence = not_watched(f"not all messages to watch the servers by went through: {error.message}"), {}
-    session.store.write_witness(finding, evidence)
+    trial.store.write_witness(finding, evidence)
     return replace(level, syncs=finding)
 
 
@@ -54,13 +54,13 @@ class LevelMismatchError(RunFailedError):
     """The running system is not at the durability level that was asked for, so nothing about it can be compared."""
 
 
-def checked_level(session: TrialSession, settings: list[Setting]) -> LevelFinding:
+def checked_level(trial: RunningTrial, settings: list[Setting]) -> LevelFinding:
     """The level that the settings in force give, or that it is unknown where an attached cluster does not report them.
 
     Servers of our own must report what decides it. Raises `LevelMismatchError` if they don't, or if the level is known
     and not the one asked for.
     """
-    spec, finding = session.spec, derived_level(session, settings)
+    spec, finding = trial.spec, derived_level(trial, settings)
     if spec.choice.as_found:
         return replace(finding, problems=())
     if finding.level == spec.choice.level and not finding.problems:
@@ -86,31 +86,31 @@ def checked_level(session: TrialSession, settings: list[Setting]) -> LevelFindin
     raise LevelMismatchError(f"{spec.system} is not at durability level {spec.choice.level}: {problems}.", hint)
 
 
-def derived_level(session: TrialSession, settings: list[Setting]) -> LevelFinding:
+def derived_level(trial: RunningTrial, settings: list[Setting]) -> LevelFinding:
     """What follows from settings as they were read back; nothing where an attached cluster refuses to show them."""
-    spec, deployment = session.spec, session.deployment
-    finding = session.subject.system.derive_level(settings, spec.choice, spec.nodes)
+    spec, deployment = trial.spec, trial.deployment
+    finding = trial.subject.system.derive_level(settings, spec.choice, spec.nodes)
     if isinstance(deployment, AttachedCluster) and deployment.unread(settings):
         return with_rights_given(finding, deployment.unread(settings))
     return finding
 
 
-def level_at_end(session: TrialSession, level: LevelFinding) -> LevelFinding:
+def level_at_end(trial: RunningTrial, level: LevelFinding) -> LevelFinding:
     """The finding with what was changed since the load began; where that changed the level, it is unknown.
 
     Asks the servers once more. Never a failure of its own: where they can't be asked, the finding says why.
     """
-    began_with = session.began_with
+    began_with = trial.began_with
     if began_with is None:
         return level
     try:
-        settings = read_again(session, began_with.topics)
+        settings = read_again(trial, began_with.topics)
     except RunFailedError as error:
         return replace(level, end_problem=error.message.rstrip("."))
     changes = setting_changes(began_with.server_settings, settings)
     if not changes:
         return level
-    return changed_level(level, derived_level(session, [*settings, *began_with.client_settings]), changes)
+    return changed_level(level, derived_level(trial, [*settings, *began_with.client_settings]), changes)
 
 
 def check_witnesses(spec: TrialSpec, finding: LevelFinding) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from tidegauge.attestation.record import settings_digest
 from tidegauge.attestation.scenario import describe_scenario
 from tidegauge.campaign.run.recorded import START_ANEW, OtherwiseError
-from tidegauge.campaign.run.session import Settled, TrialSession, TrialSetup
+from tidegauge.campaign.run.running_trial import RunningTrial, Settled, TrialSetup
 from tidegauge.campaign.run.trial.attest_cycle import Prepared, prepare_cycle, run_cycle
 from tidegauge.campaign.run.trial.procedure import TrialProcedure
 from tidegauge.campaign.run.witnessing import checked_level
@@ -44,21 +44,21 @@ class AttestProcedure(TrialProcedure[AttestSpec, AttestResult]):
         return Settled()
 
     def prepare(
-        self, session: TrialSession[AttestSpec], cleanup: ExitStack
-    ) -> tuple[TrialSession[AttestSpec], LevelFinding]:
+        self, trial: RunningTrial[AttestSpec], cleanup: ExitStack
+    ) -> tuple[RunningTrial[AttestSpec], LevelFinding]:
         """Bring the disks up to date. Topics and clients are made anew in each cycle, and the level is asked there."""
-        _write_back_disks(session)
-        return session, UNKNOWN_LEVEL
+        _write_back_disks(trial)
+        return trial, UNKNOWN_LEVEL
 
     def carry_out_trial(
-        self, session: TrialSession[AttestSpec], level: LevelFinding, started_at: str
+        self, trial: RunningTrial[AttestSpec], level: LevelFinding, started_at: str
     ) -> tuple[AttestResult, TotalFigures]:
         """Carry out the cycles. Raises `OtherwiseError` if the settings in force are not those of the cycles before."""
-        trial = _Trial(session, self._before, level)
-        outcome = trial.run()
-        return _result_of_trial(session.spec, started_at, trial, outcome), trial.totals
+        attestation = _AttestationTrial(trial, self._before, level)
+        outcome = attestation.run()
+        return _result_of_trial(trial.spec, started_at, attestation, outcome), attestation.totals
 
-    def clear_up(self, session: TrialSession[AttestSpec]) -> None:
+    def clear_up(self, trial: RunningTrial[AttestSpec]) -> None:
         """Do nothing: each cycle has deleted its topic."""
 
 
@@ -79,22 +79,22 @@ def _make_disks(setup: TrialSetup[AttestSpec], cleanup: ExitStack) -> None:
     store.disks, store.journal_disks = tuple(disk_places), ()
 
 
-def _write_back_disks(session: TrialSession[AttestSpec]) -> None:
+def _write_back_disks(trial: RunningTrial[AttestSpec]) -> None:
     """Bring to disk what servers wrote when they were set up, as it is of those that ran for more than half a minute.
 
     BookKeeper for one does not sync the file by which a bookie knows its disk, without which it does not start again.
     Raises `RunFailedError`.
     """
-    disks = () if session.spec.attest.means is Means.CRASH else session.store.disks
-    if problem := session.resources.host.write_back(disks):
+    disks = () if trial.spec.attest.means is Means.CRASH else trial.store.disks
+    if problem := trial.resources.host.write_back(disks):
         raise RunFailedError(f"What the servers wrote at their start is not on disk: {problem}.")
 
 
 @dataclass
-class _Trial:
+class _AttestationTrial:
     """The cycles of one trial as they are carried out. `totals` are those of the last one."""
 
-    session: TrialSession[AttestSpec]
+    trial: RunningTrial[AttestSpec]
     before: AttestOutcome | None
     level: LevelFinding
     totals: TotalFigures = field(init=False)
@@ -103,7 +103,7 @@ class _Trial:
 
     def __post_init__(self) -> None:
         """Find what is kept of before."""
-        self._plan = self.session.spec.attest
+        self._plan = self.trial.spec.attest
         self._kept = _cycles_kept(self._plan, self.before)
 
     def run(self) -> AttestOutcome:
@@ -114,7 +114,7 @@ class _Trial:
         outcomes: list[CycleOutcome] = list(self._kept)
         if outcomes:
             done = f"{len(outcomes)} of {len(self._plan.cycles)} cycles were carried out before and are kept"
-            self.session.resources.observer(Note(f"{self.session.spec.trial_id}: {done}."))
+            self.trial.resources.observer(Note(f"{self.trial.spec.trial_id}: {done}."))
         began_s = time.monotonic()
         for cycle in self._plan.cycles[len(outcomes) :]:
             self._report_progress(cycle, outcomes, began_s)
@@ -127,49 +127,47 @@ class _Trial:
                 outcomes.append(
                     CycleOutcome(cycle.number, cycle.scenario, (), 0, unreadable=(error.message,), served=False)
                 )
-            self.session.store.write_cycles(AttestOutcome(self._digest, tuple(outcomes)))
+            self.trial.store.write_cycles(AttestOutcome(self._digest, tuple(outcomes)))
             if _is_enough(self._plan, outcomes[-1]):
                 break
         self.took_s = time.monotonic() - began_s
         return AttestOutcome(self._digest, tuple(outcomes))
 
     def _carry_out_cycle(self, cycle: Cycle) -> CycleOutcome:
-        prepared = prepare_cycle(self.session, cycle)
+        prepared = prepare_cycle(self.trial, cycle)
         if not self._digest:
             self._check_level(prepared)
         try:
-            outcome = run_cycle(self.session, cycle, prepared)
-            self.totals = self.session.worker.totals()
+            outcome = run_cycle(self.trial, cycle, prepared)
+            self.totals = self.trial.worker.totals()
         finally:
-            self.session.worker.finish(delete_topics=False)
+            self.trial.worker.finish(delete_topics=False)
         if outcome.served:
-            worker, subject = self.session.worker, self.session.subject
+            worker, subject = self.trial.worker, self.trial.subject
             topics = list(prepared.order.topic_names)
-            worker.delete_topics(subject.system.driver, self.session.deployment.connection, topics)
+            worker.delete_topics(subject.system.driver, self.trial.deployment.connection, topics)
         return outcome
 
     def _check_level(self, prepared: Prepared) -> None:
         """Check the level in force once, before anything is cut. Raises `LevelMismatchError`, `OtherwiseError`."""
-        session = self.session
-        flags, facts = session.deployment.jvm_flags, session.worker.facts
-        session.store.write_settings(prepared.settings, prepared.client_settings, flags, facts)
+        trial = self.trial
+        flags, facts = trial.deployment.jvm_flags, trial.worker.facts
+        trial.store.write_settings(prepared.settings, prepared.client_settings, flags, facts)
         settings = [*prepared.settings, *prepared.client_settings]
-        self.level = checked_level(session, settings)
+        self.level = checked_level(trial, settings)
         self._digest = settings_digest(prepared.settings)
         if self.before is not None and self._kept and self.before.settings_digest != self._digest:
-            name = session.spec.trial_id
+            name = trial.spec.trial_id
             raise OtherwiseError(f"The settings now in force are not those that {name} was begun with.", START_ANEW)
 
     def _report_progress(self, cycle: Cycle, outcomes: Sequence[CycleOutcome], began_s: float) -> None:
         """Report what begins now, and how long all may take yet."""
         done, total, kept = len(outcomes), len(self._plan.cycles), len(self._kept)
         if done == kept or cycle.scenario is not outcomes[-1].scenario:
-            self.session.phase(
-                "attest", f"{cycle.scenario.value}: {describe_scenario(cycle.scenario, self._plan.means)}"
-            )
+            self.trial.phase("attest", f"{cycle.scenario.value}: {describe_scenario(cycle.scenario, self._plan.means)}")
         left_s = (time.monotonic() - began_s) / (done - kept) * (total - done) if done > kept else None
-        progress = PhaseProgress(self.session.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
-        self.session.resources.observer(progress)
+        progress = PhaseProgress(self.trial.spec.trial_id, f"cycles ({cycle.scenario.value})", done, total, left_s)
+        self.trial.resources.observer(progress)
 
 
 def _is_enough(plan: AttestPlan, outcome: CycleOutcome) -> bool:
@@ -187,8 +185,10 @@ def _cycles_kept(plan: AttestPlan, before: AttestOutcome | None) -> tuple[CycleO
     return tuple(outcomes_kept)
 
 
-def _result_of_trial(spec: AttestSpec, started_at: str, trial: _Trial, outcome: AttestOutcome) -> AttestResult:
-    totals = trial.totals
+def _result_of_trial(
+    spec: AttestSpec, started_at: str, attestation: _AttestationTrial, outcome: AttestOutcome
+) -> AttestResult:
+    totals = attestation.totals
 
     def figure(*names: str) -> int:
         return sum(cycle.figures.get(name, 0) for cycle in outcome.cycles for name in names)
@@ -204,7 +204,7 @@ def _result_of_trial(spec: AttestSpec, started_at: str, trial: _Trial, outcome: 
         errors=totals.errors,
         worker_cpu_s=totals.worker_cpu_ns / 1e9,
         gc_pause_s=totals.gc_pause_ns / 1e9,
-        measured_s=trial.took_s,
-        level=trial.level,
+        measured_s=attestation.took_s,
+        level=attestation.level,
         attest=outcome,
     )

@@ -19,7 +19,7 @@ from tidegauge.attestation.data_files import Copy, Message
 from tidegauge.attestation.evidence import History, Longs, Read, last_positions, load_read, read_history, read_of
 from tidegauge.attestation.judging import at_stake
 from tidegauge.attestation.scenario import target_nodes
-from tidegauge.campaign.run.session import TrialSession, await_complete, await_ready, missing_parts
+from tidegauge.campaign.run.running_trial import RunningTrial, await_complete, await_ready, missing_parts
 from tidegauge.campaign.run.trial.order import load_order
 from tidegauge.campaign.run.trial_nodes import TrialNodes
 from tidegauge.errors import StartFailedError
@@ -61,17 +61,17 @@ class CycleWatch:
     unavailable: str = ""
 
 
-def _nodes_hit(session: TrialSession, numbers: Sequence[int]) -> TrialNodes:
+def _nodes_hit(trial: RunningTrial, numbers: Sequence[int]) -> TrialNodes:
     """These nodes, to be held back or cut."""
-    deployed_nodes = session.deployment.nodes
+    deployed_nodes = trial.deployment.nodes
     directories = [directory for number in numbers for directory in node_of(deployed_nodes, number).directories]
     disks = tuple(
         disk
-        for disk in session.store.disks
+        for disk in trial.store.disks
         if any(disk == directory or disk in directory.parents for directory in directories)
     )
-    rig = session.resources.host.rig
-    return TrialNodes(tuple(numbers), session.deployment, rig, disks, {}, lambda: missing_parts(session, ()))
+    rig = trial.resources.host.rig
+    return TrialNodes(tuple(numbers), trial.deployment, rig, disks, {}, lambda: missing_parts(trial, ()))
 
 
 @dataclass(frozen=True)
@@ -84,66 +84,66 @@ class Prepared:
     leader: int
 
 
-def prepare_cycle(session: TrialSession[AttestSpec], cycle: Cycle) -> Prepared:
+def prepare_cycle(trial: RunningTrial[AttestSpec], cycle: Cycle) -> Prepared:
     """Make the topic and its clients. Raises `StartFailedError`, `RunFailedError`."""
-    evidence = session.store.make_evidence_directory(f"cycle-{cycle.number:04d}")
-    topic = f"{session.topics.names(1)[0]}-{cycle.number}"
-    spec = replace(session.spec, seed=session.spec.seed + cycle.number)
-    order = load_order(spec, session.subject.system, session.deployment, (topic,), evidence)
+    evidence = trial.store.make_evidence_directory(f"cycle-{cycle.number:04d}")
+    topic = f"{trial.topics.names(1)[0]}-{cycle.number}"
+    spec = replace(trial.spec, seed=trial.spec.seed + cycle.number)
+    order = load_order(spec, trial.subject.system, trial.deployment, (topic,), evidence)
     # The last subscription keeps its messages, wherever one has a copy of its own, until they are read back.
     order = replace(
         order, history_directory=str(evidence), outcome_timeout_s=OUTCOME_S_MAX, subscriptions_start_paused=1
     )
-    client_settings = session.worker.prepare(order)
-    settings = await_complete(session, order.topic_names, session.ready_s_max)
-    leaders = session.deployment.leaders(settings)
+    client_settings = trial.worker.prepare(order)
+    settings = await_complete(trial, order.topic_names, trial.ready_s_max)
+    leaders = trial.deployment.leaders(settings)
     # Where each subscription has a queue of its own, the last one's is read back.
     leader = leaders[max(leaders)] if leaders else 1
     return Prepared(order, tuple(settings), tuple(client_settings), leader)
 
 
-def run_cycle(session: TrialSession[AttestSpec], cycle: Cycle, prepared: Prepared) -> CycleOutcome:
+def run_cycle(trial: RunningTrial[AttestSpec], cycle: Cycle, prepared: Prepared) -> CycleOutcome:
     """Carry out a prepared cycle. Servers that do not serve again are reported, not raised.
 
     Raises `RunFailedError` if the worker or the agent fails.
     """
     order, watch = prepared.order, CycleWatch()
-    session.worker.start()
+    trial.worker.start()
     began_s = time.monotonic()
     before: CommittedPositions | None = None
     try:
         for act in cycle.acts:
-            _keep_up(session, (_acked_again(session) if act.when_acked else began_s) + act.after_s)
+            _keep_up(trial, (_acked_again(trial) if act.when_acked else began_s) + act.after_s)
             if act.kind is not ActKind.RELEASE and before is None:
                 # Before the first node is held as well: one that stands can't be asked.
-                before = session.worker.committed_positions(order)
-            _carry_out_act(session, act, prepared.leader, watch)
+                before = trial.worker.committed_positions(order)
+            _carry_out_act(trial, act, prepared.leader, watch)
             began_s = time.monotonic()
-        _keep_up(session, began_s + cycle.tail_s)
+        _keep_up(trial, began_s + cycle.tail_s)
         if cycle.acts:
             # What the load asks for while servers recover is a debt that it pays off before anything can be read.
-            session.worker.set_rate(AFTER_SHARE * session.spec.msgs_per_s)
-            _await_serving(session, watch)
-            await_complete(session, order.topic_names, session.ready_s_max)
-            _acked_again(session)
+            trial.worker.set_rate(AFTER_SHARE * trial.spec.msgs_per_s)
+            _await_serving(trial, watch)
+            await_complete(trial, order.topic_names, trial.ready_s_max)
+            _acked_again(trial)
     except StartFailedError as error:
         watch.unavailable = error.message
     finally:
-        _release_nodes(session, sorted(watch.held), watch)
-    session.worker.stop_producers(GRACE_S)
+        _release_nodes(trial, sorted(watch.held), watch)
+    trial.worker.stop_producers(GRACE_S)
     history = read_history(Path(order.history_directory), order.trial_number)
     cuts = tuple(at_stake(history, cut) for cut in watch.cuts)
     outcome = CycleOutcome(cycle.number, cycle.scenario, cuts, int(history.acknowledged.sum()))
     if watch.unavailable:
         outcome = replace(outcome, unreadable=(watch.unavailable,), doubts=history.doubts, served=False)
-        return _not_served(session, outcome, history, watch.back_ns, order.trial_number)
+        return _not_served(trial, outcome, history, watch.back_ns, order.trial_number)
     last = history.last_positions(watch.frozen_ns)
-    reads = [_read_once(session, order, name, last) for name in ("first read", "second read")]
-    pairs = [] if before is None else [(before, session.worker.committed_positions(order))]
-    reads += _read_replicas(session, order, reads)
+    reads = [_read_once(trial, order, name, last) for name in ("first read", "second read")]
+    pairs = [] if before is None else [(before, trial.worker.committed_positions(order))]
+    reads += _read_replicas(trial, order, reads)
     anomalies = find_anomalies(history, reads, pairs, [cut.frozen_mono_ns for cut in cuts], watch.back_ns)
     outcome = replace(outcome, first_publish_s=_first_publish_s(history, watch.frozen_ns))
-    return _with_anomalies(session, outcome, history, anomalies, order.trial_number)
+    return _with_anomalies(trial, outcome, history, anomalies, order.trial_number)
 
 
 def _first_publish_s(history: History, frozen_ns: int) -> float | None:
@@ -153,7 +153,7 @@ def _first_publish_s(history: History, frozen_ns: int) -> float | None:
 
 
 def _not_served(
-    session: TrialSession, outcome: CycleOutcome, history: History, back_ns: Sequence[int], trial_id: int
+    trial: RunningTrial, outcome: CycleOutcome, history: History, back_ns: Sequence[int], trial_id: int
 ) -> CycleOutcome:
     """Servers that do not serve again can't be read, their data files can: what is in none of them is lost.
 
@@ -161,9 +161,9 @@ def _not_served(
     Nothing is said where a node kept its power, since that one may hold messages in memory only, or where no message
     at all is found.
     """
-    if not outcome.cuts or set(outcome.cuts[-1].nodes) != {node.number for node in session.deployment.nodes}:
+    if not outcome.cuts or set(outcome.cuts[-1].nodes) != {node.number for node in trial.deployment.nodes}:
         return outcome
-    in_files = _find_copies(session, history, np.flatnonzero(history.acknowledged), trial_id)
+    in_files = _find_copies(trial, history, np.flatnonzero(history.acknowledged), trial_id)
     sent = [history.row(int(row)) for row in np.flatnonzero(history.acknowledged)]
     stored = [message for message in sent if (message.producer, message.sequence) in in_files]
     if not stored:
@@ -180,14 +180,14 @@ def _not_served(
     return replace(outcome, figures=figures, witness=anomalies.witness, in_files=0 if anomalies.lost else None)
 
 
-def _keep_up(session: TrialSession, until_s: float) -> None:
+def _keep_up(trial: RunningTrial, until_s: float) -> None:
     """Wait until an instant (monotonic s). Raises what must end the trial."""
     while (left_s := until_s - time.monotonic()) > 0:
         time.sleep(min(left_s, 1.0))
-        session.check()
+        trial.check()
 
 
-def _acked_again(session: TrialSession) -> float:
+def _acked_again(trial: RunningTrial) -> float:
     """Wait until messages are acknowledged although a node is held back, and return that instant (monotonic s).
 
     What was on its way before does not count. After `ACKED_AGAIN_S_MAX` it goes on without: nothing was acknowledged
@@ -195,46 +195,46 @@ def _acked_again(session: TrialSession) -> float:
     Raises `RunFailedError` if something has ended.
     """
     time.sleep(_SETTLE_S)
-    acked_before = session.worker.counts().acked
+    acked_before = trial.worker.counts().acked
     deadline_s = time.monotonic() + ACKED_AGAIN_S_MAX
-    while session.worker.counts().acked <= acked_before and time.monotonic() < deadline_s:
+    while trial.worker.counts().acked <= acked_before and time.monotonic() < deadline_s:
         time.sleep(_POLL_S)
-        session.check()
+        trial.check()
     return time.monotonic()
 
 
-def _carry_out_act(session: TrialSession[AttestSpec], act: Act, leader: int, watch: CycleWatch) -> None:
-    nodes = target_nodes(act, session.spec.nodes, leader)
+def _carry_out_act(trial: RunningTrial[AttestSpec], act: Act, leader: int, watch: CycleWatch) -> None:
+    nodes = target_nodes(act, trial.spec.nodes, leader)
     if act.kind is ActKind.HOLD:
         watch.held.update(nodes)
-        FaultKind.PAUSE.procedure.impose_on(_nodes_hit(session, nodes), FaultExtent())
+        FaultKind.PAUSE.procedure.impose_on(_nodes_hit(trial, nodes), FaultExtent())
     elif act.kind is ActKind.RELEASE:
-        _release_nodes(session, nodes, watch)
+        _release_nodes(trial, nodes, watch)
     else:
-        _cut_nodes(session, nodes, watch)
+        _cut_nodes(trial, nodes, watch)
         if act.again_after_s is not None:
             time.sleep(act.again_after_s)
-            _cut_nodes(session, nodes, watch)
+            _cut_nodes(trial, nodes, watch)
             # What was acknowledged is judged by the first of the two; how long it all took by the second.
             first, second = watch.cuts[-2:]
             checks = {**second.checks, **{disk: check for disk, check in first.checks.items() if check != CLEAN}}
             watch.cuts[-2:] = [replace(second, frozen_mono_ns=first.frozen_mono_ns, checks=checks, cuts=2)]
             watch.back_ns.pop()
         if act.until_complete:
-            _await_serving(session, watch)
+            _await_serving(trial, watch)
 
 
-def _release_nodes(session: TrialSession, nodes: Sequence[int], watch: CycleWatch) -> None:
+def _release_nodes(trial: RunningTrial, nodes: Sequence[int], watch: CycleWatch) -> None:
     held_nodes = [number for number in nodes if number in watch.held]
     watch.held.difference_update(held_nodes)
     if held_nodes:
-        FaultKind.PAUSE.procedure.lift_from(_nodes_hit(session, held_nodes))
+        FaultKind.PAUSE.procedure.lift_from(_nodes_hit(trial, held_nodes))
 
 
-def _cut_nodes(session: TrialSession[AttestSpec], numbers: Sequence[int], watch: CycleWatch) -> None:
+def _cut_nodes(trial: RunningTrial[AttestSpec], numbers: Sequence[int], watch: CycleWatch) -> None:
     """Power off for these nodes, and on again. Raises `StartFailedError`, `RunFailedError`."""
-    kind = FaultKind.KILL if session.spec.attest.means is Means.CRASH else FaultKind.POWER_CUT
-    nodes = _nodes_hit(session, numbers)
+    kind = FaultKind.KILL if trial.spec.attest.means is Means.CRASH else FaultKind.POWER_CUT
+    nodes = _nodes_hit(trial, numbers)
     asked_ns = time.monotonic_ns()
     report = kind.procedure.impose_on(nodes, FaultExtent())
     frozen_ns = mounted_ns = time.monotonic_ns()
@@ -245,7 +245,7 @@ def _cut_nodes(session: TrialSession[AttestSpec], numbers: Sequence[int], watch:
             Path(disk.place).name: CLEAN if disk.is_clean else disk.report or "not clean" for disk in report.disks
         }
     watch.frozen_ns, watch.mounted_ns = frozen_ns, mounted_ns
-    watch.back_ns.append(mounted_ns if len(numbers) == len(session.deployment.nodes) else frozen_ns)
+    watch.back_ns.append(mounted_ns if len(numbers) == len(trial.deployment.nodes) else frozen_ns)
     # It was cut, whether or not the servers can be started again.
     watch.cuts.append(
         CutOutcome(
@@ -260,40 +260,40 @@ def _cut_nodes(session: TrialSession[AttestSpec], numbers: Sequence[int], watch:
     watch.cuts[-1] = replace(watch.cuts[-1], restart_s=(time.monotonic_ns() - mounted_ns) / 1e9)
 
 
-def _await_serving(session: TrialSession, watch: CycleWatch) -> None:
+def _await_serving(trial: RunningTrial, watch: CycleWatch) -> None:
     """Wait until a message goes there and back and all nodes take part. Raises `StartFailedError`."""
-    await_ready(session)
+    await_ready(trial)
     if watch.cuts and watch.cuts[-1].serve_s is None:
         watch.cuts[-1] = replace(watch.cuts[-1], serve_s=(time.monotonic_ns() - watch.mounted_ns) / 1e9)
 
 
-def _read_replicas(session: TrialSession, order: LoadOrder, before: Sequence[Read]) -> list[Read]:
+def _read_replicas(trial: RunningTrial, order: LoadOrder, before: Sequence[Read]) -> list[Read]:
     """What each node's own copy holds, where the system lets clients choose; all copies were in sync before.
 
     Last of all, since it may change which node leads. Raises `RunFailedError`.
     """
-    spec, system = session.spec, session.subject.system
+    spec, system = trial.spec, trial.subject.system
     each_has_one = 1 < spec.nodes <= order.replication_factor
     if not each_has_one or not system.serves_replicas(spec.choice, order.workload):
         return []
     last = last_positions(before)
     nodes = range(1, spec.nodes + 1)
-    return [_read_once(session, order, f"read from node {node}", last, node) for node in nodes]
+    return [_read_once(trial, order, f"read from node {node}", last, node) for node in nodes]
 
 
-def _read_once(session: TrialSession, order: LoadOrder, name: str, last: Positions, node: int = 0) -> Read:
+def _read_once(trial: RunningTrial, order: LoadOrder, name: str, last: Positions, node: int = 0) -> Read:
     """Read everything once. Raises `RunFailedError`."""
     keeper = f"sub-{order.workload.subscriptions - 1}"
     file = Path(order.history_directory) / f"{name.replace(' ', '-')}.log"
-    read_back = session.worker.read_back(order, keeper, file, READ_S_MAX, node=node, last=last)
+    read_back = trial.worker.read_back(order, keeper, file, READ_S_MAX, node=node, last=last)
     return load_read(name, read_back, order.trial_number)
 
 
 def _with_anomalies(
-    session: TrialSession, outcome: CycleOutcome, history: History, anomalies: Anomalies, trial_id: int
+    trial: RunningTrial, outcome: CycleOutcome, history: History, anomalies: Anomalies, trial_id: int
 ) -> CycleOutcome:
     """The cycle with what was found; what is lost was looked for in the servers' data files first."""
-    in_files, files = _count_in_files(session, history, anomalies, trial_id) if anomalies.lost else (None, ())
+    in_files, files = _count_in_files(trial, history, anomalies, trial_id) if anomalies.lost else (None, ())
     return replace(
         outcome,
         figures=anomalies.figures(),
@@ -307,23 +307,23 @@ def _with_anomalies(
 
 
 def _count_in_files(
-    session: TrialSession, history: History, anomalies: Anomalies, trial_id: int
+    trial: RunningTrial, history: History, anomalies: Anomalies, trial_id: int
 ) -> tuple[int, tuple[str, ...]]:
     """How many of the lost messages are in the servers' data files, and where the first of them are."""
-    nodes = {directory: node.number for node in session.deployment.nodes for directory in node.directories}
-    copies = _find_copies(session, history, np.flatnonzero(np.isin(anomalies.fates, LOST)), trial_id)
+    nodes = {directory: node.number for node in trial.deployment.nodes for directory in node.directories}
+    copies = _find_copies(trial, history, np.flatnonzero(np.isin(anomalies.fates, LOST)), trial_id)
     return len(copies), tuple(
         _copy_words(message, copies[message], nodes) for message in sorted(copies)[:_COPIES_NAMED]
     )
 
 
 def _find_copies(
-    session: TrialSession, history: History, rows: Longs, trial_id: int
+    trial: RunningTrial, history: History, rows: Longs, trial_id: int
 ) -> Mapping[Message, tuple[Copy, ...]]:
     """Where the servers' data files hold these rows of a history."""
-    directories = [directory for node in session.deployment.nodes for directory in node.directories]
+    directories = [directory for node in trial.deployment.nodes for directory in node.directories]
     messages = [(int(history.producer[row]), int(history.sequence[row])) for row in rows]
-    return session.resources.host.find_copies(directories, trial_id, messages)
+    return trial.resources.host.find_copies(directories, trial_id, messages)
 
 
 def _copy_words(message: Message, copies: Sequence[Copy], nodes: Mapping[Path, int]) -> str:

@@ -11,7 +11,7 @@ from tidegauge.campaign.run.catch_up import Chased, chase_backlog
 from tidegauge.campaign.run.collecting import is_collectable, observe_trial
 from tidegauge.campaign.run.figures import DRAIN, MEASURE, SECOND_NS, Follower
 from tidegauge.campaign.run.injection import fault_results
-from tidegauge.campaign.run.session import TrialSession
+from tidegauge.campaign.run.running_trial import RunningTrial
 from tidegauge.campaign.run.tracing import trace_missing
 from tidegauge.campaign.run.trial.order import trial_number
 from tidegauge.campaign.run.trial.result import Measuring, Observed, make_result
@@ -69,20 +69,20 @@ class LoadProcedure(WindowProcedure[LoadSpec, LoadResult]):
     """A trial that sends, at a rate or as fast as it goes."""
 
     def carry_out_phases(
-        self, session: TrialSession[LoadSpec], level: LevelFinding, started_at: str
+        self, trial: RunningTrial[LoadSpec], level: LevelFinding, started_at: str
     ) -> tuple[LoadResult, TotalFigures]:
         """Carry out the phases under load, a step each: warm-up, measure, drain."""
-        session.phase("warm-up", _offer_in_words(session.spec), session.spec.warmup_s_max)
-        begin_ns = session.worker.start()
-        with follow_trial(session, begin_ns) as follower:
-            warm_up = _warm_up(session, follower, begin_ns)
+        trial.phase("warm-up", _offer_in_words(trial.spec), trial.spec.warmup_s_max)
+        begin_ns = trial.worker.start()
+        with follow_trial(trial, begin_ns) as follower:
+            warm_up = _warm_up(trial, follower, begin_ns)
             seconds_before = follower.points.recent
-            measuring = _open_window(session, follower, begin_ns, warm_up, level=level, started_at=started_at)
-            measured = _measure_window(session, follower, measuring)
-            drained = _drain_consumers(session, follower)
-            observed = _end_load(session, follower, measuring, measured, drained)
+            measuring = _open_window(trial, follower, begin_ns, warm_up, level=level, started_at=started_at)
+            measured = _measure_window(trial, follower, measuring)
+            drained = _drain_consumers(trial, follower)
+            observed = _end_load(trial, follower, measuring, measured, drained)
             observed = replace(observed, warm_up=seconds_before)
-            return make_result(session.spec, drained.totals, observed), drained.totals
+            return make_result(trial.spec, drained.totals, observed), drained.totals
 
 
 def _offer_in_words(spec: LoadSpec) -> str:
@@ -92,12 +92,12 @@ def _offer_in_words(spec: LoadSpec) -> str:
     return "as fast as it goes" if closed_loop else f"at {count(spec.msgs_per_s)} msg/s"
 
 
-def _warm_up(session: TrialSession[LoadSpec], follower: Follower, begin_ns: int) -> WarmUp:
+def _warm_up(trial: RunningTrial[LoadSpec], follower: Follower, begin_ns: int) -> WarmUp:
     """Wait until figures are steady and the load generator is warm, within the bounds.
 
     A warm-up of fixed length waits for neither: then what matters is what of the compiling was left for the window.
     """
-    spec = session.spec
+    spec = trial.spec
     earliest_ns = begin_ns + round(spec.warmup_s_min * SECOND_NS)
     latest_ns = begin_ns + round(spec.warmup_s_max * SECOND_NS)
     follower.follow_until(earliest_ns)
@@ -111,7 +111,7 @@ def _warm_up(session: TrialSession[LoadSpec], follower: Follower, begin_ns: int)
 
 
 def _open_window(
-    session: TrialSession[LoadSpec],
+    trial: RunningTrial[LoadSpec],
     follower: Follower,
     begin_ns: int,
     warm_up: WarmUp,
@@ -120,14 +120,14 @@ def _open_window(
     started_at: str,
 ) -> Measuring:
     """Tell everybody what is measured once the warm-up is over."""
-    spec, worker = session.spec, session.worker
+    spec, worker = trial.spec, trial.worker
     # Ahead, so that no message of it has been sent yet, on the edges of the worker's seconds.
     from_ns = follower.next_second_edge(lead_s(len(worker.processes)))
     until_ns = from_ns + round(spec.measure_s * SECOND_NS)
     # With late readers the window ends when they are done, which nobody knows yet.
     worker.set_window(from_ns, until_ns if spec.late is None else 0)
     measuring = Measuring(
-        trial_id=trial_number(session.store.directory),
+        trial_id=trial_number(trial.store.directory),
         processes=worker.processes,
         started_at=started_at,
         begin_mono_ns=begin_ns,
@@ -136,53 +136,51 @@ def _open_window(
         unsteady=warm_up.unsteady,
         cold=warm_up.cold,
         level=level,
-        disk=session.disk,
-        sending=session.sending,
+        disk=trial.disk,
+        sending=trial.sending,
     )
     if is_collectable(spec):
         # For a controller that comes later, if this one ends once the trial is measured.
-        session.store.write_measuring(measuring)
-    session.use_window(from_ns, until_ns if spec.late is None else 0)
+        trial.store.write_measuring(measuring)
+    trial.use_window(from_ns, until_ns if spec.late is None else 0)
     return measuring
 
 
-def _measure_window(session: TrialSession[LoadSpec], follower: Follower, measuring: Measuring) -> MeasuredLoad:
+def _measure_window(trial: RunningTrial[LoadSpec], follower: Follower, measuring: Measuring) -> MeasuredLoad:
     """Measure until the window ends and its figures are known; meanwhile faults come, or late readers read."""
-    spec, from_ns, until_ns = session.spec, measuring.from_mono_ns, measuring.until_mono_ns
+    spec, from_ns, until_ns = trial.spec, measuring.from_mono_ns, measuring.until_mono_ns
     chased: Chased | None = None
     follower.follow_until(from_ns)
-    with metering_cpu(session) as cpu:
+    with metering_cpu(trial) as cpu:
         if spec.late is None:
-            session.phase("measure", _doubt_of_warm_up(spec, measuring.unsteady, measuring.cold), spec.measure_s)
+            trial.phase("measure", _doubt_of_warm_up(spec, measuring.unsteady, measuring.cold), spec.measure_s)
             follower.begin_phase(MEASURE, from_ns)
             follower.begin_phase(DRAIN, until_ns)
-            if session.faults is not None:
-                session.faults.begin_faults(from_ns)
-            until_ns = _follow_window(session, follower, from_ns, until_ns)
+            if trial.faults is not None:
+                trial.faults.begin_faults(from_ns)
+            until_ns = _follow_window(trial, follower, from_ns, until_ns)
         else:
-            chased = chase_backlog(session, follower, spec.late, from_ns, measuring.begin_mono_ns)
+            chased = chase_backlog(trial, follower, spec.late, from_ns, measuring.begin_mono_ns)
             until_ns = chased.until_ns
     # The load goes on until the window's last second is known: the window's end is not the end of the load.
     follower.follow_until_known(until_ns, patience_s=3.0)
-    _await_faults(session, follower)
+    _await_faults(trial, follower)
     aborted = follower.abort if until_ns < measuring.until_mono_ns and spec.late is None else None
     return MeasuredLoad(until_ns, cpu, chased, aborted)
 
 
-def _follow_window(session: TrialSession[LoadSpec], follower: Follower, from_ns: int, until_ns: int) -> int:
+def _follow_window(trial: RunningTrial[LoadSpec], follower: Follower, from_ns: int, until_ns: int) -> int:
     """Follow the window to its end, which comes early if a rule of `abort-on` is broken. Returns where it ended."""
     while (now_ns := time.monotonic_ns()) < until_ns:
         follower.follow_until(min(until_ns, now_ns + SECOND_NS // 4))
         if follower.abort.broken is None:
             continue
-        end_ns = follower.next_second_edge(lead_s(len(session.worker.processes)))
+        end_ns = follower.next_second_edge(lead_s(len(trial.worker.processes)))
         if end_ns >= until_ns:
             break
-        session.resources.observer(
-            Note(f"{session.spec.trial_id}: aborted, since '{follower.abort.broken.text}' holds.")
-        )
-        session.worker.set_window(from_ns, end_ns)
-        session.use_window(from_ns, end_ns)
+        trial.resources.observer(Note(f"{trial.spec.trial_id}: aborted, since '{follower.abort.broken.text}' holds."))
+        trial.worker.set_window(from_ns, end_ns)
+        trial.use_window(from_ns, end_ns)
         follower.cut_phase_short(DRAIN, end_ns)
         follower.follow_until(end_ns)
         return end_ns
@@ -197,73 +195,73 @@ def _doubt_of_warm_up(spec: LoadSpec, unsteady: str, cold: str) -> str:
     return cold and f"the load generator is not warm: {cold}"
 
 
-def _await_faults(session: TrialSession, follower: Follower) -> None:
+def _await_faults(trial: RunningTrial, follower: Follower) -> None:
     """Wait until the last fault is lifted and all nodes take part again, or time is up, while the load goes on.
 
     Else messages that wait for a node that is still starting would be taken for failed, or for lost.
     """
-    if session.faults is None:
+    if trial.faults is None:
         return
-    while session.faults.has_faults_to_come:
+    while trial.faults.has_faults_to_come:
         follower.follow_until(time.monotonic_ns() + SECOND_NS // 4)
-    session.phase("recover", "until all nodes take part again", _RECOVER_S_MAX)
+    trial.phase("recover", "until all nodes take part again", _RECOVER_S_MAX)
     deadline_s = time.monotonic() + _RECOVER_S_MAX
-    while not session.faults.has_recovered():
+    while not trial.faults.has_recovered():
         if time.monotonic() > deadline_s:
             problem = f"not all nodes took part again within {_RECOVER_S_MAX:.0f} s of the window's end"
-            session.resources.observer(
-                Note(f"{session.spec.trial_id}: {problem}; what they owed counts as failed, or is looked for.")
+            trial.resources.observer(
+                Note(f"{trial.spec.trial_id}: {problem}; what they owed counts as failed, or is looked for.")
             )
             return
         follower.follow_until(time.monotonic_ns() + SECOND_NS // 2)
 
 
-def _drain_consumers(session: TrialSession[LoadSpec], follower: Follower) -> Drained:
+def _drain_consumers(trial: RunningTrial[LoadSpec], follower: Follower) -> Drained:
     """End the load, and wait for consumers; what they did not receive is looked for."""
-    session.phase("drain", "until consumers have everything", session.spec.drain_s_max)
-    session.worker.stop_producers(_GRACE_S)
-    end, totals = _await_drained(session, follower)
+    trial.phase("drain", "until consumers have everything", trial.spec.drain_s_max)
+    trial.worker.stop_producers(_GRACE_S)
+    end, totals = _await_drained(trial, follower)
     # Where consumers are still receiving, what they have not is on its way.
-    totals, traces = trace_missing(session, totals) if end == "idle" else (totals, {})
+    totals, traces = trace_missing(trial, totals) if end == "idle" else (totals, {})
     return Drained(end, totals, traces)
 
 
-def _await_drained(session: TrialSession[LoadSpec], follower: Follower) -> tuple[str, TotalFigures]:
+def _await_drained(trial: RunningTrial[LoadSpec], follower: Follower) -> tuple[str, TotalFigures]:
     """Wait until no subscription is behind ("drained"), none receives any more ("idle"), or time is up ("limit").
 
     How long a silence means that nothing more will come depends on those that were followed by more.
     """
-    deadline_s = time.monotonic() + session.spec.drain_s_max
+    deadline_s = time.monotonic() + trial.spec.drain_s_max
     received, progress_s = -1, time.monotonic()
-    least_s = _FAULTED_IDLE_S if session.faults else _IDLE_S
+    least_s = _FAULTED_IDLE_S if trial.faults else _IDLE_S
     judged = -1
     while True:
-        seen = session.worker.counts()
+        seen = trial.worker.counts()
         now_s = time.monotonic()
         total = sum(sub.received for sub in seen.subscriptions)
         # By counts nobody is further behind than really: what they say is done may not be, which costs more to know.
         if total != judged and all(sub.backlog == 0 for sub in seen.subscriptions):
-            totals = session.worker.totals()
+            totals = trial.worker.totals()
             if all(sub.backlog == 0 for sub in totals.subscriptions):
                 return "drained", totals
             judged = total
         if total > received:
             received, progress_s = total, now_s
         elif now_s - progress_s > follower.silences.idle_s(least_s):
-            return "idle", session.worker.totals()
+            return "idle", trial.worker.totals()
         if now_s > deadline_s:
-            return "limit", session.worker.totals()
+            return "limit", trial.worker.totals()
         follower.follow_until(time.monotonic_ns() + SECOND_NS // 4)
 
 
 def _end_load(
-    session: TrialSession[LoadSpec], follower: Follower, measuring: Measuring, measured: MeasuredLoad, drained: Drained
+    trial: RunningTrial[LoadSpec], follower: Follower, measuring: Measuring, measured: MeasuredLoad, drained: Drained
 ) -> Observed:
     """Close the clients, and gather what was seen of the trial."""
-    spec, faults, chased = session.spec, session.faults, measured.chased
+    spec, faults, chased = trial.spec, trial.faults, measured.chased
     # While topics are still there; nobody is late for it any more.
-    level = level_at_end(session, measuring.level)
-    session.worker.finish(delete_topics=spec.leaves_servers and not spec.attached)
+    level = level_at_end(trial, measuring.level)
+    trial.worker.finish(delete_topics=spec.leaves_servers and not spec.attached)
     follower.finish()
     measuring = replace(measuring, until_mono_ns=measured.until_ns, level=level)
     return replace(
@@ -279,6 +277,6 @@ def _end_load(
             (measuring.from_mono_ns, measured.until_ns),
             sum(trace.lost for trace in drained.traces.values()),
         ),
-        generators_msgs_per_s=generators_msgs_per_s(session),
+        generators_msgs_per_s=generators_msgs_per_s(trial),
         aborted=measured.aborted,
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from tidegauge.attestation.record import earlier_cuts, settings_digest
 from tidegauge.campaign.plan.contenders import case_of
 from tidegauge.campaign.plan.fairness import contender_of_trial, facts_of_surroundings
-from tidegauge.campaign.run.session import BeganWith, TrialSession, await_complete
+from tidegauge.campaign.run.running_trial import BeganWith, RunningTrial, await_complete
 from tidegauge.campaign.run.trial.order import load_order
 from tidegauge.campaign.run.witnessing import checked_level
 from tidegauge.errors import RunFailedError
@@ -49,50 +49,50 @@ class TrialProgress:
         return (total - done) * took_s / done_meanwhile if done_meanwhile > 0 and took_s >= _TELLING_S else None
 
 
-def prepare_load(session: TrialSession[Spec]) -> tuple[TrialSession[Spec], LoadOrder, LevelFinding]:
+def prepare_load(trial: RunningTrial[Spec]) -> tuple[RunningTrial[Spec], LoadOrder, LevelFinding]:
     """Make topics and clients, then read settings and level back. Raises `StartFailedError`, `LevelMismatchError`."""
-    spec, system, worker = session.spec, session.subject.system, session.worker
-    topics = spec.workload.existing_topics or session.topics.names(spec.workload.topics)
-    topic_settings = session.subject.choice.topic
-    order = load_order(spec, system, session.deployment, topics, session.store.directory, topic_settings=topic_settings)
+    spec, system, worker = trial.spec, trial.subject.system, trial.worker
+    topics = spec.workload.existing_topics or trial.topics.names(spec.workload.topics)
+    topic_settings = trial.subject.choice.topic
+    order = load_order(spec, system, trial.deployment, topics, trial.store.directory, topic_settings=topic_settings)
     if spec.workload.existing_topics:
-        session.topics.keep(order.trial_number, *topics)
+        trial.topics.keep(order.trial_number, *topics)
     try:
-        client_settings = worker.prepare(order, TrialProgress(session.resources.observer, spec.trial_id).report)
+        client_settings = worker.prepare(order, TrialProgress(trial.resources.observer, spec.trial_id).report)
     except RunFailedError:
-        session.check()  # A server that has ended is the cause, and says more than the client that could not reach it.
+        trial.check()  # A server that has ended is the cause, and says more than the client that could not reach it.
         raise
-    server_settings = await_complete(session, topics)
-    attachment = session.subject.attachment
+    server_settings = await_complete(trial, topics)
+    attachment = trial.subject.attachment
     if attachment is not None:
         server_settings = attachment.without_secrets(server_settings)
         client_settings = attachment.without_secrets(client_settings)
-    session.store.write_settings(server_settings, client_settings, session.deployment.jvm_flags, worker.facts)
+    trial.store.write_settings(server_settings, client_settings, trial.deployment.jvm_flags, worker.facts)
     # Clients too: a producer that was told to wait for no acknowledgement has no level, whatever the servers do.
     settings = [*server_settings, *client_settings]
-    level = checked_level(session, settings)
-    if session.fairness is not None:
-        session.fairness.seen(spec, _in_force(session, settings, level))
+    level = checked_level(trial, settings)
+    if trial.fairness is not None:
+        trial.fairness.seen(spec, _in_force(trial, settings, level))
     began_with = BeganWith(tuple(topics), tuple(server_settings), tuple(client_settings))
-    session = replace(session, sending=_sending_of_producers(session, settings), began_with=began_with)
+    trial = replace(trial, sending=_sending_of_producers(trial, settings), began_with=began_with)
     if level.level is None:
-        return session, order, level
-    attestations = session.resources.attestations_of(spec.system, spec.choice, settings_digest(server_settings))
-    return session, order, replace(level, attested=earlier_cuts(attestations))
+        return trial, order, level
+    attestations = trial.resources.attestations_of(spec.system, spec.choice, settings_digest(server_settings))
+    return trial, order, replace(level, attested=earlier_cuts(attestations))
 
 
-def _sending_of_producers(session: TrialSession, settings: Sequence[Setting]) -> Sending | None:
+def _sending_of_producers(trial: RunningTrial, settings: Sequence[Setting]) -> Sending | None:
     """How producers send, by their own settings as they were read back."""
-    system = session.subject.system
-    case = case_of(session.spec, session.subject.choice, system, tuple(settings))
-    facts = session.worker.facts
+    system = trial.subject.system
+    case = case_of(trial.spec, trial.subject.choice, system, tuple(settings))
+    facts = trial.worker.facts
     library = facts.drivers.get(system.driver, "") if facts else ""
     return sending_of(case, system.client_facts(case).facts, library)
 
 
-def _in_force(session: TrialSession, settings: Sequence[Setting], level: LevelFinding) -> ComparedSystem:
-    subject, host = session.subject, session.resources.host
+def _in_force(trial: RunningTrial, settings: Sequence[Setting], level: LevelFinding) -> ComparedSystem:
+    subject, host = trial.subject, trial.resources.host
     around = facts_of_surroundings(
-        subject.distribution.java_version, session.cache_dropped, host.name, session.worker.facts
+        subject.distribution.java_version, trial.cache_dropped, host.name, trial.worker.facts
     )
-    return contender_of_trial(session.spec, subject.choice, subject.system, tuple(settings), around, level=level.level)
+    return contender_of_trial(trial.spec, subject.choice, subject.system, tuple(settings), around, level=level.level)

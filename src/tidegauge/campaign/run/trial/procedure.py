@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from typing import Generic, TypeVar
 
-from tidegauge.campaign.run.session import Settled, TrialSession, TrialSetup
+from tidegauge.campaign.run.running_trial import RunningTrial, Settled, TrialSetup
 from tidegauge.model.level import LevelFinding
 from tidegauge.model.load import TotalFigures
 from tidegauge.model.trial import AnyResult, Spec
@@ -22,7 +22,7 @@ class TrialProcedure(ABC, Generic[Spec, Result]):
         """Make the machine ready for servers to start. Raises `RunFailedError`."""
 
     @abstractmethod
-    def prepare(self, session: TrialSession[Spec], cleanup: ExitStack) -> tuple[TrialSession[Spec], LevelFinding]:
+    def prepare(self, trial: RunningTrial[Spec], cleanup: ExitStack) -> tuple[RunningTrial[Spec], LevelFinding]:
         """Make all that is needed before any load. Returns the level that is in force, as far as that is asked now.
 
         Raises `StartFailedError`, `LevelMismatchError`, `RunFailedError`.
@@ -30,10 +30,10 @@ class TrialProcedure(ABC, Generic[Spec, Result]):
 
     @abstractmethod
     def carry_out_trial(
-        self, session: TrialSession[Spec], level: LevelFinding, started_at: str
+        self, trial: RunningTrial[Spec], level: LevelFinding, started_at: str
     ) -> tuple[Result, TotalFigures]:
         """Carry out what is measured, until nothing more comes. Raises `RunFailedError`."""
 
     @abstractmethod
-    def clear_up(self, session: TrialSession[Spec]) -> None:
+    def clear_up(self, trial: RunningTrial[Spec]) -> None:
         """Remove what the trial leaves, now that its result is stored, on servers that may go on. Never raises."""

@@ -12,13 +12,13 @@ from datetime import UTC, datetime
 
 from tidegauge.campaign.plan.fairness import FairnessWatch
 from tidegauge.campaign.run.resources import RunResources
-from tidegauge.campaign.run.session import (
+from tidegauge.campaign.run.running_trial import (
     SharedServers,
     Subject,
     TrialSetup,
     make_ready,
     server_directories,
-    start_session,
+    start_trial,
 )
 from tidegauge.campaign.run.trial.attest import AttestProcedure
 from tidegauge.campaign.run.trial.load import LoadProcedure
@@ -74,7 +74,7 @@ def run_trial(
     if before is not None:
         # At once, so that a session that comes to nothing costs none of the cycles.
         store.write_cycles(before)
-    running = shared.session
+    running = shared.earlier_trial
     try:
         if isinstance(spec, AttestSpec):
             return _carry_out_procedure(AttestProcedure(before), TrialSetup(spec, subject, resources, store), shared)
@@ -98,16 +98,16 @@ def _carry_out_procedure(
     with ExitStack() as cleanup:
         _take_directories(setup, cleanup)
         settled = procedure.settle(setup, cleanup)
-        session = start_session(setup, settled, cleanup)
-        session = make_ready(setup, session)
-        session, level = procedure.prepare(session, cleanup)
-        result, totals = procedure.carry_out_trial(session, level, started_at)
+        trial = start_trial(setup, settled, cleanup)
+        trial = make_ready(setup, trial)
+        trial, level = procedure.prepare(trial, cleanup)
+        result, totals = procedure.carry_out_trial(trial, level, started_at)
         setup.store.finish(result, totals)
-        procedure.clear_up(session)
+        procedure.clear_up(trial)
         if not setup.spec.leaves_servers:
-            session.phase("stop")
-        elif setup.running is None:
-            shared.keep(session, _identity_of_servers(setup.spec, setup.subject), cleanup)
+            trial.phase("stop")
+        elif setup.earlier_trial is None:
+            shared.keep(trial, _identity_of_servers(setup.spec, setup.subject), cleanup)
     return result
 
 

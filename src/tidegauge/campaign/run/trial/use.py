@@ -9,7 +9,7 @@ from typing import TypeVar
 from tidegauge.agent.api import ServersSeen
 from tidegauge.campaign.plan.generators import known_rate_max
 from tidegauge.campaign.run.disturbed import rate_counts, with_disturbances
-from tidegauge.campaign.run.session import TrialSession, server_directories
+from tidegauge.campaign.run.running_trial import RunningTrial, server_directories
 from tidegauge.campaign.run.telemetry import UseRecorder
 from tidegauge.durability import Level, level_named
 from tidegauge.hosts.loop_disk import device_number
@@ -29,32 +29,32 @@ MAJORITY = 2
 """Copies that a message must have where replication is synchronous."""
 
 
-def begin_recording(session: TrialSession) -> UseRecorder:
+def begin_recording(trial: RunningTrial) -> UseRecorder:
     """Start to record what servers, worker and host use."""
-    host, observer = session.resources.host, session.resources.observer
-    metrics, devices = session.subject.system.metrics, _data_devices(session)
-    workers = session.worker.processes
+    host, observer = trial.resources.host, trial.resources.observer
+    metrics, devices = trial.subject.system.metrics, _data_devices(trial)
+    workers = trial.worker.processes
     # Clients are connected now, so that one sees to whom.
-    seen = host.follow_servers(workers if session.spec.attached else ())
+    seen = host.follow_servers(workers if trial.spec.attached else ())
     return UseRecorder(
-        host, session.store, observer, session.deployment, metrics, devices, workers=workers, servers_seen=seen
+        host, trial.store, observer, trial.deployment, metrics, devices, workers=workers, servers_seen=seen
     )
 
 
-def with_use(session: TrialSession, result: Result, totals: TotalFigures, use: WindowUse | None) -> Result:
+def with_use(trial: RunningTrial, result: Result, totals: TotalFigures, use: WindowUse | None) -> Result:
     """The result with what limited it and, as far as that was seen, what was used meanwhile."""
-    result = with_servers_seen(session, result, use)
-    measured = measured_of(session, result, use)
-    limits = limiting_of(session, result, totals, use, measured)
-    result = with_disturbances(result, measured, use, decides=session.resources.disturbance_decides)
+    result = with_servers_seen(trial, result, use)
+    measured = measured_of(trial, result, use)
+    limits = limiting_of(trial, result, totals, use, measured)
+    result = with_disturbances(result, measured, use, decides=trial.resources.disturbance_decides)
     if use is None:
         return replace(result, limiting=limits)
     return replace(result, limiting=limits, telemetry_cpus=use.telemetry_cpus, seen=seen_of(use))
 
 
-def _data_devices(session: TrialSession) -> frozenset[str]:
+def _data_devices(trial: RunningTrial) -> frozenset[str]:
     """Numbers of the devices of this host that the servers' data is on."""
-    devices = () if session.spec.elsewhere else [device_of(place) for place in server_directories(session.store)]
+    devices = () if trial.spec.elsewhere else [device_of(place) for place in server_directories(trial.store)]
     return frozenset(filter(None, devices))
 
 
@@ -78,10 +78,10 @@ def seen_of(use: WindowUse) -> Seen:
 
 
 def limiting_of(
-    session: TrialSession, result: MeasuredResult, totals: TotalFigures, use: WindowUse | None, measured: MeasuredTrial
+    trial: RunningTrial, result: MeasuredResult, totals: TotalFigures, use: WindowUse | None, measured: MeasuredTrial
 ) -> Limiting:
     """What limited the trial."""
-    spec = session.spec
+    spec = trial.spec
     window = totals.window
     producers = max(1, spec.workload.topics * spec.workload.producers)
     level = _level_in_force(result)
@@ -99,29 +99,29 @@ def limiting_of(
         servers=tuple(measured.servers),
         workers=tuple(measured.workers),
         data_devices=tuple(measured.data_devices),
-        sync_ms=_sync_ms(session, use),
+        sync_ms=_sync_ms(trial, use),
         consumer=busy.name if busy else "",
         consumer_busy_share=busy.busy_share if busy else 0.0,
         consumer_behind=result.is_doubted_for(ReasonKind.BUSY_CONSUMER),
         reads=reads,
         connections=connections_of(spec),
-        generators_msgs_per_s=generators_msgs_per_s(session),
-        links=session.resources.links,
+        generators_msgs_per_s=generators_msgs_per_s(trial),
+        links=trial.resources.links,
     )
-    ceilings = session.resources.ceilings
+    ceilings = trial.resources.ceilings
     return limiting_resource(load_of_trial, use, ceilings.ceilings if ceilings else None)
 
 
-def measured_of(session: TrialSession, result: MeasuredResult, use: WindowUse | None) -> MeasuredTrial:
+def measured_of(trial: RunningTrial, result: MeasuredResult, use: WindowUse | None) -> MeasuredTrial:
     """What can disturb the trial."""
     level = _level_in_force(result)
     return MeasuredTrial(
         rate_counts=rate_counts(result),
         local_sync=bool(level and level.local_sync),
-        servers=servers_of(session, use),
-        workers=session.worker.processes,
-        servers_hidden=session.use is not None and session.use.servers_seen is ServersSeen.HIDDEN,
-        data_devices=tuple(sorted(_data_devices(session))),
+        servers=servers_of(trial, use),
+        workers=trial.worker.processes,
+        servers_hidden=trial.use is not None and trial.use.servers_seen is ServersSeen.HIDDEN,
+        data_devices=tuple(sorted(_data_devices(trial))),
     )
 
 
@@ -130,33 +130,33 @@ def _level_in_force(result: MeasuredResult) -> Level | None:
     return None if result.level.level is None else level_named(result.level.level)
 
 
-def servers_of(session: TrialSession, use: WindowUse | None) -> tuple[str, ...]:
+def servers_of(trial: RunningTrial, use: WindowUse | None) -> tuple[str, ...]:
     """Names of the servers' processes: of others' cluster those on this host that can be seen."""
-    started = (*session.deployment.processes, *session.worker.processes)
+    started = (*trial.deployment.processes, *trial.worker.processes)
     seen = [process.name for process in use.processes if process.name not in started] if use else []
-    return (*session.deployment.processes, *seen)
+    return (*trial.deployment.processes, *seen)
 
 
-def with_servers_seen(session: TrialSession, result: Result, use: WindowUse | None) -> Result:
+def with_servers_seen(trial: RunningTrial, result: Result, use: WindowUse | None) -> Result:
     """The result with the CPU of servers that others run, if all of them are on this host and can be seen."""
-    if use is None or session.use is None or not session.spec.attached:
+    if use is None or trial.use is None or not trial.spec.attached:
         return result
-    names = servers_of(session, use)
-    if session.use.servers_seen is not ServersSeen.ALL or not names:
+    names = servers_of(trial, use)
+    if trial.use.servers_seen is not ServersSeen.ALL or not names:
         return result
     cpus = sum(process.cpus for process in use.processes if process.name in names)
     return replace(result, server_cpu_s=cpus * result.measured_s)
 
 
-def generators_msgs_per_s(session: TrialSession) -> float | None:
-    """What the session's load generators make and check of its load without a system; None if that is not known."""
-    workers = len(session.worker.processes)
-    return known_rate_max(session.spec.workload, workers, session.resources.calibrations)
+def generators_msgs_per_s(trial: RunningTrial) -> float | None:
+    """What the trial's load generators make and check of its load without a system; None if that is not known."""
+    workers = len(trial.worker.processes)
+    return known_rate_max(trial.spec.workload, workers, trial.resources.calibrations)
 
 
-def _sync_ms(session: TrialSession, use: WindowUse | None) -> float | None:
+def _sync_ms(trial: RunningTrial, use: WindowUse | None) -> float | None:
     """Mean time of a sync as the slowest server reported it; None if none did."""
-    names = {metric.name for metric in session.subject.system.metrics if metric.is_sync_ms}
+    names = {metric.name for metric in trial.subject.system.metrics if metric.is_sync_ms}
     reported = use.metrics.values() if use else ()
     return max(
         (value for figures_of_process in reported for name, value in figures_of_process.items() if name in names),

@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tidegauge.campaign.run.figures import Follower
-from tidegauge.campaign.run.session import Settled, TrialSession, TrialSetup, delete_topics, settle_machine, with_faults
+from tidegauge.campaign.run.running_trial import (
+    RunningTrial,
+    Settled,
+    TrialSetup,
+    delete_topics,
+    settle_machine,
+    with_faults,
+)
 from tidegauge.campaign.run.trial.order import trial_number
 from tidegauge.campaign.run.trial.prepare import prepare_load
 from tidegauge.campaign.run.trial.procedure import TrialProcedure
@@ -26,17 +33,17 @@ from tidegauge.thresholds import AbortRule, AbortWatch, abort_rules_of, parse_ab
 Measured = TypeVar("Measured", bound=LoadResult | ReadResult)
 
 
-def follow_trial(session: TrialSession[LoadSpec] | TrialSession[ReadSpec], begin_ns: int) -> Follower:
+def follow_trial(trial: RunningTrial[LoadSpec] | RunningTrial[ReadSpec], begin_ns: int) -> Follower:
     """A follower that takes in what the load generator reports of the trial that begins at an instant."""
     return Follower(
-        session.spec,
-        session.worker,
-        session.store,
-        session.resources.observer,
-        session.check,
-        use=session.use_now,
+        trial.spec,
+        trial.worker,
+        trial.store,
+        trial.resources.observer,
+        trial.check,
+        use=trial.use_now,
         begin_mono_ns=begin_ns,
-        abort=AbortWatch(_abort_rules_of_trial(session.spec, session.resources.abort_on)),
+        abort=AbortWatch(_abort_rules_of_trial(trial.spec, trial.resources.abort_on)),
     )
 
 
@@ -61,12 +68,12 @@ class CpuUsed:
 
 
 @contextlib.contextmanager
-def metering_cpu(session: TrialSession) -> Iterator[CpuUsed]:
+def metering_cpu(trial: RunningTrial) -> Iterator[CpuUsed]:
     """Measure the CPU seconds that this block takes, which are known at its end. Raises `RunFailedError`."""
     used = CpuUsed()
-    servers_before_s, control_before_s = session.server_cpu_s(), session.resources.control_cpu_s()
+    servers_before_s, control_before_s = trial.server_cpu_s(), trial.resources.control_cpu_s()
     yield used
-    servers_after_s, control_after_s = session.server_cpu_s(), session.resources.control_cpu_s()
+    servers_after_s, control_after_s = trial.server_cpu_s(), trial.resources.control_cpu_s()
     if servers_before_s is not None and servers_after_s is not None:
         used.servers_s = servers_after_s - servers_before_s
     used.control_s = control_after_s - control_before_s
@@ -79,31 +86,31 @@ class WindowProcedure(TrialProcedure[Spec, Measured]):
         """Let the machine calm down."""
         return settle_machine(setup)
 
-    def prepare(self, session: TrialSession[Spec], cleanup: ExitStack) -> tuple[TrialSession[Spec], LevelFinding]:
+    def prepare(self, trial: RunningTrial[Spec], cleanup: ExitStack) -> tuple[RunningTrial[Spec], LevelFinding]:
         """Make topics and clients, and check the level by what the servers say and by what they do."""
-        session.phase("prepare", "topics, producers, consumers")
-        session, order, level = prepare_load(session)
-        level = with_witness(session, order, level)
-        check_witnesses(session.spec, level)
-        return replace(with_faults(session, order.topic_names, cleanup), order=order), level
+        trial.phase("prepare", "topics, producers, consumers")
+        trial, order, level = prepare_load(trial)
+        level = with_witness(trial, order, level)
+        check_witnesses(trial.spec, level)
+        return replace(with_faults(trial, order.topic_names, cleanup), order=order), level
 
     def carry_out_trial(
-        self, session: TrialSession[Spec], level: LevelFinding, started_at: str
+        self, trial: RunningTrial[Spec], level: LevelFinding, started_at: str
     ) -> tuple[Measured, TotalFigures]:
         """Measure the window, and judge what was used meanwhile."""
-        with contextlib.closing(begin_recording(session)) as use:
-            session = replace(session, use=use)
-            result, totals = self.carry_out_phases(session, level, started_at)
-        return with_use(session, result, totals, use.window_use()), totals
+        with contextlib.closing(begin_recording(trial)) as use:
+            trial = replace(trial, use=use)
+            result, totals = self.carry_out_phases(trial, level, started_at)
+        return with_use(trial, result, totals, use.window_use()), totals
 
     @abstractmethod
     def carry_out_phases(
-        self, session: TrialSession[Spec], level: LevelFinding, started_at: str
+        self, trial: RunningTrial[Spec], level: LevelFinding, started_at: str
     ) -> tuple[Measured, TotalFigures]:
         """Carry out the phases of which the window is one. Raises `RunFailedError`."""
 
-    def clear_up(self, session: TrialSession[Spec]) -> None:
+    def clear_up(self, trial: RunningTrial[Spec]) -> None:
         """Remove what load generators wrote in case that nobody comes for it, and topics on others' cluster."""
         with contextlib.suppress(RunFailedError):  # What stays goes by its age.
-            session.worker.remove_left_results(trial_number(session.store.directory))
-        delete_topics(session)
+            trial.worker.remove_left_results(trial_number(trial.store.directory))
+        delete_topics(trial)

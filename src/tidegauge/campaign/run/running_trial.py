@@ -37,23 +37,23 @@ from tidegauge.worker.api import LoadOrder, LoadWorker
 class SharedServers:
     """Keeps what a trial that shares its servers leaves running, until a trial wants others or nobody wants it more.
 
-    At most one deployment at a time: systems take turns. `session` is that of the trial that started it and holds its
+    At most one deployment at a time: systems take turns. `earlier_trial` is the one that started it and holds its
     logs; `wanted` is what it was started as (see `campaign.plan.contenders.Contender`).
     """
 
     def __init__(self) -> None:
-        self.session: TrialSession | None = None
+        self.earlier_trial: RunningTrial | None = None
         self.wanted = ""
         self._cleanup = ExitStack()
 
-    def keep(self, session: TrialSession, wanted: str, cleanup: ExitStack) -> None:
+    def keep(self, trial: RunningTrial, wanted: str, cleanup: ExitStack) -> None:
         """Take over what is running, with what ends it."""
-        self.session, self.wanted = session, wanted
+        self.earlier_trial, self.wanted = trial, wanted
         self._cleanup = cleanup.pop_all()
 
     def close(self) -> None:
         """End what is kept. Does nothing without it."""
-        self.session = None
+        self.earlier_trial = None
         self._cleanup.close()
 
 
@@ -97,7 +97,7 @@ Spec_co = TypeVar("Spec_co", bound=TrialSpec, covariant=True, default=TrialSpec)
 
 
 @dataclass(frozen=True)
-class TrialSession(Generic[Spec_co]):
+class RunningTrial(Generic[Spec_co]):
     """A trial with everything running. Of an attached cluster `spec.nodes` is what it reported, once it is ready."""
 
     spec: Spec_co
@@ -179,7 +179,7 @@ class TrialSetup(Generic[Spec_co]):
     """What a trial is to be made of.
 
     Attributes:
-        running: the session whose servers it goes on with; None = it starts its own.
+        earlier_trial: the one whose servers it goes on with; None = it starts its own.
         fairness: compares what it finds in force with other systems' trials; None = there is nothing to compare.
     """
 
@@ -187,7 +187,7 @@ class TrialSetup(Generic[Spec_co]):
     subject: Subject
     resources: RunResources
     store: TrialStore
-    running: TrialSession | None = None
+    earlier_trial: RunningTrial | None = None
     fairness: FairnessWatch | None = None
 
 
@@ -207,16 +207,16 @@ class Settled:
 def settle_machine(setup: TrialSetup) -> Settled:
     """Drop the page cache, and wait until CPUs and disks are as calm as they get. Raises `RunFailedError`."""
     spec, resources, store = setup.spec, setup.resources, setup.store
-    why_kept = _drop_page_cache(spec, resources, store, setup.running)
+    why_kept = _drop_page_cache(spec, resources, store, setup.earlier_trial)
     store.write_page_cache(not why_kept, why_kept)
     resources.observer(PhaseStarted(spec.trial_id, "settle", "", None))
     if resources.disturbance_decides:
         await_calm_cpus(resources.host, resources.observer, spec.trial_id)
     disk = None if spec.attached else _await_calm_disks(resources, _message_directories(store))
-    return Settled(disk, None if spec.attached or setup.running else not why_kept)
+    return Settled(disk, None if spec.attached or setup.earlier_trial else not why_kept)
 
 
-def start_session(setup: TrialSetup[Spec], settled: Settled, cleanup: ExitStack) -> TrialSession[Spec]:
+def start_trial(setup: TrialSetup[Spec], settled: Settled, cleanup: ExitStack) -> RunningTrial[Spec]:
     """Start servers and load generator, or take those that are running already, or the cluster of others.
 
     What was started, and the topics made on others' cluster, are registered in `cleanup` for their end. Raises
@@ -226,15 +226,15 @@ def start_session(setup: TrialSetup[Spec], settled: Settled, cleanup: ExitStack)
     store.write_distribution(subject.distribution)
     topics = topics_for(spec, subject.system, subject.attachment)
     cleanup.callback(topics.close)
-    if setup.running is not None:
-        deployment, worker = setup.running.deployment, setup.running.worker
+    if setup.earlier_trial is not None:
+        deployment, worker = setup.earlier_trial.deployment, setup.earlier_trial.worker
         # One may have ended since the trial before was over, of what that trial did to it.
         deployment.check_alive()
-        session = TrialSession(
+        trial = RunningTrial(
             spec, resources, store, subject, deployment, worker, topics, settled.disk, fairness=setup.fairness
         )
-        _register_topics(session, cleanup)
-        return session
+        _register_topics(trial, cleanup)
+        return trial
     resources.observer(PhaseStarted(spec.trial_id, "start", spec.system, None))
     limited, node_rig = Limited(resources.host), NodeRig(seats=resources.seats)
     if isinstance(spec, LoadSpec):
@@ -246,7 +246,7 @@ def start_session(setup: TrialSetup[Spec], settled: Settled, cleanup: ExitStack)
     cleanup.callback(deployment.stop)
     worker = resources.start_worker(subject.system.driver, store.log_directory, spec)
     cleanup.callback(worker.close)
-    session = TrialSession(
+    trial = RunningTrial(
         spec=spec,
         resources=resources,
         store=store,
@@ -260,23 +260,23 @@ def start_session(setup: TrialSetup[Spec], settled: Settled, cleanup: ExitStack)
         node_rig=node_rig,
         fairness=setup.fairness,
     )
-    _register_topics(session, cleanup)
-    return session
+    _register_topics(trial, cleanup)
+    return trial
 
 
-def make_ready(setup: TrialSetup[Spec], session: TrialSession[Spec]) -> TrialSession[Spec]:
-    """Wait until what was started serves; the session as the servers report it. Raises `StartFailedError`."""
-    if setup.running is None:
-        session.phase("ready", f"until {session.spec.system} accepts and delivers a message", session.ready_s_max)
-        await_ready(session)
-    if not session.spec.attached:
-        return session
+def make_ready(setup: TrialSetup[Spec], trial: RunningTrial[Spec]) -> RunningTrial[Spec]:
+    """Wait until what was started serves; the trial as the servers report it. Raises `StartFailedError`."""
+    if setup.earlier_trial is None:
+        trial.phase("ready", f"until {trial.spec.system} accepts and delivers a message", trial.ready_s_max)
+        await_ready(trial)
+    if not trial.spec.attached:
+        return trial
     # A cluster of others may report how many nodes it has.
-    nodes = _nodes_reported(session, _settings_in_force(session, ()))
-    return replace(session, spec=replace(session.spec, nodes=nodes)) if nodes else session
+    nodes = _nodes_reported(trial, _settings_in_force(trial, ()))
+    return replace(trial, spec=replace(trial.spec, nodes=nodes)) if nodes else trial
 
 
-def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: TrialSession | None) -> str:
+def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore, running: RunningTrial | None) -> str:
     """Empty the page cache of the servers' machines before these start; why that is not done, "" if it is."""
     if spec.attached:
         return "others run the servers, whose page cache is left alone"
@@ -285,21 +285,21 @@ def _drop_page_cache(spec: TrialSpec, resources: RunResources, store: TrialStore
     return resources.drop_page_cache([store.directory, *_message_directories(store)])
 
 
-def with_faults(session: TrialSession[Spec], topics: Sequence[str], cleanup: ExitStack) -> TrialSession[Spec]:
-    """The session with what makes its faults, if it has any; lifted, whatever ends the trial."""
-    if not session.spec.faults:
-        return session
+def with_faults(trial: RunningTrial[Spec], topics: Sequence[str], cleanup: ExitStack) -> RunningTrial[Spec]:
+    """The trial with what makes its faults, if it has any; lifted, whatever ends the trial."""
+    if not trial.spec.faults:
+        return trial
     injector = Injector(
-        spec=session.spec,
-        deployment=session.deployment,
-        rig=session.resources.host.rig,
-        disks=session.node_rig.disks,
-        links={number: seat.link for number, seat in session.node_rig.seats.items()},
-        read_leaders=lambda: session.deployment.leaders(_describe_topics(session, topics[:1])),
-        read_missing=lambda: missing_parts(session, topics),
+        spec=trial.spec,
+        deployment=trial.deployment,
+        rig=trial.resources.host.rig,
+        disks=trial.node_rig.disks,
+        links={number: seat.link for number, seat in trial.node_rig.seats.items()},
+        read_leaders=lambda: trial.deployment.leaders(_describe_topics(trial, topics[:1])),
+        read_missing=lambda: missing_parts(trial, topics),
     )
     cleanup.callback(injector.close)
-    return replace(session, faults=injector)
+    return replace(trial, faults=injector)
 
 
 def start_servers(setup: TrialSetup, host: Host, node_rig: NodeRig) -> Deployment:
@@ -329,18 +329,16 @@ def start_servers(setup: TrialSetup, host: Host, node_rig: NodeRig) -> Deploymen
     return subject.system.deploy(request, host)
 
 
-def _register_topics(session: TrialSession, cleanup: ExitStack) -> None:
+def _register_topics(trial: RunningTrial, cleanup: ExitStack) -> None:
     """See that topics are deleted, whatever ends the trial, and known to the next start; before any is made."""
-    cleanup.callback(delete_topics, session)
-    session.topics.used_by(*session.worker.pids)
+    cleanup.callback(delete_topics, trial)
+    trial.topics.used_by(*trial.worker.pids)
 
 
-def delete_topics(session: TrialSession) -> None:
+def delete_topics(trial: RunningTrial) -> None:
     """Delete topics on others' cluster and say what could not be deleted. Does nothing the second time."""
-    if not_deleted := session.topics.delete(
-        session.worker, session.subject.system.driver, session.deployment.connection
-    ):
-        session.resources.observer(Note(not_deleted))
+    if not_deleted := trial.topics.delete(trial.worker, trial.subject.system.driver, trial.deployment.connection):
+        trial.resources.observer(Note(not_deleted))
 
 
 def server_directories(store: TrialStore) -> list[Path]:
@@ -371,95 +369,95 @@ def _await_calm_disks(resources: RunResources, directories: Sequence[Path]) -> C
     return slowest_disk(calm_disks) if calm_disks else None
 
 
-def await_ready(session: TrialSession) -> None:
+def await_ready(trial: RunningTrial) -> None:
     """Wait until a message goes there and back and all nodes take part.
 
     Raises `StartFailedError` with the cause if that never happens.
     """
-    deadline_s = time.monotonic() + session.ready_s_max
+    deadline_s = time.monotonic() + trial.ready_s_max
     probe_s = _PROBE_S
     while True:
-        session.check()
+        trial.check()
         error: RunFailedError | None = None
         missing = ""
         began_s = time.monotonic()
         try:
-            _probe_once(session, probe_s)
-            several = session.spec.nodes > 1 and not session.spec.attached
-            _, missing = _read_back(session, ()) if several else ([], "")
+            _probe_once(trial, probe_s)
+            several = trial.spec.nodes > 1 and not trial.spec.attached
+            _, missing = _read_back(trial, ()) if several else ([], "")
             if not missing:
                 return
         except RunFailedError as caught:
-            if session.spec.attached and isinstance(caught, AccessRefusedError):
-                raise _not_ready(session, f"refused access: {caught.message}") from caught
-            session.check()
-            if not session.worker_runs():
+            if trial.spec.attached and isinstance(caught, AccessRefusedError):
+                raise _not_ready(trial, f"refused access: {caught.message}") from caught
+            trial.check()
+            if not trial.worker_runs():
                 raise
             error = caught
             if time.monotonic() - began_s >= probe_s:
                 probe_s = min(probe_s * _PROBE_GROWTH, _PROBE_S_MAX)
         if time.monotonic() > deadline_s:
-            cause = missing or session.deployment.last_words() or str(error)
-            problem = f"was not ready within {session.ready_s_max:.0f} s: {cause}"
-            raise _not_ready(session, problem, topic_refused=error is not None and error.topic_refused) from error
+            cause = missing or trial.deployment.last_words() or str(error)
+            problem = f"was not ready within {trial.ready_s_max:.0f} s: {cause}"
+            raise _not_ready(trial, problem, topic_refused=error is not None and error.topic_refused) from error
         time.sleep(_READY_POLL_S)
 
 
-def _probe_once(session: TrialSession, seconds_max: float) -> None:
+def _probe_once(trial: RunningTrial, seconds_max: float) -> None:
     """Send one message there and back. Raises `RunFailedError`."""
-    if session.spec.attached:
+    if trial.spec.attached:
         # Whoever is not let in makes no topic, so none need be recorded.
-        _settings_in_force(session, ())
-    topic = session.topics.probe()
+        _settings_in_force(trial, ())
+    topic = trial.topics.probe()
     try:
-        session.worker.probe(
-            session.subject.system.driver,
-            session.deployment.connection,
+        trial.worker.probe(
+            trial.subject.system.driver,
+            trial.deployment.connection,
             seconds_max,
             topic,
-            copies_of_cluster=session.spec.attached,
+            copies_of_cluster=trial.spec.attached,
         )
     except RunFailedError as error:
         if error.topic_refused:
-            session.topics.drop(topic)
+            trial.topics.drop(topic)
         raise
 
 
-def _nodes_reported(session: TrialSession, settings: Sequence[Setting]) -> int | None:
-    cluster = session.deployment
-    return cluster.nodes_in(settings) if isinstance(cluster, AttachedCluster) else session.spec.nodes
+def _nodes_reported(trial: RunningTrial, settings: Sequence[Setting]) -> int | None:
+    cluster = trial.deployment
+    return cluster.nodes_in(settings) if isinstance(cluster, AttachedCluster) else trial.spec.nodes
 
 
-def _describe_topics(session: TrialSession, topics: Sequence[str]) -> list[Setting]:
+def _describe_topics(trial: RunningTrial, topics: Sequence[str]) -> list[Setting]:
     """What clients report about topics: without asking each node for its settings, of which one may be starting."""
-    return session.worker.describe(session.subject.system.driver, session.deployment.connection, list(topics))
+    return trial.worker.describe(trial.subject.system.driver, trial.deployment.connection, list(topics))
 
 
-def _settings_in_force(session: TrialSession, topics: Sequence[str]) -> list[Setting]:
+def _settings_in_force(trial: RunningTrial, topics: Sequence[str]) -> list[Setting]:
     try:
-        return session.deployment.read_back(partial(_describe_topics, session), list(topics))
+        return trial.deployment.read_back(partial(_describe_topics, trial), list(topics))
     except RunFailedError:
-        session.check()  # A server that has ended is the cause, and says more than who could not ask it.
+        trial.check()  # A server that has ended is the cause, and says more than who could not ask it.
         raise
 
 
-def _read_back(session: TrialSession, topics: Sequence[str]) -> tuple[list[Setting], str]:
+def _read_back(trial: RunningTrial, topics: Sequence[str]) -> tuple[list[Setting], str]:
     """The servers' settings in force, and what replicas are still missing; "" if none are."""
-    settings = _settings_in_force(session, topics)
+    settings = _settings_in_force(trial, topics)
     # How many nodes others' cluster should have, only they know.
-    nodes = _nodes_reported(session, settings) or 1
-    return settings, session.subject.system.incomplete(settings, nodes)
+    nodes = _nodes_reported(trial, settings) or 1
+    return settings, trial.subject.system.incomplete(settings, nodes)
 
 
-def missing_parts(session: TrialSession, topics: Sequence[str]) -> str:
+def missing_parts(trial: RunningTrial, topics: Sequence[str]) -> str:
     """What nodes and replicas do not take part yet; "" if all do. Raises `RunFailedError`."""
-    return _read_back(session, evenly_spread(topics))[1]
+    return _read_back(trial, evenly_spread(topics))[1]
 
 
-def read_again(session: TrialSession, topics: Sequence[str]) -> list[Setting]:
+def read_again(trial: RunningTrial, topics: Sequence[str]) -> list[Setting]:
     """The servers' settings in force now, without secrets. Raises `RunFailedError`."""
-    settings = _settings_in_force(session, evenly_spread(topics))
-    attachment = session.subject.attachment
+    settings = _settings_in_force(trial, evenly_spread(topics))
+    attachment = trial.subject.attachment
     return settings if attachment is None else attachment.without_secrets(settings)
 
 
@@ -472,7 +470,7 @@ def evenly_spread(topics: Sequence[str], most: int = TOPICS_READ_MAX) -> Sequenc
     return topics if len(topics) <= most else [topics[number * len(topics) // most] for number in range(most)]
 
 
-def await_complete(session: TrialSession, topics: Sequence[str], seconds_max: float | None = None) -> list[Setting]:
+def await_complete(trial: RunningTrial, topics: Sequence[str], seconds_max: float | None = None) -> list[Setting]:
     """The settings read back once every replica takes part; of very many topics those of some (`evenly_spread`).
 
     Servers of our own are asked again while they do not answer: a node that was just started may not yet. Raises
@@ -483,21 +481,21 @@ def await_complete(session: TrialSession, topics: Sequence[str], seconds_max: fl
     while True:
         error: RunFailedError | None = None
         try:
-            settings, missing = _read_back(session, evenly_spread(topics))
+            settings, missing = _read_back(trial, evenly_spread(topics))
             if not missing:
                 return settings
         except RunFailedError as caught:
-            if session.spec.attached or not session.worker_runs():
+            if trial.spec.attached or not trial.worker_runs():
                 raise
             error, missing = caught, caught.message
-        session.check()
+        trial.check()
         if time.monotonic() > deadline_s:
-            raise _not_ready(session, f"was not fully replicated within {seconds_max:.0f} s: {missing}") from error
+            raise _not_ready(trial, f"was not fully replicated within {seconds_max:.0f} s: {missing}") from error
         time.sleep(0.2)
 
 
-def _not_ready(session: TrialSession, problem: str, *, topic_refused: bool = False) -> StartFailedError:
-    if not session.spec.attached:
+def _not_ready(trial: RunningTrial, problem: str, *, topic_refused: bool = False) -> StartFailedError:
+    if not trial.spec.attached:
         hint = "See the servers' logs; a slow machine may need fewer things running beside."
     elif topic_refused:
         hint = (
@@ -506,4 +504,4 @@ def _not_ready(session: TrialSession, problem: str, *, topic_refused: bool = Fal
         )
     else:
         hint = "Check address, TLS, authentication and rights in 'attach', and the state of the cluster."
-    return StartFailedError(f"{session.spec.system} {problem}", hint, session.store.log_directory)
+    return StartFailedError(f"{trial.spec.system} {problem}", hint, trial.store.log_directory)
