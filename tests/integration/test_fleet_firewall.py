@@ -46,7 +46,7 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Namespace]]
 
 def printed(host: Namespace, head: bool) -> list[str]:
     """The ports that `fleet head` or `join` told the user of on this host: what it would print now."""
-    line = f"from tidegauge.fleet.ray_node import firewall; print(*firewall({head}), sep=',')"
+    line = f"from tidegauge.fleet.ray_node import ports_to_open; print(*ports_to_open({head}), sep=',')"
     out = host.python(line)
     assert all(re.fullmatch(r"\d+( to \d+)?(/udp)?", part) for part in out.split(","))
     return out.split(",")

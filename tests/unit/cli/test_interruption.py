@@ -27,11 +27,11 @@ from tidegauge.agent.api import ProcessSpec
 
 def execute(plan, run, host, observer, recorded, **more):
     trials = plan.trials
-    run.plan(trials)
+    run.write_plan(trials)
     Path("planned").write_text(str(len(trials)))
-    run.trial(trials[0]).finish(result(trials[0]), totals())
-    trial = run.trial(trials[1])
-    trial.second(second())
+    run.open_trial(trials[0]).finish(result(trials[0]), totals())
+    trial = run.open_trial(trials[1])
+    trial.append_second(second())
     log = str(trial.log_directory / "sleeper.log")
     spec = ProcessSpec("sleeper", ("/bin/sleep", "600"), {}, "/", log)
     Path("sleeper.pid").write_text(str(host.start(spec).pid))

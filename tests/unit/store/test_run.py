@@ -227,13 +227,13 @@ from pathlib import Path
 from run_samples import result, second, spec, totals
 from tidegauge import store
 run = store.create_run(Path(sys.argv[1]), "killed", "x: 1")
-run.plan([spec(), spec(number=2)])
-first = run.trial(spec())
-first.second(second(0))
+run.write_plan([spec(), spec(number=2)])
+first = run.open_trial(spec())
+first.append_second(second(0))
 first.finish(result(), totals())
-trial = run.trial(spec(number=2))
+trial = run.open_trial(spec(number=2))
 for number in range(100_000):
-    trial.second(second(number))
+    trial.append_second(second(number))
     if number == 3:
         print("writing", flush=True)
 """
