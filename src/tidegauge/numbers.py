@@ -26,10 +26,10 @@ def ms(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """A count or a rate: 1,234; of small rates that are not whole three digits: 0.5, 2.33."""
+    """A count or a rate: 1,234; of small rates that are not whole three digits: 0.001, 0.5, 2.33."""
     if value is None or not math.isfinite(value):
         return MISSING
-    if abs(value) < 9.95 and abs(value - round(value)) >= 0.005:
+    if abs(value) < 9.95 and abs(value - round(value)) >= (0.005 if abs(value) >= 0.5 else 0.0005):
         return f"{value:.3g}"
     return f"{value:,.0f}"
 

@@ -53,6 +53,7 @@ def test_durations() -> None:
 def test_counts_sizes_and_words() -> None:
     assert [count(None), count(1234567.8)] == ["-", "1,234,568"]
     assert [count(0.5), count(1.5), count(2.0), count(9.96), count(0)] == ["0.5", "1.5", "2", "10", "0"]
+    assert [count(0.001), count(0.0042), count(1.001), count(1e-9)] == ["0.001", "0.0042", "1", "0"]
     assert [short(0.42), short(20.48), short(1234.4), short(None)] == ["0.42", "20.5", "1,234", "-"]
     assert [size(100), size(1024), size(1536 * 1024)] == ["100 B", "1 KiB", "1.5 MiB"]
     assert [plural(1, "topic"), plural(2000, "topic")] == ["1 topic", "2,000 topics"]

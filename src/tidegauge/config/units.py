@@ -27,8 +27,8 @@ _SIZE_UNITS_BYTES = {
     "mb": 10**6,
     "gb": 10**9,
 }
-_RATE_MAX = 1e12
-"""Messages, or messages a second: nothing has as many, and what is more is a slip of the pen."""
+_RATE_MIN, _RATE_MAX = 0.001, 1e12
+"""Messages a second, or messages: nothing has as many, and what is less or more is a slip of the pen."""
 _RATE_FACTORS = {"": 1.0, "k": 1e3, "m": 1e6}
 
 # Longer numbers mean nothing, and the largest of them no float can hold.
@@ -163,8 +163,8 @@ def _parse_absolute(value: object, complaint: str) -> float:
         msgs_per_s = float(value)
     else:
         msgs_per_s = _parse_quantity(value, _RATE_FACTORS, complaint)
-    if not 0 < msgs_per_s <= _RATE_MAX:
-        raise ValueError("must be above 0 and at most 10^12")
+    if not _RATE_MIN <= msgs_per_s <= _RATE_MAX:
+        raise ValueError(f"must be from {_RATE_MIN:g} to 10^12")
     return msgs_per_s
 
 

@@ -10,6 +10,7 @@ from tidegauge.errors import did_you_mean
 from tidegauge.systems.api import System
 
 DATA = "decides where data is kept, which is on the campaign's disks and removed after the trial: use 'data-directory'"
+FILES = "decides where files are written, which is among the trial's own"
 PORTS = "decides where servers are reached: free ports and addresses of their own are chosen for each trial"
 MEMBERS = "decides who belongs to the cluster, which follows from 'nodes'"
 
@@ -33,7 +34,11 @@ class ServerSettings:
 def setting_problems(system: System, version: str, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yields the name of each setting that can't be given, and why. Names are checked once the files are there."""
     version_settings = system.server_settings(version) if settings else None
-    for name in settings:
+    for name, value in settings.items():
+        if len(f"{value}.".splitlines()) > 1:
+            # What follows would be a setting of its own in a server's file, which nobody has checked.
+            yield name, "must be one line"
+            continue
         reason = next((why for pattern, why in system.reserved_settings.items() if re.fullmatch(pattern, name)), "")
         if reason:
             yield name, f"can't be given: it {reason}"

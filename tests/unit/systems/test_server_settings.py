@@ -138,7 +138,10 @@ def complaint(directory: Path, system: str) -> str:
     [
         ("kafka", ["log.dirs", "log.dir", "metadata.log.dir", "listeners", "advertised.listeners", "broker.id"]),
         ("pulsar", ["journalDirectories", "journalDirectory", "ledgerDirectories", "bookiePort", "webServicePort"]),
+        ("pulsar", ["narExtractionDirectory", "dbStorage_rocksDB_logPath", "statusFilePath"]),
         ("rabbitmq", ["log.dir", "raft.data_dir", "listeners.tcp.default", "management.tcp.port"]),
+        ("rabbitmq", ["log.file", "log.connection.file", "management.http_log_dir", "http_dispatch.access_log_dir"]),
+        ("rabbitmq", ["stream.advertised_port", "stream.replication.port_range.min"]),
     ],
 )  # fmt: skip
 def test_what_moves_data_or_ports_is_refused_with_the_reason(tmp_path: Path, system: str, names: list[str]) -> None:
@@ -146,6 +149,13 @@ def test_what_moves_data_or_ports_is_refused_with_the_reason(tmp_path: Path, sys
     message = complaint(tmp_path, f"{{name: {system}, settings: {{{given}}}}}")
     for name in names:
         assert f"c.yaml:3: systems[0].settings.{name}: can't be given: it decides" in message
+
+
+@pytest.mark.parametrize("end", ["\\n", "\\r", "\\r\\n", "\\N", "\\L"])
+def test_a_value_can_t_bring_a_setting_of_its_own_into_a_server_s_file(tmp_path: Path, end: str) -> None:
+    message = complaint(tmp_path, f'{{name: rabbitmq, settings: {{heartbeat: "8{end}log.dir = /data/foo"}}}}')
+    assert "c.yaml:3: systems[0].settings.heartbeat: must be one line" in message
+    assert complaint(tmp_path, f'{{name: kafka, settings: {{num.io.threads: "8{end}"}}}}').count("must be one line") == 1
 
 
 def known(monkeypatch: pytest.MonkeyPatch, settings: ServerSettings | None) -> Any:

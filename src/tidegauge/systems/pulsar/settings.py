@@ -7,10 +7,11 @@ from functools import cache
 from pathlib import Path
 
 from tidegauge.distribution.class_files import ClassField, classes_in
-from tidegauge.systems.server_settings import DATA, MEMBERS, PORTS, ServerSettings
+from tidegauge.systems.server_settings import DATA, FILES, MEMBERS, PORTS, ServerSettings
 
 RESERVED = {
     r"(journal|ledger|index)Director(y|ies)|gcEntryLogMetadataCachePath": DATA,
+    r"dbStorage_rocksDB_logPath|narExtractionDirectory|statusFilePath": FILES,
     r"(brokerService|webService|bookie|httpServer|prometheusStatsHttp)Port(Tls)?|bindAddress(es)?|listeningInterface|"
     r"advertised(Address|Listeners)|internalListenerName|httpServerHost": PORTS,
     r"(metadataStore|configurationMetadataStore|configurationStore)(Url|Servers)|(global)?[zZ]ookeeperServers|"

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from tidegauge.systems.rabbitmq.config import PLUGINS, STREAM_PLUGIN
 from tidegauge.systems.rabbitmq.provision import fetched_server
-from tidegauge.systems.server_settings import DATA, MEMBERS, PORTS, ServerSettings
+from tidegauge.systems.server_settings import DATA, FILES, MEMBERS, PORTS, ServerSettings
 
 RESERVED = {
     r"(.*\.)?(log\.|data_|wal_data_)dir": DATA,
-    r"(\w+\.)?listeners\..+|(management|prometheus)\.(tcp\.|ssl\.|listener\.)?(port|ip)|"
+    r"log\.(\w+\.)?file|management\.http_log_dir|http_dispatch\.access_log_dir": FILES,
+    r"stream\.(advertised_(tls_)?(host|port)|replication\.port_range\..+)|(\w+\.)?listeners\..+|(management|prometheus)\.(tcp\.|ssl\.|listener\.)?(port|ip)|"
     r"distribution\.listener\..+": PORTS,
     r"cluster_formation\.(peer_discovery_backend|classic_config\..+|dns\..+)|cluster_name": MEMBERS,
 }
