@@ -298,10 +298,10 @@ def _fit_into_memory(
         return campaign, {}, f"It can't run here: {error.shortage}"
 
 
-def _problem_of_clients(plan: Plan, campaign: Campaign, dry_run: bool) -> str:
-    """Why load generators can't hold the clients here, of a dry run; else it is refused. "" if they can."""
+def _problem_here(check: Callable[[], None], dry_run: bool) -> str:
+    """Why a check of this machine's limits refuses a run, of a dry run; else it is refused. "" if it does not."""
     try:
-        check_clients(plan, campaign, load_bounds())
+        check()
     except UserError as error:
         if not dry_run:
             raise
@@ -336,12 +336,12 @@ def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> 
             require_package("scipy", "Attestations")
     check_faults(plan.trials, refusals_of_any_fleet if campaign.fleet else refusals_of_this_host)
     on_fleet = check_fleet(campaign, plan) if campaign.fleet else ()
-    check_handles(campaign, handles_available())
+    few_files = _problem_here(lambda: check_handles(campaign, handles_available()), dry_run)
     if not dry_run and not campaign.fleet:
         check_means(campaign, refusals_of_this_host)
     check_window(plan.trials, campaign.worker, campaign.source_path)
     check_workers(plan.trials, campaign.worker, campaign.source_path)
-    unfit = _problem_of_clients(plan, campaign, dry_run)
+    unfit = _problem_here(lambda: check_clients(plan, campaign, load_bounds()), dry_run)
     workers = Workers(plan.trials, campaign.worker, this_machine(), sharing_of(plan))
     needs = memory_needs(campaign, workers)
     memory = MemoryPlan(needs, memory_available(), campaign.worker.count)
@@ -353,7 +353,7 @@ def prepare_campaign(campaign: Campaign, dry_run: bool, allow_unequal: bool) -> 
             read_secrets(system.attach, f"{system.name}@{system.attach.label}")  # A missing one leaves no run behind.
     left_out = (
         *(left_out_note(system, reason) for system, reason in too_large.items()),
-        *(Note(sentence) for sentence in (shortage, unfit) if sentence),
+        *(Note(sentence) for sentence in (shortage, few_files, unfit) if sentence),
         *_lacking_notes(),
         *(*plan.left_out, *fitted.notes, *map(Note, on_fleet if dry_run else ())),
         *([Note(BRIEF_WORDS)] if fitted.published and fitted.published.scale == PublishedScale.BRIEF else []),

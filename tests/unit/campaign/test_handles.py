@@ -10,6 +10,7 @@ from campaign_samples import MANY
 
 from tidegauge.campaign.model import Campaign, SystemChoice
 from tidegauge.campaign.plan.limits import check_handles
+from tidegauge.cli import planning
 from tidegauge.errors import UserError
 from tidegauge.hosts.procfs import UNBOUNDED, handles_available
 from tidegauge.model.server import Handles
@@ -38,6 +39,16 @@ def test_too_few_files_or_maps_are_reported_with_the_figures() -> None:
     assert "10,000 partitions a server of Apache Kafka needs about 10,300 open files" in message
     assert "may have 4,096 here" in message
     assert "21,000 memory maps" in refusal(MANY, Handles(20_000, 20_000))
+
+
+def test_a_plan_for_another_machine_is_not_refused_for_this_one_s_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "handles_available", lambda: Handles(1000, 65_530))
+    notes = [note.text for note in planning.prepare_campaign(MANY, dry_run=True, allow_unequal=True).left_out]
+    assert [
+        note for note in notes if "open files, and a process may have 1,000 here" in note and "can't run here" in note
+    ]
+    with pytest.raises(UserError, match="open files, and a process may have 1,000 here"):
+        planning.prepare_campaign(MANY, dry_run=False, allow_unequal=True)
 
 
 def test_copies_on_several_nodes_count_for_each() -> None:
