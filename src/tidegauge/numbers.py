@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 SHARE_MIN = 1e-4
 """Smaller shares are reported as "under" this: nobody acts on them."""
@@ -124,10 +124,18 @@ def join_with_and(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
+def parse_time(iso: str) -> datetime:
+    """The UTC time of a file's text, in UTC where it names no zone. Raises `ValueError` if it is none that can be."""
+    moment = datetime.fromisoformat(iso)
+    if not 1970 < moment.year < 9999:
+        raise ValueError(f"'{iso}' is no time at which anything was measured")
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
 def local_time(iso: str) -> str:
-    """A UTC time of a run file in this machine's time zone: "2026-11-21 03:24:36 UTC"; "" for none."""
+    """A UTC time of a run file in this machine's time zone: "2026-11-21 03:24:36 UTC"; as it stands if it is none."""
     try:
-        return datetime.fromisoformat(iso).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+        return parse_time(iso).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
     except ValueError:
         return iso
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
 from tidegauge.atomic import replace_file
 from tidegauge.hosts.storage import state_directory
 from tidegauge.model.ceilings import Ceilings
+from tidegauge.numbers import parse_time
 from tidegauge.plain import plain, typed
 
 FRESH_S = 12 * 3600.0
@@ -53,7 +54,7 @@ def read_kept_of(name: str, kind: type[T]) -> list[T]:
 def seconds_since(measured_at: str, now: datetime) -> float:
     """How long ago something was measured; infinite if the time can't be read."""
     try:
-        return (now - datetime.fromisoformat(measured_at).astimezone(UTC)).total_seconds()
+        return (now - parse_time(measured_at)).total_seconds()
     except ValueError:
         return float("inf")
 

@@ -12,6 +12,7 @@ from typing import Any
 from tidegauge import store
 from tidegauge.experiments.procedure import seconds_left
 from tidegauge.model.trial import AnySpec, LoadResult, LoadSpec, MeasuredResult, ReadSpec
+from tidegauge.numbers import parse_time
 from tidegauge.plain import plain
 from tidegauge.report.envelopes import Live, LiveTrial
 from tidegauge.report.html.answer import answer
@@ -124,7 +125,7 @@ def run_seconds_left(run: store.StoredRun, now: datetime) -> float | None:
     # A search may make a trial that the plan of a moment ago did not have.
     others = [spec for spec in run.planned if spec.trial_id != running_trial.trial_id]
     try:
-        spent_s = (now - datetime.fromisoformat(running_trial.started_at)).total_seconds()
+        spent_s = (now - parse_time(running_trial.started_at)).total_seconds()
     except ValueError:
         spent_s = 0.0
     return seconds_left([running_trial.spec, *others], ended, running_trial.trial_id, max(0.0, spent_s))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from tidegauge.errors import UserError, did_you_mean
 from tidegauge.model.labels import LAST_WEEK, NEWEST
+from tidegauge.numbers import parse_time
 from tidegauge.store.read import is_run, read_run_head, run_directories
 
 WEEK = timedelta(days=7)
@@ -127,6 +128,6 @@ def find_baseline(runs_directory: Path, wanted: str, run: Path, say: Callable[[s
 
 def _age_between(earlier: _LabelledRun, later: _LabelledRun) -> timedelta:
     try:
-        return datetime.fromisoformat(later.started_at) - datetime.fromisoformat(earlier.started_at)
+        return parse_time(later.started_at) - parse_time(earlier.started_at)
     except ValueError:
         return timedelta(0)

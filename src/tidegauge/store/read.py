@@ -160,6 +160,7 @@ UNFINISHED = "unfinished (killed)"
 UNREADABLE = "unreadable"
 """Status of a run whose run.json can't be read; its reason says why."""
 _DAMAGED = "damaged"
+_OF_ANOTHER_TRIAL = "it describes another trial than its directory is named after"
 
 
 @dataclass(frozen=True)
@@ -476,10 +477,17 @@ def is_run(path: Path) -> bool:
 
 def _read_trial(documents: Documents, directory: Path, alive: bool) -> StoredTrial:
     head = documents.read(directory / "trial.json", _TrialHead) or _TrialHead()
+    spec = _parse_spec(head.spec)
+    if spec is not None and spec.trial_id != directory.name:
+        documents.note_damage(directory / "trial.json", _OF_ANOTHER_TRIAL)
+        spec = None
     result, problem = None, ""
     try:
         content = read_document(directory / "result.json")
         result = None if content is None else _parse_result(content)
+        if result is not None and result.spec.trial_id != directory.name:
+            result = None
+            raise ValueError(_OF_ANOTHER_TRIAL)
     except ValueError as error:
         problem = f"{directory / 'result.json'} can't be read: {error}"
         documents.note_damage(directory / "result.json", str(error))
@@ -494,7 +502,7 @@ def _read_trial(documents: Documents, directory: Path, alive: bool) -> StoredTri
         trial_id=directory.name,
         status=_status_shown("finished" if result is not None else head.status, alive),
         reason=head.reason,
-        spec=_parse_spec(head.spec),
+        spec=spec,
         result=result,
         problem=problem,
         session=head.session or 1,

@@ -98,7 +98,21 @@ def test_a_share_may_be_worded_a_little_differently() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [0, 0.0009, -1, "0", "fast", "50%", "0% of lowest peak", "201% of lowest peak", "20x", True, None, math.inf, math.nan],
+    [
+        0,
+        0.0009,
+        -1,
+        "0",
+        "fast",
+        "50%",
+        "0% of lowest peak",
+        "201% of lowest peak",
+        "20x",
+        True,
+        None,
+        math.inf,
+        math.nan,
+    ],
 )
 def test_a_wrong_rate_is_refused(wrong: object) -> None:
     with pytest.raises(ValueError, match="must be"):

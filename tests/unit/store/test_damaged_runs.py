@@ -72,6 +72,14 @@ PART: dict[str, tuple[str, Callable[[Path], None]]] = {
         "campaign.json",
         lambda path: path.write_text('{"overrides": {"experiments": []}}'),
     ),
+    "a result is another trial's": (
+        f"{TRIAL}/result.json",
+        lambda path: path.write_bytes((path.parents[1] / "0002-peak-kafka/result.json").read_bytes()) and None,
+    ),
+    "a trial is described as another": (
+        f"{TRIAL}/trial.json",
+        lambda path: path.write_bytes((path.parents[1] / "0002-peak-kafka/trial.json").read_bytes()) and None,
+    ),
     "the host is a word": ("environment.json", lambda path: path.write_text('{"host": "x"}')),
     **{
         f"{name} is a FIFO": (name, lambda path: replaced(path, os.mkfifo))
@@ -130,6 +138,21 @@ def test_one_that_can_be_read_in_part_is_read_and_marked(
     page = Pages(runs).answer("/report/bad")
     assert page.status == 200
     assert f"{name} can&#39;t be read" in page.body.decode()
+
+
+@pytest.mark.parametrize(
+    "time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "2026-11-23T20:18:17", "9999-99-99", "x"]
+)
+def test_a_time_that_no_clock_showed_ends_no_list(time: str, runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(runs / "bad/run.json", started_at=time, ended_at=time, status="running", label="nightly")
+    changed(runs / "bad" / TRIAL / "trial.json", started_at=time, status="running")
+    (runs / "bad" / TRIAL / "result.json").unlink()
+    all_lists_work(runs, capsys)
+    assert time[:10] in listed(runs, capsys)["bad"]["started_at"]
+    for path in ("/report/bad", "/state/bad", "/live/bad"):
+        assert Pages(runs).answer(path).status == 200
+    assert run_command(["compare", "good", "--against", "last-week", "--runs-dir", str(runs)]) in (0, 2)
+    assert "Tidegauge itself failed" not in capsys.readouterr().err
 
 
 @pytest.fixture

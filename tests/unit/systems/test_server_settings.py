@@ -155,7 +155,9 @@ def test_what_moves_data_or_ports_is_refused_with_the_reason(tmp_path: Path, sys
 def test_a_value_can_t_bring_a_setting_of_its_own_into_a_server_s_file(tmp_path: Path, end: str) -> None:
     message = complaint(tmp_path, f'{{name: rabbitmq, settings: {{heartbeat: "8{end}log.dir = /data/foo"}}}}')
     assert "c.yaml:3: systems[0].settings.heartbeat: must be one line" in message
-    assert complaint(tmp_path, f'{{name: kafka, settings: {{num.io.threads: "8{end}"}}}}').count("must be one line") == 1
+    assert (
+        complaint(tmp_path, f'{{name: kafka, settings: {{num.io.threads: "8{end}"}}}}').count("must be one line") == 1
+    )
 
 
 def known(monkeypatch: pytest.MonkeyPatch, settings: ServerSettings | None) -> Any:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from tidegauge.comparison.history import FigureHistory, HistoryEntry, HistoryPart
-from tidegauge.numbers import factor, in_unit, plural
+from tidegauge.numbers import factor, in_unit, parse_time, plural
 from tidegauge.report.history import (
     change_sentence,
     changed_with_it,
@@ -88,8 +87,8 @@ def _run_ticks(entries: Sequence[HistoryEntry]) -> tuple[tuple[float, str], ...]
 def _local_begin(iso: str) -> str:
     """A UTC time of a run file in this machine's time zone: "11-21 03:24"; the number alone where it has none."""
     try:
-        return datetime.fromisoformat(iso).astimezone().strftime("%m-%d %H:%M")
-    except (ValueError, OverflowError):
+        return parse_time(iso).astimezone().strftime("%m-%d %H:%M")
+    except ValueError:
         return iso
 
 
