@@ -379,6 +379,7 @@ def test_rabbitmqs_queues_on_a_node_of_our_own(tmp_path: Path, queue: str, persi
         ),
         (PULSAR, "pulsar://h", "pulsar://u:hunter2@h", ["client.serviceUrl", "attach.auth"]),
         (PULSAR, "http://h", "http://u:hunter2@h", ["client.httpUrl", "attach.auth"]),
+        (PULSAR, "http://h:8080", "http://h:8080/?token=hunter2", ["client.httpUrl", "attach.auth"]),
         (PULSAR, "plugin:\n    data:", f"{TOKEN} token:hunter2", ["client.authentication", "attach.auth"]),
         (PULSAR, "plugin:\n    data:", f"{TOKEN} {{hunter2: hunter2}}", ["client.authentication", "attach.auth"]),
         *(

@@ -145,6 +145,13 @@ def test_what_is_wrong_is_shown_with_its_line(tmp_path: Path, block: str, says: 
             f"{{name: rabbitmq, attach: {{uris: 'amqp://u:{SECRET}@h:5672', management-url: 'http://h:15672'}}}}",
             "uris: must hold no user and no password",
         ),
+        *(
+            (
+                f"{{name: pulsar, attach: {{service-url: 'pulsar://h:1', admin-url: 'http://h:2/{mark}t={SECRET}'}}}}",
+                "admin-url: must have nothing after '?' or '#'",
+            )
+            for mark in "?#"
+        ),
         (
             f"{{name: kafka, producer: {{sasl.jaas.config: '{SECRET}'}}, attach: {{bootstrap-servers: 'h:1'}}}}",
             "producer.sasl.jaas.config: a secret must not stand in a campaign",

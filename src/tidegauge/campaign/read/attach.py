@@ -249,6 +249,9 @@ def _problem_of_one_address(address: str, key: AddressKey) -> str:
             "must hold no user and no password (a campaign is copied into every run): name them below 'auth'; "
             "addresses without them"
         )
+    if "?" in rest or "#" in rest:
+        # Not repeated: it may hold a token, and nothing that is asked of an address needs it.
+        return "must have nothing after '?' or '#' (a campaign is copied into every run): addresses without that"
     if key.schemes and scheme not in key.schemes:
         return f"each address must begin with {' or '.join(f'{name}://' for name in key.schemes)}"
     if not key.schemes and separator:

@@ -87,9 +87,11 @@ def _read_driver_file(source: Source, managed: bool) -> DriverTerms | None:
     for key, value in (("serviceUrl", client.service_url), ("httpUrl", client.http_url)):
         if not value and not managed:
             source.complain(("client",), f"{key} is missing: which cluster is to be measured?")
-        elif "@" in value:
+        elif set("@?#").intersection(value):
             source.complain(
-                ("client", key), f"must hold no user and no password, since it is copied into the run: {AUTH_ADVICE}"
+                ("client", key),
+                "must hold no user, no password and nothing after '?' or '#', since it is copied into the run: "
+                f"{AUTH_ADVICE}",
             )
     if source.problems or level is None:
         return None
