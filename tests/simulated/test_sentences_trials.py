@@ -210,6 +210,7 @@ TRIALS: dict[str, Scene] = {
     "a trial that a rule aborts": made(
         lambda one, _: setattr(one, "abort_on", ("msgs_per_s > 10 for 2s",)), replace(SPEC, measure_s=30.0)
     ),
+    "a trial without consumers": made(nothing, replace(SPEC, workload=replace(SPEC.workload, subscriptions=0))),
     "a trial that reads": made(reads, READ),
     "a trial on others' servers": on_others(),
     "servers that do not start": made(lambda one, _: setattr(one.system, "deploy_fails", True)),
@@ -520,7 +521,8 @@ CLAIMS = [
     # trial.py
     Claim("warm-up not steady: {}", "a warm-up that is not steady", "a warm-up that is too short"),
     Claim("the load generator is not warm", "a warm-up with a cold generator", "a warm-up that is not steady"),
-    Claim("until consumers have everything", "a trial", "a trial that reads"),
+    Claim("until consumers have everything", "a trial", "a trial without consumers"),
+    Claim("until what was sent is acknowledged", "a trial without consumers", "a trial"),
     Claim("until all nodes take part again", "nodes that stay away", "a trial"),
     Claim("not all nodes took part again within", "nodes that stay away", "nodes that take part again"),
     Claim("{}: {}; what they owed counts", "nodes that stay away", "nodes that take part again"),

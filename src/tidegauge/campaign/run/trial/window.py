@@ -88,7 +88,7 @@ class WindowProcedure(TrialProcedure[Spec, Measured]):
 
     def prepare(self, trial: RunningTrial[Spec], cleanup: ExitStack) -> tuple[RunningTrial[Spec], LevelFinding]:
         """Make topics and clients, and check the level by what the servers say and by what they do."""
-        trial.phase("prepare", "topics, producers, consumers")
+        trial.phase("prepare", "topics and clients")
         trial, order, level = prepare_load(trial)
         level = with_witness(trial, order, level)
         check_witnesses(trial.spec, level)
