@@ -25,7 +25,7 @@ from tidegauge.hosts.memory import meminfo
 from tidegauge.hosts.peers import local_peers
 from tidegauge.hosts.procfs import TICKS_PER_S, Identity, Stat, stats_of
 from tidegauge.hosts.storage import read_stripped_text
-from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, Sample
+from tidegauge.model.use import DeviceUse, HostUse, ProcessUse, ProgramUse, Sample
 
 SECTOR_BYTES = 512
 _LOOPBACK = "lo"
@@ -171,6 +171,15 @@ def host_with_accounts(host: HostUse, accounts: ProgramAccounts | None) -> HostU
     )
 
 
+def programs_within(host: HostUse, accounts: ProgramAccounts | None) -> tuple[ProgramUse, ...]:
+    """Other programs with no more CPU in all than others used: what they used before this look is none of its. Pure."""
+    if accounts is None:
+        return ()
+    used_s = host.others_cpu_s or 0.0
+    share = min(1.0, used_s / accounts.others_cpu_s) if accounts.others_cpu_s > 0 else 1.0
+    return tuple(replace(program, cpu_s=round(program.cpu_s * share, _DIGITS)) for program in accounts.programs)
+
+
 _Use = TypeVar("_Use", HostUse, DeviceUse)
 _NO_COUNTERS = frozenset(
     {"cpus", "memory_bytes", "memory_available_bytes", "dirty_bytes", "others_resident_bytes"}
@@ -269,19 +278,20 @@ class Sampler:
         if last is None:
             return
         self._number += 1
+        host = host_with_accounts(used_between(last.host, now.host), accounts)
         self._kept.append(
             Sample(
                 number=self._number,
                 from_mono_ns=last.mono_ns,
                 until_mono_ns=now.mono_ns,
-                host=host_with_accounts(used_between(last.host, now.host), accounts),
+                host=host,
                 processes=processes,
                 devices=tuple(
                     device_use(last.devices.get(number), device, limits.get(number, WriteLimit()))
                     for number, device in now.devices.items()
                 ),
                 cost_s=time.thread_time() - begun_s,
-                programs=accounts.programs if accounts else (),
+                programs=programs_within(host, accounts),
             )
         )
 

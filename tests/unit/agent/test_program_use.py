@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tidegauge.agent.program_use import IDLE_LOOKS, Proc, ProgramAccounts, ProgramWatch, cgroup_name, worst_programs
-from tidegauge.agent.sampler import host_with_accounts
+from tidegauge.agent.sampler import host_with_accounts, programs_within
 from tidegauge.hosts.procfs import TICKS_PER_S, Identity, Stat, parse_stat
 from tidegauge.model.use import HostUse, ProgramUse
 
@@ -146,6 +146,16 @@ def test_what_is_busy_beyond_all_that_is_seen_is_kept_apart() -> None:
     assert host_with_accounts(host, None) == host
     late = host_with_accounts(host, ProgramAccounts(0.2, 0.5, 0.02, 9.0, 0, 0, 0, ()))
     assert late.others_cpu_s == pytest.approx(1.3), "no more than was busy"
+
+
+def test_a_program_that_is_looked_at_late_is_not_said_to_use_more_than_was_busy() -> None:
+    programs = tuple(ProgramUse(name, "", 1, cpu_s, 0, 0, 0) for name, cpu_s in (("python", 4.66), ("java", 1.17)))
+    host = HostUse(2, 1.9, 0.2, 0.1, 0.1, 8 << 30, 4 << 30, 0, 0, 0, 0, 0, 0, 0, cpu_kernel_s=0.1)
+    for others_cpu_s, shown in ((5.83, [1.039, 0.261]), (1.0, [4.66, 1.17])):
+        accounts = ProgramAccounts(0.2, 0.5, 0.02, others_cpu_s, 0, 0, 0, programs)
+        named = programs_within(host_with_accounts(host, accounts), accounts)
+        assert [program.cpu_s for program in named] == [pytest.approx(cpu_s, abs=1e-3) for cpu_s in shown]
+    assert programs_within(host, None) == ()
 
 
 def test_kernel_threads_and_names_are_read() -> None:
