@@ -116,7 +116,7 @@ class TestPercentiles:
 class TestTimelines:
     def test_they_are_aligned_where_measuring_begins(self, sample: Loaded) -> None:
         rate, *_ = timelines(block_of(sample, "latency"), sample[1], "01", MAIN)
-        assert rate.series[0].x[0] == -4.0
+        assert rate.series[0].x[0] == -3.5, "in the middle of the first second"
         assert (rate.spans[0].begin, rate.spans[0].end, rate.spans[0].label) == (0.0, 12.0, "measured")
         assert [series.name for series in rate.series][:2] == [f"{KAFKA}, trial 1", f"{KAFKA}, trial 2"]
 
@@ -188,7 +188,7 @@ class TestTimelines:
         trial = sample[1][one.spec.trial_id]
         cut = {one.spec.trial_id: replace(trial, seconds=(*trial.seconds[:6], *trial.seconds[10:]))}
         rate, *_ = timelines(Block("latency", (one,)), cut, "01", MAIN)
-        assert [x for x, y in zip(rate.series[0].x, rate.series[0].y, strict=True) if y is None] == [3.5]
+        assert [x for x, y in zip(rate.series[0].x, rate.series[0].y, strict=True) if y is None] == [4.0]
         whole, *_ = timelines(Block("latency", (one,)), sample[1], "01", MAIN)
         assert None not in whole.series[0].y
 
@@ -403,7 +403,12 @@ def test_each_host_of_a_fleet_has_a_chart(sample: Loaded) -> None:
     assert host_charts(block, details) == ()
     one = block.loads[0].spec.trial_id
     rows = [
-        {"from_mono_ns": second * 10**9, "host_cpu_percent of 10.0.0.2": 40.0 + second, "host_cpu_percent": 1.0}
+        {
+            "from_mono_ns": second * 10**9,
+            "until_mono_ns": (second + 1) * 10**9,
+            "host_cpu_percent of 10.0.0.2": 40.0 + second,
+            "host_cpu_percent": 1.0,
+        }
         for second in range(5)
     ]
     followed = {**details, one: replace(details[one], use=tuple(rows))}

@@ -262,20 +262,20 @@ class TestOverTime:
         for drawn in timelines:
             (left, right), ((begin, end),) = drawn.axes.get_xlim(), _windows(drawn)
             assert (begin, end) == (0.0, 12.0)
-            assert left <= -4.0, drawn.plot.title
+            assert left <= -3.0, drawn.plot.title
             assert 13.0 <= right < 16.0, drawn.plot.title
 
     def test_a_rate_that_changes_changes_where_it_did(self, gallery: Gallery) -> None:
         for drawn in gallery.titled("schedule", "Rate over time"):
             for system in (KAFKA, PULSAR):
                 (line,) = drawn.lines(system)
-                expected = {x: 40_000.0 if 6 <= x < 12 else 10_000.0 if x < 12 else 0.0 for x in range(-4, 14)}
+                expected = {x + 0.5: 40_000.0 if 6 <= x < 12 else 10_000.0 if x < 12 else 0.0 for x in range(-4, 14)}
                 assert dict(line) == expected
 
     def test_what_a_fault_did_stands_under_its_mark(self, gallery: Gallery) -> None:
         (drawn,) = gallery.titled("faults", "Rate over time")
         (line,) = drawn.lines(PULSAR)
-        assert [x for x, y in line if y == 0.0 and x < 12] == [2.0, 6.0, 7.0, 8.0, 9.0]
+        assert [x for x, y in line if y == 0.0 and x < 12] == [2.5, 6.5, 7.5, 8.5, 9.5]
         marks = [(span.label, span.begin, span.end) for span in drawn.plot.spans if span.inner]
         assert marks == [("pause", 2.0, 3.5), ("restart", 6.0, 8.0), ("", 6.0, 10.0)]
         assert "Darker: more systems still had the fault." in drawn.words
@@ -313,8 +313,8 @@ class TestCatchingUp:
         for system, (before, during) in CHASE.items():
             most = 20_000.0 * (4 + before)
             (line,), (rate,) = backlog.lines(system), reading.lines(system)
-            assert max(line, key=lambda place: place[1]) == (-1.0, most)
-            assert dict(line)[during - 1.0] == 0.0
+            assert max(line, key=lambda place: place[1]) == (0.0, most)
+            assert dict(line)[during] == 0.0
             assert [y for x, y in rate if 0 <= x < during] == pytest.approx([20_000 + most / during] * during, abs=1)
 
     def test_phases_of_a_single_trial_are_where_they_were(self, gallery: Gallery) -> None:
@@ -493,8 +493,8 @@ class TestLongTrials:
         (line,) = [series for series in rate.plot.series if series.system == KAFKA]
         at = dict(zip(line.x, line.y, strict=True))
         assert min(value for value in at.values() if value is not None) == 0.0
-        assert at[600.0] == 40_000.0
-        assert [x for x, y in at.items() if y is None and x < 900] == [704.5]
+        assert at[600.5] == 40_000.0
+        assert [x for x, y in at.items() if y is None and x < 900] == [705.0]
         assert not any(700 <= x < 710 for x, y in at.items() if y is not None)
         assert "Of each 9 s the least and the largest value." in rate.words
         assert "median 20,000, largest 40,000 msg/s" in rate.plot.description

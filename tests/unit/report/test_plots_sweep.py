@@ -167,8 +167,8 @@ class TestChase:
         one, other = self.trial(KAFKA), self.trial(PULSAR)
         details = {one.spec.trial_id: self.details(one, 4), other.spec.trial_id: self.details(other, 6)}
         backlog, reading, *_ = chase_plots(Block("catch-up", (one, other)), details, "01")
-        assert [series.x[0] for series in backlog.series] == [-4.0, -6.0]
-        assert [dict(zip(series.x, series.y, strict=True))[0.0] for series in reading.series] == [300.0, 300.0]
+        assert [series.x[0] for series in backlog.series] == [-3.0, -5.0], "at the end of the first second"
+        assert [dict(zip(series.x, series.y, strict=True))[0.5] for series in reading.series] == [300.0, 300.0]
         (begin,) = backlog.spans
         assert (begin.begin, begin.end) == (0.0, 0.0)
 

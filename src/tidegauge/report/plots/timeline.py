@@ -50,7 +50,10 @@ Column = Callable[[Mapping[str, Any]], float | None]
 class Chart:
     """One figure over time: its name, title, axis, and how it is computed from a row of the seconds.
 
-    `scheduled`: it has a meaning only where there is a schedule.
+    Attributes:
+        scheduled: it has a meaning only where there is a schedule.
+        at_end: it is how much there was at the end of a second, where it is drawn; else what came in a second, which is
+            drawn in its middle, so that no line falls long before what made it fall.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Chart:
     column: Column
     meaning: str
     scheduled: bool = False
+    at_end: bool = False
 
 
 def as_is(name: str, factor: float = 1.0) -> Column:
@@ -120,7 +124,7 @@ USED = (
     ),
     Chart(
         "server-memory", "Memory of the servers", _y_axis("MiB resident", Form.COUNT),
-        as_is("server_resident_bytes", 1 / MIB), "Memory of all server processes together",
+        as_is("server_resident_bytes", 1 / MIB), "Memory of all server processes together", at_end=True,
     ),
     Chart(
         "server-gc", "GC pauses of the servers", _y_axis("ms in each second", Form.MS),
@@ -165,10 +169,11 @@ RESOURCES = (
     Chart(
         "backlog", "Backlog", _y_axis("messages not received yet", Form.COUNT),
         as_is("backlog_msgs"), "Messages that the slowest subscription had yet to receive at the end of each second",
+        at_end=True,
     ),
     Chart(
         "in-flight", "In flight", _y_axis("messages not acknowledged yet", Form.COUNT),
-        as_is("in_flight_msgs"), "Messages sent and not yet acknowledged at the end of each second",
+        as_is("in_flight_msgs"), "Messages sent and not yet acknowledged at the end of each second", at_end=True,
     ),
     Chart(
         "client-cpu", "CPU of the load generator", _y_axis("cores"),
@@ -181,7 +186,7 @@ RESOURCES = (
     ),
     Chart(
         "client-heap", "Heap of the load generator", _y_axis("MiB used", Form.COUNT),
-        as_is("heap_used_bytes", 1 / MIB), "Heap that the load generator used, of several all together",
+        as_is("heap_used_bytes", 1 / MIB), "Heap that the load generator used, of several all together", at_end=True,
     ),
     Chart(
         "own-lag", "Lag of the load generator itself", _y_axis("largest in each second, ms", Form.MS),
@@ -351,12 +356,18 @@ def _line_of_trial(system: str, label: str, trial: TrialDetails, chart: Chart) -
 
 def _series_of_rows(system: str, label: str, rows: Sequence[Mapping[str, Any]], zero_ns: int, chart: Chart) -> Series:
     """Every value, with a gap where seconds are missing: nobody knows what was there."""
-    at = [(row["from_mono_ns"] - zero_ns) / _NS_PER_S for row in rows]
+    at = [_place_s(row, zero_ns, chart.at_end) for row in rows]
     x, y = list(at), [chart.column(row) for row in rows]
     for place in reversed(_gap_places(at)):
         x.insert(place, (at[place - 1] + at[place]) / 2)
         y.insert(place, None)
     return Series(system, label, tuple(x), tuple(y))
+
+
+def _place_s(row: Mapping[str, Any], zero_ns: int, at_end: bool) -> float:
+    """Where on the axis a row's value is."""
+    from_ns, until_ns = row["from_mono_ns"] - zero_ns, row["until_mono_ns"] - zero_ns
+    return float(until_ns if at_end else (from_ns + until_ns) / 2) / _NS_PER_S
 
 
 def _gap_places(at: Sequence[float]) -> list[int]:
@@ -387,7 +398,7 @@ CHASE = (
     Chart(
         "backlog", "Backlog while readers catch up",
         _y_axis("messages, largest of the late readers", Form.COUNT, "messages"),
-        as_is("late_backlog_msgs"), "Messages yet to be read",
+        as_is("late_backlog_msgs"), "Messages yet to be read", at_end=True,
     ),
     Chart(
         "reading", "Reading rate of late readers", _y_axis("received by late readers, msg/s", Form.COUNT),
