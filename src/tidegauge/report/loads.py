@@ -40,7 +40,7 @@ def workload_words(workload: Workload) -> str:
     else:
         topics = f"{plural(workload.topics, 'topic')} of {plural(workload.partitions, 'partition')}"
     kind = "" if workload.subscription_type is SubscriptionType.BY_PARTITION else f"{workload.subscription_type} "
-    readers = f"{kind}{plural(workload.subscriptions, 'subscription')} of {plural(workload.consumers, 'consumer')}"
+    readers = f"{plural(workload.subscriptions, f'{kind}subscription')} of {plural(workload.consumers, 'consumer')}"
     if not workload.producers:
         return f"{capitalized(topics)}, filled by others, {'each ' if several else ''}with {readers}."
     if not workload.subscriptions:
@@ -58,9 +58,10 @@ def brief_workload(workload: Workload) -> str:
         return f"topics that exist: {', '.join(workload.existing_topics)}"
     several = f"{plural(workload.subscriptions, 'subscription')} x " if workload.subscriptions != 1 else ""
     readers = f"{several}{plural(workload.consumers, 'consumer')}" if workload.subscriptions else "nobody who reads"
+    each = "each with " if workload.topics > 1 else ""
     return (
         f"{size(workload.payload.message_bytes)} messages, {plural(workload.topics, 'topic')} x "
-        f"{plural(workload.partitions, 'partition')}, {plural(workload.producers, 'producer')} and {readers}, "
+        f"{plural(workload.partitions, 'partition')}, {each}{plural(workload.producers, 'producer')} and {readers}, "
         f"{workload.in_flight_messages():,} in flight at most"
     )
 

@@ -22,9 +22,11 @@ from tidegauge.model.level import AS_FOUND, LevelChoice, LevelFinding
 from tidegauge.model.reason import Reason, ReasonKind
 from tidegauge.model.trial import LoadResult, Validity
 from tidegauge.model.use import Limiting, Resource
+from tidegauge.model.workload import SubscriptionType
 from tidegauge.report.ending import End, again_words, ending, worth_acting_on
 from tidegauge.report.facts import RunFacts
 from tidegauge.report.html.answer import answer as first_screen
+from tidegauge.report.loads import workload_words
 from tidegauge.report.screen import LINES_MAX, run_screen
 from tidegauge.report.verdicts import level_phrase, verdicts
 from tidegauge.store.files import REPORT_NAME
@@ -94,6 +96,15 @@ def test_an_experiment_listed_at_two_rates_has_the_table_of_each(tmp_path: Path)
     text = screen(stored(tmp_path, result(slow), result(fast)))
     rows = [line.split()[1] for line in text.splitlines() if line.startswith("Kafka ")]
     assert rows == ["20,000", "90,000"]
+
+
+def test_clients_of_one_topic_are_not_said_to_be_all_there_are(tmp_path: Path) -> None:
+    made = spec(number=1)
+    several = replace(made, workload=replace(made.workload, topics=5, subscription_type=SubscriptionType.FAILOVER))
+    assert "5 topics x 1 partition, each with 1 producer and 1 consumer," in screen(stored(tmp_path, result(several)))
+    assert workload_words(several.workload).endswith(
+        "each topic with 1 producer and 1 failover subscription of 1 consumer."
+    )
 
 
 def test_nothing_follows_where_the_exit_code_is_0(tmp_path: Path) -> None:
