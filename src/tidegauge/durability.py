@@ -45,8 +45,8 @@ LEVELS: tuple[Level, ...] = (
         1, True, True, "replicated and on disk", "a majority (at least 2 of 3) has it, and each of those has fsynced it"
     ),
     Level(2, True, False, "replicated, in memory", "a majority has it, perhaps only in memory"),
-    Level(3, False, True, "one copy on disk", "one replica has fsynced it"),
-    Level(4, False, False, "one copy in memory", "one replica has it, perhaps only in memory"),
+    Level(3, False, True, "one copy on disk", "at least one replica has fsynced it"),
+    Level(4, False, False, "one copy in memory", "at least one replica has it, perhaps only in memory"),
 )
 
 

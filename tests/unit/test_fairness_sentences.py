@@ -405,8 +405,8 @@ CLAIMS = [
     # durability.py
     *claims_of("level 1", "level 2", "replicated and on disk", "a majority (at least 2 of 3) has it, and each"),
     *claims_of("level 2", "level 1", "a majority has it, perhaps only in memory"),
-    *claims_of("level 3", "level 4", "one copy on disk", "one replica has fsynced it"),
-    *claims_of("level 4", "level 3", "one copy in memory", "one replica has it, perhaps only in memory"),
+    *claims_of("level 3", "level 4", "one copy on disk", "at least one replica has fsynced it"),
+    *claims_of("level 4", "level 3", "one copy in memory", "at least one replica has it, perhaps only in memory"),
     *claims_of("4 for 3", "level 4", "level {} was asked for, {}: {}", "level {} ({}) is in force"),
     *claims_of("2 for 3", "2 or 4 for 3", "neither more nor less durable: "),
     *claims_of("ten topics", "three topics", "{} and {} more"),

@@ -34,7 +34,7 @@ GOLDEN = """\
 Run quick, started : finished, 4 of 4 trials finished.
 
 Durability: level 3 for every system, as asked, read back from the running servers: when a message
-is acknowledged, one replica has fsynced it.
+is acknowledged, at least one replica has fsynced it.
   - kafka@4.3.1: level 3: one node: no replication; flush.messages=1: fsync before the
     acknowledgement
   - pulsar@4.2.4: level 3: one node: no replication; flush.messages=1: fsync before the
