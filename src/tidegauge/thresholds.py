@@ -274,7 +274,9 @@ class AbortWatch:
 def _parse_figure(name: str, ratio: bool) -> str:
     names = known_names()
     if name not in names:
-        raise ValueError(f"unknown figure '{name}'{_near_figures(name, names)}; docs/reference.md lists all of them")
+        raise ValueError(
+            f"unknown figure '{name}'{_near_figures(name, names)}; docs/tables/columns.md lists all of them"
+        )
     if ratio and name in FIGURES and FIGURES[name].kind is FigureKind.COUNTED:
         raise ValueError(f"'{name}' is a count, often 0, so a ratio of it says nothing; ask it of each system")
     return name

@@ -61,7 +61,7 @@ def test_a_fleets_nested_key_is_one_of_its_own_mapping(tmp_path: Path) -> None:
 
 def test_names_that_other_tools_have_are_understood(tmp_path: Path) -> None:
     assert "'duration' (did you mean 'measure'?)" in refused(tmp_path, "{name: peak, duration: 1h}")
-    near = "near it are service_ms_p99, delay_ms_p99, end_to_end_ms_p99; docs/reference.md lists all of them"
+    near = "near it are service_ms_p99, delay_ms_p99, end_to_end_ms_p99; docs/tables/columns.md lists all of them"
     with pytest.raises(ValueError, match=rf"unknown figure 'p99' \(did you mean 'response_ms_p99'\?\); {near}$"):
         parse_threshold("p99<10")
 
