@@ -1,7 +1,7 @@
 # `make quick` runs the main job, `make test` passes the tests: both set up everything they need first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help quick fleet test test-slow test-fast test-java check format build proto published tables wheel clean
+.PHONY: help quick fleet test test-slow test-fast test-java check format build proto published tables readme wheel clean
 
 # The Python to set up with may be named (make PYTHON=...); everything else runs in the environment made of it.
 export BASE_PYTHON := $(PYTHON)
@@ -55,6 +55,9 @@ published: .venv/.ready ## Regenerate the claims in campaigns/published/README.m
 
 tables: .venv/.ready ## Regenerate docs/tables/figures.md
 	$(PYTHON) scripts/generate_tables.py
+
+readme: .venv/.ready ## Show another run in README, its text and picture: make readme RUN=runs/...
+	$(PYTHON) scripts/generate_readme.py $(RUN)
 
 wheel: .tools/worker-built ## A wheel that carries the worker (pip install is all its user needs), and the JSON Schemas
 	$(PYTHON) scripts/build_wheel.py
