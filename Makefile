@@ -6,6 +6,7 @@ SHELL := /bin/bash
 # The Python to set up with may be named (make PYTHON=...); everything else runs in the environment made of it.
 export BASE_PYTHON := $(PYTHON)
 override PYTHON := .venv/bin/python
+SYSTEMS ?=
 SEED ?= $(shell date +%s)
 TIME_LIMIT_S ?=
 WORKER_SOURCES := $(shell find worker proto -path '*/target' -prune -o \( -name '*.java' -o -name 'pom.xml' -o -name '*.proto' \
@@ -59,8 +60,8 @@ tables: .venv/.ready ## Regenerate docs/tables/figures.md
 readme: .venv/.ready ## Show another run in README, its text and picture: make readme RUN=runs/...
 	$(PYTHON) scripts/generate_readme.py $(RUN)
 
-wheel: .tools/worker-built ## A wheel that carries the worker (pip install is all its user needs), and the JSON Schemas
-	$(PYTHON) scripts/build_wheel.py
+wheel: .tools/worker-built ## A wheel that carries the worker, for all systems or some (SYSTEMS="kafka"), and the JSON Schemas
+	$(PYTHON) scripts/build_wheel.py $(if $(SYSTEMS),--systems $(SYSTEMS))
 
 clean: ## Remove what was built (caches of servers and runs stay)
 	rm -rf .venv .tools build dist

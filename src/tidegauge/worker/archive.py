@@ -51,7 +51,8 @@ def worker_class_path(driver: str, package: Path = _PACKAGE) -> list[Path]:
     if not any(jar.parent == driver_folder for jar in jars):
         raise UserError(
             f"The load generator has no driver '{driver}'{did_you_mean(driver, drivers)}.",
-            f"Drivers built: {', '.join(drivers) or 'none'}. Run `make build` if it is in the source.",
+            f"Drivers built: {', '.join(drivers) or 'none'}. "
+            + ("A wheel of `make wheel` has all." if packed.is_dir() else "Run `make build` if it is in the source."),
         )
     return jars
 

@@ -207,6 +207,8 @@ def jvm_flags(java: JavaRuntime, options: WorkerOptions, scratch: Path) -> list[
         "--enable-native-access=ALL-UNNAMED",
         *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
         "-Dio.netty.tryReflectionSetAccessible=true",
+        # The service's own TLS is the JDK's everywhere: a wheel has no native library for it.
+        "-Dio.grpc.netty.shaded.io.netty.handler.ssl.noOpenSsl=true",
     ]
     if java.major >= JAVA_MAJOR_BOUNDED_COPIES:
         # The JDK keeps a native copy of each thread's largest read or write, unless it is larger than this. Older ones

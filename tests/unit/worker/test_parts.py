@@ -68,6 +68,9 @@ def test_class_path_in_a_wheel(tmp_path: Path) -> None:
     core = make_jars(tmp_path / "_worker" / "core", "a.jar")
     null = make_jars(tmp_path / "_worker" / "null", "n.jar")
     assert worker_class_path("null", tmp_path) == core + null
+    with pytest.raises(UserError, match="no driver 'pulsar'") as caught:
+        worker_class_path("pulsar", tmp_path)
+    assert caught.value.hint == "Drivers built: null. A wheel of `make wheel` has all."
 
 
 def test_class_path_not_built(tmp_path: Path) -> None:
