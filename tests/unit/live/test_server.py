@@ -250,7 +250,7 @@ class TestFollower:
         follower.state()
         monkeypatch.setattr("tidegauge.live.state.use_rows", lambda *_: 1 / 0)
         assert follower.state()["before"]["trial_id"] == "0002-latency-pulsar", "read once"
-        third.second(second())
+        third.append_second(second())
         assert follower.state()["before"] is None
 
     def test_trials_to_come_are_listed_with_their_rates(
